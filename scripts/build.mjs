@@ -1,0 +1,93 @@
+import { createHash } from 'node:crypto'
+import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { ensureInstalled, readStamp, requireNode, root, run, runMain, SetupError, say, writeStamp } from './setup.mjs'
+
+const buildStamp = join('node_modules', '.cache', 'sluice-build.json')
+
+const packages = [
+  { dir: '', project: 'tsconfig.build.json', buildInfo: 'node_modules/.cache/sluice.tsbuildinfo' },
+  { dir: 'client', project: 'client/tsconfig.build.json', buildInfo: 'node_modules/.cache/sluice-client.tsbuildinfo' },
+]
+
+/** ensureBuilt builds what changed since the last build, and tells whether there was anything to build. */
+export async function ensureBuilt() {
+  const fingerprint = sourceFingerprint()
+  if (readStamp(root, buildStamp) === fingerprint && packages.every(outputsExist)) return false
+  await Promise.all(packages.map(buildPackage))
+  writeStamp(root, buildStamp, fingerprint)
+  return true
+}
+
+/** sourceFingerprint changes when a source, a compiler option or the compiler changes. */
+export function sourceFingerprint(dir = root) {
+  const hash = createHash('sha256')
+  const sources = packages.flatMap((each) => listFiles(join(dir, each.dir, 'src')))
+  const settings = ['package-lock.json', 'tsconfig.json', ...packages.map(({ project }) => project)]
+  for (const path of [...sources, ...settings.map((path) => join(dir, path))]) {
+    const { mtimeMs, size } = statSync(path)
+    hash.update(`${path}\0${mtimeMs}\0${size}\n`)
+  }
+  return hash.digest('hex')
+}
+
+function listFiles(dir) {
+  if (!existsSync(dir)) return []
+  return readdirSync(dir, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort()
+}
+
+const isTestCode = (path) => /\.(test|suite)\.ts$/.test(path)
+const isTypeScript = (path) => path.endsWith('.ts')
+
+/** plannedOutputs maps each file that dist must hold to its source. Files that are not TypeScript are copied. */
+export function plannedOutputs(packageDir) {
+  const srcDir = join(packageDir, 'src')
+  const outputs = new Map()
+  for (const source of listFiles(srcDir)) {
+    if (isTestCode(source) || source.endsWith('.d.ts')) continue
+    const output = join(packageDir, 'dist', source.slice(srcDir.length + 1))
+    outputs.set(isTypeScript(source) ? output.replace(/\.ts$/, '.js') : output, source)
+  }
+  return outputs
+}
+
+const outputsExist = ({ dir }) => [...plannedOutputs(join(root, dir)).keys()].every((output) => existsSync(output))
+
+async function buildPackage({ dir, project, buildInfo }) {
+  const packageDir = join(root, dir)
+  const outputs = plannedOutputs(packageDir)
+  // The incremental compiler trusts its notes and would not write a file that somebody deleted.
+  if (!outputsExist({ dir })) rmSync(join(root, buildInfo), { force: true })
+  removeOrphans(packageDir, outputs)
+  const { ok, text } = await run('tsc', ['-p', project], { capture: true })
+  if (!ok) throw new SetupError(`the build failed (${project}):\n${text.trimEnd()}`)
+  copyAssets(outputs)
+}
+
+/** removeOrphans removes what an earlier build wrote for a source that is gone. */
+export function removeOrphans(packageDir, outputs = plannedOutputs(packageDir)) {
+  for (const file of listFiles(join(packageDir, 'dist'))) {
+    const output = file.replace(/\.map$/, '').replace(/\.d\.ts$/, '.js')
+    if (!outputs.has(file) && !outputs.has(output)) rmSync(file)
+  }
+}
+
+function copyAssets(outputs) {
+  for (const [output, source] of outputs) {
+    if (isTypeScript(source)) continue
+    mkdirSync(dirname(output), { recursive: true })
+    copyFileSync(source, output)
+  }
+}
+
+async function main() {
+  requireNode()
+  await ensureInstalled()
+  say((await ensureBuilt()) ? 'built' : 'the build is up to date')
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1]).href) await runMain(main)

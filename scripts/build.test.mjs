@@ -1,0 +1,45 @@
+import { existsSync, utimesSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { plannedOutputs, removeOrphans, sourceFingerprint } from './build.mjs'
+import { addFiles, makeTree } from './temporary-tree.mjs'
+
+const settings = {
+  'package-lock.json': '{}',
+  'tsconfig.json': '{}',
+  'tsconfig.build.json': '{}',
+  'client/tsconfig.build.json': '{}',
+}
+
+test('dist gets the compiled sources and the files that are not code, but no tests', () => {
+  const dir = makeTree({
+    'src/a.ts': '',
+    'src/a.test.ts': '',
+    'src/stores/store.suite.ts': '',
+    'src/stores/lua/check.lua': '',
+  })
+  expect([...plannedOutputs(dir).keys()]).toEqual([join(dir, 'dist/a.js'), join(dir, 'dist/stores/lua/check.lua')])
+})
+
+test('what was built from a source that is gone is removed', () => {
+  const dir = makeTree({ 'src/a.ts': '', 'src/a.sql': '' })
+  const kept = ['dist/a.js', 'dist/a.js.map', 'dist/a.d.ts', 'dist/a.d.ts.map', 'dist/a.sql']
+  const orphans = ['dist/b.js', 'dist/b.js.map', 'dist/b.d.ts', 'dist/b.d.ts.map', 'dist/b.sql']
+  addFiles(dir, Object.fromEntries([...kept, ...orphans].map((path) => [path, ''])))
+  removeOrphans(dir)
+  expect(kept.filter((path) => !existsSync(join(dir, path)))).toEqual([])
+  expect(orphans.filter((path) => existsSync(join(dir, path)))).toEqual([])
+})
+
+test('the fingerprint changes with a source, a new source and a compiler option, and only then', () => {
+  const dir = makeTree({ ...settings, 'src/a.ts': '' })
+  const seen = [sourceFingerprint(dir)]
+  expect(sourceFingerprint(dir)).toBe(seen[0])
+  utimesSync(join(dir, 'src/a.ts'), 1, 1)
+  seen.push(sourceFingerprint(dir))
+  addFiles(dir, { 'client/src/b.ts': '' })
+  seen.push(sourceFingerprint(dir))
+  utimesSync(join(dir, 'tsconfig.json'), 1, 1)
+  seen.push(sourceFingerprint(dir))
+  expect(new Set(seen).size).toBe(4)
+})

@@ -1,0 +1,49 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { satisfiesRange } from './node-range.mjs'
+import { root } from './setup.mjs'
+
+const oldestNode = '20.19.0'
+const installScripts = ['preinstall', 'install', 'postinstall']
+
+const readJson = (path) => JSON.parse(readFileSync(path, 'utf8'))
+
+/** checkDependencies returns one line for each rule that a package of the lockfile breaks. */
+export function checkDependencies(dir) {
+  return Object.entries(readJson(join(dir, 'package-lock.json')).packages)
+    .filter(([path, entry]) => path.includes('node_modules/') && !entry.link)
+    .flatMap(([path, entry]) => problemsOf(dir, path, entry).map((problem) => `${path}@${entry.version}: ${problem}`))
+}
+
+function problemsOf(dir, path, entry) {
+  const problems = []
+  if (runsOnLinux(entry) && hasInstallScript(dir, path, entry)) {
+    problems.push('has an install script; dependencies must install without running code')
+  }
+  const range = entry.engines?.node
+  if (range !== undefined && !satisfiesRange(oldestNode, range)) {
+    problems.push(`needs Node.js ${range}; dependencies must run on ${oldestNode}`)
+  }
+  if (entry.resolved !== undefined) {
+    problems.push(`has the download address ${entry.resolved}; the lockfile must leave the registry to the user`)
+  }
+  return problems
+}
+
+const runsOnLinux = ({ os }) => os === undefined || os.includes('linux') || os.every((name) => /^!(?!linux)/.test(name))
+
+/** hasInstallScript asks the package too: not every registry tells npm, and then the lockfile says nothing. */
+function hasInstallScript(dir, path, entry) {
+  if (entry.hasInstallScript) return true
+  const manifest = join(dir, path, 'package.json')
+  if (!existsSync(manifest)) return false
+  const { scripts = {} } = readJson(manifest)
+  return installScripts.some((name) => name in scripts) || existsSync(join(dir, path, 'binding.gyp'))
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1]).href) {
+  const problems = checkDependencies(root)
+  for (const problem of problems) console.error(problem)
+  process.exitCode = problems.length > 0 ? 1 : 0
+}

@@ -1,0 +1,132 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { isBuiltin } from 'node:module'
+import { join, posix, relative } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { findImports } from './import-lexer.mjs'
+import { root } from './setup.mjs'
+
+/** layers says, for each layer of src, which others it may import. */
+export const layers = {
+  core: [],
+  engine: ['core'],
+  stores: ['core', 'engine'],
+  quotas: ['core', 'engine'],
+  sources: ['core', 'engine'],
+  observe: ['core', 'engine'],
+  grpc: [],
+  edge: ['core', 'engine', 'grpc', 'observe'],
+  library: ['core', 'engine', 'stores'],
+  middleware: ['core', 'engine', 'stores', 'library'],
+  app: ['core', 'engine', 'stores', 'quotas', 'sources', 'observe', 'grpc', 'edge', 'library', 'middleware'],
+  cli: ['core', 'engine', 'sources', 'app'],
+  'index.ts': ['core', 'engine', 'stores', 'library'],
+}
+
+// The packages of the repository. What is pure runs without Node.js: the layers named, or the whole package.
+const packages = [
+  { dir: '', layers, pureLayers: ['core'] },
+  { dir: 'client', pure: true },
+  { dir: 'dashboard', pure: true },
+]
+
+const dependencyKinds = ['dependencies', 'peerDependencies']
+
+/** checkImports returns one line for each import that breaks a rule, and one for each cycle. */
+export function checkImports(dir = root) {
+  const { devDependencies = {} } = readManifest(dir)
+  return packages
+    .filter((each) => existsSync(join(dir, each.dir, 'src')))
+    .flatMap((each) => checkPackage({ ...each, src: join(dir, each.dir, 'src'), devDependencies }, join(dir, each.dir)))
+}
+
+function checkPackage(settings, dir) {
+  const pkg = { ...settings, manifest: readManifest(dir) }
+  const label = (file) => posix.join(pkg.dir, 'src', file)
+  const files = listSources(pkg.src)
+  const imports = files.flatMap((file) => importsOf(pkg, file))
+  const misplaced = files.filter((file) => isMisplaced(pkg, file))
+  const cycles = findCycles(files, imports)
+  return [
+    ...misplaced.map((file) => `${label(file)} is in no layer (layers: ${Object.keys(pkg.layers).join(', ')})`),
+    ...imports.flatMap((found) => {
+      const problem = problemOf(pkg, found)
+      return problem ? [`${label(found.file)}:${found.line} imports ${found.specifier}: ${problem}`] : []
+    }),
+    ...cycles.map((cycle) => `cycle: ${cycle.map(label).join(' → ')}`),
+  ]
+}
+
+const readManifest = (dir) => JSON.parse(readFileSync(join(dir, 'package.json'), 'utf8'))
+
+function listSources(src) {
+  return readdirSync(src, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .map((entry) => relative(src, join(entry.parentPath, entry.name)))
+    .sort()
+}
+
+/** importsOf returns the imports of a file; `target` is the imported file as a path within src, if it is a file. */
+function importsOf({ src }, file) {
+  return findImports(readFileSync(join(src, file), 'utf8')).map(({ specifier, line }) => {
+    const target = specifier.startsWith('.') ? posix.join(posix.dirname(file), specifier) : undefined
+    return { file, line, specifier, target }
+  })
+}
+
+const isTestCode = (file) => /\.(test|suite)\.ts$/.test(file)
+const layerOf = (file) => file.split('/')[0]
+const isMisplaced = ({ layers }, file) => layers && !isTestCode(file) && !Object.hasOwn(layers, layerOf(file))
+
+/** problemOf returns the rule that an import breaks. Tests may import in every direction, but only what exists. */
+function problemOf(pkg, { file, specifier, target }) {
+  if (target !== undefined) return fileProblem(pkg, file, target)
+  return isBuiltin(specifier) ? builtinProblem(pkg, file) : packageProblem(pkg, file, specifier)
+}
+
+function fileProblem({ src, layers }, file, target) {
+  if (!existsSync(join(src, target))) return 'there is no such file'
+  if (isTestCode(file)) return undefined
+  if (target.startsWith('..')) return 'a source may import nothing outside of its src'
+  if (isTestCode(target)) return 'only tests may import tests, which are not part of the build'
+  const [from, to] = [layerOf(file), layerOf(target)]
+  const allowed = layers?.[from]
+  if (allowed === undefined || from === to || allowed.includes(to)) return undefined
+  return `layer ${from} may not import layer ${to} (allowed: ${allowed.join(', ') || 'none'})`
+}
+
+function builtinProblem({ manifest, pure, pureLayers }, file) {
+  if (isTestCode(file)) return undefined
+  if (pure) return `package ${manifest.name} may not import Node.js modules`
+  if (pureLayers.includes(layerOf(file))) return `layer ${layerOf(file)} may not import Node.js modules`
+  return undefined
+}
+
+function packageProblem({ manifest, devDependencies }, file, specifier) {
+  const name = specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/')
+  if (isTestCode(file) && Object.hasOwn(devDependencies, name)) return undefined
+  if (dependencyKinds.some((kind) => Object.hasOwn(manifest[kind] ?? {}, name))) return undefined
+  return `package ${name} is not among the ${dependencyKinds.join(' or ')} of package.json`
+}
+
+/** findCycles returns paths a → b → a, at least one for every knot of files that import each other. */
+function findCycles(files, imports) {
+  const targetsOf = new Map(files.map((file) => [file, new Set()]))
+  for (const { file, target } of imports) if (targetsOf.has(target)) targetsOf.get(file).add(target)
+
+  const cycles = []
+  const visited = new Set()
+  const visit = (file, path) => {
+    if (path.includes(file)) cycles.push([...path.slice(path.indexOf(file)), file])
+    if (visited.has(file)) return
+    visited.add(file)
+    for (const target of targetsOf.get(file)) visit(target, [...path, file])
+  }
+  for (const file of files) visit(file, [])
+  return cycles
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1]).href) {
+  const problems = checkImports()
+  for (const problem of problems) console.error(problem)
+  process.exitCode = problems.length > 0 ? 1 : 0
+}

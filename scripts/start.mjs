@@ -1,0 +1,15 @@
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { ensureInstalled, requireNode, root, runMain } from './setup.mjs'
+
+await runMain(async () => {
+  requireNode()
+  await ensureInstalled()
+  const { ensureBuilt } = await import('./build.mjs')
+  await ensureBuilt()
+})
+
+// The service runs in this very process: signals, standard streams and the exit code are its own.
+const entry = join(root, 'dist', 'cli', 'main.js')
+process.argv.splice(1, 1, entry, 'serve')
+await import(pathToFileURL(entry).href)

@@ -1,0 +1,52 @@
+import { closingLine } from './closing-line-reporter.mjs'
+import { ensureInstalled, requireNode, root, runScript, SetupError, say } from './setup.mjs'
+
+// npm test [-- [--only] [vitest arguments]]
+// --only leaves out the checks and goes straight to the tests.
+const checks = ['lint', 'check:dependencies', 'check:imports', 'typecheck']
+
+async function main(args) {
+  const only = args[0] === '--only'
+  await prepare(only ? [] : checks)
+  await runTests(only ? args.slice(1) : args)
+}
+
+async function prepare(names) {
+  requireNode()
+  await step('install', ensureInstalled)
+  const { ensureBuilt } = await import('./build.mjs')
+  await step('build', ensureBuilt)
+  for (const name of names) await step(name, () => check(name))
+}
+
+/** step does one piece of work and prints its name and duration. */
+async function step(name, work) {
+  const startedAt = performance.now()
+  await work()
+  say(`${name.padEnd(20)}${((performance.now() - startedAt) / 1000).toFixed(2)} s`)
+}
+
+async function check(name) {
+  const { ok, text } = await runScript(name)
+  if (ok) return
+  process.stderr.write(`${text.trimEnd()}\n`)
+  throw new SetupError(`${name} failed, so no test was run; "npm run ${name}" repeats it`)
+}
+
+async function runTests(args) {
+  process.chdir(root)
+  const { parseCLI, startVitest } = await import('vitest/node')
+  const { filter, options } = parseCLI(['vitest', 'run', ...args])
+  const vitest = await startVitest('test', filter, { ...options, watch: false })
+  await vitest.exit()
+}
+
+try {
+  await main(process.argv.slice(2))
+} catch (error) {
+  // Whatever went wrong counts as one failure: the closing line is there in every case.
+  if (error instanceof SetupError) say(error.message)
+  else console.error(error)
+  console.log(closingLine({ passed: 0, failed: 1, skipped: 0 }))
+  process.exit(1)
+}
