@@ -1,17 +1,22 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
-const project = (name: string, include: string[]) => ({
+const project = (name: string, include: string[], globalSetup: string[] = []) => ({
   extends: true as const,
-  test: { name, include },
+  test: { name, include, globalSetup },
 })
 
 export default defineConfig({
   test: {
     environment: 'node',
     retry: 0,
+    // Tests of servers wait more than they work: on two cores, two workers take half the time of one.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // Hooks start servers, on a machine that may be busy.
+    hookTimeout: 60_000,
     reporters: ['default', './scripts/closing-line-reporter.mjs'],
     projects: [
-      project('sluice', ['src/**/*.test.ts', 'tests/**/*.test.ts']),
+      project('sluice', ['src/**/*.test.ts', 'tests/**/*.test.ts'], ['./tests/servers/global-setup.ts']),
       project('client', ['client/src/**/*.test.ts']),
       project('dashboard', ['dashboard/src/**/*.test.ts']),
       project('scripts', ['scripts/**/*.test.mjs']),

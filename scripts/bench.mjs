@@ -2,6 +2,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { ensureBuilt } from './build.mjs'
 import { ensureInstalled, requireNode, root, run, runMain, SetupError } from './setup.mjs'
+import { tryToEnsureSystemPackages } from './system-packages.mjs'
 
 // npm run bench -- NAME [arguments of the benchmark]
 const suffix = '.bench.mjs'
@@ -27,6 +28,7 @@ await runMain(async () => {
   requireNode()
   requireBench(name)
   await ensureInstalled()
+  await tryToEnsureSystemPackages()
   await ensureBuilt()
   const { code } = await run(process.execPath, ['--expose-gc', join(benchDir, name + suffix), ...args])
   process.exitCode = code ?? 1

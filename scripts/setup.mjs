@@ -45,12 +45,12 @@ function compareVersions(a, b) {
 }
 
 /** run runs a program in the repository and returns how it ended; with `capture`, also what it printed. */
-export function run(command, args, { capture = false, shell = false } = {}) {
+export function run(command, args, { capture = false, shell = false, env = {} } = {}) {
   const PATH = `${join(root, 'node_modules', '.bin')}${delimiter}${process.env.PATH}`
   const output = capture ? 'pipe' : 'inherit'
   const child = spawn(command, args, {
     cwd: root,
-    env: { ...process.env, PATH },
+    env: { ...process.env, PATH, ...env },
     shell,
     stdio: ['ignore', output, output],
   })

@@ -1,22 +1,25 @@
 import { closingLine } from './closing-line-reporter.mjs'
 import { ensureInstalled, requireNode, root, runScript, SetupError, say } from './setup.mjs'
+import { ensureSystemPackages, tryToEnsureSystemPackages } from './system-packages.mjs'
 
 // npm test [-- [--only] [vitest arguments]]
-// --only leaves out the checks and goes straight to the tests.
+// --only leaves out the checks and goes straight to the tests, and does not insist on servers that they may not need.
 const checks = ['lint', 'check:dependencies', 'check:imports', 'typecheck']
 
 async function main(args) {
   const only = args[0] === '--only'
-  await prepare(only ? [] : checks)
+  await prepare(only)
   await runTests(only ? args.slice(1) : args)
 }
 
-async function prepare(names) {
+async function prepare(only) {
   requireNode()
   await step('install', ensureInstalled)
+  await step('system packages', only ? tryToEnsureSystemPackages : ensureSystemPackages)
   const { ensureBuilt } = await import('./build.mjs')
   await step('build', ensureBuilt)
-  for (const name of names) await step(name, () => check(name))
+  if (only) return
+  for (const name of checks) await step(name, () => check(name))
 }
 
 /** step does one piece of work and prints its name and duration. */

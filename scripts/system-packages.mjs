@@ -1,0 +1,127 @@
+import { accessSync, constants, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { run, runMain, SetupError, say } from './setup.mjs'
+
+/** systemPackages maps each command that tests and benchmarks run to the Debian package that brings it. */
+export const systemPackages = {
+  'redis-server': 'redis-server',
+  'redis-cli': 'redis-server',
+  openssl: 'openssl',
+}
+
+// Some commands (nginx is one) are in a directory that only root has on its PATH.
+const searchPath = `${process.env.PATH}${delimiter}/usr/local/sbin${delimiter}/usr/sbin${delimiter}/sbin`
+
+/** findCommand returns the path of a command, or undefined. */
+export function findCommand(name, path = searchPath) {
+  return path
+    .split(delimiter)
+    .map((dir) => join(dir, name))
+    .find(isExecutable)
+}
+
+function isExecutable(file) {
+  try {
+    accessSync(file, constants.X_OK)
+    return statSync(file).isFile()
+  } catch {
+    return false
+  }
+}
+
+/** requireCommand returns the path of a command of the table, or throws the line that says how to get it. */
+export function requireCommand(name, path = searchPath) {
+  const found = findCommand(name, path)
+  if (found !== undefined) return found
+  throw new SetupError(`${name} is missing; ${howToInstall([systemPackages[name]])}`)
+}
+
+const howToInstall = (packages) => `"apt-get install ${packages.join(' ')}" as root brings it on Debian and Ubuntu`
+
+const machine = { path: searchPath, isRoot: process.getuid?.() === 0, policyFile: '/usr/sbin/policy-rc.d' }
+
+/**
+ * ensureSystemPackages installs the packages of commands that are missing, and says so when it does. It throws one
+ * line when it cannot. Services that a package brings are not started: the tests start servers of their own.
+ */
+export async function ensureSystemPackages({ table = systemPackages, path, isRoot, policyFile } = machine) {
+  const missing = () => Object.keys(table).filter((command) => findCommand(command, path) === undefined)
+  const packages = [...new Set(missing().map((command) => table[command]))]
+  if (packages.length === 0) return
+  const fail = (reason) => {
+    throw new SetupError(`${missing().join(' and ')} cannot be installed: ${reason}; ${howToInstall(packages)}`)
+  }
+
+  const apt = findCommand('apt-get', path)
+  if (apt === undefined) fail('this machine has no apt-get')
+  if (!isRoot) fail('this user is not root')
+  say(`installing ${packages.join(', ')} (once) …`)
+  const { ok, text } = await withoutServices(policyFile, () => install(apt, packages))
+  if (!ok) fail(aptReason(text))
+  if (missing().length > 0) fail(`${packages.join(', ')} did not bring it`)
+}
+
+/** tryToEnsureSystemPackages goes on when it cannot: what needs a command that is missing says so by itself. */
+export async function tryToEnsureSystemPackages(settings = machine) {
+  try {
+    await ensureSystemPackages(settings)
+  } catch (error) {
+    if (!(error instanceof SetupError)) throw error
+    say(error.message)
+  }
+}
+
+// Short waits: without a network, apt's own take minutes. The lock is another matter: its holder may be installing.
+const aptOptions = ['Acquire::Retries=1', 'Acquire::http::Timeout=20', 'DPkg::Lock::Timeout=120', 'Dpkg::Use-Pty=0']
+
+async function install(apt, packages) {
+  const aptGet = (...args) =>
+    run(apt, ['--quiet', '--yes', ...aptOptions.flatMap((option) => ['-o', option]), ...args], {
+      capture: true,
+      env: { DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C' },
+    })
+  // An update that fails is no reason to stop: the lists of an earlier one may do.
+  const updated = await aptGet('update')
+  const installed = await aptGet('install', '--no-install-recommends', ...packages)
+  return { ok: installed.ok, text: updated.text + installed.text }
+}
+
+/** aptReason picks the line that says why out of apt's output: no network explains more than an unknown package. */
+export function aptReason(text) {
+  const [, reason] = /^W: (Failed to fetch .+)$/m.exec(text) ?? /^E: (.+)$/m.exec(text) ?? []
+  return reason?.trim().replace(/\s+/g, ' ') ?? 'apt-get gave no reason'
+}
+
+const marker = '# Written by the set-up of Sluice while it installs packages.'
+
+/**
+ * withoutServices does some work while Debian's policy forbids to start services. A policy of the machine's own stays
+ * as it is. Ours forbids only while this process lives, so that it does no harm if it cannot be removed.
+ */
+async function withoutServices(policyFile, work) {
+  const found = readText(policyFile)
+  if (found !== undefined && !found.includes(marker)) return work()
+  const remove = () => rmSync(policyFile, { force: true })
+  writeFileSync(policyFile, `#!/bin/sh\n${marker}\nkill -0 ${process.pid} 2>/dev/null && exit 101\nexit 0\n`, {
+    mode: 0o755,
+  })
+  process.once('exit', remove)
+  try {
+    return await work()
+  } finally {
+    process.off('exit', remove)
+    remove()
+  }
+}
+
+function readText(file) {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return undefined
+  }
+}
+
+const [, script] = process.argv
+if (script !== undefined && import.meta.url === pathToFileURL(script).href) await runMain(() => ensureSystemPackages())

@@ -1,0 +1,77 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { TestProject } from 'vitest/node'
+import { startCluster } from './cluster.mjs'
+import { type RedisAddress, startRedis } from './redis.mjs'
+import { startSentinel } from './sentinel.mjs'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Where the test run hands out its shared servers. */
+    sharedServersUrl: string
+  }
+}
+
+/** SharedServers is what the test run tells about each of its shared servers. */
+export interface SharedServers {
+  redis: RedisAddress
+  cluster: RedisAddress[]
+  sentinel: { name: string; sentinels: RedisAddress[]; nodes: RedisAddress[] }
+}
+
+interface Started<T> {
+  readonly description: T
+  stop(): Promise<void>
+}
+
+const addressOf = ({ address }: { address: RedisAddress }) => address
+
+const starters: { [Kind in keyof SharedServers]: () => Promise<Started<SharedServers[Kind]>> } = {
+  async redis() {
+    const server = await startRedis()
+    return { description: server.address, stop: () => server.stop() }
+  },
+  async cluster() {
+    const cluster = await startCluster()
+    return { description: cluster.nodes.map(addressOf), stop: () => cluster.stop() }
+  },
+  async sentinel() {
+    const system = await startSentinel()
+    const description = {
+      name: system.name,
+      sentinels: system.sentinels.map(addressOf),
+      nodes: system.nodes.map(addressOf),
+    }
+    return { description, stop: () => system.stop() }
+  },
+}
+
+const isKind = (name: string): name is keyof SharedServers => Object.hasOwn(starters, name)
+
+/**
+ * setup runs once, in the process that runs the test files in others. It starts a shared server when the first file
+ * asks for it, so that a run which needs none waits for none, and stops them all at the end.
+ */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const started = new Map<string, Promise<Started<unknown>>>()
+  const server = createServer((request, response) => {
+    const kind = request.url?.slice(1) ?? ''
+    if (!isKind(kind)) return void response.writeHead(404).end()
+    const starting = started.get(kind) ?? starters[kind]()
+    started.set(kind, starting)
+    starting.then(
+      ({ description }) => response.end(JSON.stringify(description)),
+      (error: Error) => response.writeHead(500).end(error.message),
+    )
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  project.provide('sharedServersUrl', `http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+
+  return async () => {
+    server.close()
+    const all = await Promise.allSettled(started.values())
+    await Promise.all(all.map((each) => (each.status === 'fulfilled' ? each.value.stop() : undefined)))
+  }
+}
