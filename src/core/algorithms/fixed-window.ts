@@ -1,0 +1,48 @@
+import { type Limit, MAX_COUNT } from '../limit.ts'
+import type { Outcome } from './outcome.ts'
+
+/**
+ * fixedWindow counts hits in windows that follow each other, aligned to 1970 or to the calendar of a time zone. State:
+ * the window's start and its count. Around a boundary it admits up to twice the limit; that is the price of one count.
+ *
+ * A clock that went back keeps the count in a window that starts now.
+ */
+export function fixedWindow(
+  start: number,
+  count: number,
+  limit: Limit,
+  nowMs: number,
+  cost: number,
+  out: Outcome,
+): void {
+  if (count === 0 || nowMs - start >= limit.windowMs || nowMs >= endOf(start, limit)) {
+    start = limit.calendar ? limit.calendar.windowAt(nowMs).startMs : nowMs - (nowMs % limit.windowMs)
+    count = 0
+  } else if (nowMs < start) {
+    start = nowMs
+  }
+  const endMs = endOf(start, limit)
+  out.delayMs = 0
+  out.impossible = cost > limit.limit
+  out.allowed = count + cost <= limit.limit || cost < 0
+  if (out.allowed) {
+    out.retryAfterMs = 0
+    count = Math.max(count + cost, 0)
+  } else {
+    out.retryAfterMs = out.impossible ? 0 : endMs - nowMs
+    if (limit.countDenied && !out.impossible) count = Math.min(count + cost, MAX_COUNT)
+  }
+  out.remaining = count < limit.limit ? limit.limit - count : 0
+  out.resetAfterMs = count > 0 ? endMs - nowMs : 0
+  out.expiresAtMs = count > 0 ? endMs : nowMs
+  out.at = start
+  out.first = count
+  out.second = 0
+}
+
+/** endOf returns the end of the window that starts at `start`; one that does not start on the grid lasts as long. */
+function endOf(start: number, limit: Limit): number {
+  if (limit.calendar === undefined) return start + limit.windowMs
+  const window = limit.calendar.windowAt(start)
+  return start + (window.endMs - window.startMs)
+}

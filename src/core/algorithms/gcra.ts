@@ -1,0 +1,37 @@
+import type { Limit } from '../limit.ts'
+import type { Outcome } from './outcome.ts'
+
+/**
+ * gcra polices exactly as a token bucket does, on one number: the theoretical arrival time (TAT), the moment at which
+ * the bucket would be full again. It counts in whole units (see core/pace.ts); the state is the TAT in milliseconds, which
+ * means the same whatever the limit becomes. Times before the year 2100 stay below 2^51 units, and so survive the
+ * conversion: rounding gives the units back exactly.
+ *
+ * One number cannot tell that the clock went back, but a TAT further away than the deepest debt can only come from
+ * that, and is cut down to it: nothing is handed out, and nobody waits longer than for an empty bucket.
+ */
+export function gcra(tatMs: number, limit: Limit, nowMs: number, cost: number, out: Outcome): void {
+  const full = limit.fullUnits
+  const now = nowMs * limit.unitsPerMs
+  const tat = Math.round(tatMs * limit.unitsPerMs)
+  const deepest = limit.countDenied ? 2 * full : full
+  let used = tat > now ? tat - now : 0
+  if (used > deepest) used = deepest
+  const price = cost * limit.unitsPerHit
+  out.delayMs = 0
+  out.impossible = cost > limit.capacity
+  out.allowed = !out.impossible && (used + price <= full || price < 0)
+  if (out.allowed) {
+    out.retryAfterMs = 0
+    used = Math.max(used + price, 0)
+  } else {
+    if (limit.countDenied && !out.impossible) used = Math.min(used + price, deepest)
+    out.retryAfterMs = out.impossible ? 0 : Math.ceil((used + price - full) / limit.unitsPerMs)
+  }
+  out.remaining = used < full ? Math.floor((full - used) / limit.unitsPerHit) : 0
+  out.resetAfterMs = used > 0 ? Math.ceil(used / limit.unitsPerMs) : 0
+  out.expiresAtMs = nowMs + out.resetAfterMs
+  out.at = (now + used) / limit.unitsPerMs
+  out.first = 0
+  out.second = 0
+}

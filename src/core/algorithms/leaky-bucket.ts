@@ -1,0 +1,14 @@
+import type { Limit } from '../limit.ts'
+import { gcra } from './gcra.ts'
+import type { Outcome } from './outcome.ts'
+
+/**
+ * leakyBucket lets hits out one by one at the limit's pace. A hit that finds others before it is admitted with the
+ * `delayMs` after which its turn comes; one that finds the bucket full (`burst` hits, the one leaving now included) is
+ * refused. State: one number, the moment at which the bucket runs dry: GCRA's arithmetic, read as a queue.
+ */
+export function leakyBucket(dryAtMs: number, limit: Limit, nowMs: number, cost: number, out: Outcome): void {
+  gcra(dryAtMs, limit, nowMs, cost, out)
+  const ahead = Math.round(dryAtMs * limit.unitsPerMs) - nowMs * limit.unitsPerMs
+  if (out.allowed && cost > 0 && ahead > 0) out.delayMs = Math.ceil(Math.min(ahead, limit.fullUnits) / limit.unitsPerMs)
+}

@@ -1,0 +1,82 @@
+import { type Limit, MAX_COUNT } from '../limit.ts'
+import type { Outcome } from './outcome.ts'
+
+/**
+ * slidingWindow admits when previous × overlap + current + cost ≤ limit, where overlap is the share of the previous
+ * window that the trailing window still covers. State: the window's start, the counts of the previous and the current
+ * window. All comparisons are between whole numbers (both sides times the window), exact where limit × windowMs is
+ * below 2^53; above, what is reported and what is admitted still agree to the millisecond and the hit.
+ *
+ * A clock that went back keeps its counts: the window starts again now, so that nothing is handed out and nobody waits
+ * longer than for a window just begun. An unused counter starts on the grid again.
+ */
+export function slidingWindow(
+  start: number,
+  previous: number,
+  current: number,
+  limit: Limit,
+  nowMs: number,
+  cost: number,
+  out: Outcome,
+): void {
+  const windowMs = limit.windowMs
+  const ageMs = nowMs - start
+  if (ageMs >= windowMs || (previous === 0 && current === 0)) {
+    const isNext = current > 0 && ageMs < 2 * windowMs
+    previous = isNext ? current : 0
+    start = isNext ? start + windowMs : nowMs - (nowMs % windowMs)
+    current = 0
+  } else if (ageMs < 0) {
+    start = nowMs
+  }
+  const leftMs = windowMs - (nowMs - start)
+  const free = limit.limit - current - cost
+  out.delayMs = 0
+  out.impossible = cost > limit.limit
+  out.allowed = !out.impossible && (previous * leftMs <= free * windowMs || cost < 0)
+  if (out.allowed) {
+    out.retryAfterMs = 0
+    if (cost >= 0) current += cost
+    else {
+      const leftover = -cost - current
+      current = leftover < 0 ? -leftover : 0
+      if (leftover > 0) previous = previous > leftover ? previous - leftover : 0
+    }
+  } else {
+    if (limit.countDenied && !out.impossible) current = Math.min(current + cost, MAX_COUNT)
+    out.retryAfterMs = out.impossible ? 0 : waitMs(previous, current, leftMs, limit, cost)
+  }
+  out.remaining = roomFor(previous, current, leftMs, limit)
+  out.resetAfterMs = current > 0 || previous > 0 ? leftMs : 0
+  out.expiresAtMs = current > 0 ? start + 2 * windowMs : previous > 0 ? start + windowMs : nowMs
+  out.at = start
+  out.first = previous
+  out.second = current
+}
+
+/** roomFor returns the largest whole cost that fits now. */
+function roomFor(previous: number, current: number, leftMs: number, limit: Limit): number {
+  if (previous === 0) return current < limit.limit ? limit.limit - current : 0
+  const weight = previous * leftMs
+  const used = Math.ceil(weight / limit.windowMs)
+  // Products above 2^53 and the division are rounded; the comparison that admits has the last word.
+  let room = limit.limit - current - used
+  if (weight > used * limit.windowMs) room -= 1
+  else if (weight <= (used - 1) * limit.windowMs) room += 1
+  return Math.max(room, 0)
+}
+
+/** waitMs returns after how long the cost fits: in this window as the previous one fades, or else in the next. */
+function waitMs(previous: number, current: number, leftMs: number, limit: Limit, cost: number): number {
+  const free = limit.limit - current - cost
+  if (free >= 0) return leftMs - fadedTo(previous, free, limit.windowMs)
+  return leftMs + limit.windowMs - fadedTo(current, limit.limit - cost, limit.windowMs)
+}
+
+/** fadedTo returns the longest rest of a window, in ms, at which `count` hits of the window before weigh ≤ `free`. */
+function fadedTo(count: number, free: number, windowMs: number): number {
+  if (count <= free) return windowMs
+  const leftMs = Math.floor((free * windowMs) / count)
+  if (count * leftMs > free * windowMs) return leftMs - 1
+  return count * (leftMs + 1) <= free * windowMs ? leftMs + 1 : leftMs
+}

@@ -1,0 +1,39 @@
+import type { Limit } from '../limit.ts'
+import { NEVER, type Outcome } from './outcome.ts'
+
+/**
+ * tokenBucket takes a hit's units from a bucket that refills lazily at the limit's pace and holds `burst` hits. State:
+ * the time of the last refill and the hits in use. With countDenied, refused hits go into debt, at most one full bucket
+ * of it.
+ *
+ * Units are whole numbers (see core/pace.ts) and belong to one pace; the state must outlive a change of the limit, so it
+ * is kept in hits. A number of units below 2^51, divided by the units of a hit and multiplied again, is off by less than
+ * half a unit, so that rounding gives it back exactly.
+ *
+ * A clock that went back refills nothing and counts on from now.
+ */
+export function tokenBucket(at: number, used: number, limit: Limit, nowMs: number, cost: number, out: Outcome): void {
+  const full = limit.fullUnits
+  let units = full
+  if (at !== NEVER) {
+    units = Math.max(full - Math.round(used * limit.unitsPerHit), -full)
+    if (nowMs > at) units = Math.min(units + (nowMs - at) * limit.unitsPerMs, full)
+  }
+  const price = cost * limit.unitsPerHit
+  out.delayMs = 0
+  out.impossible = cost > limit.capacity
+  out.allowed = !out.impossible && (price <= units || price < 0)
+  if (out.allowed) {
+    out.retryAfterMs = 0
+    units = Math.min(units - price, full)
+  } else {
+    if (limit.countDenied && !out.impossible) units = Math.max(units - price, -full)
+    out.retryAfterMs = out.impossible ? 0 : Math.ceil((price - units) / limit.unitsPerMs)
+  }
+  out.remaining = units > 0 ? Math.floor(units / limit.unitsPerHit) : 0
+  out.resetAfterMs = units < full ? Math.ceil((full - units) / limit.unitsPerMs) : 0
+  out.expiresAtMs = nowMs + out.resetAfterMs
+  out.at = nowMs
+  out.first = (full - units) / limit.unitsPerHit
+  out.second = 0
+}

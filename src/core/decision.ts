@@ -1,0 +1,77 @@
+import type { Outcome } from './algorithms/outcome.ts'
+import { type Limit, MAX_COUNT } from './limit.ts'
+
+interface VerdictFields {
+  readonly limit: number
+  /** Whole hits that still fit, after this request's charge. */
+  readonly remaining: number
+  /** Until the window ends, the bucket is full, or the last record leaves the log. 0 for an unused counter. */
+  readonly resetAfterMs: number
+  /** Set when the shared store did not answer, and the rule's failure policy did. */
+  readonly fallback?: 'open' | 'closed' | 'local'
+}
+
+/** A Verdict is one rule's answer. A refusal is a value; "waiting never helps" is a kind of its own. */
+export type Verdict =
+  | (VerdictFields & {
+      readonly kind: 'allowed'
+      readonly allowed: true
+      /** leaky_bucket: go on only after this long. 0 for every other algorithm. */
+      readonly delayMs: number
+    })
+  | (VerdictFields & {
+      readonly kind: 'refused'
+      readonly allowed: false
+      /** The same cost is refused 1 ms before this and admitted at it, if nothing else happens. */
+      readonly retryAfterMs: number
+    })
+  | (VerdictFields & {
+      readonly kind: 'impossible'
+      readonly allowed: false
+      /** The largest cost that this limit can ever admit. */
+      readonly maxCost: number
+    })
+
+/** UNLIMITED_VERDICT is the answer of a rule without a limit. */
+export const UNLIMITED_VERDICT: Verdict = Object.freeze({
+  kind: 'allowed',
+  allowed: true,
+  limit: MAX_COUNT,
+  remaining: MAX_COUNT,
+  resetAfterMs: 0,
+  delayMs: 0,
+})
+
+/** verdictOf spells an Outcome as a Verdict. */
+export function verdictOf(out: Outcome, limit: Limit): Verdict {
+  const remaining = compact(out.remaining)
+  const resetAfterMs = compact(out.resetAfterMs)
+  if (out.allowed) {
+    return { kind: 'allowed', allowed: true, limit: limit.limit, remaining, resetAfterMs, delayMs: out.delayMs }
+  }
+  if (out.impossible) {
+    return { kind: 'impossible', allowed: false, limit: limit.limit, remaining, resetAfterMs, maxCost: limit.capacity }
+  }
+  return {
+    kind: 'refused',
+    allowed: false,
+    limit: limit.limit,
+    remaining,
+    resetAfterMs,
+    retryAfterMs: compact(out.retryAfterMs),
+  }
+}
+
+/** unchargedOf tells, after a look, the budget of what would have fitted into a group that was refused. */
+export function unchargedOf(out: Outcome, limit: Limit): Verdict {
+  const [remaining, resetAfterMs] = [compact(out.remaining), compact(out.resetAfterMs)]
+  return { kind: 'allowed', allowed: true, limit: limit.limit, remaining, resetAfterMs, delayMs: 0 }
+}
+
+/**
+ * compact returns the same number, as a 31-bit integer where it is one. What arithmetic on times yields is a floating
+ * point number to the engine even when it is whole, and each such field of a fresh object is an allocation of its own.
+ */
+function compact(value: number): number {
+  return value < 1_073_741_824 ? value | 0 : value
+}

@@ -1,0 +1,180 @@
+import { describe, expect, it } from 'vitest'
+import { ERROR_RULES, type ErrorCode } from './errors.ts'
+import { compileLimit, type LimitOptions } from './limit.ts'
+import { raisedBy } from './raised.suite.ts'
+
+/** message is what an error says before its rule: the rules themselves stand in errors.ts. */
+function message(code: ErrorCode, whereAndWhat: string): string {
+  return `${code}: ${whereAndWhat}; ${ERROR_RULES[code]}`
+}
+
+describe('compileLimit refuses', () => {
+  const cases: [options: object, code: ErrorCode, whereAndWhat: string][] = [
+    [{ window: '1s' }, 'LIMIT_INVALID', 'limit: got undefined'],
+    [{ limit: -1, window: '1s' }, 'LIMIT_INVALID', 'limit: got -1'],
+    [{ limit: 1.5, window: '1s' }, 'LIMIT_INVALID', 'limit: got 1.5'],
+    [{ limit: Number.NaN, window: '1s' }, 'LIMIT_INVALID', 'limit: got NaN'],
+    [{ limit: '5', window: '1s' }, 'LIMIT_INVALID', 'limit: got "5"'],
+    [{ limit: 4_294_967_296, window: '1s' }, 'LIMIT_INVALID', 'limit: got 4294967296'],
+    [{ limit: 5 }, 'WINDOW_REQUIRED', 'window: not given'],
+    [{ limit: 5, algorithm: 'fixed_window' }, 'WINDOW_REQUIRED', 'window: not given'],
+    [{ limit: 5, window: 0 }, 'WINDOW_INVALID', 'window: got 0'],
+    [{ limit: 5, window: '0s' }, 'WINDOW_INVALID', 'window: got "0s"'],
+    [{ limit: 5, window: '3661d' }, 'WINDOW_INVALID', 'window: got "3661d"'],
+    [{ limit: 5, algorithm: 'concurrency', leaseTtl: 0 }, 'WINDOW_INVALID', 'leaseTtl: got 0'],
+    [{ limit: 5, window: 'soon' }, 'DURATION_INVALID', 'window: got "soon"'],
+    [{ limit: 5, window: 1.5 }, 'DURATION_INVALID', 'window: got 1.5'],
+    [{ limit: 5, algorithm: 'concurrency', leaseTtl: '1y' }, 'DURATION_INVALID', 'leaseTtl: got "1y"'],
+    [{ limit: 5, window: '1s', algorithm: 'leaky' }, 'ALGORITHM_UNKNOWN', 'algorithm: got "leaky"'],
+    [{ limit: 5, window: '1s', algorithm: 'constructor' }, 'ALGORITHM_UNKNOWN', 'algorithm: got "constructor"'],
+    [{ limit: 5, window: '1s', algorithm: 7 }, 'ALGORITHM_UNKNOWN', 'algorithm: got 7'],
+    [
+      { limit: 5, window: '1s', burst: 5 },
+      'OPTION_NOT_APPLICABLE',
+      'burst: not used by sliding_window, only by token_bucket, gcra, leaky_bucket',
+    ],
+    [
+      { limit: 5, window: '1s', algorithm: 'gcra', subWindows: 5 },
+      'OPTION_NOT_APPLICABLE',
+      'subWindows: not used by gcra, only by sliding_window',
+    ],
+    [
+      { limit: 5, calendar: { unit: 'day' } },
+      'OPTION_NOT_APPLICABLE',
+      'calendar: not used by sliding_window, only by fixed_window',
+    ],
+    [
+      { limit: 5, window: '1s', leaseTtl: '1s' },
+      'OPTION_NOT_APPLICABLE',
+      'leaseTtl: not used by sliding_window, only by concurrency',
+    ],
+    [
+      { limit: 5, window: '1s', algorithm: 'concurrency' },
+      'OPTION_NOT_APPLICABLE',
+      'window: not used by concurrency, only by sliding_window, token_bucket, gcra, leaky_bucket, fixed_window, sliding_log',
+    ],
+    [
+      { limit: 5, algorithm: 'concurrency', countDenied: true },
+      'OPTION_NOT_APPLICABLE',
+      'countDenied: not used by concurrency, only by sliding_window, token_bucket, gcra, leaky_bucket, fixed_window, sliding_log',
+    ],
+    [
+      { limit: 5, window: '1s', algorithm: 'fixed_window', calendar: { unit: 'day' } },
+      'OPTION_NOT_APPLICABLE',
+      'window: a calendar is given, which sets the window itself',
+    ],
+    [{ limit: 5, windowMs: 1000 }, 'OPTION_UNKNOWN', 'windowMs: no such option'],
+    [{ limit: 5, window: '1s', constructor: 1 }, 'OPTION_UNKNOWN', 'constructor: no such option'],
+    [JSON.parse('{"limit":5,"window":"1s","__proto__":{"x":1}}'), 'OPTION_UNKNOWN', '__proto__: no such option'],
+    [{ limit: 5, window: '1s', toString: 1 }, 'OPTION_UNKNOWN', 'toString: no such option'],
+    [{ limit: 5, window: '1s', algorithm: 'gcra', burst: 0 }, 'BURST_INVALID', 'burst: got 0'],
+    [{ limit: 5, window: '1s', algorithm: 'gcra', burst: 2.5 }, 'BURST_INVALID', 'burst: got 2.5'],
+    [{ limit: 5, window: '1s', algorithm: 'gcra', burst: 2 ** 32 }, 'BURST_INVALID', 'burst: got 4294967296'],
+    [{ limit: 0, window: '1s', algorithm: 'gcra', burst: 5 }, 'BURST_INVALID', 'burst: got 5 with a limit of 0'],
+    [{ limit: 2049, window: 1, algorithm: 'gcra' }, 'RATE_TOO_HIGH', 'limit: got 2049'],
+    [{ limit: 512_001, window: '1s', algorithm: 'leaky_bucket' }, 'RATE_TOO_HIGH', 'limit: got 512001'],
+    [{ limit: 1, window: '3650d', algorithm: 'token_bucket', burst: 100_000 }, 'BUCKET_TOO_LARGE', 'burst: got 100000'],
+    [{ limit: 999_983, window: '365d', algorithm: 'token_bucket' }, 'BUCKET_TOO_LARGE', 'burst: got 999983'],
+    [{ limit: 5, window: '1s', subWindows: 1 }, 'SUB_WINDOWS_INVALID', 'subWindows: got 1'],
+    [{ limit: 5, window: '1s', subWindows: 1001 }, 'SUB_WINDOWS_INVALID', 'subWindows: got 1001'],
+    [{ limit: 5, window: '1s', subWindows: 2.5 }, 'SUB_WINDOWS_INVALID', 'subWindows: got 2.5'],
+    [{ limit: 5, window: '1s', subWindows: null }, 'SUB_WINDOWS_INVALID', 'subWindows: got null'],
+    [{ limit: 5, window: 9, subWindows: 10 }, 'SUB_WINDOWS_INVALID', 'subWindows: got 10'],
+    [{ limit: 10_001, window: '1s', algorithm: 'sliding_log' }, 'LOG_LIMIT_TOO_HIGH', 'limit: got 10001'],
+    [{ limit: 10_001, algorithm: 'concurrency' }, 'LOG_LIMIT_TOO_HIGH', 'limit: got 10001'],
+    [
+      { limit: 5, algorithm: 'fixed_window', calendar: { unit: 'hour' } },
+      'CALENDAR_INVALID',
+      'calendar.unit: got "hour"',
+    ],
+    [
+      { limit: 5, algorithm: 'fixed_window', calendar: { unit: 'day', timeZone: 'Nowhere' } },
+      'CALENDAR_INVALID',
+      'calendar.timeZone: got "Nowhere"',
+    ],
+    [
+      { limit: 5, algorithm: 'fixed_window', calendar: { unit: 'day', zone: 'UTC' } },
+      'OPTION_UNKNOWN',
+      'calendar.zone: no such option',
+    ],
+  ]
+  it.each(cases)('%o', (options, code, whereAndWhat) => {
+    expect(raisedBy(() => compileLimit(options as LimitOptions))).toBe(message(code, whereAndWhat))
+  })
+
+  it('with the place of the limit before the option', () => {
+    expect(raisedBy(() => compileLimit({ limit: -1, window: '1s' }, 'limits[2]'))).toBe(
+      message('LIMIT_INVALID', 'limits[2].limit: got -1'),
+    )
+  })
+})
+
+describe('compileLimit', () => {
+  const DAY_MS = 86_400_000
+  const cases: [options: LimitOptions, compiled: object][] = [
+    [
+      { limit: 100, window: '1m' },
+      { algorithm: 'sliding_window', limit: 100, windowMs: 60_000, capacity: 100, isLog: false, countDenied: false },
+    ],
+    [
+      { limit: 100, window: '1m', subWindows: 7 },
+      { quantumMs: 8572, isLog: true },
+    ],
+    [
+      { limit: 1_000_000, window: '1m', subWindows: 60 },
+      { quantumMs: 1000, isLog: true },
+    ],
+    [
+      { algorithm: 'token_bucket', limit: 100, window: '1m', burst: 20, countDenied: true },
+      { capacity: 20, unitsPerMs: 1, unitsPerHit: 600, fullUnits: 12_000, countDenied: true },
+    ],
+    [
+      { algorithm: 'token_bucket', limit: 2053, window: '1m' },
+      { unitsPerMs: 2053, unitsPerHit: 60_000 },
+    ],
+    [
+      { algorithm: 'gcra', limit: 2053, window: '1m' },
+      { unitsPerMs: 235, unitsPerHit: 6_868 },
+    ],
+    [
+      { algorithm: 'gcra', limit: 0, window: '1m' },
+      { capacity: 0, unitsPerMs: 0, fullUnits: 0 },
+    ],
+    [
+      { algorithm: 'sliding_log', limit: 10_000, window: 1 },
+      { windowMs: 1, quantumMs: 1, isLog: true },
+    ],
+    [
+      { algorithm: 'concurrency', limit: 5 },
+      { windowMs: 60_000, isLog: true },
+    ],
+    [{ algorithm: 'concurrency', limit: 5, leaseTtl: '5m' }, { windowMs: 300_000 }],
+    [
+      { algorithm: 'fixed_window', limit: 5, window: '3660d' },
+      { windowMs: 3660 * DAY_MS, calendar: undefined },
+    ],
+    [{ algorithm: 'fixed_window', limit: 5, calendar: { unit: 'month' } }, { windowMs: 31 * DAY_MS + 10_800_000 }],
+    [{ limit: 5, window: '1s', burst: undefined } as unknown as LimitOptions, { capacity: 5 }],
+  ]
+  it.each(cases)('turns %o into its arithmetic', (options, compiled) => {
+    expect(compileLimit(options)).toMatchObject(compiled)
+  })
+
+  it('returns a frozen limit', () => {
+    expect(Object.isFrozen(compileLimit({ limit: 1, window: '1s' }))).toBe(true)
+    expect(Object.isFrozen(compileLimit({ limit: 1, window: '1s', algorithm: 'gcra' }))).toBe(true)
+  })
+
+  it('keeps the times of gcra below 2^51 units until the year 2100, two full buckets of waiting included', () => {
+    const slow: LimitOptions[] = [
+      { algorithm: 'gcra', limit: 284_957, window: '3650d', burst: 592_440 },
+      { algorithm: 'leaky_bucket', limit: 2053, window: '30d', burst: 974_840 },
+      { algorithm: 'gcra', limit: 1, window: '3650d', burst: 3_000 },
+      { algorithm: 'gcra', limit: 2047, window: '3650d' },
+    ]
+    for (const options of slow) {
+      const { fullUnits, unitsPerMs } = compileLimit(options)
+      expect(4_102_444_800_000 * unitsPerMs + 2 * fullUnits).toBeLessThanOrEqual(2 ** 51)
+    }
+  })
+})

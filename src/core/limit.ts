@@ -1,0 +1,226 @@
+import { Calendar, type CalendarOptions } from './calendar.ts'
+import { type Duration, formatDuration, parseDuration } from './duration.ts'
+import { type ErrorCode, got, SluiceError } from './errors.ts'
+import { type Pace, paceOf } from './pace.ts'
+
+export const ALGORITHMS = [
+  'sliding_window',
+  'token_bucket',
+  'gcra',
+  'leaky_bucket',
+  'fixed_window',
+  'sliding_log',
+  'concurrency',
+] as const
+
+export type Algorithm = (typeof ALGORITHMS)[number]
+
+/** LimitOptions is one limit as a person writes it. compileLimit checks it and turns it into a Limit. */
+export interface LimitOptions {
+  /** How many hits (or, for `concurrency`, holders at once). 0 blocks everything. */
+  readonly limit: number
+  /** The span that `limit` is counted over: `'1m'`, `'90s'`, or milliseconds. 1 ms to 10 years. */
+  readonly window?: Duration
+  /** Default: `sliding_window`. */
+  readonly algorithm?: Algorithm
+  /** Buckets only: how many hits fit at once. Default: `limit`. */
+  readonly burst?: number
+  /** `sliding_window` only: count in this many parts, never over the limit in any window. Costs a record per part. */
+  readonly subWindows?: number
+  /** `fixed_window` only: follow the calendar instead of a window of fixed length. */
+  readonly calendar?: CalendarOptions
+  /** `concurrency` only: a permit that is never released comes back after this long. Default: `'60s'`. */
+  readonly leaseTtl?: Duration
+  /** Charge refused requests too: a caller that keeps hammering stays refused. Default: false. */
+  readonly countDenied?: boolean
+}
+
+/** Limit is one limit, checked and computed once, so that a decision is arithmetic alone. */
+export interface Limit {
+  readonly algorithm: Algorithm
+  readonly limit: number
+  /** The window; for `concurrency` the lease's time to live; with a calendar the longest window. */
+  readonly windowMs: number
+  /** The largest cost that can ever be admitted: the burst of a bucket, the limit of everything else. */
+  readonly capacity: number
+  /** Buckets: budget grows by unitsPerMs each millisecond, and a hit takes unitsPerHit. Whole numbers. */
+  readonly unitsPerMs: number
+  readonly unitsPerHit: number
+  /** Buckets: capacity × unitsPerHit, a full bucket. */
+  readonly fullUnits: number
+  /** Logs: hits are recorded at the end of their quantum; 1 is exact to the millisecond. */
+  readonly quantumMs: number
+  readonly calendar: Calendar | undefined
+  readonly countDenied: boolean
+  /** True where the state is a list of records (sliding_log, concurrency, sub-windows). */
+  readonly isLog: boolean
+  /** What the state's numbers mean, as text: counters of one key and another shape are other counters. */
+  readonly shape: string
+  /** The shape as 32 bits, for stores that hash their keys. */
+  readonly space: number
+}
+
+export const MAX_COUNT = 4_294_967_295
+const MAX_WINDOW_MS = 10 * 366 * 86_400_000
+const MAX_LOG_LIMIT = 10_000
+const DEFAULT_LEASE_MS = 60_000
+const YEAR_2100_MS = 4_102_444_800_000
+
+const OPTION_ALGORITHMS: Readonly<Record<string, readonly Algorithm[]>> = {
+  limit: ALGORITHMS,
+  algorithm: ALGORITHMS,
+  countDenied: ALGORITHMS.filter((name) => name !== 'concurrency'),
+  window: ALGORITHMS.filter((name) => name !== 'concurrency'),
+  burst: ['token_bucket', 'gcra', 'leaky_bucket'],
+  subWindows: ['sliding_window'],
+  calendar: ['fixed_window'],
+  leaseTtl: ['concurrency'],
+}
+
+/** compileLimit checks every option and returns the frozen Limit. `where` prefixes the option's name in errors. */
+export function compileLimit(options: LimitOptions, where = ''): Limit {
+  const at = (option: string): string => (where === '' ? option : `${where}.${option}`)
+  const algorithm = options.algorithm ?? 'sliding_window'
+  if (!ALGORITHMS.includes(algorithm)) {
+    throw new SluiceError('ALGORITHM_UNKNOWN', at('algorithm'), got(options.algorithm))
+  }
+  checkApplicable(options, algorithm, at)
+  checkCount('LIMIT_INVALID', options.limit, 0, at('limit'))
+  const calendar = options.calendar && new Calendar(options.calendar, at('calendar'))
+  const windowMs = calendar ? calendar.longestMs : windowOf(options, algorithm, at)
+  const isLog = algorithm === 'sliding_log' || algorithm === 'concurrency' || options.subWindows !== undefined
+  if (isLog && options.subWindows === undefined && options.limit > MAX_LOG_LIMIT) {
+    throw new SluiceError('LOG_LIMIT_TOO_HIGH', at('limit'), got(options.limit))
+  }
+  const bucket = bucketOf(options, algorithm, windowMs, at)
+  const shape = shapeOf(options, algorithm, windowMs)
+  return Object.freeze({
+    algorithm,
+    limit: options.limit,
+    windowMs,
+    capacity: bucket.capacity,
+    unitsPerMs: bucket.unitsPerMs,
+    unitsPerHit: bucket.unitsPerHit,
+    fullUnits: bucket.capacity * bucket.unitsPerHit,
+    quantumMs: quantumOf(options.subWindows, windowMs, at('subWindows')),
+    calendar,
+    countDenied: options.countDenied === true,
+    isLog,
+    shape,
+    space: fnv1a(shape),
+  })
+}
+
+/**
+ * scaleLimit returns a limit of the same shape with a share of the budget: at least 1, unless the whole is 0. It is for
+ * counting in one process what is meant for many.
+ */
+export function scaleLimit(limit: Limit, share: number): Limit {
+  const scaled = (count: number): number => (count === 0 ? 0 : Math.max(1, Math.floor(count * share)))
+  const capacity = scaled(limit.capacity)
+  const most = limit.algorithm === 'token_bucket' ? Number.MAX_SAFE_INTEGER : MOST_UNITS_PER_MS
+  const pace = limit.unitsPerMs === 0 ? NO_PACE : (paceOf(scaled(limit.limit), limit.windowMs, most) ?? NO_PACE)
+  const fullUnits = capacity * pace.unitsPerHit
+  return Object.freeze({ ...limit, ...pace, limit: scaled(limit.limit), capacity, fullUnits })
+}
+
+/** The letter that an algorithm has in a shape, and so in the keys of a shared store. */
+const LETTERS: Readonly<Record<Algorithm, string>> = {
+  sliding_window: 's',
+  token_bucket: 't',
+  gcra: 'g',
+  leaky_bucket: 'l',
+  fixed_window: 'f',
+  sliding_log: 'x',
+  concurrency: 'c',
+}
+
+/**
+ * shapeOf spells what a counter's state depends on, shortly: the algorithm and its window, as in `s1m`, `s1m/60` (with
+ * sub-windows), `f/month/Europe/Berlin`. Limit and burst are not part of it, so that raising a limit in the middle of an
+ * incident keeps what callers have used.
+ */
+function shapeOf(options: LimitOptions, algorithm: Algorithm, windowMs: number): string {
+  const { calendar, subWindows } = options
+  const letter = LETTERS[algorithm]
+  if (calendar !== undefined) return `${letter}/${calendar.unit}/${calendar.timeZone ?? 'UTC'}`
+  return `${letter}${formatDuration(windowMs)}${subWindows === undefined ? '' : `/${subWindows}`}`
+}
+
+function fnv1a(text: string): number {
+  let hash = 0x811c9dc5
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
+  return hash
+}
+
+type Where = (option: string) => string
+
+function checkApplicable(options: LimitOptions, algorithm: Algorithm, at: Where): void {
+  for (const [option, value] of Object.entries(options)) {
+    if (value === undefined) continue
+    const algorithms = Object.hasOwn(OPTION_ALGORITHMS, option) ? OPTION_ALGORITHMS[option] : undefined
+    if (algorithms === undefined) throw new SluiceError('OPTION_UNKNOWN', at(option), 'no such option')
+    if (!algorithms.includes(algorithm)) {
+      const detail = `not used by ${algorithm}, only by ${algorithms.join(', ')}`
+      throw new SluiceError('OPTION_NOT_APPLICABLE', at(option), detail)
+    }
+  }
+  if (options.calendar !== undefined && options.window !== undefined) {
+    throw new SluiceError('OPTION_NOT_APPLICABLE', at('window'), 'a calendar is given, which sets the window itself')
+  }
+}
+
+function checkCount(code: ErrorCode, value: unknown, least: number, where: string): void {
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < least || value > MAX_COUNT) {
+    throw new SluiceError(code, where, got(value))
+  }
+}
+
+function windowOf(options: LimitOptions, algorithm: Algorithm, at: Where): number {
+  const option = algorithm === 'concurrency' ? 'leaseTtl' : 'window'
+  const value = algorithm === 'concurrency' ? (options.leaseTtl ?? DEFAULT_LEASE_MS) : options.window
+  if (value === undefined) throw new SluiceError('WINDOW_REQUIRED', at(option), 'not given')
+  const windowMs = parseDuration(value, at(option))
+  if (windowMs < 1 || windowMs > MAX_WINDOW_MS) throw new SluiceError('WINDOW_INVALID', at(option), got(value))
+  return windowMs
+}
+
+function quantumOf(subWindows: number | undefined, windowMs: number, where: string): number {
+  if (subWindows === undefined) return 1
+  if (!Number.isInteger(subWindows) || subWindows < 2 || subWindows > 1000 || subWindows > windowMs) {
+    throw new SluiceError('SUB_WINDOWS_INVALID', where, got(subWindows))
+  }
+  return Math.ceil(windowMs / subWindows)
+}
+
+const MOST_UNITS_PER_MS = 512
+const NO_PACE: Pace = { unitsPerMs: 0, unitsPerHit: 1 }
+
+/** bucketOf computes the arithmetic of the three buckets; everything else has the limit as its capacity. */
+function bucketOf(
+  options: LimitOptions,
+  algorithm: Algorithm,
+  windowMs: number,
+  at: Where,
+): Pace & { capacity: number } {
+  const isBucket = algorithm === 'token_bucket' || algorithm === 'gcra' || algorithm === 'leaky_bucket'
+  if (!isBucket || (options.limit === 0 && options.burst === undefined)) return { ...NO_PACE, capacity: options.limit }
+  const capacity = options.burst ?? options.limit
+  checkCount('BURST_INVALID', capacity, 1, at('burst'))
+  if (options.limit === 0) throw new SluiceError('BURST_INVALID', at('burst'), `got ${capacity} with a limit of 0`)
+  const most =
+    algorithm === 'token_bucket' ? Number.MAX_SAFE_INTEGER : mostUnitsPerMs((capacity * windowMs) / options.limit)
+  const pace = paceOf(options.limit, windowMs, most)
+  if (pace === undefined) throw new SluiceError('RATE_TOO_HIGH', at('limit'), got(options.limit))
+  if (capacity * pace.unitsPerHit > 2 ** 50) throw new SluiceError('BUCKET_TOO_LARGE', at('burst'), got(capacity))
+  return { ...pace, capacity }
+}
+
+/**
+ * mostUnitsPerMs returns the finest pace of a bucket on one number (a time), such that times before the year 2100 plus
+ * two full buckets stay below 2^51 units: 512, and less only for buckets that take over 4 years to fill. Below 2^51, a
+ * time in units survives being divided and multiplied by the pace: each step is off by less than a quarter of a unit.
+ */
+function mostUnitsPerMs(fillMs: number): number {
+  return Math.max(1, Math.min(MOST_UNITS_PER_MS, Math.floor(2 ** 51 / (YEAR_2100_MS + 2 * fillMs))))
+}
