@@ -1,0 +1,30 @@
+import type { Verdict } from '../core/decision.ts'
+
+/**
+ * A Permit is a place taken by `acquire`. It ends exactly once, however often `release` is called, and by itself at the
+ * end of the block when declared with `using`. A refused one holds nothing, and releasing it does nothing.
+ */
+export class Permit<T extends { readonly allowed: boolean } = Verdict> implements Disposable {
+  readonly allowed: boolean
+  /** What was decided, with all its fields. */
+  readonly decision: T
+  #giveBack: (() => void) | undefined
+
+  constructor(decision: T, giveBack: (() => void) | undefined) {
+    this.allowed = decision.allowed
+    this.decision = decision
+    this.#giveBack = giveBack
+  }
+
+  /** release gives the place back, and says whether it still held one. */
+  release(): boolean {
+    const giveBack = this.#giveBack
+    this.#giveBack = undefined
+    giveBack?.()
+    return giveBack !== undefined
+  }
+
+  [Symbol.dispose](): void {
+    this.release()
+  }
+}

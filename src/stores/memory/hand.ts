@@ -1,0 +1,48 @@
+import { type Entries, FREED, NONE, Standing, standingOf } from './entries.ts'
+
+/** How many entries a newcomer looks at for a place; and while all of them are being refused. */
+export const LOOKED_AT = 8
+export const MOST_LOOKED_AT = 64
+const SPENT_PENALTY = 2 ** 50
+
+/** A Hand goes round and round over the entries, a few at a time, and finds those that can go. */
+export class Hand {
+  readonly #entries: Entries
+  #at = 0
+
+  constructor(entries: Entries) {
+    this.#entries = entries
+  }
+
+  turn(by: number): void {
+    this.#at += by
+    if (this.#at >= this.#entries.size) this.#at = 0
+  }
+
+  /** under returns the entry that is `offset` after the hand. */
+  under(offset: number): number {
+    return (this.#at + offset) % this.#entries.size
+  }
+
+  /**
+   * placeToVacate returns the entry, of the next few under the hand, whose loss matters least: an expired one, else the
+   * one that is whole again soonest, else one that has spent its budget. It looks at more only while all it meets are
+   * being refused, and returns NONE when that goes on.
+   */
+  placeToVacate(nowMs: number): number {
+    let best = NONE
+    let bestScore = Number.POSITIVE_INFINITY
+    for (let seen = 0; seen < (best === NONE ? MOST_LOOKED_AT : LOOKED_AT); seen++) {
+      const id = this.under(seen)
+      const expiry = this.#entries.expiry(id)
+      if (expiry === FREED) continue
+      if (expiry <= nowMs) return id
+      const standing = standingOf(expiry)
+      const score = standing === Standing.Spent ? expiry + SPENT_PENALTY : expiry
+      if (standing === Standing.Refused || score >= bestScore) continue
+      best = id
+      bestScore = score
+    }
+    return best
+  }
+}

@@ -1,0 +1,331 @@
+import { randomBytes } from 'node:crypto'
+import { evaluateLog, evaluateNumbers } from '../../core/algorithms/evaluate.ts'
+import { NEVER, Outcome } from '../../core/algorithms/outcome.ts'
+import type { Clock } from '../../core/clock.ts'
+import { unchargedOf, type Verdict, verdictOf } from '../../core/decision.ts'
+import { got, SluiceError } from '../../core/errors.ts'
+import { KeyedHash } from '../../core/hash.ts'
+import type { Limit } from '../../core/limit.ts'
+import { type Acquired, type Charge, isRefused, type Lease, type SyncStore } from '../../engine/ports.ts'
+import { CHUNK_BITS, CHUNK_MASK, Entries, FREED, isLogEntry, NONE, Standing, standingOf } from './entries.ts'
+import { evaluateEntry, writeEntry } from './entry-state.ts'
+import { Hand, LOOKED_AT, MOST_LOOKED_AT } from './hand.ts'
+import { HitPages } from './hit-pages.ts'
+import { KeyIndex } from './key-index.ts'
+import { systemClock } from './system-clock.ts'
+
+export interface MemoryStoreOptions {
+  /** How many counters are kept at the most; about 41 bytes each. Default: 1,000,000. */
+  readonly maxKeys?: number
+  /** Default: the system's clock, made steady. */
+  readonly clock?: Clock
+}
+
+/** MemoryStats says what a memory store holds and what it had to do to stay within its bounds. */
+export interface MemoryStats {
+  readonly keys: number
+  readonly bytes: number
+  /** Counters forgotten before their time, because maxKeys was reached. */
+  readonly evicted: number
+  /** Decisions on shared counters, because every counter looked at was being refused. */
+  readonly shared: number
+}
+
+const MOST_KEYS = 2 ** 26
+/** When every counter is being refused, newcomers share this many counters for each limit. */
+const SHARED_COUNTERS = 64
+const MOST_SHARED = SHARED_COUNTERS * 1024
+
+/**
+ * MemoryStore keeps counters in flat typed arrays behind a keyed hash: no object, no timer and no promise for a key.
+ * It never holds more than maxKeys counters. Each new key looks at a few entries and takes the place of one that has
+ * expired; at maxKeys, of the one that is whole again soonest. A key that is being refused is never forgotten: while all
+ * are, newcomers share counters, which come on top of maxKeys (64 for each limit, 65,536 at the most).
+ */
+export class MemoryStore implements SyncStore {
+  readonly #clock: Clock
+  readonly #maxKeys: number
+  readonly #mostEntries: number
+  readonly #hash: KeyedHash
+  readonly #entries = new Entries()
+  readonly #index: KeyIndex
+  readonly #pages: HitPages
+  readonly #out = new Outcome()
+  readonly #hand = new Hand(this.#entries)
+  #leases = 0
+  #evicted = 0
+  #shared = 0
+
+  constructor(options: MemoryStoreOptions = {}) {
+    const { maxKeys = 1_000_000, clock = systemClock() } = options
+    if (!Number.isInteger(maxKeys) || maxKeys < 1 || maxKeys > MOST_KEYS) {
+      throw new SluiceError('MAX_KEYS_INVALID', 'maxKeys', got(maxKeys))
+    }
+    const secret = randomBytes(8)
+    this.#clock = clock
+    this.#maxKeys = maxKeys
+    this.#mostEntries = maxKeys + MOST_SHARED
+    this.#hash = new KeyedHash(secret.readInt32LE(0), secret.readInt32LE(4))
+    this.#index = new KeyIndex(this.#entries, this.#mostEntries)
+    this.#pages = new HitPages(this.#entries, 2 * maxKeys)
+  }
+
+  get stats(): MemoryStats {
+    const bytes = this.#entries.bytes + this.#index.bytes + this.#pages.bytes
+    return { keys: this.#entries.live, bytes, evicted: this.#evicted, shared: this.#shared }
+  }
+
+  decideOne(key: string, limit: Limit, cost: number): Verdict {
+    const nowMs = this.#clock.nowMs()
+    this.#charge(key, limit, nowMs, cost, modeOf(limit, cost, LOOK))
+    return verdictOf(this.#out, limit)
+  }
+
+  decide(charges: readonly Charge[]): readonly Verdict[] {
+    return this.#decideGroup(charges, LOOK)
+  }
+
+  acquire(charges: readonly Charge[]): Acquired {
+    const id = ++this.#leases
+    const verdicts = this.#decideGroup(charges, id)
+    if (isRefused(charges, verdicts)) return { verdicts, lease: undefined }
+    const held = charges.filter((charge, i) => charge.limit.algorithm === 'concurrency' && verdicts[i].allowed)
+    return { verdicts, lease: { id, held: held.map(({ key, limit }) => ({ key, limit })) } }
+  }
+
+  release(lease: Lease): void {
+    for (const { key, limit } of lease.held) {
+      this.#hash.of(key, limit.space)
+      if (!this.#releaseIn(this.#find(), lease)) this.#releaseIn(this.#findShared(limit), lease)
+    }
+  }
+
+  reset(key: string, limit: Limit): void {
+    this.#hash.of(key, limit.space)
+    const id = this.#find()
+    if (id !== NONE) this.#forget(id)
+  }
+
+  close(): void {}
+
+  /** #decideGroup looks at every charge first, and charges those that fit only when the group is not refused. */
+  #decideGroup(charges: readonly Charge[], lease: number): Verdict[] {
+    const nowMs = this.#clock.nowMs()
+    const verdicts = new Array<Verdict>(charges.length)
+    for (let i = 0; i < charges.length; i++) {
+      const { key, limit } = charges[i]
+      this.#charge(key, limit, nowMs, costUpTo(charges, verdicts, i), LOOK)
+      verdicts[i] = verdictOf(this.#out, limit)
+    }
+    const refused = isRefused(charges, verdicts)
+    for (let i = 0; i < charges.length; i++) {
+      const { key, limit, cost } = charges[i]
+      if (refused && verdicts[i].allowed) {
+        this.#charge(key, limit, nowMs, 0, LOOK)
+        verdicts[i] = unchargedOf(this.#out, limit)
+        continue
+      }
+      // A refusal is settled too: the algorithm may charge it (countDenied), and the key is marked as refused.
+      const mode = modeOf(limit, cost, lease)
+      if (mode === LOOK) continue
+      this.#charge(key, limit, nowMs, refused ? costUpTo(charges, verdicts, i) : cost, mode)
+    }
+    return verdicts
+  }
+
+  /**
+   * #charge evaluates one charge into #out. With LOOK nothing is kept; otherwise the next state is, and `mode` is the
+   * lease of a holder's records.
+   */
+  #charge(key: string, limit: Limit, nowMs: number, cost: number, mode: number): void {
+    this.#hash.of(key, limit.space)
+    const id = this.#find()
+    if (id !== NONE && !limit.isLog && mode !== LOOK) this.#chargeNumbers(id, limit, nowMs, cost)
+    else this.#chargeAny(id, limit, nowMs, cost, mode)
+  }
+
+  /** #chargeNumbers is #chargeAny for the common case, a counter of numbers that exists: 8 ns of 150 less. */
+  #chargeNumbers(id: number, limit: Limit, nowMs: number, cost: number): void {
+    const out = this.#out
+    const chunk = this.#entries.chunks[id >>> CHUNK_BITS]
+    const base = (id & CHUNK_MASK) << 2
+    evaluateEntry(chunk, base, limit, nowMs, cost, out)
+    if (out.expiresAtMs > nowMs) {
+      writeEntry(chunk, base, limit, out)
+      this.#entries.setExpiry(id, out.expiresAtMs, this.#standingNow(id), false)
+    } else this.#forget(id)
+  }
+
+  /** #chargeAny charges the counter found, or a new one, or, when there is no room for that, one that is shared. */
+  #chargeAny(found: number, limit: Limit, nowMs: number, cost: number, mode: number): void {
+    let id = found
+    let place = NONE
+    let isShared = false
+    if (id === NONE && this.#isFull) {
+      place = this.#hand.placeToVacate(nowMs)
+      if (place === NONE) {
+        isShared = true
+        id = this.#findShared(limit)
+        if (mode !== LOOK) this.#passBy()
+      }
+    }
+    this.#evaluate(id, limit, nowMs, cost)
+    if (isShared && id === NONE && cost > 0 && this.#entries.live >= this.#mostEntries) this.#turnAway(limit, nowMs)
+    if (mode === LOOK) return
+    if (this.#out.expiresAtMs > nowMs) {
+      if (id === NONE) id = this.#add(place, limit, nowMs)
+      this.#write(id, limit, mode, isShared ? Standing.Refused : this.#standingNow(id))
+    } else if (id !== NONE) this.#forget(id)
+  }
+
+  /** #passBy moves the hand past a run of refused keys, so that the next newcomer looks elsewhere. */
+  #passBy(): void {
+    this.#shared++
+    this.#hand.turn(MOST_LOOKED_AT)
+  }
+
+  /** #turnAway refuses, for a window, a newcomer that not even a shared counter is left for. Nothing is kept of it. */
+  #turnAway(limit: Limit, nowMs: number): void {
+    const out = this.#out
+    if (!out.allowed) return
+    out.allowed = false
+    out.remaining = 0
+    out.resetAfterMs = limit.windowMs
+    out.retryAfterMs = limit.windowMs
+    out.expiresAtMs = nowMs
+  }
+
+  #find(): number {
+    return this.#index.find(this.#hash.low, this.#hash.high)
+  }
+
+  #evaluate(id: number, limit: Limit, nowMs: number, cost: number): void {
+    const out = this.#out
+    if (limit.isLog) {
+      this.#pages.open(id, limit.algorithm === 'concurrency')
+      evaluateLog(this.#pages, limit, nowMs, cost, out)
+    } else if (id === NONE) {
+      evaluateNumbers(NEVER, 0, 0, limit, nowMs, cost, out)
+    } else {
+      evaluateEntry(this.#entries.chunks[id >>> CHUNK_BITS], (id & CHUNK_MASK) << 2, limit, nowMs, cost, out)
+    }
+  }
+
+  /** #standingNow returns how dear the entry is after #out. An impossible cost says nothing about it. */
+  #standingNow(id: number): Standing {
+    const out = this.#out
+    if (out.impossible) return standingOf(this.#entries.expiry(id))
+    if (!out.allowed) return Standing.Refused
+    return out.remaining > 0 ? Standing.Open : Standing.Spent
+  }
+
+  /** #write keeps the next state of #out, and how dear the entry is. */
+  #write(id: number, limit: Limit, lease: number, standing: Standing): void {
+    const out = this.#out
+    if (limit.isLog) {
+      this.#pages.apply(out, lease)
+    } else {
+      writeEntry(this.#entries.chunks[id >>> CHUNK_BITS], (id & CHUNK_MASK) << 2, limit, out)
+    }
+    this.#entries.setExpiry(id, out.expiresAtMs, standing, limit.isLog)
+  }
+
+  /** #add makes an entry for the hashed key, in the place given or wherever there is room. */
+  #add(place: number, limit: Limit, nowMs: number): number {
+    if (place !== NONE) this.#vacate(place, nowMs)
+    const id = this.#freePlace(nowMs)
+    this.#entries.setKey(id, this.#hash.low, this.#hash.high)
+    this.#index.add(id)
+    if (limit.isLog) {
+      this.#pages.open(id, limit.algorithm === 'concurrency')
+      this.#pages.clear()
+    }
+    return id
+  }
+
+  /**
+   * #releaseIn gives the places of a lease back, and says whether it was held here. The entry stays as dear as it was:
+   * whoever was refused may still be, if the limit was lowered.
+   */
+  #releaseIn(id: number, lease: Lease): boolean {
+    if (id === NONE) return false
+    this.#pages.open(id, true)
+    if (!this.#pages.release(lease.id as number)) return false
+    if (this.#pages.isEmpty) this.#forget(id)
+    return true
+  }
+
+  #forget(id: number): void {
+    if (isLogEntry(this.#entries.expiry(id))) {
+      this.#pages.open(id, false)
+      this.#pages.freeAll()
+    }
+    this.#index.remove(id)
+    this.#entries.free(id)
+  }
+
+  get #isFull(): boolean {
+    return this.#entries.live >= this.#maxKeys
+  }
+
+  #freePlace(nowMs: number): number {
+    this.#sweep(nowMs)
+    return this.#entries.isPacked ? this.#entries.append() : this.#entries.takeFreed()
+  }
+
+  /**
+   * #sweep frees those of the next two entries under the hand that have expired. Two for each one that is made: so the
+   * store holds about twice the keys that are live, however many come and go.
+   */
+  #sweep(nowMs: number): void {
+    for (let i = 0; i < 2 && i < this.#entries.size; i++) {
+      const id = this.#hand.under(i)
+      const expiry = this.#entries.expiry(id)
+      if (expiry <= nowMs && expiry !== FREED) this.#forget(id)
+    }
+    this.#hand.turn(2)
+  }
+
+  #vacate(id: number, nowMs: number): void {
+    if (this.#entries.expiry(id) > nowMs) this.#evicted++
+    this.#hand.turn(LOOKED_AT)
+    this.#forget(id)
+  }
+
+  /**
+   * #findShared points the hash at the counter that newcomers share while every counter looked at is being refused.
+   * They may be refused for each other's sake; the alternative, deciding without remembering, would hand whoever fills
+   * the store with refused keys an unlimited budget on the next one. Therefore shared counters are not forgotten either.
+   */
+  #findShared(limit: Limit): number {
+    this.#hash.of(`${this.#hash.low & (SHARED_COUNTERS - 1)} ${limit.limit}`, limit.space, SHARED)
+    return this.#find()
+  }
+}
+
+/**
+ * costUpTo adds up what the group asks of charge i's counter: a counter named twice is charged twice. Charges before it
+ * that do not fit by themselves take nothing, and do not count.
+ */
+function costUpTo(charges: readonly Charge[], verdicts: readonly Verdict[], i: number): number {
+  const { key, limit } = charges[i]
+  let cost = charges[i].cost
+  for (let j = 0; j < i; j++) {
+    const before = charges[j]
+    if (before.key === key && before.limit.space === limit.space && verdicts[j].allowed) cost += before.cost
+  }
+  return cost
+}
+
+/** Modes of #charge: look only; charge; anything above is the lease of a holder's records. */
+const LOOK = -1
+const CHARGE = 0
+
+/** modeOf says what a charge does: a cost of 0 looks, and only a lease takes places or gives them back. */
+function modeOf(limit: Limit, cost: number, lease: number): number {
+  if (limit.algorithm === 'concurrency') return cost > 0 ? lease : LOOK
+  return cost === 0 ? LOOK : CHARGE
+}
+
+/** The domain of the hash that names shared counters: no caller's key can be one. */
+const SHARED = 2

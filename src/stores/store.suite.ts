@@ -1,0 +1,65 @@
+import { afterEach, beforeEach, describe, it } from 'vitest'
+import { concurrencyClaims } from './suite/concurrency.suite.ts'
+import { deniedClaims, lookClaims, shapeClaims } from './suite/counters.suite.ts'
+import { groupClaims } from './suite/groups.suite.ts'
+import { StoreRun } from './suite/run.suite.ts'
+import { START_MS, type StoreUnderTest, Subject } from './suite/subject.suite.ts'
+import { timeClaims } from './suite/time.suite.ts'
+
+export type { StoreUnderTest } from './suite/subject.suite.ts'
+
+/** The parts of the kit. Time and random runs set the clock, and so do some claims about concurrency. */
+const PARTS = {
+  groups: groupClaims,
+  'looks and refunds': lookClaims,
+  shapes: shapeClaims,
+  count_denied: deniedClaims,
+  time: timeClaims,
+  concurrency: concurrencyClaims,
+} satisfies Record<string, (subject: Subject) => void>
+
+export type Part = keyof typeof PARTS | 'random'
+
+export interface StoreSuiteOptions {
+  /** Parts that a store cannot do, each with the reason. */
+  readonly skip?: Partial<Record<Part, string>>
+  /** Operations of each random run. Default: 10,000. */
+  readonly operations?: number
+  /** Default: five fixed seeds and one of the moment. Seeds that failed once belong here. */
+  readonly seeds?: readonly number[]
+}
+
+const SEEDS = [1, 2, 1_034, 3_729_438_487, 4_294_967_295, Date.now() % 4_294_967_296] as const
+
+/** storeSuite is the conformance kit: what every store promises, as claims. makeStore returns an empty store each time. */
+export function storeSuite(
+  name: string,
+  makeStore: (options: { readonly startMs: number }) => Promise<StoreUnderTest>,
+  options: StoreSuiteOptions = {},
+): void {
+  const { skip = {}, operations = 10_000, seeds = SEEDS } = options
+  const subject = new Subject()
+
+  const part = (title: Part, claims: () => void): void => {
+    const reason = skip[title]
+    if (reason === undefined) describe(title, claims)
+    else describe.skip(`${title} (skipped: ${reason})`, claims)
+  }
+
+  describe(name, () => {
+    beforeEach(async () => subject.begin(await makeStore({ startMs: START_MS })))
+    afterEach(async () => await subject.end())
+
+    for (const [title, claims] of Object.entries(PARTS)) part(title as Part, () => claims(subject))
+
+    part('random', () => {
+      it.each(seeds)(
+        `agrees with the model in every field, over ${operations} operations of seed %i`,
+        async (seed) => {
+          await new StoreRun(subject.underTest, START_MS, seed).go(operations)
+        },
+        60_000,
+      )
+    })
+  })
+}

@@ -1,0 +1,136 @@
+import { type CounterState, type HitRecord, step } from '../../core/algorithms/step.ts'
+import type { Verdict } from '../../core/decision.ts'
+import type { Limit } from '../../core/limit.ts'
+import type { Charge } from '../../engine/ports.ts'
+
+type Counter = Pick<Charge, 'key' | 'limit'>
+type Holder = readonly [timeMs: number, lease: number]
+
+/** A ModelLease is a lease of the model: its number, and the counters it is held in. */
+export interface ModelLease {
+  readonly id: number
+  readonly held: readonly Counter[]
+}
+
+/**
+ * StoreModel is the plainest store there is: a Map of states and `step()`. What a look finds (a cost of 0, a charge on
+ * a place that is not acquired, a charge that fits in a group that is refused) is not kept; of everything else what
+ * `step()` returns is. A counter named twice in a group is asked for the sum of what fitted so far.
+ */
+export class StoreModel {
+  readonly #counters = new Map<string, { counter: Counter; state: CounterState }>()
+  readonly #holders = new Map<string, { counter: Counter; holders: readonly Holder[] }>()
+  #leases = 0
+
+  decide(charges: readonly Charge[], nowMs: number): Verdict[] {
+    return this.#settle(charges, nowMs, undefined)
+  }
+
+  acquire(charges: readonly Charge[], nowMs: number): { verdicts: Verdict[]; lease: ModelLease | undefined } {
+    const id = ++this.#leases
+    const verdicts = this.#settle(charges, nowMs, id)
+    if (isRefused(charges, verdicts)) return { verdicts, lease: undefined }
+    const held = charges.filter(({ limit }, i) => limit.algorithm === 'concurrency' && verdicts[i].allowed)
+    return { verdicts, lease: { id, held } }
+  }
+
+  release(lease: ModelLease): void {
+    for (const counter of lease.held) {
+      const holders = this.#holdersOf(counter)
+      this.#keepHolders(
+        counter,
+        holders.filter(([, id]) => id !== lease.id),
+      )
+    }
+  }
+
+  reset(counter: Counter): void {
+    this.#counters.delete(nameOf(counter))
+    this.#holders.delete(nameOf(counter))
+  }
+
+  /** expired returns the counters that are as good as unused at nowMs: a store may or may not still have them. */
+  expired(nowMs: number): Counter[] {
+    const numbers = [...this.#counters.values()].filter(({ counter: { limit }, state }) => {
+      return step(state, limit, nowMs, 0).state === undefined
+    })
+    const places = [...this.#holders.values()].filter(({ counter: { limit }, holders }) => {
+      return holders.every(([timeMs]) => timeMs + limit.windowMs <= nowMs)
+    })
+    return [...numbers, ...places].map(({ counter }) => counter)
+  }
+
+  #settle(charges: readonly Charge[], nowMs: number, lease: number | undefined): Verdict[] {
+    const verdicts: Verdict[] = []
+    for (const charge of charges) {
+      const cost = charge.cost + alreadyAsked(charges, verdicts, charge)
+      verdicts.push(step(this.#stateOf(charge), charge.limit, nowMs, cost).verdict)
+    }
+    const refused = isRefused(charges, verdicts)
+    charges.forEach((charge, i) => {
+      if (refused && verdicts[i].allowed) {
+        verdicts[i] = this.#uncharged(charge, nowMs)
+        return
+      }
+      if (charge.cost === 0) return
+      const asked = refused ? alreadyAsked(charges, verdicts.slice(0, i), charge) : 0
+      if (charge.limit.algorithm !== 'concurrency') this.#keep(charge, nowMs, charge.cost + asked)
+      else if (lease !== undefined && charge.cost > 0)
+        this.#take(charge, nowMs, verdicts[i].allowed ? lease : undefined)
+    })
+    return verdicts
+  }
+
+  /** #uncharged tells the budget of what would have fitted into a group that is refused: nothing was charged. */
+  #uncharged(counter: Counter, nowMs: number): Verdict {
+    const { limit, remaining, resetAfterMs } = step(this.#stateOf(counter), counter.limit, nowMs, 0).verdict
+    return { kind: 'allowed', allowed: true, limit, remaining, resetAfterMs, delayMs: 0 }
+  }
+
+  #keep(counter: Counter, nowMs: number, cost: number): void {
+    const { state } = step(this.#stateOf(counter), counter.limit, nowMs, cost)
+    if (state === undefined) this.#counters.delete(nameOf(counter))
+    else this.#counters.set(nameOf(counter), { counter, state })
+  }
+
+  /** #take lets the holders go whose lease has run out, moves those from the future to now, and adds the new one. */
+  #take({ key, limit, cost }: Charge, nowMs: number, lease: number | undefined): void {
+    const stay = this.#holdersOf({ key, limit }).filter(([timeMs]) => timeMs + limit.windowMs > nowMs)
+    const moved = stay.map(([timeMs, id]): Holder => [Math.min(timeMs, nowMs), id])
+    const taken = lease === undefined ? [] : Array.from({ length: cost }, (): Holder => [nowMs, lease])
+    this.#keepHolders({ key, limit }, [...moved, ...taken])
+  }
+
+  #stateOf(counter: Counter): CounterState | undefined {
+    if (counter.limit.algorithm !== 'concurrency') return this.#counters.get(nameOf(counter))?.state
+    return { records: this.#holdersOf(counter).map(([timeMs]): HitRecord => [timeMs, 1]) }
+  }
+
+  #holdersOf(counter: Counter): readonly Holder[] {
+    return this.#holders.get(nameOf(counter))?.holders ?? []
+  }
+
+  #keepHolders(counter: Counter, holders: readonly Holder[]): void {
+    if (holders.length === 0) this.#holders.delete(nameOf(counter))
+    else this.#holders.set(nameOf(counter), { counter, holders })
+  }
+}
+
+function nameOf({ key, limit }: { readonly key: string; readonly limit: Limit }): string {
+  return `${limit.shape} ${key}`
+}
+
+function isRefused(charges: readonly Charge[], verdicts: readonly Verdict[]): boolean {
+  const enforcing = charges.map((charge, i) => ({ ...charge, ...verdicts[i] })).filter(({ enforce }) => enforce)
+  const quotas = enforcing.filter(({ quota }) => quota)
+  const others = enforcing.filter(({ quota }) => !quota)
+  return others.some(({ allowed }) => !allowed) || (quotas.length > 0 && quotas.every(({ allowed }) => !allowed))
+}
+
+/** alreadyAsked adds up what the charges before, those with a verdict, took from the same counter. */
+function alreadyAsked(charges: readonly Charge[], verdicts: readonly Verdict[], of: Charge): number {
+  const before = charges
+    .slice(0, verdicts.length)
+    .filter((charge, i) => verdicts[i].allowed && nameOf(charge) === nameOf(of))
+  return before.reduce((sum, { cost }) => sum + cost, 0)
+}
