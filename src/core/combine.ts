@@ -1,0 +1,64 @@
+import type { Verdict } from './decision.ts'
+import type { Rule } from './rules/rule-set.ts'
+
+/** A RuleVerdict is a verdict with the rule that gave it, and the descriptor it was about. */
+export interface RuleVerdict {
+  readonly rule: Rule
+  /** The position of the descriptor in the request. */
+  readonly descriptor: number
+  readonly verdict: Verdict
+}
+
+/** A Decision is all verdicts folded into one answer. */
+export interface Decision {
+  readonly allowed: boolean
+  /** When refused: the first moment at which every rule admits the request, unless waiting never helps. */
+  readonly retryAfterMs: number | undefined
+  /** leaky_bucket: go on only after this long. */
+  readonly delayMs: number
+  /** The rule that decided: the strictest of those that refuse, else the one with the least left. */
+  readonly tightest: RuleVerdict | undefined
+  readonly verdicts: readonly RuleVerdict[]
+}
+
+/** UNLIMITED is the decision about a request that no rule matches. */
+export const UNLIMITED: Decision = Object.freeze({
+  allowed: true,
+  retryAfterMs: undefined,
+  delayMs: 0,
+  tightest: undefined,
+  verdicts: Object.freeze([]),
+})
+
+/**
+ * combine folds verdicts: the request passes when every enforcing rule admits it. Shadow rules report, never bind. Of
+ * the rules in quota mode, one that admits is enough.
+ */
+export function combine(verdicts: readonly RuleVerdict[]): Decision {
+  const enforcing = verdicts.filter(({ rule }) => !rule.shadow && !rule.unlimited)
+  const quotaPasses = enforcing.some(({ rule, verdict }) => rule.quota && verdict.allowed)
+  let tightest: RuleVerdict | undefined
+  let delayMs = 0
+  for (const candidate of enforcing) {
+    if (quotaPasses && candidate.rule.quota && !candidate.verdict.allowed) continue
+    if (tightest === undefined || isTighter(candidate.verdict, tightest.verdict)) tightest = candidate
+    if (candidate.verdict.kind === 'allowed') delayMs = Math.max(delayMs, candidate.verdict.delayMs)
+  }
+  const verdict = tightest?.verdict
+  return {
+    allowed: verdict?.allowed ?? true,
+    retryAfterMs: verdict?.kind === 'refused' ? verdict.retryAfterMs : undefined,
+    delayMs: verdict?.allowed === false ? 0 : delayMs,
+    tightest,
+    verdicts,
+  }
+}
+
+/** isTighter orders verdicts: impossible, then refused for longest, then the least remaining, then the later reset. */
+export function isTighter(a: Verdict, b: Verdict): boolean {
+  if (a.kind !== b.kind) return STRICTNESS[a.kind] > STRICTNESS[b.kind]
+  if (a.kind === 'refused' && b.kind === 'refused') return a.retryAfterMs > b.retryAfterMs
+  return a.remaining < b.remaining || (a.remaining === b.remaining && a.resetAfterMs > b.resetAfterMs)
+}
+
+const STRICTNESS = { allowed: 0, refused: 1, impossible: 2 } as const

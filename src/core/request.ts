@@ -1,0 +1,28 @@
+/** An Entry is one (key, value) pair that a door derived from a request. */
+export interface Entry {
+  readonly key: string
+  readonly value: string
+}
+
+/** A Descriptor is an ordered list of entries: what the caller is and does, from the general to the particular. */
+export interface Descriptor {
+  readonly entries: readonly Entry[]
+  /** Instead of the request's cost. */
+  readonly cost?: number
+  /** A limit that the request brings itself, instead of those of the rules. */
+  readonly limit?: LimitOverride
+}
+
+/** A LimitOverride is a limit as Envoy sends it along with a descriptor. */
+export interface LimitOverride {
+  readonly requestsPerUnit: number
+  readonly unit: 'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year'
+}
+
+/** A CheckRequest asks whether a request passes: every rule that matches one of the descriptors has to have budget. */
+export interface CheckRequest {
+  readonly domain: string
+  readonly descriptors: readonly Descriptor[]
+  /** Above 0 charges (default 1), 0 looks, below 0 refunds. */
+  readonly cost?: number
+}

@@ -1,0 +1,95 @@
+import { checkSchema } from './check-schema.ts'
+import { type Level, type Tiers, TreeCompiler } from './compile-tree.ts'
+import { objectSource, type RuleDocument } from './parse.ts'
+import { Problems } from './problems.ts'
+import type { Domain, RuleSet } from './rule-set.ts'
+import type { CheckedRuleFile, CheckedTier, RuleFile } from './schema.ts'
+
+export interface CompileOptions {
+  /** Files of the same domain make one set of rules. Default: the second one is an error. */
+  readonly mergeDomains?: boolean
+}
+
+/** NO_RULES is the set that limits nothing. */
+export const NO_RULES: RuleSet = Object.freeze({ domains: new Map(), ruleCount: 0 })
+
+interface CheckedSource {
+  readonly source: RuleDocument
+  readonly file: CheckedRuleFile
+}
+
+/** compileRules checks rule files together and turns them into one RuleSet. It throws a RulesError with all errors. */
+export function compileRules(sources: readonly RuleDocument[], options: CompileOptions = {}): RuleSet {
+  const problems = new Problems()
+  const byDomain = new Map<string, CheckedSource[]>()
+  for (const source of sources) {
+    const file = checkSchema(source, problems)
+    if (file !== undefined) addToDomain(byDomain, { source, file }, options, problems)
+  }
+  let ruleCount = 0
+  const domains = new Map<string, Domain>()
+  for (const [name, files] of byDomain) {
+    const tree = new TreeCompiler(tiersOf(files, problems), problems)
+    tree.checkTiers()
+    domains.set(name, domainOf(name, files, tree, problems))
+    ruleCount += tree.ruleCount
+  }
+  problems.throwIfAny()
+  return Object.freeze({ domains, ruleCount })
+}
+
+/** compileObjects compiles rules that are given as objects. */
+export function compileObjects(files: readonly RuleFile[]): RuleSet {
+  return compileRules(files.map((file, i) => objectSource(`rules[${i}]`, file)))
+}
+
+function addToDomain(
+  byDomain: Map<string, CheckedSource[]>,
+  checked: CheckedSource,
+  options: CompileOptions,
+  problems: Problems,
+): void {
+  const { domain } = checked.file
+  const others = byDomain.get(domain)
+  if (others === undefined) byDomain.set(domain, [checked])
+  else if (options.mergeDomains === true) others.push(checked)
+  else {
+    const detail = `${JSON.stringify(domain)} is already defined at ${others[0].source.locate(['domain'])}`
+    problems.add('RULE_DUPLICATE_DOMAIN', checked.source.locate(['domain']), detail)
+  }
+}
+
+function tiersOf(files: readonly CheckedSource[], problems: Problems): Tiers {
+  const tiers = new Map<string, { tier: CheckedTier; source: RuleDocument }>()
+  for (const { source, file } of files) {
+    for (const [name, tier] of Object.entries(file.tiers ?? {})) {
+      const before = tiers.get(name)
+      if (before === undefined) tiers.set(name, { tier, source })
+      else {
+        const detail = `tier ${JSON.stringify(name)} is already defined at ${before.source.locate(['tiers', name], 'key')}`
+        problems.add('RULE_DUPLICATE_KEY', source.locate(['tiers', name], 'key'), detail)
+      }
+    }
+  }
+  return tiers
+}
+
+function domainOf(name: string, files: readonly CheckedSource[], tree: TreeCompiler, problems: Problems): Domain {
+  const modes = new Set(files.map(({ file }) => file.evaluate ?? 'leaf'))
+  if (modes.size > 1) {
+    const last = files[files.length - 1].source
+    problems.add('RULE_COMBINATION', last.locate(['evaluate']), 'evaluate differs between files of one domain')
+  }
+  const levels = files.map(({ source, file }): Level => {
+    return { source, at: ['descriptors'], descriptors: file.descriptors ?? [] }
+  })
+  const versions = files.map(({ file }) => file.version).filter((version) => version !== undefined)
+  return Object.freeze({
+    name,
+    root: tree.root(levels),
+    secretKeys: tree.secretKeys,
+    evaluatePath: modes.has('path'),
+    hasTiers: files.some(({ file }) => file.tiers !== undefined),
+    version: versions.length === 0 ? undefined : versions.join(', '),
+  })
+}

@@ -1,0 +1,118 @@
+import type { Limit } from '../limit.ts'
+import type { Entry } from '../request.ts'
+import { DEFAULTS } from './compile-rule.ts'
+import { limitId } from './compile-tree.ts'
+import type { Domain, PathStep, Rule, RuleNode } from './rule-set.ts'
+
+/**
+ * An Account is what is known about one caller: the tier, and limits of the caller's own. `limitsFor` takes what stands
+ * below the tiered pattern: '' for the pattern itself, `endpoint=POST /orders` for a level below.
+ */
+export interface Account {
+  readonly tier: string | undefined
+  limitsFor(path: string): readonly Limit[] | undefined
+}
+
+/** AccountLookup finds the account behind an entry of a tiered pattern, such as an API key. It answers from memory. */
+export type AccountLookup = (domain: string, entry: Entry) => Account | undefined
+
+const NO_MATCH: readonly Rule[] = []
+
+/**
+ * match returns the rules that apply to a descriptor. It walks down one level for each entry and never turns back: the
+ * exact value first, then the most specific address block, then the first wildcard in file order, then the bare key. A
+ * rule applies where its depth is the number of entries; with `evaluate: path` those on the way apply too. The cost
+ * grows with the number of entries, not with the number of rules.
+ */
+export function match(
+  domain: Domain,
+  entries: readonly Entry[],
+  tier?: string,
+  lookup?: AccountLookup,
+): readonly Rule[] {
+  let node: RuleNode | undefined = domain.root
+  let onTheWay: Rule[] | undefined
+  for (let i = 0; i < entries.length; i++) {
+    if (domain.evaluatePath && node.rules.length > 0) onTheWay = [...(onTheWay ?? []), ...node.rules]
+    node = stepInto(node, entries[i])
+    if (node === undefined) return onTheWay ?? NO_MATCH
+    if (node.tiers !== undefined && (tier !== undefined || lookup !== undefined)) {
+      const below = matchTiered({ domain, tiered: node, entries, at: i, tier, lookup })
+      return onTheWay === undefined ? below : [...onTheWay, ...below]
+    }
+  }
+  return onTheWay === undefined ? node.rules : [...onTheWay, ...node.rules]
+}
+
+/** stepInto returns where an entry leads from a node. */
+export function stepInto(node: RuleNode, { key, value }: Entry): RuleNode | undefined {
+  const branch = node.branches.get(key)
+  if (branch === undefined) return undefined
+  return branch.exact.get(value) ?? branch.blocks?.find(value) ?? branch.wildcards?.find(value) ?? branch.any
+}
+
+interface TieredMatch {
+  readonly domain: Domain
+  readonly tiered: RuleNode
+  readonly entries: readonly Entry[]
+  /** The position of the entry that led to the tiered pattern. */
+  readonly at: number
+  readonly tier: string | undefined
+  readonly lookup: AccountLookup | undefined
+}
+
+/**
+ * matchTiered matches what is left of a descriptor from a tiered pattern on. It walks down the pattern and the set of the
+ * caller's tier side by side. On each level, limits of the caller's own come first, then those of the tier; where
+ * neither says anything, the pattern's.
+ */
+function matchTiered({ domain, tiered, entries, at, tier, lookup }: TieredMatch): readonly Rule[] {
+  const account = lookup?.(domain.name, entries[at])
+  let pattern: RuleNode | undefined = tiered
+  let set = tiered.tiers?.get(tier ?? account?.tier ?? '')
+  let found: readonly Rule[] = NO_MATCH
+  for (let i = at; ; i++) {
+    const isLast = i === entries.length - 1
+    if (isLast || domain.evaluatePath) {
+      const node: RuleNode | undefined = set !== undefined && set.rules.length > 0 ? set : pattern
+      const rest = entries.slice(at + 1, i + 1)
+      const limits = account?.limitsFor(rest.map(({ key, value }) => `${key}=${value}`).join('/'))
+      const rules = limits === undefined ? node?.rules : ownRules(limits, node, { domain, tiered, rest })
+      if (rules !== undefined && rules.length > 0) found = found.length === 0 ? rules : [...found, ...rules]
+    }
+    if (isLast) return found
+    pattern &&= stepInto(pattern, entries[i + 1])
+    set &&= stepInto(set, entries[i + 1])
+    if (pattern === undefined && set === undefined && account === undefined) return found
+  }
+}
+
+/** ownRules makes rules of the limits that one caller has. They count on the same counters as those they replace. */
+function ownRules(
+  limits: readonly Limit[],
+  instead: RuleNode | undefined,
+  { domain, tiered, rest }: { domain: Domain; tiered: RuleNode; rest: readonly Entry[] },
+): readonly Rule[] {
+  const id = instead?.id ?? [tiered.id, ...rest.map(({ key, value }) => `${key}=${value}`)].join('/')
+  const path = instead?.path ?? [...tiered.path, ...rest.map((entry) => stepWithoutPattern(domain, entry))]
+  return limits.map((limit, i): Rule => {
+    const ruleId = limitId(id, i)
+    const base = instead?.rules[i] ?? { ...DEFAULTS, name: ruleId }
+    return { ...base, id: ruleId, limit, unlimited: false, path }
+  })
+}
+
+const PLAIN: PathStep = Object.freeze({
+  isOpen: true,
+  secret: false,
+  sharedAs: undefined,
+  detailedMetric: false,
+  valueToMetric: false,
+  metadata: undefined,
+})
+const SECRET: PathStep = Object.freeze({ ...PLAIN, secret: true })
+
+/** stepWithoutPattern says how to spell an entry that a limit counts although no pattern of the rules mentions it. */
+export function stepWithoutPattern(domain: Domain, { key }: Entry): PathStep {
+  return domain.secretKeys.has(key) ? SECRET : PLAIN
+}

@@ -1,0 +1,82 @@
+type Tree = Record<PropertyKey, unknown>
+
+/** What salvage needs to know of a fault: where it is, and which keys are too many. */
+export interface SalvageIssue {
+  readonly code: string
+  readonly path: readonly PropertyKey[]
+  readonly keys?: readonly string[]
+}
+
+/**
+ * salvage returns a copy of a rule file without the parts that do not follow the language, so that the rest can be
+ * checked as well and its errors be told in the same breath. What cannot be left out (a level, a key) is replaced by
+ * something that is right and means nothing. `first` numbers the replacements: no two files have the same.
+ */
+export function salvage(value: unknown, issues: readonly SalvageIssue[], first: number): unknown {
+  const root = copyOf(value)
+  issues.forEach((issue, i) => {
+    mend(root, issue, `?${first + i}`)
+  })
+  return root
+}
+
+function mend(root: unknown, issue: SalvageIssue, placeholder: string): void {
+  const { path } = issue
+  const last = path.at(-1)
+  const limit = path.findLastIndex((part) => part === 'rate_limit' || part === 'rate_limits')
+  if (limit >= 0) mendLimit(root, path, limit)
+  else if (path[0] === 'tiers' && path.length <= 2) mendTiers(root, path, placeholder)
+  else if (issue.keys !== undefined) {
+    for (const key of issue.keys) set(root, [...path, key], undefined)
+    if (typeof last === 'number') makeUnique(root, path, placeholder)
+  } else if (typeof last === 'number') set(root, path, { key: placeholder, enabled: false })
+  else if (last === 'key' || last === 'domain') set(root, path, placeholder)
+  else {
+    set(root, path, undefined)
+    if (last === 'value' || last === 'cidr') makeUnique(root, path.slice(0, -1), placeholder)
+  }
+}
+
+/** mendLimit takes a wrong limit away; in a list another takes its place, so that those after it keep theirs. */
+function mendLimit(root: unknown, path: readonly PropertyKey[], at: number): void {
+  const inList = path[at] === 'rate_limits' && typeof path[at + 1] === 'number'
+  set(root, path.slice(0, at + (inList ? 2 : 1)), inList ? { unlimited: true } : undefined)
+}
+
+/** mendTiers leaves a tier behind, so that `tiered` does not look wrong where it is not. */
+function mendTiers(root: unknown, path: readonly PropertyKey[], placeholder: string): void {
+  if (path.length === 2) set(root, path, undefined)
+  else set(root, path, {})
+  set(root, ['tiers', placeholder], {})
+}
+
+/** makeUnique gives a descriptor that lost its value another: as a bare key it would look like one that is there. */
+function makeUnique(root: unknown, path: readonly PropertyKey[], placeholder: string): void {
+  const descriptor = at(root, path)
+  if (isTree(descriptor) && descriptor.value === undefined && descriptor.cidr === undefined) {
+    descriptor.value = `${placeholder}*`
+  }
+}
+
+/** set changes what stands at a path; undefined takes it away. A path that is not there is left alone. */
+function set(root: unknown, path: readonly PropertyKey[], value: unknown): void {
+  const last = path.at(-1)
+  const parent = at(root, path.slice(0, -1))
+  if (!isTree(parent) || last === undefined) return
+  if (value === undefined) delete parent[last]
+  else parent[last] = value
+}
+
+function at(root: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>((tree, part) => (isTree(tree) ? tree[part] : undefined), root)
+}
+
+function copyOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(copyOf)
+  if (!isTree(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, copyOf(part)]))
+}
+
+function isTree(value: unknown): value is Tree {
+  return typeof value === 'object' && value !== null
+}

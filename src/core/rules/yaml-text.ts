@@ -1,0 +1,271 @@
+import {
+  type Alias,
+  Composer,
+  type CST,
+  type Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  Lexer,
+  LineCounter,
+  type Node,
+  type Pair,
+  Parser,
+  type Scalar,
+  type YAMLMap,
+} from 'yaml'
+import { Problems, RulesError } from './problems.ts'
+
+const MOST_LENGTH = 8 * 1024 * 1024
+/** A list or a map in another is a level; the deepest text and the document itself are not. */
+export const MOST_LEVELS = 64
+const MOST_STACK = MOST_LEVELS + 2
+const MOST_USES = 1_000
+/** The parser looks through all anchors and aliases for each alias: at 10,000 that takes a tenth of a second. */
+const MOST_REFERENCES = 10_000
+const MOST_REFERRED = 1_000_000
+
+/** Control characters that YAML does not allow in a text. A file in UTF-16 is full of them. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it looks for
+const CONTROL = /[\0-\x08\x0b\x0c\x0e-\x1f]/
+
+/** Texts of the language: a file may write them without quotes, even where YAML reads a number or a boolean. */
+const TEXT_KEYS: ReadonlySet<string> = new Set(['domain', 'key', 'value', 'name'])
+
+/** What the keys of a map are: of the language, names that the author chose, or anything, all the way down. */
+type Keys = 'language' | 'names' | 'free'
+const KEYS_BELOW: ReadonlyMap<string, Keys> = new Map([
+  ['tiers', 'names'],
+  ['metadata', 'free'],
+  ['weights', 'free'],
+  ['headers', 'free'],
+])
+
+/**
+ * YamlText reads a YAML file from an author who may make mistakes, or mean harm: the time that it takes grows with the
+ * length of the text, however the text nests, repeats or refers. It throws a RulesError.
+ */
+export class YamlText {
+  readonly #file: string
+  readonly #lines = new LineCounter()
+  readonly #problems = new Problems()
+  readonly #document: Document
+  readonly #anchors = new Map<string, Node>()
+  readonly #targets = new Map<Alias, Node>()
+  readonly #sizes = new Map<Node, number>()
+  readonly #uses = new Map<Node, number>()
+  readonly #pairs = new Map<YAMLMap, Map<string, Pair>>()
+  #references = 0
+  #referred = 0
+
+  constructor(file: string, text: string) {
+    this.#file = file
+    if (text.length > MOST_LENGTH) this.#fail('RULE_FILE_TOO_LARGE', undefined, `${text.length} characters`)
+    this.#document = this.#guarded(() => this.#compose(text))
+    this.#guarded(() => this.#inspect(this.#document.contents as Node | null, 'language'))
+    this.#problems.throwIfAny()
+  }
+
+  /** toValue returns what the file says, as plain values. What aliases refer to is shared. */
+  toValue(): unknown {
+    return this.#guarded(() => this.#document.toJS({ maxAliasCount: -1 }) as unknown)
+  }
+
+  /** place names where a path stands: `rules/api.yaml:14:5`. For one that is not there, the closest part above it. */
+  place(path: readonly PropertyKey[], of: 'key' | 'value'): string {
+    return this.#placeOf(this.#offsetOf(path, of))
+  }
+
+  line(path: readonly PropertyKey[]): number {
+    return this.#lineOf(this.#offsetOf(path, 'value'))
+  }
+
+  #placeOf(offset: number): string {
+    const { line, col } = this.#lines.linePos(offset)
+    return `${this.#file}:${Math.max(1, line)}:${Math.max(1, col)}`
+  }
+
+  #lineOf(offset: number): number {
+    return Math.max(1, this.#lines.linePos(offset).line)
+  }
+
+  #report(code: Parameters<Problems['add']>[0], offset: number | undefined, detail: string): void {
+    this.#problems.add(code, offset === undefined ? this.#file : this.#placeOf(offset), detail)
+  }
+
+  #fail(code: Parameters<Problems['add']>[0], offset: number | undefined, detail: string): never {
+    this.#report(code, offset, detail)
+    this.#problems.throwIfAny()
+    throw new Error('unreachable')
+  }
+
+  /** #guarded turns whatever the parser throws into an error of ours. */
+  #guarded<T>(read: () => T): T {
+    try {
+      return read()
+    } catch (error) {
+      if (error instanceof RulesError) throw error
+      const reason = error instanceof Error ? error.message.split('\n')[0] : String(error)
+      return this.#fail('RULE_SYNTAX', undefined, reason)
+    }
+  }
+
+  #compose(text: string): Document {
+    // Keys are compared by #inspect: the parser would compare each with all others of its map.
+    const composer = new Composer({ merge: true, uniqueKeys: false, resolveKnownTags: false, logLevel: 'silent' })
+    const tokens = this.#tokens(text)
+    const [first, second] = take(composer.compose(tokens, true, text.length), 2)
+    const control = CONTROL.exec(text)
+    if (control !== null) this.#report('RULE_SYNTAX', control.index, `control character ${codePoint(control[0])}`)
+    for (const { pos, message } of [...first.errors, ...first.warnings]) {
+      this.#report('RULE_SYNTAX', pos[0], message.split('\n')[0])
+    }
+    if (second !== undefined) this.#report('RULE_SYNTAX', second.range[0], 'a second document; a file has one')
+    this.#problems.throwIfAny()
+    return first
+  }
+
+  /** #tokens parses without recursion, and gives up before the text is too deep for those who come after it. */
+  *#tokens(text: string): Generator<CST.Token> {
+    const parser = new Parser(this.#lines.addNewLine)
+    this.#lines.addNewLine(0)
+    for (const lexeme of new Lexer().lex(text)) {
+      yield* parser.next(lexeme)
+      if (parser.stack.length > MOST_STACK) {
+        this.#fail('RULE_FILE_TOO_DEEP', parser.offset - lexeme.length, `more than ${MOST_LEVELS} levels`)
+      }
+    }
+    yield* parser.end()
+  }
+
+  /**
+   * #inspect looks at every node once, in the order of the text. It returns how many values the node stands for, with
+   * everything that its aliases refer to.
+   */
+  #inspect(node: unknown, keys: Keys): number {
+    if (isAlias(node)) return this.#inspectAlias(node)
+    const anchor = isMap(node) || isSeq(node) || isScalar(node) ? node.anchor : undefined
+    if (anchor !== undefined) this.#addAnchor(anchor, node as Node)
+    let size = 1
+    if (isMap(node)) size += this.#inspectMap(node, keys)
+    else if (isSeq(node)) for (const item of node.items) size += this.#inspect(item, keys)
+    if (anchor !== undefined) this.#sizes.set(node as Node, size)
+    return size
+  }
+
+  #addAnchor(anchor: string, node: Node): void {
+    this.#anchors.set(anchor, node)
+    this.#countReference(offsetOfNode(node))
+  }
+
+  #countReference(offset: number): void {
+    if (++this.#references > MOST_REFERENCES) {
+      this.#fail('RULE_TOO_MANY_ALIASES', offset, `more than ${MOST_REFERENCES} anchors and aliases`)
+    }
+  }
+
+  #inspectAlias(alias: Alias): number {
+    const offset = offsetOfNode(alias)
+    this.#countReference(offset)
+    const target = this.#anchors.get(alias.source)
+    if (target === undefined) return this.#badAlias(offset, `no anchor &${alias.source} before *${alias.source}`)
+    const size = this.#sizes.get(target)
+    if (size === undefined) return this.#badAlias(offset, `*${alias.source} inside of what it refers to`)
+    this.#targets.set(alias, target)
+    const uses = (this.#uses.get(target) ?? 0) + 1
+    this.#uses.set(target, uses)
+    if (uses > MOST_USES) this.#fail('RULE_TOO_MANY_ALIASES', offset, `more than ${MOST_USES} of one anchor`)
+    this.#referred += size
+    if (this.#referred > MOST_REFERRED) {
+      this.#fail('RULE_TOO_MANY_ALIASES', offset, `aliases for more than ${MOST_REFERRED} values`)
+    }
+    return size
+  }
+
+  #badAlias(offset: number, detail: string): number {
+    this.#report('RULE_SYNTAX', offset, detail)
+    return 1
+  }
+
+  #inspectMap(map: YAMLMap, keys: Keys): number {
+    const pairs = new Map<string, Pair>()
+    this.#pairs.set(map, pairs)
+    let size = 0
+    for (const pair of map.items) {
+      size += this.#inspect(pair.key, 'free')
+      if (!isScalar(pair.key)) {
+        size += this.#inspect(pair.value, 'free')
+        continue
+      }
+      const name = nameOf(pair.key)
+      this.#checkName(name, pair.key, pairs.get(name))
+      pairs.set(name, pair)
+      if (name === '<<') this.#checkMerge(pair.value)
+      if (keys === 'language') readAsText(name, pair)
+      const below = keys === 'language' ? (KEYS_BELOW.get(name) ?? 'language') : keys === 'names' ? 'language' : 'free'
+      size += this.#inspect(pair.value, below)
+    }
+    return size
+  }
+
+  /** #checkMerge reports what cannot be merged. The aliases that it looks at come before their use, if they are right. */
+  #checkMerge(source: unknown): void {
+    const target = isAlias(source) ? this.#anchors.get(source.source) : source
+    if (isSeq(target)) for (const item of target.items) this.#checkMerge(item)
+    else if (target !== undefined && !isMap(target)) {
+      this.#report('RULE_SYNTAX', offsetOfNode(source as Node), 'only maps can be merged')
+    }
+  }
+
+  #checkName(name: string, key: Node, before: Pair | undefined): void {
+    if (before !== undefined) {
+      const line = this.#lineOf(offsetOfNode(before.key as Node))
+      this.#report('RULE_SYNTAX', offsetOfNode(key), `${JSON.stringify(name)} is already given at line ${line}`)
+    }
+    // No object holds it like any other key, so that it would be lost on the way.
+    if (name === '__proto__') this.#report('RULE_UNKNOWN_KEY', offsetOfNode(key), JSON.stringify(name))
+  }
+
+  #offsetOf(path: readonly PropertyKey[], of: 'key' | 'value'): number {
+    let node = this.#document.contents as Node | null
+    let offset = node === null ? 0 : offsetOfNode(node)
+    path.forEach((part, i) => {
+      const isKey = of === 'key' && i === path.length - 1
+      const container = node !== null && isAlias(node) ? (this.#targets.get(node) ?? null) : node
+      const pair = isMap(container) ? this.#pairs.get(container)?.get(String(part)) : undefined
+      const item = isSeq(container) ? container.items[Number(part)] : isKey ? pair?.key : pair?.value
+      node = (item ?? null) as Node | null
+      if (node !== null) offset = offsetOfNode(node)
+    })
+    return offset
+  }
+}
+
+/** readAsText gives texts of the language back as they are written: `value: 404` and `value: 1.0` are texts. */
+function readAsText(name: string, { value: node }: Pair): void {
+  if (!isScalar(node)) return
+  if (name === 'version' && typeof node.value === 'number') node.value = node.source
+  if (!TEXT_KEYS.has(name) || typeof node.value === 'string') return
+  // envoyproxy/ratelimit reads a key without a value, `value:` or `value: null`, as an empty text.
+  node.value = node.value === null ? '' : (node.source ?? String(node.value))
+}
+
+/** nameOf spells a key as the object will have it. The parser reads `<<` as a symbol. */
+function nameOf({ value }: Scalar): string {
+  return typeof value === 'symbol' ? String(value.description) : String(value)
+}
+
+function offsetOfNode(node: Node): number {
+  return node.range?.[0] ?? 0
+}
+
+function codePoint(character: string): string {
+  return `U+${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}`
+}
+
+function take<T>(all: Iterable<T>, count: number): T[] {
+  const taken: T[] = []
+  for (const each of all) if (taken.push(each) === count) break
+  return taken
+}

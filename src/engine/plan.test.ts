@@ -1,0 +1,192 @@
+import { describe, expect, it } from 'vitest'
+import { KeyedHash } from '../core/hash.ts'
+import { KeySpeller } from '../core/key-speller.ts'
+import type { Descriptor, Entry } from '../core/request.ts'
+import { compileObjects } from '../core/rules/compile.ts'
+import type { DescriptorRule, RateLimitRule, RuleFile } from '../core/rules/schema.ts'
+import { type PlannedCharge, Planner } from './plan.ts'
+
+const limit = (name: string, changes: RateLimitRule = {}): RateLimitRule => ({
+  name,
+  unit: 'minute',
+  requests_per_unit: 100,
+  ...changes,
+})
+
+const entriesOf = (text: string): Entry[] =>
+  text.split(', ').map((part) => ({ key: part.split('=')[0], value: part.split('=')[1] }))
+
+/** planFor plans one request against rules of the domain `d`; descriptors are written `key=value, key=value`. */
+function planFor(
+  file: Partial<RuleFile>,
+  descriptors: (string | Descriptor)[],
+  cost?: number,
+): readonly PlannedCharge[] {
+  const planner = new Planner(new KeySpeller(new KeyedHash(1, 2)), undefined)
+  const rules = compileObjects([{ domain: 'd', ...file }])
+  return planner.plan(rules, {
+    domain: 'd',
+    descriptors: descriptors.map((each) => (typeof each === 'string' ? { entries: entriesOf(each) } : each)),
+    ...(cost !== undefined && { cost }),
+  })
+}
+
+const costs = (charges: readonly PlannedCharge[]): string[] => charges.map(({ rule, cost }) => `${rule.name} ${cost}`)
+
+describe('the cost of a charge', () => {
+  const WEIGHTS = { by: 'method', weights: { GET: 1, POST: 5, HEAD: 0, name: 7, constructor: 3 }, default: 2 }
+  const rules: DescriptorRule[] = [
+    {
+      key: 'user',
+      rate_limits: [limit('plain'), limit('double', { cost: 2 }), limit('free', { cost: 0 })],
+      descriptors: [{ key: 'method', rate_limit: limit('weighed', { cost: WEIGHTS }) }],
+    },
+    { key: 'method', rate_limit: limit('usual', { cost: { by: 'method', weights: { POST: 5 } } }) },
+    { key: 'huge', rate_limit: limit('huge', { cost: 4_294_967_295 }) },
+  ]
+
+  it.each<[descriptor: string, cost: number | undefined, expected: string[]]>([
+    ['user=a', undefined, ['plain 1', 'double 2', 'free 0']],
+    ['user=a', 3, ['plain 3', 'double 6', 'free 0']],
+    ['user=a', 0, ['plain 0', 'double 0', 'free 0']],
+    ['user=a', -2, ['plain -2', 'double -4', 'free 0']],
+    ['user=a, method=GET', undefined, ['weighed 1']],
+    ['user=a, method=POST', undefined, ['weighed 5']],
+    ['user=a, method=POST', 3, ['weighed 15']],
+    ['user=a, method=POST', -1, ['weighed -5']],
+    ['user=a, method=POST', 0, ['weighed 0']],
+    ['user=a, method=HEAD', 9, ['weighed 0']],
+    ['user=a, method=PUT', undefined, ['weighed 2']],
+    ['user=a, method=post', undefined, ['weighed 2']],
+    ['user=a, method=', undefined, ['weighed 2']],
+    ['user=a, method=name', undefined, ['weighed 7']],
+    ['user=a, method=constructor', undefined, ['weighed 3']],
+    ['user=a, method=__proto__', undefined, ['weighed 2']],
+    ['user=a, method=toString', undefined, ['weighed 2']],
+    ['method=POST', undefined, ['usual 5']],
+    ['method=PUT', 4, ['usual 4']],
+    ['huge=a', 4_294_967_295, ['huge 4294967295']],
+    ['huge=a', -4_294_967_295, ['huge -4294967295']],
+  ])('of %s at %s is %j', (descriptor, cost, expected) => {
+    // Adding 0 turns the -0 of a refund of nothing into 0.
+    const charges = planFor({ descriptors: rules }, [descriptor], cost).map((each) => ({
+      ...each,
+      cost: each.cost + 0,
+    }))
+    expect(costs(charges)).toEqual(expected)
+  })
+
+  it('is that of the descriptor, where it has one', () => {
+    const own: Descriptor = { entries: entriesOf('user=a'), cost: 10 }
+    const look: Descriptor = { entries: entriesOf('method=POST'), cost: 0 }
+    expect(costs(planFor({ descriptors: rules }, [own, look, 'method=POST'], 3))).toEqual([
+      'plain 10',
+      'double 20',
+      'free 0',
+      'usual 0',
+      'usual 15',
+    ])
+  })
+
+  it('weighs by any entry of the descriptor, in front, below or the tier', () => {
+    const by = (key: string, weights: Record<string, number>) => limit(`by ${key}`, { cost: { by: key, weights } })
+    const descriptors: DescriptorRule[] = [
+      {
+        key: 'plan',
+        descriptors: [
+          {
+            key: 'user',
+            rate_limits: [
+              by('plan', { gold: 2 }),
+              by('path', { '/export': 9 }),
+              by('tier', { pro: 4 }),
+              by('none', { x: 5 }),
+            ],
+            descriptors: [{ key: 'path', rate_limit: limit('path') }],
+          },
+        ],
+      },
+    ]
+    const file: Partial<RuleFile> = { evaluate: 'path', tiers: { pro: {} }, descriptors }
+    expect(costs(planFor(file, ['plan=gold, tier=pro, user=a, path=/export']))).toEqual([
+      'by plan 2',
+      'by path 9',
+      'by tier 4',
+      'by none 1',
+      'path 1',
+    ])
+  })
+
+  it('is refused when it is none, for the request or a descriptor', () => {
+    const message = 'COST_INVALID: cost: got 1.5; a cost is a whole number between -4294967295 and 4294967295'
+    const bad: Descriptor = { entries: entriesOf('user=a'), cost: 1.5 }
+    expect(() => planFor({ descriptors: rules }, ['user=a'], 1.5)).toThrow(expect.objectContaining({ message }))
+    expect(() => planFor({ descriptors: rules }, [bad])).toThrow(expect.objectContaining({ message }))
+  })
+})
+
+describe('the entry tier', () => {
+  const descriptors: DescriptorRule[] = [
+    { key: 'user', rate_limit: limit('user'), descriptors: [{ key: 'tier', rate_limit: limit('user and tier') }] },
+    { key: 'tier', rate_limit: limit('tier alone') },
+  ]
+  const tiers = { pro: { rate_limit: limit('pro') } }
+  const names = (file: Partial<RuleFile>, descriptor: string): string[] =>
+    planFor(file, [descriptor]).map(({ rule }) => rule.name)
+
+  it.each<[descriptor: string, without: string[], withTiers: string[]]>([
+    ['user=a', ['user'], ['user']],
+    ['user=a, tier=pro', ['user and tier'], ['pro']],
+    ['tier=pro, user=a', [], ['pro']],
+    ['user=a, tier=unheard-of', ['user and tier'], ['user']],
+    ['tier=pro', ['tier alone'], []],
+    ['user=a, tier=pro, tier=free', [], ['pro']],
+  ])(
+    'of %s is matched in a domain without tiers: %j; elsewhere it picks a set: %j',
+    (descriptor, without, withTiers) => {
+      expect(names({ descriptors }, descriptor)).toEqual(without)
+      const [user, tier] = descriptors
+      expect(names({ tiers, descriptors: [{ ...user, tiered: true }, tier] }, descriptor)).toEqual(withTiers)
+    },
+  )
+
+  it('is not part of the counter, so that what was used stays when the tier changes', () => {
+    const file = { tiers: { pro: tiers.pro, free: tiers.pro }, descriptors: [{ ...descriptors[0], tiered: true }] }
+    const keys = ['user=a', 'user=a, tier=pro', 'tier=free, user=a'].map((each) => planFor(file, [each])[0].key)
+    expect(keys).toEqual(['d|user|user=a', 'd|user|user=a', 'd|user|user=a'])
+  })
+})
+
+describe('the key of a charge', () => {
+  it('never holds a secret, even for a limit that the request brings along', () => {
+    const descriptors: DescriptorRule[] = [
+      { key: 'user', descriptors: [{ key: 'api_key', secret: true, enabled: false, rate_limit: limit('key') }] },
+    ]
+    const own = { requestsPerUnit: 5, unit: 'minute' } as const
+    const plan = (text: string) => planFor({ descriptors }, [{ entries: entriesOf(text), limit: own }])[0].key
+    expect(plan('user=a')).toBe('d|/override|user=a')
+    expect(plan('user=a, api_key=hush')).toMatch(/^d\|\/override\|user=a\|api_key=~[0-9a-f]{16}$/)
+    expect(plan('api_key=hush')).toMatch(/^d\|\/override\|api_key=~[0-9a-f]{16}$/)
+  })
+
+  it('of a rule on the way holds the entries up to there', () => {
+    const descriptors = [{ key: 'a', rate_limit: limit('a'), descriptors: [{ key: 'b', rate_limit: limit('b') }] }]
+    expect(planFor({ evaluate: 'path', descriptors }, ['a=1, b=2']).map(({ key }) => key)).toEqual([
+      'd|a|a=1',
+      'd|a/b|a=1|b=2',
+    ])
+  })
+
+  it('says where it comes from, and how it binds', () => {
+    const descriptors: DescriptorRule[] = [
+      { key: 'a', shadow_mode: true, rate_limit: limit('a') },
+      { key: 'b', quota_mode: true, rate_limits: [limit('b'), limit('c')] },
+    ]
+    const charges = planFor({ descriptors }, ['b=1', 'x=1', 'a=1'])
+    expect(charges.map(({ rule, descriptor, enforce, quota }) => [rule.name, descriptor, enforce, quota])).toEqual([
+      ['b', 0, true, true],
+      ['c', 0, true, true],
+      ['a', 2, false, false],
+    ])
+  })
+})

@@ -1,0 +1,98 @@
+import { got, SluiceError } from '../core/errors.ts'
+import type { KeySpeller } from '../core/key-speller.ts'
+import { compileLimit, MAX_COUNT } from '../core/limit.ts'
+import type { CheckRequest, Descriptor, Entry, LimitOverride } from '../core/request.ts'
+import { DEFAULTS, UNIT_MS } from '../core/rules/compile-rule.ts'
+import { type AccountLookup, match, stepWithoutPattern } from '../core/rules/match.ts'
+import type { Domain, Rule, RuleSet } from '../core/rules/rule-set.ts'
+import type { Charge } from './ports.ts'
+
+/** A PlannedCharge is a charge with the rule it comes from, and the position of the descriptor it is about. */
+export interface PlannedCharge extends Charge {
+  readonly rule: Rule
+  readonly descriptor: number
+}
+
+const TIER_KEY = 'tier'
+
+/** Planner turns requests into charges: which rules apply, on which counters, at what cost. */
+export class Planner {
+  readonly #keys: KeySpeller
+  readonly #accounts: AccountLookup | undefined
+  readonly #overrides = new Map<string, Rule>()
+
+  constructor(keys: KeySpeller, accounts: AccountLookup | undefined) {
+    this.#keys = keys
+    this.#accounts = accounts
+  }
+
+  plan(rules: RuleSet, request: CheckRequest): readonly PlannedCharge[] {
+    const charges: PlannedCharge[] = []
+    const cost = checkCost(request.cost ?? 1)
+    const domain = rules.domains.get(request.domain)
+    if (domain === undefined) return charges
+    for (let i = 0; i < request.descriptors.length; i++)
+      this.#planDescriptor(domain, request.descriptors[i], i, cost, charges)
+    return withoutReplaced(charges)
+  }
+
+  #planDescriptor(domain: Domain, descriptor: Descriptor, at: number, cost: number, charges: PlannedCharge[]): void {
+    const tier = domain.hasTiers ? descriptor.entries.find(({ key }) => key === TIER_KEY)?.value : undefined
+    const entries = tier === undefined ? descriptor.entries : descriptor.entries.filter(({ key }) => key !== TIER_KEY)
+    const own = descriptor.cost === undefined ? cost : checkCost(descriptor.cost)
+    const rules =
+      descriptor.limit === undefined
+        ? match(domain, entries, tier, this.#accounts)
+        : [this.#override(domain, descriptor.limit, entries)]
+    for (const rule of rules) {
+      const key = this.#keys.spell(domain.name, rule, entries)
+      const weighed = rule.cost === 1 ? own : clamp(own * weightOf(rule, descriptor.entries))
+      charges.push({
+        key,
+        limit: rule.limit,
+        cost: weighed,
+        enforce: !rule.shadow,
+        quota: rule.quota,
+        policy: rule,
+        rule,
+        descriptor: at,
+      })
+    }
+  }
+
+  /** #override makes a rule of a limit that a request brought along. Those are few, and kept. */
+  #override(domain: Domain, { requestsPerUnit, unit }: LimitOverride, entries: readonly Entry[]): Rule {
+    const path = entries.map((entry) => stepWithoutPattern(domain, entry))
+    const id = `${requestsPerUnit}/${unit}/${path.map(({ secret }) => Number(secret)).join('')}`
+    const known = this.#overrides.get(id)
+    if (known !== undefined) return known
+    if (this.#overrides.size >= 10_000) this.#overrides.clear()
+    const limit = compileLimit({ limit: requestsPerUnit, window: UNIT_MS[unit] }, 'limit')
+    // An id unlike that of any pattern (unless its key is spelled so): rules do not share the counters of overrides.
+    const rule = Object.freeze({ ...DEFAULTS, id: '/override', name: 'override', limit, path })
+    this.#overrides.set(id, rule)
+    return rule
+  }
+}
+
+function checkCost(cost: number): number {
+  if (!Number.isInteger(cost) || Math.abs(cost) > MAX_COUNT) throw new SluiceError('COST_INVALID', 'cost', got(cost))
+  return cost
+}
+
+function clamp(cost: number): number {
+  return Math.max(-MAX_COUNT, Math.min(MAX_COUNT, cost))
+}
+
+function weightOf({ cost }: Rule, entries: readonly Entry[]): number {
+  if (typeof cost === 'number') return cost
+  const entry = entries.find(({ key }) => key === cost.by)
+  return (entry && cost.weights.get(entry.value)) ?? cost.otherwise
+}
+
+/** withoutReplaced drops every rule that another rule of the same request replaces. */
+function withoutReplaced(charges: readonly PlannedCharge[]): readonly PlannedCharge[] {
+  if (charges.every(({ rule }) => rule.replaces.length === 0)) return charges
+  const replaced = new Set(charges.flatMap(({ rule }) => rule.replaces))
+  return charges.filter(({ rule }) => !replaced.has(rule.name))
+}
