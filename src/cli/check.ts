@@ -1,0 +1,17 @@
+import { parseFlags } from '../app/flags.ts'
+import { SluiceError } from '../core/errors.ts'
+import { describeRules } from '../core/rules/describe.ts'
+import { loadRules } from '../core/rules/load.ts'
+import { readRuleFiles } from '../sources/rule-files.ts'
+import { counted, summary } from './counted.ts'
+
+/** check reads rule files as the service would, and prints what it understood. Errors are thrown, all at once. */
+export async function check(args: readonly string[]): Promise<void> {
+  const flags = parseFlags('check', [{ flag: 'merge-domains' }], args)
+  if (flags.rest.length === 0) throw new SluiceError('ARGUMENT_MISSING', 'check', 'no rules given')
+  const mergeDomains = flags.isOn('merge-domains')
+  const texts = await readRuleFiles(flags.rest)
+  const rules = loadRules(texts, { mergeDomains })
+  const drawn = describeRules(rules).join('\n')
+  process.stdout.write(`${drawn}\n\nok: ${summary(rules)}, ${counted(texts.length, 'file')}\n`)
+}

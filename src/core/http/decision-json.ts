@@ -1,0 +1,28 @@
+import type { Decision, RuleVerdict } from '../combine.ts'
+
+/** decisionJson spells a decision for HTTP clients: what was decided, by which rule, and what every rule said. */
+export function decisionJson(decision: Decision): object {
+  const { allowed, retryAfterMs, delayMs, tightest } = decision
+  return {
+    allowed,
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    ...(delayMs > 0 && { delayMs }),
+    ...(tightest !== undefined && { rule: tightest.rule.name }),
+    ...(!allowed && tightest !== undefined && { reason: reasonOf(tightest) }),
+    verdicts: decision.verdicts.map(verdictJson),
+  }
+}
+
+function verdictJson({ rule, descriptor, verdict }: RuleVerdict): object {
+  const { kind, allowed: _, ...rest } = verdict
+  return { rule: rule.name, descriptor, kind, ...(rule.shadow && { shadow: true }), ...rest }
+}
+
+/** reasonOf says in one sentence why a rule refused. */
+export function reasonOf({ rule, verdict }: RuleVerdict): string {
+  if (verdict.kind === 'impossible') {
+    return `rule "${rule.name}" admits a cost of at most ${verdict.maxCost}, however long one waits`
+  }
+  const wait = verdict.kind === 'refused' ? verdict.retryAfterMs : 0
+  return `rule "${rule.name}" has ${verdict.remaining} of ${verdict.limit} left; admitted again in ${wait} ms`
+}

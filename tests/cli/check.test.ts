@@ -1,0 +1,167 @@
+import { describe, expect, it, vi } from 'vitest'
+import { check } from '../../src/cli/check.ts'
+import { RuleDirectory, ruleText } from '../../src/sources/rule-directory.suite.ts'
+import { lines, printedBy, refusedBy } from './printed.suite.ts'
+import { run } from './sluice-process.suite.ts'
+
+// Some of these start processes, on a machine that may be busy.
+vi.setConfig({ testTimeout: 30_000 })
+
+const RULES = `domain: shop
+version: 7
+evaluate: path
+descriptors:
+  - key: api_key
+    secret: true
+    rate_limit: { name: per-key, unit: hour, requests_per_unit: 1000, algorithm: token_bucket, burst: 50 }
+    descriptors:
+      - key: endpoint
+        value: POST /orders
+        shadow_mode: true
+        rate_limits:
+          - { unit: minute, requests_per_unit: 20 }
+          - { requests_per_unit: 3, algorithm: concurrency, priority: 3 }
+  - key: api_key
+    value: sk_live_of_a_partner
+    secret: true
+    rate_limit: { unlimited: true }
+  - key: ip
+    cidr: [10.0.0.0/8, "fd00::/8"]
+    rate_limit: { unlimited: true }
+  - key: ip
+    value: 192.*
+    rate_limit: { unit: second, requests_per_unit: 5 }
+  - key: ip
+    enabled: false
+    rate_limit: { unit: second, requests_per_unit: 1 }
+`
+
+const BROKEN = `domain: api
+descriptors:
+  - key: user
+    rate_limit: { unit: minut, requests_per_unit: 100 }
+  - key: user
+    rate_limit: { unit: minute, requests_per_unit: 1 }
+  - key: ip
+    cidr: 10.0.0.0/33
+    rate_limt: { unit: minute, requests_per_unit: 1 }
+`
+
+describe('sluice check', () => {
+  it('draws what it understood, without secrets', async () => {
+    const rules = new RuleDirectory({ 'shop.yaml': RULES })
+    expect(await printedBy(check, [rules.path])).toBe(
+      lines(
+        'domain shop, version 7, rules on the way apply too',
+        '  api_key=(secret)',
+        '    unlimited',
+        '  api_key',
+        '    "per-key": 1000 per 1h, token_bucket, burst 50',
+        '    endpoint=POST /orders',
+        '      20 per 1m, sliding_window; shadow',
+        '      3 at once, leases of 1m; shadow; priority 3',
+        '  ip=10.0.0.0/8,fd00::/8',
+        '    unlimited',
+        '  ip=192.*',
+        '    5 per 1s, sliding_window',
+        '',
+        'ok: 6 limits in 1 domain, 1 file',
+      ),
+    )
+  })
+
+  it('draws tiers below the rule that they replace', async () => {
+    const text = `domain: api
+tiers:
+  free:
+    rate_limit: { unit: minute, requests_per_unit: 10 }
+  pro:
+    rate_limits: [{ unit: minute, requests_per_unit: 100 }, { name: daily, unit: day, requests_per_unit: 5000 }]
+    descriptors:
+      - key: path
+        rate_limit: { unit: second, requests_per_unit: 9 }
+descriptors:
+  - key: user
+    tiered: true
+    rate_limit: { unit: minute, requests_per_unit: 1 }
+`
+    const rules = new RuleDirectory({ 'api.yaml': text })
+    expect(await printedBy(check, [rules.at('api.yaml')])).toBe(
+      lines(
+        'domain api',
+        '  user',
+        '    1 per 1m, sliding_window',
+        '    tier free',
+        '      10 per 1m, sliding_window',
+        '    tier pro',
+        '      100 per 1m, sliding_window',
+        '      "daily": 5000 per 1d, sliding_window',
+        '      path',
+        '        9 per 1s, sliding_window',
+        '',
+        'ok: 5 limits in 1 domain, 1 file',
+      ),
+    )
+  })
+
+  it('checks several files together, and joins domains when told', async () => {
+    const rules = new RuleDirectory({
+      'a.yaml': ruleText(1),
+      'b.yaml': 'domain: api\ndescriptors: [{ key: ip, rate_limit: { unlimited: true } }]\n',
+      'c.yaml': ruleText(3, 'c'),
+    })
+    expect(await printedBy(check, [rules.at('c.yaml'), rules.at('a.yaml')])).toMatch(
+      /^domain c\n.*\ndomain api\n.*\n\nok: 2 limits in 2 domains, 2 files\n$/s,
+    )
+    expect(await printedBy(check, ['--merge-domains', rules.path])).toMatch(/ok: 3 limits in 2 domains, 3 files\n$/)
+    expect(await refusedBy(check, ['--merge-domains=false', rules.path])).toMatch(/^RULE_DUPLICATE_DOMAIN: /)
+  })
+
+  it('prints its result to standard output, and ends with exit code 0', () => {
+    const rules = new RuleDirectory({ 'api.yaml': ruleText(2) })
+    expect(run(['check', 'rules/api.yaml'], { cwd: rules.at('..') })).toEqual({
+      status: 0,
+      stdout: 'domain api\n  user\n    2 per 1m, sliding_window\n\nok: 1 limit in 1 domain, 1 file\n',
+      stderr: '',
+    })
+  })
+
+  it('prints all errors at once to standard error, in order, and ends with exit code 1', () => {
+    const rules = new RuleDirectory({ 'broken.yaml': BROKEN, 'other.yaml': 'domain: b\ndescriptor: []\n' })
+    expect(run(['check', 'rules'], { cwd: rules.at('..') })).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: lines(
+        'RULE_INVALID: rules/broken.yaml:4:25: unit: got "minut" ' +
+          '(invalid option: expected one of "second"|"minute"|"hour"|"day"|"week"|"month"|"year"); ' +
+          'rules follow the rule language, docs/rules.md',
+        'RULE_DUPLICATE_KEY: rules/broken.yaml:5:10: "user" is already defined at line 3; ' +
+          'a key, or a key with its value, is defined once within a level',
+        'RULE_CIDR_INVALID: rules/broken.yaml:8:11: got "10.0.0.0/33"; ' +
+          'an address block is an IPv4 or IPv6 address, a slash and a prefix length',
+        'RULE_UNKNOWN_KEY: rules/broken.yaml:9:5: "rate_limt"; ' +
+          'only keys of the rule language are accepted (docs/rules.md), so that a typo is never ignored',
+        'RULE_UNKNOWN_KEY: rules/other.yaml:2:1: "descriptor"; ' +
+          'only keys of the rule language are accepted (docs/rules.md), so that a typo is never ignored',
+      ),
+    })
+  })
+
+  const UNREADABLE = 'rules are a readable file, or a directory of .yaml and .yml files'
+
+  it.each<[string[], string]>([
+    [[], 'ARGUMENT_MISSING: check: no rules given; usage is shown by --help'],
+    [['--rules', 'a.yaml'], 'FLAG_UNKNOWN: check: got "--rules"; flags are listed by --help'],
+    [
+      ['a.yaml', '--merge-domains=perhaps'],
+      'SWITCH_INVALID: --merge-domains: got "perhaps"; a switch is true or false',
+    ],
+    [
+      ['none.yaml', 'neither'],
+      `RULE_FILE_UNREADABLE: none.yaml: it does not exist (ENOENT); ${UNREADABLE}\n` +
+        `RULE_FILE_UNREADABLE: neither: it does not exist (ENOENT); ${UNREADABLE}`,
+    ],
+  ])('answers %j with a line for each error', async (args, message) => {
+    expect(await refusedBy(check, args)).toBe(message)
+  })
+})

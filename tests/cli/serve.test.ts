@@ -1,0 +1,203 @@
+import { execFile, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { promisify } from 'node:util'
+import { describe, expect, it, vi } from 'vitest'
+import { ENV, run, start } from './sluice-process.suite.ts'
+
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+  version: string
+}
+const BODY = '{"domain":"api","descriptors":[{"entries":[{"key":"user","value":"carol"}]}]}'
+
+// Each test starts processes, on a machine that may be busy.
+vi.setConfig({ testTimeout: 30_000 })
+
+const hasCurl = spawnSync('curl', ['--version']).status === 0
+
+/** carryOut runs a printed command in a shell. Where there is no curl, it asks what the command would ask. */
+async function carryOut(command: string): Promise<string> {
+  if (hasCurl) return (await promisify(execFile)('bash', ['-c', command], { env: ENV })).stdout
+  const [, body, url] = /'(\{.*?\})' (http:\S+?)(?:;|$)/.exec(command) as RegExpExecArray
+  let answers = ''
+  for (let i = 0; i < (command.startsWith('for ') ? 6 : 1); i++) {
+    const response = await fetch(url, { method: 'POST', body })
+    const fields = [...response.headers].map(([name, value]) => `${name}: ${value}\r\n`).join('')
+    answers += `HTTP/1.1 ${response.status} \r\n${fields}\r\n${await response.text()}`
+  }
+  return answers
+}
+
+interface Answer {
+  readonly status: number
+  readonly fields: Record<string, string>
+  readonly body: { allowed: boolean; reason?: string; verdicts: { remaining: number }[] }
+}
+
+/** answersIn reads the answers that `curl -i` printed one after the other. */
+function answersIn(printed: string): Answer[] {
+  return printed.split(/^(?=HTTP\/1\.1 )/m).map((answer) => {
+    const [head, body] = answer.split('\r\n\r\n')
+    const [statusLine, ...lines] = head.split('\r\n')
+    const fields = lines.map((line) => [line.split(': ', 1)[0].toLowerCase(), line.slice(line.indexOf(': ') + 2)])
+    return { status: Number(statusLine.split(' ')[1]), fields: Object.fromEntries(fields), body: JSON.parse(body) }
+  })
+}
+
+describe('sluice serve', () => {
+  it('prints where it is and three commands that work as they stand', async () => {
+    const { welcome, url } = await start()
+    expect(url).toMatch(/^http:\/\/localhost:[1-9]\d*$/)
+    expect(welcome.split('\n').slice(0, 3)).toEqual([
+      `sluice ${version} is listening on ${url}`,
+      expect.stringMatching(/^counters in memory; \d+ limits in 5 domains, from the examples \(examples\/rules\)$/),
+      '',
+    ])
+    const commands = welcome.match(/^ {5}(?:curl|for) .*$/gm)?.map((line) => line.trim()) ?? []
+    expect(commands).toHaveLength(3)
+
+    const [first] = answersIn(await carryOut(commands[0]))
+    expect([first.status, first.body.allowed, first.body.verdicts[0].remaining]).toEqual([200, true, 4])
+    expect(first.fields['ratelimit-policy']).toBe('"per-user";q=5;w=60')
+    expect(first.fields.ratelimit).toMatch(/^"per-user";r=4;t=\d+$/)
+    expect(first.fields['x-ratelimit-limit']).toBe('5')
+
+    const six = answersIn(await carryOut(commands[1]))
+    expect(six.map(({ status }) => status)).toEqual([200, 200, 200, 200, 429, 429])
+    const refused = six[5]
+    expect(Number(refused.fields['retry-after'])).toBeGreaterThanOrEqual(1)
+    expect(refused.fields.ratelimit).toBe(`"per-user";r=0;t=${refused.fields['retry-after']}`)
+    expect(refused.body.reason).toMatch(/^rule "per-user" has 0 of 5 left; admitted again in \d+ ms$/)
+
+    const [look] = answersIn(await carryOut(commands[2]))
+    expect([look.status, look.body.verdicts[0].remaining]).toEqual([200, 0])
+  })
+
+  it.each([['127.0.0.1'], ['localhost']])('prints an address that works when it listens on %s', async (host) => {
+    const { url } = await start('--host', host)
+    expect(url).toMatch(new RegExp(`^http://${host}:`))
+    expect(await (await fetch(`${url}/healthcheck`)).text()).toBe('OK\n')
+  })
+
+  it.each(['SIGTERM', 'SIGINT'] as const)('stops on %s, with exit code 0', async (signal) => {
+    const { child, url, output } = await start()
+    // A connection that a gateway would keep for the next request.
+    expect((await fetch(`${url}/healthcheck`)).status).toBe(200)
+    const exited = once(child, 'exit')
+    child.kill(signal)
+    expect(await exited).toEqual([0, null])
+    expect(await output).toMatch(/\nsluice: stopped\n$/)
+  })
+
+  it('answers what is under way before it stops', async () => {
+    const { child, url, output } = await start()
+    const port = Number(new URL(url).port)
+    const idle = await connected(port)
+    const socket = await connected(port)
+    const head = `POST /v1/check HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: ${BODY.length}\r\n\r\n`
+    socket.write(head + BODY.slice(0, 10))
+    await once(socket, 'readable')
+    expect(String(socket.read())).toBe('HTTP/1.1 100 Continue\r\n\r\n')
+
+    const exited = once(child, 'exit')
+    child.kill('SIGTERM')
+    while (await isListening(port)) {}
+    socket.write(BODY.slice(10))
+    const answer = await text(socket)
+    expect(answer).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
+    expect(answer).toContain('\r\nConnection: close\r\n')
+    expect(answer).toContain('{"allowed":true,"rule":"per-user",')
+    expect(await exited).toEqual([0, null])
+    expect(await output).toMatch(/\nsluice: stopped\n$/)
+    idle.destroy()
+  })
+
+  it('says so when its port is taken', async () => {
+    const taken = createServer()
+    await once(taken.listen(0, '127.0.0.1'), 'listening')
+    const { port } = taken.address() as AddressInfo
+    const ended = run(['serve', '--host', '127.0.0.1', '--http-port', String(port)])
+    taken.close()
+    expect(ended).toEqual({
+      status: 1,
+      stdout: '',
+      stderr:
+        `PORT_UNAVAILABLE: 127.0.0.1:${port}: something else listens there (EADDRINUSE); ` +
+        'a port is free and allowed to this user, or 0 to pick a free one\n',
+    })
+  })
+
+  it('says so when this machine does not have the address', () => {
+    expect(run(['serve', '--host', '2001:db8::1', '--http-port', '0']).stderr).toMatch(
+      /^PORT_UNAVAILABLE: \[2001:db8::1\]:0: .+; a port is free and allowed to this user, or 0 to pick a free one\n$/,
+    )
+  })
+
+  it.each([
+    [['serve', '--prot', '1'], 'FLAG_UNKNOWN: serve: got "--prot"; flags are listed by --help'],
+    [
+      ['serve', '--rules'],
+      'FLAG_VALUE_MISSING: --rules: no value; a flag is followed by its value, as in --flag VALUE or --flag=VALUE',
+    ],
+    [['serve', '--merge-domains=maybe'], 'SWITCH_INVALID: --merge-domains: got "maybe"; a switch is true or false'],
+    [
+      ['serve', '--rules', 'none.yaml'],
+      'RULE_FILE_UNREADABLE: none.yaml: it does not exist (ENOENT); ' +
+        'rules are a readable file, or a directory of .yaml and .yml files',
+    ],
+    [['serve', 'now'], 'FLAG_UNKNOWN: serve: got "now"; flags are listed by --help'],
+    [
+      ['serve', '--http-port', 'http'],
+      'FLAG_INVALID: --http-port: got "http"; a port is a whole number from 0 to 65535, and 0 picks a free one',
+    ],
+    [
+      ['serve', '--http-port'],
+      'FLAG_VALUE_MISSING: --http-port: no value; a flag is followed by its value, as in --flag VALUE or --flag=VALUE',
+    ],
+    [['server'], 'COMMAND_UNKNOWN: sluice: no command "server"; commands are listed by --help'],
+  ])('answers %j with one line and exit code 1', (args, line) => {
+    expect(run(args)).toEqual({ status: 1, stdout: '', stderr: `${line}\n` })
+  })
+
+  it('names the environment variable that is wrong', () => {
+    expect(run(['serve'], { env: { PORT: 'tcp://10.0.0.1:80' } }).stderr).toBe(
+      'FLAG_INVALID: PORT: got "tcp://10.0.0.1:80"; a port is a whole number from 0 to 65535, and 0 picks a free one\n',
+    )
+  })
+})
+
+describe('sluice', () => {
+  it.each([[[]], [['--help']], [['-h']], [['help']], [['serve', '--help']], [['serve', '-h']]])(
+    'prints its help for %j',
+    (args) => {
+      const { status, stdout, stderr } = run(args)
+      expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+      expect(stdout).toMatch(/^sluice: a distributed API rate limiter\n\nUsage:\n {2}sluice serve \[flags\] /)
+      expect(stdout).toMatch(
+        /^ {2}--http-port PORT {5}port of the HTTP door; 0 picks a free one\n {23}\(PORT; default: 8080\)$/m,
+      )
+      expect(Math.max(...stdout.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(120)
+    },
+  )
+
+  it.each(['--version', '-v'])('prints its version for %s', (flag) => {
+    expect(run([flag])).toEqual({ status: 0, stdout: `sluice ${version}\n`, stderr: '' })
+  })
+})
+
+async function connected(port: number): Promise<Socket> {
+  const socket = connect(port, 'localhost')
+  await once(socket, 'connect')
+  return socket
+}
+
+function isListening(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, 'localhost')
+    socket.once('connect', () => socket.destroy())
+    socket.once('error', () => resolve(false))
+    socket.once('close', (failed) => resolve(!failed))
+  })
+}

@@ -1,0 +1,87 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { afterEach } from 'vitest'
+
+const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+
+/** ENV is this environment without what would change the service, or send a request for it elsewhere. */
+export const ENV = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => !/^(HOST|PORT|SLUICE_.*|.*_PROXY|.*_URL|.*_PORT)$/i.test(name)),
+)
+
+/** run carries out a command line to its end. */
+export function run(
+  args: readonly string[],
+  options: { env?: Record<string, string>; cwd?: string; input?: string } = {},
+) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...args], {
+    ...options,
+    env: { ...ENV, ...options.env },
+    encoding: 'utf8',
+  })
+  return { status, stdout, stderr }
+}
+
+const running: ChildProcess[] = []
+
+afterEach(async () => {
+  for (const child of running.splice(0)) {
+    if (child.exitCode !== null || child.signalCode !== null) continue
+    const exited = once(child, 'exit')
+    child.kill('SIGKILL')
+    await exited
+  }
+})
+
+/** A Started is a running `sluice serve`. It ends with the test. */
+export interface Started {
+  readonly child: ChildProcess
+  readonly url: string
+  /** What it printed until it was ready. */
+  readonly welcome: string
+  /** What it prints in all; known when it has ended. */
+  readonly output: Promise<string>
+  /** printed waits until it has printed so many lines that contain a text, and returns all it has printed. */
+  printed(text: string, times?: number): Promise<string>
+}
+
+const LAST_LINE = /Ctrl-C stops it\.\n|SIGHUP reads them at once\.\n/
+
+/** start runs `sluice serve` on a free port and waits for the end of its welcome. */
+export async function start(...args: string[]): Promise<Started> {
+  const child = spawn(process.execPath, [MAIN, 'serve', '--http-port', '0', ...args], { env: ENV })
+  running.push(child)
+  let all = ''
+  let complaint = ''
+  const waiting = new Set<() => void>()
+  const check = (): void => {
+    for (const each of waiting) each()
+  }
+  const until = (isThere: () => boolean): Promise<string> =>
+    new Promise((resolve, reject) => {
+      const look = (): void => {
+        if (isThere()) resolve(all)
+        else if (child.exitCode !== null || child.signalCode !== null) {
+          reject(new Error(`it ended: ${all}${complaint}`))
+        } else return
+        waiting.delete(look)
+      }
+      waiting.add(look)
+      look()
+    })
+  child.stderr.on('data', (chunk) => {
+    complaint += chunk
+  })
+  child.stdout.on('data', (chunk) => {
+    all += chunk
+    check()
+  })
+  child.once('exit', () => setImmediate(check))
+  const output = new Promise<string>((resolve) => child.stdout.once('close', () => resolve(all)))
+  const welcome = await until(() => LAST_LINE.test(all))
+  const [, url] = /listening on (http:\S+)/.exec(all) ?? []
+  const printed = (text: string, times = 1): Promise<string> =>
+    until(() => all.split('\n').filter((line) => line.includes(text)).length >= times)
+  return { child, url, welcome, output, printed }
+}
