@@ -1,0 +1,80 @@
+import { readFileSync } from 'node:fs'
+import { createClient } from '@redis/client'
+import { RateLimiterRedis } from 'rate-limiter-flexible'
+import { RedisStore } from '../../dist/stores/redis/redis-store.js'
+import { apiKey, chargesOf, LIMIT, WINDOW_MS } from './callers.mjs'
+
+/**
+ * Each contestant is used as its documentation says, and makes decisions for callers 0 to `callers` - 1.
+ *
+ *   decide(n)   a promise of a decision about the n-th caller, which rejects when there was none
+ *   calls()     how many commands carried how many decisions so far, where decisions travel together
+ *   storedKeys  the keys of the n-th caller
+ */
+export const contestants = { sluice, 'one EVALSHA each': plain, 'rate-limiter-flexible': flexible }
+
+/** Overload is to show as a longer wait, not as an answer by the rule's policy. */
+const TIMEOUT_MS = 10_000
+
+async function sluice({ url, callers, algorithm, secret }) {
+  const seen = { calls: 0, decisions: 0 }
+  let isConnected = () => {}
+  const connected = new Promise((resolve) => {
+    isConnected = resolve
+  })
+  const events = {
+    connected: () => isConnected(),
+    callEnded(_shard, _ms, decisions) {
+      seen.calls++
+      seen.decisions += decisions
+    },
+  }
+  const store = new RedisStore({ url, timeoutMs: TIMEOUT_MS, events })
+  await connected
+  const charges = chargesOf(callers, { algorithm, secret }).map(([{ key, limit, cost, enforce }]) => [
+    { key, limit, cost, enforce },
+  ])
+  return {
+    decide: (n) => store.decide(charges[n]),
+    calls: () => ({ ...seen }),
+    storedKeys: (n) => charges[n].map(({ key, limit }) => `${key}|${limit.shape}`),
+    close: () => store.close(),
+  }
+}
+
+async function connect(url) {
+  const client = createClient({ url, RESP: 2 })
+  await client.connect()
+  return client
+}
+
+/** plain sends a script of its own for every decision: two-keys.lua. The client sends what one turn brings together. */
+async function plain({ url, callers }) {
+  const client = await connect(url)
+  const sha = await client.scriptLoad(readFileSync(new URL('./two-keys.lua', import.meta.url), 'utf8'))
+  const keys = Array.from({ length: callers }, (_, n) => apiKey(n))
+  const storedKeys = (n, now = Date.now()) => {
+    const window = Math.floor(now / WINDOW_MS)
+    const prefix = `ratelimit:sliding_window:api:api_key:${keys[n]}`
+    return [`${prefix}:${window}`, `${prefix}:${window - 1}`]
+  }
+  const decide = (n, now = Date.now()) =>
+    client.evalSha(sha, { keys: storedKeys(n, now), arguments: [`${LIMIT}`, `${WINDOW_MS}`, `${now}`] })
+  return { decide, storedKeys, close: () => client.close() }
+}
+
+async function flexible({ url, callers }) {
+  const storeClient = await connect(url)
+  const limiter = new RateLimiterRedis({
+    storeClient,
+    useRedisPackage: true,
+    points: LIMIT,
+    duration: WINDOW_MS / 1000,
+  })
+  const keys = Array.from({ length: callers }, (_, n) => apiKey(n))
+  return {
+    decide: (n) => limiter.consume(keys[n]),
+    storedKeys: (n) => [limiter.getKey(keys[n])],
+    close: () => storeClient.close(),
+  }
+}

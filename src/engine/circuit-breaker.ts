@@ -1,0 +1,71 @@
+export type BreakerState = 'closed' | 'open' | 'half_open'
+
+export interface BreakerOptions {
+  /** This many failures in a row open it. Default: 3. */
+  readonly failures?: number
+  /** How long it stays open before it lets a probe through. Default: 1,000 ms. */
+  readonly coolDownMs?: number
+  readonly onChange?: (state: BreakerState) => void
+}
+
+/**
+ * A CircuitBreaker keeps callers away from something that fails. Closed, it lets everything through; after a few
+ * failures in a row it opens and lets nothing through; after a while it lets one probe through at a time (half open),
+ * whose success closes it and whose failure opens it again. Time is an argument.
+ */
+export class CircuitBreaker {
+  readonly #failuresToOpen: number
+  readonly #coolDownMs: number
+  readonly #onChange: (state: BreakerState) => void
+  #state: BreakerState = 'closed'
+  #failures = 0
+  #openedAtMs = 0
+  #probing = false
+
+  constructor(options: BreakerOptions = {}) {
+    this.#failuresToOpen = options.failures ?? 3
+    this.#coolDownMs = options.coolDownMs ?? 1_000
+    this.#onChange = options.onChange ?? (() => {})
+  }
+
+  get state(): BreakerState {
+    return this.#state
+  }
+
+  /** allows says whether a call may go through now. A call that may must report how it ended. */
+  allows(nowMs: number): boolean {
+    if (this.#state === 'closed') return true
+    // A clock that went back must not keep it open for longer than it was meant to be.
+    const openMs = nowMs - this.#openedAtMs
+    if (this.#state === 'open' && openMs < this.#coolDownMs && openMs >= 0) return false
+    if (this.#probing) return false
+    this.#change('half_open')
+    this.#probing = true
+    return true
+  }
+
+  succeeded(): void {
+    this.#failures = 0
+    this.#probing = false
+    this.#change('closed')
+  }
+
+  /** notTried gives a permission back: the call could not even be made, which says nothing about the other side. */
+  notTried(): void {
+    this.#probing = false
+  }
+
+  failed(nowMs: number): void {
+    this.#probing = false
+    this.#failures++
+    if (this.#state !== 'half_open' && this.#failures < this.#failuresToOpen) return
+    this.#openedAtMs = nowMs
+    this.#change('open')
+  }
+
+  #change(state: BreakerState): void {
+    if (state === this.#state) return
+    this.#state = state
+    this.#onChange(state)
+  }
+}

@@ -1,0 +1,169 @@
+import { describe, expect, it } from 'vitest'
+import { compileLimit } from '../core/limit.ts'
+import { MemoryStore } from '../stores/memory/memory-store.ts'
+import { FailurePolicy } from './failure-policy.ts'
+import type { Charge, ChargePolicy, Lease, Store } from './ports.ts'
+import { StoreFault } from './store-fault.ts'
+
+const TEN = compileLimit({ limit: 10, window: '1m' })
+const PLACES = compileLimit({ limit: 4, algorithm: 'concurrency' })
+
+function charge(key: string, onStoreFailure: ChargePolicy['onStoreFailure'], change: Partial<Charge> = {}): Charge {
+  const policy = { onStoreFailure, localShare: 0.5, timeoutMs: 5 }
+  return { key, limit: TEN, cost: 1, enforce: true, policy, ...change }
+}
+
+/** A store that fails in the way it is told, and works otherwise. */
+function bench(
+  fail: () => never = () => {
+    throw new StoreFault('offline', 'redis', 'not connected')
+  },
+) {
+  const clock = { nowMs: () => 1_780_000_000_000 }
+  const shared = new MemoryStore({ clock })
+  const events: string[] = []
+  let isDown = false
+  const guarded = <T>(work: () => T): T => (isDown ? fail() : work())
+  const flaky: Store = {
+    decide: async (charges) => guarded(() => shared.decide(charges)),
+    acquire: async (charges) => guarded(() => shared.acquire(charges)),
+    release: async (lease) => guarded(() => shared.release(lease)),
+    reset: async (key, limit) => guarded(() => shared.reset(key, limit)),
+    close: async () => {},
+  }
+  const policy = new FailurePolicy(flaky, new MemoryStore({ clock }), {
+    fellBack: (mode, reason, shard) => events.push(`${mode} ${reason} ${shard}`),
+  })
+  return {
+    policy,
+    events,
+    shared,
+    down: () => {
+      isDown = true
+    },
+    up: () => {
+      isDown = false
+    },
+  }
+}
+
+describe('failure policy', () => {
+  it('passes on what the store says while it says something', async () => {
+    const { policy, events } = bench()
+    expect(await policy.decide([charge('a', 'closed')])).toEqual([
+      { kind: 'allowed', allowed: true, limit: 10, remaining: 9, resetAfterMs: 20_000, delayMs: 0 },
+    ])
+    expect(events).toEqual([])
+  })
+
+  it('admits everything under an open rule', async () => {
+    const { policy, events, down } = bench()
+    down()
+    for (let i = 0; i < 20; i++) {
+      expect(await policy.decide([charge('a', 'open')])).toMatchObject([{ kind: 'allowed', fallback: 'open' }])
+    }
+    expect(events).toHaveLength(20)
+    expect(events[0]).toBe('open offline redis')
+  })
+
+  it('refuses everything under a closed rule, and says to come again in a second', async () => {
+    const { policy, down } = bench()
+    down()
+    expect(await policy.decide([charge('a', 'closed')])).toEqual([
+      {
+        kind: 'refused',
+        allowed: false,
+        limit: 10,
+        remaining: 0,
+        resetAfterMs: 1_000,
+        retryAfterMs: 1_000,
+        fallback: 'closed',
+      },
+    ])
+  })
+
+  it('admits a share of the budget under a local rule', async () => {
+    const { policy, down } = bench()
+    down()
+    const kinds: string[] = []
+    for (let i = 0; i < 7; i++) kinds.push((await policy.decide([charge('a', 'local')]))[0].kind)
+    expect(kinds).toEqual(['allowed', 'allowed', 'allowed', 'allowed', 'allowed', 'refused', 'refused'])
+  })
+
+  it('charges nothing locally when a closed rule of the same request refuses', async () => {
+    const { policy, down } = bench()
+    down()
+    for (let i = 0; i < 9; i++) await policy.decide([charge('a', 'local'), charge('b', 'closed')])
+    expect(await policy.decide([charge('a', 'local', { cost: 5 })])).toMatchObject([{ kind: 'allowed' }])
+  })
+
+  it('does not let a closed rule in shadow mode stop local counting', async () => {
+    const { policy, down } = bench()
+    down()
+    await policy.decide([charge('a', 'local', { cost: 5 }), charge('b', 'closed', { enforce: false })])
+    expect(await policy.decide([charge('a', 'local')])).toMatchObject([{ kind: 'refused', fallback: 'local' }])
+  })
+
+  it('takes places locally, and gives them back where they were taken', async () => {
+    const { policy, down, up } = bench()
+    down()
+    const place = charge('p', 'local', { limit: PLACES })
+    const leases = [await policy.acquire([place]), await policy.acquire([place])].map(({ lease }) => lease)
+    expect((await policy.acquire([place])).verdicts).toMatchObject([{ kind: 'refused' }])
+    up()
+    await policy.release(leases[0] as Lease)
+    down()
+    expect((await policy.acquire([place])).verdicts).toMatchObject([{ kind: 'allowed' }])
+  })
+
+  it('lets a release go by when the store is away: the lease ends by itself', async () => {
+    const { policy, down } = bench()
+    const { lease } = await policy.acquire([charge('p', 'open', { limit: PLACES })])
+    down()
+    await expect(policy.release(lease as Lease)).resolves.toBeUndefined()
+  })
+
+  it.each([
+    [
+      'a fault of any kind',
+      () => {
+        throw new Error('boom')
+      },
+    ],
+    [
+      'something that is no error',
+      () => {
+        throw 'boom'
+      },
+    ],
+    [
+      'a broken connection',
+      () => {
+        throw new StoreFault('broken', 'redis', 'closed')
+      },
+    ],
+  ] as [string, () => never][])('answers through %s', async (_, fail) => {
+    const { policy, down } = bench(fail)
+    down()
+    expect(await policy.decide([charge('a', 'open'), charge('b', 'closed'), charge('c', 'local')])).toMatchObject([
+      { fallback: 'open' },
+      { fallback: 'closed' },
+      { fallback: 'local' },
+    ])
+  })
+
+  it('answers at once before a store that answers at once', () => {
+    const local = new MemoryStore()
+    const policy = new FailurePolicy(new MemoryStore(), local)
+    expect(policy.decide([charge('a', 'open')])).toMatchObject([{ kind: 'allowed', remaining: 9 }])
+  })
+
+  it('counts in the store again as soon as that is back', async () => {
+    const { policy, down, up, shared } = bench()
+    down()
+    for (let i = 0; i < 3; i++) await policy.decide([charge('a', 'open')])
+    up()
+    await policy.decide([charge('a', 'open')])
+    expect(shared.decideOne('a', TEN, 0).remaining).toBe(9)
+  })
+})

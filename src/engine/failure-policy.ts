@@ -1,0 +1,127 @@
+import type { Verdict } from '../core/decision.ts'
+import { type Limit, scaleLimit } from '../core/limit.ts'
+import type { Acquired, Charge, Lease, MaybePromise, Store, SyncStore } from './ports.ts'
+import { type FaultReason, StoreFault } from './store-fault.ts'
+
+/** What a FailurePolicy tells: decisions that were made without the shared store, and why. */
+export interface FailurePolicyEvents {
+  fellBack?(mode: 'open' | 'closed' | 'local', reason: FaultReason, shard: string): void
+}
+
+const CLOSED_RETRY_MS = 1_000
+
+/**
+ * FailurePolicy stands before a shared store and answers when that does not, as each rule says: `open` admits, `closed`
+ * refuses, `local` counts in this process with a share of the budget. No fault of the store ever passes it; the store
+ * itself keeps its deadlines. A verdict that was made here says so in `fallback`.
+ */
+export class FailurePolicy implements Store {
+  readonly #shared: Store
+  readonly #local: SyncStore
+  readonly #events: FailurePolicyEvents
+  readonly #localLimits = new WeakMap<Limit, Map<number, Limit>>()
+
+  constructor(shared: Store, local: SyncStore, events: FailurePolicyEvents = {}) {
+    this.#shared = shared
+    this.#local = local
+    this.#events = events
+  }
+
+  decide(charges: readonly Charge[]): MaybePromise<readonly Verdict[]> {
+    return this.#guard(
+      () => this.#shared.decide(charges),
+      (fault) => this.#fallBack(charges, fault, (locals) => this.#local.decide(locals)),
+    )
+  }
+
+  acquire(charges: readonly Charge[]): MaybePromise<Acquired> {
+    return this.#guard(
+      () => this.#shared.acquire(charges),
+      (fault) => {
+        let lease: Lease | undefined
+        const verdicts = this.#fallBack(charges, fault, (locals) => {
+          const acquired = this.#local.acquire(locals)
+          lease = acquired.lease && { ...acquired.lease, isLocal: true }
+          return acquired.verdicts
+        })
+        return { verdicts, lease }
+      },
+    )
+  }
+
+  /** release gives places back. When the store is away, they come back by themselves at the end of their lease. */
+  release(lease: Lease): MaybePromise<void> {
+    if (lease.isLocal === true) return this.#local.release(lease)
+    return this.#guard(
+      () => this.#shared.release(lease),
+      () => {},
+    )
+  }
+
+  async reset(key: string, limit: Limit): Promise<void> {
+    this.#local.reset(key, limit)
+    await this.#shared.reset(key, limit)
+  }
+
+  async close(): Promise<void> {
+    this.#local.close()
+    await this.#shared.close()
+  }
+
+  #guard<T>(ask: () => MaybePromise<T>, answer: (fault: StoreFault) => T): MaybePromise<T> {
+    try {
+      const result = ask()
+      return result instanceof Promise ? result.catch((error: unknown) => answer(faultOf(error))) : result
+    } catch (error) {
+      return answer(faultOf(error))
+    }
+  }
+
+  /** #fallBack answers every charge as its rule says. When one that enforces is closed, nothing is charged locally. */
+  #fallBack(
+    charges: readonly Charge[],
+    { reason, shard }: StoreFault,
+    decideLocally: (locals: readonly Charge[]) => readonly Verdict[],
+  ): readonly Verdict[] {
+    const isClosed = charges.some((charge) => charge.enforce && modeOf(charge) === 'closed')
+    const locals = charges
+      .filter((charge) => modeOf(charge) === 'local')
+      .map((charge) => ({ ...charge, limit: this.#localLimit(charge), cost: isClosed ? 0 : charge.cost }))
+    const answers = locals.length === 0 ? [] : decideLocally(locals)
+    let next = 0
+    return charges.map((charge): Verdict => {
+      const mode = modeOf(charge)
+      this.#events.fellBack?.(mode, reason, shard)
+      if (mode === 'local') return { ...answers[next++], fallback: 'local' }
+      return mode === 'open' ? openVerdict(charge) : closedVerdict(charge)
+    })
+  }
+
+  /** #localLimit is the share of a limit that this process may admit by itself. */
+  #localLimit({ limit, policy }: Charge): Limit {
+    const share = policy?.localShare ?? 1
+    const known = this.#localLimits.get(limit) ?? new Map<number, Limit>()
+    this.#localLimits.set(limit, known)
+    const scaled = known.get(share) ?? scaleLimit(limit, share)
+    known.set(share, scaled)
+    return scaled
+  }
+}
+
+function modeOf({ policy }: Charge): 'open' | 'closed' | 'local' {
+  return policy?.onStoreFailure ?? 'open'
+}
+
+function openVerdict({ limit: { limit } }: Charge): Verdict {
+  return { kind: 'allowed', allowed: true, limit, remaining: limit, resetAfterMs: 0, delayMs: 0, fallback: 'open' }
+}
+
+function closedVerdict({ limit: { limit } }: Charge): Verdict {
+  const wait = { resetAfterMs: CLOSED_RETRY_MS, retryAfterMs: CLOSED_RETRY_MS }
+  return { kind: 'refused', allowed: false, limit, remaining: 0, ...wait, fallback: 'closed' }
+}
+
+/** faultOf makes a StoreFault of anything that a store threw. */
+function faultOf(error: unknown): StoreFault {
+  return error instanceof StoreFault ? error : new StoreFault('broken', 'store', String(error))
+}

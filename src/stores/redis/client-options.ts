@@ -1,0 +1,42 @@
+import type { RedisClientOptions, RedisFunctions, RedisModules, RedisScripts } from '@redis/client'
+import type { RedisAddress } from './address.ts'
+
+/** The client's options, for RESP 2. */
+export type ClientOptions = RedisClientOptions<RedisModules, RedisFunctions, RedisScripts, 2>
+
+const CONNECT_TIMEOUT_MS = 1_000
+const FIRST_RETRY_MS = 50
+const LONGEST_RETRY_MS = 1_000
+
+/**
+ * clientOptions are those of every connection. No command waits for a connection (disableOfflineQueue), a server that
+ * does not say anything for three seconds although it is asked every second is taken for dead (without that, a lost
+ * machine goes unnoticed for a quarter of an hour), and replies are RESP 2, which every Redis and its kin speak.
+ */
+export function clientOptions({ tls, certificates, username, password, database }: RedisAddress): ClientOptions {
+  return {
+    RESP: 2,
+    disableOfflineQueue: true,
+    // CLIENT SETINFO came with Redis 7.2, and an ACL that names it is refused by older ones.
+    disableClientInfo: true,
+    pingInterval: 1_000,
+    // The batcher has deadlines of its own; the library's would cost an AbortSignal for each call.
+    commandOptions: { timeout: undefined },
+    ...(username !== undefined && { username }),
+    ...(password !== undefined && { password }),
+    ...(database !== 0 && { database }),
+    socket: {
+      connectTimeout: CONNECT_TIMEOUT_MS,
+      socketTimeout: 3_000,
+      reconnectStrategy: false,
+      noDelay: true,
+      ...(tls && { tls: true, ...certificates }),
+    },
+  } as object as ClientOptions
+}
+
+/** retryDelayMs grows from 50 ms to a second, with jitter, so that nodes do not come back in step. */
+export function retryDelayMs(attempt: number): number {
+  const delayMs = Math.min(FIRST_RETRY_MS * 2 ** attempt, LONGEST_RETRY_MS)
+  return delayMs / 2 + (Math.random() * delayMs) / 2
+}

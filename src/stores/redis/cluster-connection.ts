@@ -1,0 +1,245 @@
+import { StoreFault } from '../../engine/store-fault.ts'
+import type { RedisAddress } from './address.ts'
+import { askNode } from './ask-node.ts'
+import { retryDelayMs } from './client-options.ts'
+import type { ConnectionEvents, RedisConnection } from './connection.ts'
+import { hashSlot } from './hash-slot.ts'
+import { SingleConnection } from './single-connection.ts'
+import { hostPortOf, redirectionOf, slotMap } from './slot-map.ts'
+
+const SLOTS = 16_384
+const MOST_REDIRECTIONS = 4
+/** How long a node may take to tell the map, and how long one that has left it may take to answer what it was asked. */
+const PATIENCE_MS = 1_000
+/** The map is not read more often than this, however many calls doubt it. */
+const SHORTEST_PAUSE_MS = 50
+/** While a master is away, the map is read at least every 400 ms. */
+const LAST_ATTEMPT = 3
+
+/**
+ * ClusterConnection talks to a Redis Cluster: one connection to each master, and a map of the slots that they serve. It
+ * follows MOVED and ASK, which say that nothing was done, and repeats nothing else. The map is read at the start, when a
+ * node contradicts it, and again and again while a master is away: its replica will take over.
+ *
+ * The client library's cluster client is not used. It does not start while one master is away, lets calls wait for a
+ * node that it connects to (and so charges them long after their deadline), and cannot drop a silent connection.
+ */
+export class ClusterConnection implements RedisConnection {
+  readonly spansPartitions = false
+  readonly #address: RedisAddress
+  readonly #events: ConnectionEvents
+  readonly #links = new Map<string, Link>()
+  /** Links that are in the map no more, until what is under way there is answered. */
+  readonly #retired = new Set<Link>()
+  /** The address of the master of each slot. */
+  #owners: string[] = []
+  #isDoubted = false
+  /** Nodes that say themselves that they do not know. */
+  readonly #clueless = new Set<string>()
+  #isClosed = false
+  #wake: () => void = () => {}
+  readonly #running: Promise<void>
+
+  constructor(address: RedisAddress, events: ConnectionEvents) {
+    this.#address = address
+    this.#events = warnOnce(events)
+    this.#running = this.#run()
+  }
+
+  shardOf(key: string): string {
+    return this.#owners[hashSlot(key)] ?? CLUSTER
+  }
+
+  async call(key: string, args: readonly (string | Buffer)[]): Promise<unknown> {
+    const slot = hashSlot(key)
+    let address = this.#owners[slot]
+    let isAsk = false
+    for (let redirections = 0; ; redirections++) {
+      if (address === undefined) {
+        this.#doubt()
+        throw new StoreFault('offline', CLUSTER, `nobody is known to serve slot ${slot}`)
+      }
+      try {
+        return await this.#send(address, args, isAsk)
+      } catch (error) {
+        const message = error instanceof Error ? error.message : ''
+        if (/^(CLUSTERDOWN|MASTERDOWN|READONLY)/.test(message)) this.#doubt(address)
+        const redirection = redirectionOf(message, address)
+        if (redirection === undefined || redirections === MOST_REDIRECTIONS) throw error
+        ;({ address, isAsk } = redirection)
+        if (isAsk) continue
+        this.#owners[slot] = address
+        this.#doubt()
+      }
+    }
+  }
+
+  reset(shard: string): void {
+    this.#links.get(shard)?.connection.reset()
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#wake()
+    await Promise.all([...this.#links.values(), ...this.#retired].map(({ connection }) => connection.close()))
+    await this.#running
+  }
+
+  /** #send sends a command to a node. ASKING is for the next command only, which is why both are sent in one breath. */
+  #send(address: string, args: readonly (string | Buffer)[], isAsk: boolean): Promise<unknown> {
+    const { connection } = this.#linkTo(address)
+    if (isAsk) connection.call('', ['ASKING']).catch(() => {})
+    return connection.call('', args)
+  }
+
+  #linkTo(address: string): Link {
+    const known = this.#links.get(address)
+    if (known !== undefined) return known
+    if (this.#isClosed) throw new StoreFault('offline', address, 'closed')
+    const link: Link = {
+      isUp: false,
+      connection: new SingleConnection(
+        { ...this.#address, database: 0 },
+        async () => hostPortOf(address),
+        {
+          connected: () => {
+            if (this.#retired.has(link)) return
+            link.isUp = true
+            this.#events.connected(address)
+          },
+          disconnected: (_, reason) => {
+            if (this.#retired.has(link)) return
+            link.isUp = false
+            this.#events.disconnected(address, reason)
+            this.#doubt()
+          },
+          warned: (warning) => this.#events.warned(warning),
+        },
+        address,
+      ),
+    }
+    this.#links.set(address, link)
+    return link
+  }
+
+  /** #doubt has the map read again soon. */
+  #doubt(cluelessAddress?: string): void {
+    if (cluelessAddress !== undefined) this.#clueless.add(cluelessAddress)
+    this.#isDoubted = true
+    this.#wake()
+  }
+
+  async #run(): Promise<void> {
+    for (let attempt = 0; !this.#isClosed; attempt++) {
+      this.#isDoubted = false
+      const reason = await this.#readMap()
+      if (this.#isClosed) return
+      if (reason !== undefined) this.#events.disconnected(CLUSTER, reason)
+      await this.#pause(SHORTEST_PAUSE_MS, () => this.#isClosed)
+      if (this.#isWhole()) {
+        attempt = 0
+        await this.#pause(undefined, () => this.#isClosed || this.#isDoubted)
+      } else await this.#pause(retryDelayMs(Math.min(attempt, LAST_ATTEMPT)), () => this.#isClosed)
+    }
+  }
+
+  /** #isWhole says whether every slot has a master that is connected. */
+  #isWhole(): boolean {
+    if (this.#clueless.size > 0 || this.#owners.length < SLOTS || this.#owners.includes(undefined as never))
+      return false
+    return [...this.#links.values()].every(({ isUp }) => isUp)
+  }
+
+  /** #readMap asks one node after the other for the map, and returns why there is none if that fails. */
+  async #readMap(): Promise<string | undefined> {
+    const clueless = [...this.#clueless]
+    this.#clueless.clear()
+    const known = shuffled([...this.#links.keys()].filter((address) => !clueless.includes(address)))
+    const sources = [
+      ...known.map((address) => ({ host: hostPortOf(address).host, ask: () => this.#send(address, MAP, false) })),
+      ...shuffled(this.#address.nodes).map((node) => ({
+        host: node.host,
+        ask: () => askNode({ ...this.#address, database: 0 }, node, MAP),
+      })),
+    ]
+    let reason = ''
+    for (const { host, ask } of sources) {
+      if (this.#isClosed) break
+      try {
+        this.#adopt(slotMap(await within(PATIENCE_MS, ask()), host))
+        return undefined
+      } catch (error) {
+        reason = error instanceof Error ? error.message : String(error)
+      }
+    }
+    return reason
+  }
+
+  #adopt(owners: string[]): void {
+    if (this.#isClosed) return
+    this.#owners = owners
+    const masters = new Set(owners)
+    for (const address of masters) if (address !== undefined) this.#linkTo(address)
+    for (const [address, link] of this.#links) if (!masters.has(address)) this.#retire(address, link)
+  }
+
+  #retire(address: string, link: Link): void {
+    this.#links.delete(address)
+    this.#retired.add(link)
+    if (link.isUp) this.#events.disconnected(address, 'it serves no slots any more')
+    const close = () => link.connection.close().finally(() => this.#retired.delete(link))
+    setTimeout(() => void close(), PATIENCE_MS).unref()
+  }
+
+  /** #pause ends after a while, or earlier when it is woken and `isOver`. */
+  #pause(ms: number | undefined, isOver: () => boolean): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = ms === undefined ? undefined : setTimeout(resolve, ms)
+      timer?.unref()
+      this.#wake = () => {
+        if (!isOver()) return
+        clearTimeout(timer)
+        resolve()
+      }
+      this.#wake()
+    })
+  }
+}
+
+/** A Link is the connection to one node. */
+interface Link {
+  readonly connection: SingleConnection
+  isUp: boolean
+}
+
+const CLUSTER = 'cluster'
+const MAP = ['CLUSTER', 'SLOTS']
+
+/** warnOnce passes each warning on once: all nodes of a cluster are set up alike. */
+function warnOnce(events: ConnectionEvents): ConnectionEvents {
+  const said = new Set<string>()
+  return {
+    connected: (shard) => events.connected(shard),
+    disconnected: (shard, reason) => events.disconnected(shard, reason),
+    warned: (warning) => {
+      if (said.has(warning)) return
+      said.add(warning)
+      events.warned(warning)
+    },
+  }
+}
+
+/** shuffled spreads the nodes that ask over the nodes that are asked. */
+function shuffled<T>(list: readonly T[]): T[] {
+  return list
+    .map((item) => ({ item, at: Math.random() }))
+    .sort((a, b) => a.at - b.at)
+    .map(({ item }) => item)
+}
+
+function within<T>(ms: number, promise: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms)
+    promise.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
+}

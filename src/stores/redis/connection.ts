@@ -1,0 +1,28 @@
+import type { StoreFault } from '../../engine/store-fault.ts'
+
+/** What a connection tells about itself. */
+export interface ConnectionEvents {
+  connected(shard: string): void
+  disconnected(shard: string, reason: string): void
+  /** The server is set up in a way that harms: said once, at the start. */
+  warned(warning: string): void
+}
+
+/** A RedisConnection sends commands to the server that a key lives on. It connects, and reconnects, by itself. */
+export interface RedisConnection {
+  /** One call may name keys of several partitions: there is one server only. */
+  readonly spansPartitions: boolean
+  /** shardOf names the server that a key lives on. */
+  shardOf(key: string): string
+  /** call sends a command at once, or rejects: nothing waits for a connection, and nothing is sent twice. */
+  call(key: string, args: readonly (string | Buffer)[]): Promise<unknown>
+  /** reset drops a connection that does not answer any more; another one is made. */
+  reset(shard: string): void
+  close(): Promise<void>
+}
+
+/** A CallError is a call that failed, as a StoreFault, and what the server said. */
+export interface CallError {
+  readonly fault: StoreFault
+  readonly reply: string | undefined
+}

@@ -1,0 +1,55 @@
+import type { RedisConnection } from './connection.ts'
+
+type Args = readonly (string | Buffer)[]
+
+/** A Sent is a call that waits for the test to answer it. */
+export interface Sent {
+  readonly key: string
+  readonly args: Args
+  resolve(reply: unknown): void
+  reject(error: unknown): void
+}
+
+/** A FakeConnection keeps what it is told to send, and answers when the test does. */
+export class FakeConnection implements RedisConnection {
+  readonly spansPartitions = true
+  readonly sent: Sent[] = []
+  readonly resets: string[] = []
+  readonly #shardOf: (key: string) => string
+
+  constructor(shardOf: (key: string) => string = () => 'redis') {
+    this.#shardOf = shardOf
+  }
+
+  shardOf(key: string): string {
+    return this.#shardOf(key)
+  }
+
+  call(key: string, args: Args): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      this.sent.push({ key, args, resolve, reject })
+    })
+  }
+
+  reset(shard: string): void {
+    this.resets.push(shard)
+  }
+
+  async close(): Promise<void> {}
+}
+
+/** groupSizes reads how many charges each group of a call has. */
+export function groupSizes(args: Args): number[] {
+  const packed = args.at(-1) as Buffer
+  const sizes: number[] = []
+  for (let at = 0; at < packed.length; at += 2 + 21 * (sizes.at(-1) as number)) sizes.push(packed.readUInt16LE(at))
+  return sizes
+}
+
+/** replyTo admits every charge of a call, and numbers them in `remaining`. */
+export function replyTo(args: Args): Buffer {
+  const charges = groupSizes(args).reduce((sum, size) => sum + size, 0)
+  const reply = Buffer.alloc(21 * charges)
+  for (let i = 0; i < charges; i++) reply.writeUInt32LE(i, 21 * i + 1)
+  return reply
+}

@@ -1,0 +1,115 @@
+-- The logs, as in core/algorithms/sliding-log.ts and concurrency.ts. A log is a string of records of RECORD bytes, oldest
+-- first: a time (double) and 8 bytes more, which are the number of hits (double) or the lease of a holder, who is one
+-- hit. `log` returns
+--   code, remaining, resetAfterMs, waitMs, expiresAtMs, the next string of records, its hits
+
+local RECORD = 16
+
+local function hits_at(records, position, holders)
+  if holders then return 1 end
+  return (struct.unpack('<d', records, position + 8))
+end
+
+local function time_at(records, position)
+  return (struct.unpack('<d', records, position))
+end
+
+-- drop_while: the position of the first record that stays, and the hits that stay with it: records at or before `until_ms`
+-- go, as long as `at_least` hits stay.
+local function drop_while(records, hits, until_ms, at_least, holders)
+  local position = 1
+  while position <= #records do
+    local here = hits_at(records, position, holders)
+    if time_at(records, position) > until_ms or hits - here < at_least then break end
+    hits = hits - here
+    position = position + RECORD
+  end
+  return position, hits
+end
+
+-- leaves_at: the time of the record with which the oldest `hits` hits from `position` on are gone.
+local function leaves_at(records, position, hits, latest, holders)
+  while position <= #records do
+    hits = hits - hits_at(records, position, holders)
+    if hits <= 0 then return math.min(time_at(records, position), latest) end
+    position = position + RECORD
+  end
+  return latest
+end
+
+-- moved_back: the records from `position` on, none of them later than `latest`.
+local function moved_back(records, position, latest)
+  local kept = string.sub(records, position)
+  if #kept == 0 or time_at(kept, #kept - RECORD + 1) <= latest then return kept end
+  local parts = {}
+  for at = 1, #kept, RECORD do
+    parts[#parts + 1] = struct.pack('<d', math.min(time_at(kept, at), latest)) .. string.sub(kept, at + 8, at + 15)
+  end
+  return table.concat(parts)
+end
+
+-- popped: the records without the newest `hits` hits.
+local function popped(records, hits, holders)
+  while hits > 0 do
+    local last = #records - RECORD + 1
+    local here = hits_at(records, last, holders)
+    local shorter = string.sub(records, 1, last - 1)
+    if here > hits then
+      return shorter .. struct.pack('<dd', time_at(records, last), here - hits)
+    end
+    records = shorter
+    hits = hits - here
+  end
+  return records
+end
+
+-- pushed: the records with `hits` more at `latest`; a holder's hits are a record each, with its lease.
+local function pushed(records, hits, latest, lease)
+  if lease then return records .. string.rep(struct.pack('<d', latest) .. lease, hits) end
+  local last = #records - RECORD + 1
+  if last > 0 and time_at(records, last) == latest then
+    return string.sub(records, 1, last - 1) .. struct.pack('<dd', latest, hits_at(records, last) + hits)
+  end
+  return records .. struct.pack('<dd', latest, hits)
+end
+
+local function log(records, total, L, now, cost, lease)
+  local holders, limit, window = L.holders, L.limit, L.window
+  local latest = now
+  if L.quantum > 1 then latest = now - math.fmod(now, L.quantum) + L.quantum - 1 end
+  local position, hits = drop_while(records, total, now - window, 0, holders)
+  local code, wait, push, pop = 0, 0, 0, 0
+  if cost > limit then
+    code = 2
+  elseif cost < 0 then
+    pop = math.min(-cost, hits)
+    hits = hits - pop
+  elseif hits + cost <= limit then
+    push = cost
+    hits = hits + cost
+  else
+    code = 1
+    if L.count_denied then
+      position, hits = drop_while(records, total, math.huge, limit - cost, holders)
+      push = math.min(cost, MAX_COUNT - hits)
+      hits = hits + push
+    end
+    wait = leaves_at(records, position, hits + cost - limit, latest, holders) + window - now
+  end
+  local reset = 0
+  if hits > 0 then
+    local last
+    if push > 0 then
+      last = latest
+    elseif pop > 0 then
+      last = leaves_at(records, position, hits, latest, holders)
+    else
+      last = math.min(time_at(records, #records - RECORD + 1), latest)
+    end
+    reset = last + window - now
+  end
+  local next_records = moved_back(records, position, latest)
+  if pop > 0 then next_records = popped(next_records, pop, holders) end
+  if push > 0 then next_records = pushed(next_records, push, latest, holders and (lease or NO_LEASE)) end
+  return code, math.max(limit - hits, 0), reset, wait, now + reset, next_records, hits
+end

@@ -1,0 +1,34 @@
+-- release: gives the places of a lease back.
+--
+-- KEYS[i]  a counter of a concurrency limit
+-- ARGV[1]  the lease, 8 bytes
+--
+-- Reply    how many places were given back
+
+local RECORD = 16
+local given_back = 0
+
+for _, key in ipairs(KEYS) do
+  local raw = redis.call('GET', key)
+  if raw then
+    local parts = {}
+    local held = 0
+    for at = 5, #raw, RECORD do
+      if string.sub(raw, at + 8, at + 15) == ARGV[1] then
+        held = held + 1
+      else
+        parts[#parts + 1] = string.sub(raw, at, at + RECORD - 1)
+      end
+    end
+    if held > 0 then
+      given_back = given_back + held
+      if #parts == 0 then
+        redis.call('DEL', key)
+      else
+        redis.call('SET', key, struct.pack('<I4', #parts) .. table.concat(parts), 'KEEPTTL')
+      end
+    end
+  end
+end
+
+return given_back

@@ -1,0 +1,124 @@
+-- The window algorithms, as in core/algorithms/sliding-window.ts and fixed-window.ts. Each takes the state's numbers, the
+-- limit L, the time and the cost, and returns
+--   code (0 allowed, 1 refused, 2 impossible), remaining, resetAfterMs, waitMs, expiresAtMs, at, first, second
+-- where waitMs is when a refused hit may come again, or how long an admitted one has to wait.
+
+local MAX_COUNT = 4294967295
+
+-- faded_to: the longest rest of a window, in ms, at which `count` hits of the window before weigh no more than `free`.
+local function faded_to(count, free, window)
+  if count <= free then return window end
+  local left = math.floor((free * window) / count)
+  if count * left > free * window then return left - 1 end
+  if count * (left + 1) <= free * window then return left + 1 end
+  return left
+end
+
+-- room_for: the largest whole cost that fits now.
+local function room_for(previous, current, left, limit, window)
+  if previous == 0 then return math.max(limit - current, 0) end
+  local weight = previous * left
+  local used = math.ceil(weight / window)
+  local room = limit - current - used
+  if weight > used * window then
+    room = room - 1
+  elseif weight <= (used - 1) * window then
+    room = room + 1
+  end
+  return math.max(room, 0)
+end
+
+local function sliding_window(at, first, second, L, now, cost)
+  local window = L.window
+  local start, previous, current = at, first, second
+  local age = now - start
+  if age >= window or (previous == 0 and current == 0) then
+    if current > 0 and age < 2 * window then
+      previous = current
+      start = start + window
+    else
+      previous = 0
+      start = now - math.fmod(now, window)
+    end
+    current = 0
+  elseif age < 0 then
+    start = now
+  end
+  local left = window - (now - start)
+  local limit = L.limit
+  local code, wait = 0, 0
+  if cost > limit then
+    code = 2
+  elseif cost < 0 then
+    local leftover = -cost - current
+    if leftover < 0 then current = -leftover else current = 0 end
+    if leftover > 0 then
+      if previous > leftover then previous = previous - leftover else previous = 0 end
+    end
+  elseif previous * left <= (limit - current - cost) * window then
+    current = current + cost
+  else
+    code = 1
+    if L.count_denied then current = math.min(current + cost, MAX_COUNT) end
+    local free = limit - current - cost
+    if free >= 0 then
+      wait = left - faded_to(previous, free, window)
+    else
+      wait = left + window - faded_to(current, limit - cost, window)
+    end
+  end
+  local remaining = room_for(previous, current, left, limit, window)
+  local reset, expires = 0, now
+  if current > 0 then
+    reset, expires = left, start + 2 * window
+  elseif previous > 0 then
+    reset, expires = left, start + window
+  end
+  return code, remaining, reset, wait, expires, start, previous, current
+end
+
+-- window_at: the start and the end of the window that a time lies in. With a calendar, L.edges holds the edges of the
+-- windows around the present, ascending.
+local function window_at(time, L)
+  local edges = L.edges
+  if not edges then
+    local start = time - math.fmod(time, L.window)
+    return start, start + L.window
+  end
+  for i = #edges - 1, 1, -1 do
+    if time >= edges[i] then return edges[i], edges[i + 1] end
+  end
+  return edges[1], edges[2]
+end
+
+local function end_of(start, L)
+  if not L.edges then return start + L.window end
+  if start < L.edges[1] then return start end
+  local from, to = window_at(start, L)
+  return start + (to - from)
+end
+
+local function fixed_window(at, first, _, L, now, cost)
+  local start, count = at, first
+  if count == 0 or now - start >= L.window or now >= end_of(start, L) then
+    start = window_at(now, L)
+    count = 0
+  elseif now < start then
+    start = now
+  end
+  local finish = end_of(start, L)
+  local limit = L.limit
+  local code, wait = 0, 0
+  if cost > limit then
+    code = 2
+  elseif cost < 0 or count + cost <= limit then
+    count = math.max(count + cost, 0)
+  else
+    code = 1
+    wait = finish - now
+    if L.count_denied then count = math.min(count + cost, MAX_COUNT) end
+  end
+  local reset, expires = 0, now
+  if count > 0 then reset, expires = finish - now, finish end
+  return code, math.max(limit - count, 0), reset, wait, expires, start, count, 0
+end

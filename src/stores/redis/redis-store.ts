@@ -1,0 +1,234 @@
+import { randomBytes } from 'node:crypto'
+import type { Verdict } from '../../core/decision.ts'
+import { storedKey } from '../../core/keys.ts'
+import type { Limit } from '../../core/limit.ts'
+import { type Acquired, type Charge, isRefused, type Lease, type Store } from '../../engine/ports.ts'
+import { StoreFault } from '../../engine/store-fault.ts'
+import { type Certificates, parseRedisUrl } from './address.ts'
+import { Batcher, type BatcherEvents, type BatcherOptions } from './batcher.ts'
+import { ClusterConnection } from './cluster-connection.ts'
+import type { ConnectionEvents, RedisConnection } from './connection.ts'
+import { loadScript } from './scripts.ts'
+import { faultOf, sendScript } from './send-script.ts'
+import { sentinelLocate } from './sentinel.ts'
+import { SingleConnection } from './single-connection.ts'
+import type { Group } from './wire-format.ts'
+
+export interface RedisStoreOptions extends BatcherOptions {
+  /** See parseRedisUrl. */
+  readonly url: string
+  /** How long a decision may take where its rule does not say. Default: 5. */
+  readonly timeoutMs?: number
+  /** For rediss://: an authority of your own, and a certificate for a server that asks for one. */
+  readonly tls?: Certificates
+  readonly events?: Partial<ConnectionEvents & BatcherEvents>
+}
+
+const DEFAULT_TIMEOUT_MS = 5
+/** Giving back what another part refused, and forgetting a counter, may take longer than deciding: no request waits. */
+const BACKGROUND_TIMEOUT_MS = 1_000
+
+/**
+ * RedisStore keeps counters in Redis: a single server, one found by Sentinels, or a Cluster. A group of charges is one
+ * atomic script where its keys live together: always on a single server, and on a cluster when they belong to one caller.
+ * Across partitions each part is atomic, and what was charged is given back when another part refuses.
+ */
+export class RedisStore implements Store {
+  readonly #connection: RedisConnection
+  readonly #batcher: Batcher
+  readonly #release = loadScript('release')
+  readonly #timeoutMs: number
+
+  constructor(options: RedisStoreOptions) {
+    const events = { ...NO_EVENTS, ...options.events }
+    this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS
+    this.#connection = connect(options, events)
+    this.#batcher = new Batcher(this.#connection, loadScript('decide'), events, options)
+  }
+
+  async decide(charges: readonly Charge[]): Promise<readonly Verdict[]> {
+    if (charges.length === 0) return []
+    const parts = this.#partsOf(charges)
+    if (parts.length === 1) return this.#submit({ charges, lease: undefined })
+    return this.#decideParts(charges, parts, undefined)
+  }
+
+  async acquire(charges: readonly Charge[]): Promise<Acquired> {
+    if (charges.length === 0) return { verdicts: [], lease: undefined }
+    const id = randomBytes(8)
+    const parts = this.#partsOf(charges)
+    const verdicts = await (parts.length === 1
+      ? this.#submit({ charges, lease: id })
+      : this.#decideParts(charges, parts, id))
+    if (isRefused(charges, verdicts)) return { verdicts, lease: undefined }
+    const held = charges.filter((charge, i) => charge.limit.algorithm === 'concurrency' && verdicts[i].allowed)
+    return { verdicts, lease: { id: id.toString('hex'), held: held.map(({ key, limit }) => ({ key, limit })) } }
+  }
+
+  async release(lease: Lease): Promise<void> {
+    const id = Buffer.from(String(lease.id), 'hex')
+    const byLane = new Map<string, string[]>()
+    for (const { key, limit } of lease.held) {
+      const lane = this.#laneOf(key)
+      byLane.set(lane, [...(byLane.get(lane) ?? []), storedKey(key, limit)])
+    }
+    await Promise.all([...byLane.values()].map((keys) => this.#releaseKeys(keys, id, this.#timeoutMs)))
+  }
+
+  async reset(key: string, limit: Limit): Promise<void> {
+    const stored = storedKey(key, limit)
+    const shard = this.#connection.shardOf(stored)
+    const deleted = this.#connection.call(stored, ['DEL', stored]).catch((error: unknown) => {
+      throw faultOf(error, this.#connection, shard)
+    })
+    await within(BACKGROUND_TIMEOUT_MS, deleted, shard)
+  }
+
+  async close(): Promise<void> {
+    await this.#connection.close()
+  }
+
+  async #releaseKeys(keys: readonly string[], id: Buffer, timeoutMs = BACKGROUND_TIMEOUT_MS): Promise<void> {
+    const shard = this.#connection.shardOf(keys[0])
+    const call = { connection: this.#connection, shard, script: this.#release, keys, args: [id] }
+    await within(
+      timeoutMs,
+      sendScript(call, () => false),
+      shard,
+    )
+  }
+
+  #submit(group: Group, timeoutMs = timeoutOf(group.charges, this.#timeoutMs)): Promise<readonly Verdict[]> {
+    return this.#batcher.submit(this.#laneOf(group.charges[0].key), group, timeoutMs)
+  }
+
+  /** #laneOf names what a key is batched with: everything on a single server, its partition on a cluster. */
+  #laneOf(key: string): string {
+    return this.#connection.spansPartitions ? '' : key.slice(key.indexOf('{'), key.indexOf('}') + 1)
+  }
+
+  /** #partsOf divides a group into what one script call can decide: positions of charges. */
+  #partsOf(charges: readonly Charge[]): readonly (readonly number[])[] {
+    if (this.#connection.spansPartitions || charges.length === 1) return ONE_PART
+    const parts = new Map<string, number[]>()
+    charges.forEach(({ key }, i) => {
+      const lane = this.#laneOf(key)
+      parts.set(lane, [...(parts.get(lane) ?? []), i])
+    })
+    return [...parts.values()]
+  }
+
+  /**
+   * #decideParts decides a group that lives in several partitions, each part by itself, and gives back what was charged
+   * when the whole is refused. Rules in quota mode decide only together, so they bind no part.
+   */
+  async #decideParts(
+    charges: readonly Charge[],
+    parts: readonly (readonly number[])[],
+    lease: Buffer | undefined,
+  ): Promise<readonly Verdict[]> {
+    const groups = parts.map((part) =>
+      part.map((i) => (charges[i].quota ? { ...charges[i], enforce: false } : charges[i])),
+    )
+    const answers = await Promise.allSettled(groups.map((group) => this.#submit({ charges: group, lease })))
+    const fault = answers.find((answer) => answer.status === 'rejected')?.reason as StoreFault | undefined
+    if (fault === undefined) {
+      const verdicts = inOrder(parts, answers.map(verdictsOf))
+      if (!isRefused(charges, verdicts)) return verdicts
+    }
+    groups.forEach((group, p) => {
+      this.#giveBack(group, answers[p], lease)
+    })
+    if (fault !== undefined) throw fault
+    return inOrder(
+      parts,
+      answers.map((answer, p) => uncharged(groups[p], verdictsOf(answer))),
+    )
+  }
+
+  /** #giveBack refunds a part that was charged although the whole is refused. Nobody waits for it. */
+  #giveBack(
+    group: readonly Charge[],
+    answer: PromiseSettledResult<readonly Verdict[]>,
+    lease: Buffer | undefined,
+  ): void {
+    // A part that did not answer may have taken places: to release what was not taken does no harm. It may have been
+    // charged as well, but to refund what was not charged would.
+    const isKnown = answer.status === 'fulfilled'
+    if (isKnown && isRefused(group, answer.value)) return
+    const taken = group.filter(({ cost }, i) => cost > 0 && (!isKnown || answer.value[i].allowed))
+    const refunds = taken
+      .filter(({ limit }) => isKnown && limit.algorithm !== 'concurrency')
+      .map((charge) => ({ ...charge, cost: -charge.cost }))
+    const held = taken.filter(({ limit }) => limit.algorithm === 'concurrency')
+    // A refund that does not arrive leaves the caller with less, for a window at most. There is nothing to do about it.
+    if (refunds.length > 0) this.#submit({ charges: refunds, lease: undefined }, BACKGROUND_TIMEOUT_MS).catch(() => {})
+    if (lease === undefined || held.length === 0) return
+    const keys = held.map(({ key, limit }) => storedKey(key, limit))
+    this.#releaseKeys(keys, lease, BACKGROUND_TIMEOUT_MS).catch(() => {})
+  }
+}
+
+const ONE_PART: readonly (readonly number[])[] = [[]]
+
+const NO_EVENTS: ConnectionEvents & BatcherEvents = {
+  connected() {},
+  disconnected() {},
+  warned() {},
+  breakerChanged() {},
+  callEnded() {},
+}
+
+function connect({ url, tls }: RedisStoreOptions, events: ConnectionEvents): RedisConnection {
+  const address = { ...parseRedisUrl(url), certificates: tls }
+  if (address.kind === 'cluster') return new ClusterConnection(address, events)
+  const locate = address.kind === 'sentinel' ? sentinelLocate(address) : async () => address.nodes[0]
+  return new SingleConnection(address, locate, events)
+}
+
+/** within resolves as a promise does, and rejects when that takes too long. */
+function within<T>(timeoutMs: number, promise: Promise<T>, shard: string): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const fault = new StoreFault('timeout', shard, 'no answer within the deadline')
+    // What came in while the process was busy is read before the deadline is looked at.
+    const timer = setTimeout(() => setImmediate(reject, fault), timeoutMs)
+    promise.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
+}
+
+/** timeoutOf is the shortest of what the charges' rules allow. */
+function timeoutOf(charges: readonly Charge[], fallbackMs: number): number {
+  let timeoutMs = Number.POSITIVE_INFINITY
+  for (const { policy } of charges) timeoutMs = Math.min(timeoutMs, policy?.timeoutMs ?? fallbackMs)
+  return timeoutMs
+}
+
+function verdictsOf(answer: PromiseSettledResult<readonly Verdict[]>): readonly Verdict[] {
+  return answer.status === 'fulfilled' ? answer.value : []
+}
+
+/** inOrder puts the verdicts of parts back in the order of the charges. */
+function inOrder(parts: readonly (readonly number[])[], verdicts: readonly (readonly Verdict[])[]): readonly Verdict[] {
+  const all: Verdict[] = []
+  parts.forEach((part, p) => {
+    part.forEach((i, at) => {
+      all[i] = verdicts[p][at]
+    })
+  })
+  return all
+}
+
+/** uncharged tells the budgets of a part as they are when what it was charged is given back. */
+function uncharged(group: readonly Charge[], verdicts: readonly Verdict[]): readonly Verdict[] {
+  if (isRefused(group, verdicts)) return verdicts
+  // A counter that the group names twice was charged the sum.
+  const taken = new Map<string, number>()
+  return verdicts.map((verdict, i) => {
+    const { key, limit, cost } = group[i]
+    if (!verdict.allowed || cost <= 0) return verdict
+    const stored = storedKey(key, limit)
+    const sum = (taken.get(stored) ?? 0) + cost
+    taken.set(stored, sum)
+    return { ...verdict, remaining: Math.min(verdict.remaining + sum, limit.capacity), delayMs: 0 }
+  })
+}

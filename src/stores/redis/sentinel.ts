@@ -1,0 +1,23 @@
+import type { HostPort, RedisAddress } from './address.ts'
+import { askNode } from './ask-node.ts'
+import type { Locate } from './single-connection.ts'
+
+/**
+ * sentinelLocate asks the sentinels, one after the other, where the master is. The answer of the first that knows counts.
+ * Credentials of the address are the server's; sentinels are asked without.
+ */
+export function sentinelLocate(address: RedisAddress): Locate {
+  return async () => {
+    for (const node of address.nodes) {
+      const found = await masterOf(address, node).catch(() => undefined)
+      if (found !== undefined) return found
+    }
+    throw new Error(`no sentinel knows a master named ${JSON.stringify(address.master)}`)
+  }
+}
+
+async function masterOf(address: RedisAddress, sentinel: HostPort): Promise<HostPort | undefined> {
+  const anonymous = { ...address, username: undefined, password: undefined, database: 0 }
+  const reply = await askNode(anonymous, sentinel, ['SENTINEL', 'get-master-addr-by-name', address.master ?? ''])
+  return Array.isArray(reply) ? { host: String(reply[0]), port: Number(reply[1]) } : undefined
+}

@@ -1,0 +1,149 @@
+import { createClient, RESP_TYPES, type RedisFunctions, type RedisModules, type RedisScripts } from '@redis/client'
+import { StoreFault } from '../../engine/store-fault.ts'
+import type { HostPort, RedisAddress } from './address.ts'
+import { type ClientOptions, clientOptions, retryDelayMs } from './client-options.ts'
+import type { ConnectionEvents, RedisConnection } from './connection.ts'
+import { evictionWarning } from './eviction-warning.ts'
+
+type Client = ReturnType<typeof createClient<RedisModules, RedisFunctions, RedisScripts, 2>>
+
+/** Where a server is right now: fixed, or what the sentinels say. */
+export type Locate = () => Promise<HostPort | undefined>
+
+/**
+ * SingleConnection talks to one server. The client library connects; when and where to reconnect is decided here, because
+ * the server may be another one by then (a failover), and because nothing may be queued or sent again meanwhile.
+ */
+export class SingleConnection implements RedisConnection {
+  readonly spansPartitions = true
+  readonly #address: RedisAddress
+  readonly #locate: Locate
+  readonly #events: ConnectionEvents
+  #client: Client | undefined
+  #isClosed = false
+  #wake: () => void = () => {}
+  #giveUp: () => void = () => {}
+  #lastWarning: string | undefined
+  readonly #running: Promise<void>
+  readonly #shard: string
+
+  constructor(address: RedisAddress, locate: Locate, events: ConnectionEvents, shard = 'redis') {
+    this.#shard = shard
+    this.#address = address
+    this.#locate = locate
+    this.#events = events
+    this.#running = this.#run()
+  }
+
+  shardOf(): string {
+    return this.#shard
+  }
+
+  call(_key: string, args: readonly (string | Buffer)[]): Promise<unknown> {
+    const client = this.#client
+    if (client === undefined || !client.isReady)
+      return Promise.reject(new StoreFault('offline', this.#shard, 'not connected'))
+    return client.sendCommand(args, COMMAND_OPTIONS)
+  }
+
+  reset(): void {
+    const client = this.#client
+    this.#client = undefined
+    if (client?.isOpen) client.destroy()
+    this.#wake()
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.reset()
+    this.#giveUp()
+    await this.#running
+  }
+
+  /** #run keeps a connection up until the store is closed. */
+  async #run(): Promise<void> {
+    for (let attempt = 0; !this.#isClosed; attempt++) {
+      const reason = await this.#connectOnce(() => {
+        attempt = 0
+      })
+      if (this.#isClosed) return
+      this.#events.disconnected(this.#shard, reason)
+      await this.#pause(retryDelayMs(attempt))
+    }
+  }
+
+  /** #connectOnce connects, and returns why the connection ended. */
+  async #connectOnce(onConnected: () => void): Promise<string> {
+    let client: Client | undefined
+    try {
+      const node = await this.#unlessClosed(this.#locate())
+      client = createClient(this.#options(node))
+      const ended = endOf(client)
+      await this.#unlessClosed(this.#connect(client))
+      this.#client = client
+      onConnected()
+      this.#events.connected(this.#shard)
+      await this.#lookAtSettings(client)
+      return await ended
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error)
+    } finally {
+      // Also when it has ended by itself: it still has a timer, and the library a record of it.
+      client?.destroy()
+    }
+  }
+
+  /** #connect connects. A client that is destroyed before its socket is there connects all the same, and has to go then. */
+  async #connect(client: Client): Promise<void> {
+    await client.connect()
+    if (this.#isClosed) client.destroy()
+  }
+
+  /** #unlessClosed resolves as a promise does, and rejects at once when the store is closed. */
+  #unlessClosed<T>(promise: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.#giveUp = () => reject(new Error('closed'))
+      promise.then(resolve, reject)
+      if (this.#isClosed) this.#giveUp()
+    })
+  }
+
+  /** #lookAtSettings warns about each way to be set up badly once, however often the connection is made. */
+  async #lookAtSettings(client: Client): Promise<void> {
+    const warning = await evictionWarning((args) => client.sendCommand(args))
+    if (warning !== undefined && warning !== this.#lastWarning) this.#events.warned(warning)
+    this.#lastWarning = warning ?? this.#lastWarning
+  }
+
+  #options(node: HostPort | undefined): ClientOptions {
+    const { socketPath } = this.#address
+    const options = clientOptions(this.#address)
+    if (socketPath !== undefined)
+      return { ...options, socket: { ...options.socket, path: socketPath, tls: false } } as ClientOptions
+    return { ...options, socket: { ...options.socket, ...node } } as ClientOptions
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms)
+      timer.unref()
+      this.#wake = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+      if (this.#isClosed) this.#wake()
+    })
+  }
+}
+
+const COMMAND_OPTIONS = { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } }
+
+/** endOf resolves with the reason when the client's connection has ended. */
+function endOf(client: Client): Promise<string> {
+  return new Promise((resolve) => {
+    client.on('error', (error: Error) => {
+      if (!client.isOpen || !client.isReady) resolve(error.message)
+    })
+    client.on('end', () => resolve('closed'))
+  })
+}

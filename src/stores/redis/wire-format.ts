@@ -1,0 +1,141 @@
+import type { Verdict } from '../../core/decision.ts'
+import { storedKey } from '../../core/keys.ts'
+import type { Limit } from '../../core/limit.ts'
+import type { Charge } from '../../engine/ports.ts'
+
+const CHARGE_BYTES = 21
+const VERDICT_BYTES = 21
+const LEASE_BYTES = 8
+const NO_LEASE = Buffer.alloc(LEASE_BYTES)
+
+const ENFORCE = 1
+const QUOTA = 2
+const KEEP = 4
+const LEASED = 8
+
+/** A Group is the charges of one request that are decided together, and the lease of an acquire. */
+export interface Group {
+  readonly charges: readonly Charge[]
+  /** 8 bytes; undefined for a check, which only looks at concurrency limits. */
+  readonly lease: Buffer | undefined
+}
+
+/** encodeGroups spells a batch of groups as the keys and arguments of decide.lua. The time is for tests. */
+export function encodeGroups(groups: readonly Group[], limitTexts: LimitTexts, nowMs?: number): EncodedBatch {
+  const keys: string[] = []
+  const keyNumbers = new Map<string, number>()
+  const limits: string[] = []
+  const limitNumbers = new Map<Limit, number>()
+  const packed = Buffer.allocUnsafe(groups.reduce((sum, { charges }) => sum + 2 + charges.length * CHARGE_BYTES, 0))
+  let at = 0
+  for (const { charges, lease } of groups) {
+    at = packed.writeUInt16LE(charges.length, at)
+    for (const charge of charges) {
+      const spelled = storedKey(charge.key, charge.limit)
+      const key = numberOf(keyNumbers, spelled, () => keys.push(spelled))
+      const limit = numberOf(limitNumbers, charge.limit, () => limits.push(limitTexts.of(charge.limit)))
+      at = packed.writeUInt16LE(key, at)
+      at = packed.writeUInt16LE(limit, at)
+      at = packed.writeDoubleLE(charge.cost, at)
+      at = packed.writeUInt8(flagsOf(charge, lease), at)
+      at += (lease ?? NO_LEASE).copy(packed, at)
+    }
+  }
+  return { keys, args: [nowMs === undefined ? '' : String(nowMs), String(limits.length), ...limits, packed] }
+}
+
+export interface EncodedBatch {
+  readonly keys: readonly string[]
+  readonly args: readonly (string | Buffer)[]
+}
+
+function numberOf<K>(numbers: Map<K, number>, key: K, add: () => number): number {
+  const known = numbers.get(key)
+  if (known !== undefined) return known
+  const number = add()
+  numbers.set(key, number)
+  return number
+}
+
+/** flagsOf says what a charge does. A cost of 0 looks, and only a lease takes places. */
+function flagsOf({ enforce, quota, limit, cost }: Charge, lease: Buffer | undefined): number {
+  const isConcurrency = limit.algorithm === 'concurrency'
+  const isKept = isConcurrency ? lease !== undefined && cost > 0 : cost !== 0
+  return (
+    (enforce ? ENFORCE : 0) |
+    (quota ? QUOTA : 0) |
+    (isKept ? KEEP : 0) |
+    (isConcurrency && lease !== undefined ? LEASED : 0)
+  )
+}
+
+/** LimitTexts spells limits for decide.lua, and remembers the spelling: a limit is frozen, only calendars move on. */
+export class LimitTexts {
+  readonly #texts = new WeakMap<Limit, string>()
+  readonly #wallMs: () => number
+
+  constructor(wallMs: () => number = Date.now) {
+    this.#wallMs = wallMs
+  }
+
+  of(limit: Limit): string {
+    if (limit.calendar !== undefined) return `${spell(limit)} ${edges(limit, this.#wallMs()).join(' ')}`
+    const known = this.#texts.get(limit)
+    if (known !== undefined) return known
+    const text = spell(limit)
+    this.#texts.set(limit, text)
+    return text
+  }
+}
+
+function spell(limit: Limit): string {
+  const letter = limit.isLog && limit.algorithm !== 'concurrency' ? 'x' : limit.shape[0]
+  const { windowMs, capacity, unitsPerMs, unitsPerHit, quantumMs } = limit
+  return [letter, limit.limit, windowMs, capacity, unitsPerMs, unitsPerHit, quantumMs, limit.countDenied ? 1 : 0].join(
+    ' ',
+  )
+}
+
+/**
+ * edges returns where the calendar's windows around the present begin: the last two, this one, and the next two. The one
+ * before the last matters for a window that a clock which was set back moved off the calendar: of 31 days from the end of
+ * January, it reaches into March.
+ */
+function edges({ calendar }: Limit, nowMs: number): number[] {
+  if (calendar === undefined) return []
+  const current = calendar.windowAt(nowMs)
+  const previous = calendar.windowAt(current.startMs - 1)
+  const next = calendar.windowAt(current.endMs)
+  const earlier = calendar.windowAt(previous.startMs - 1)
+  return [earlier.startMs, previous.startMs, current.startMs, next.startMs, next.endMs]
+}
+
+/** isReplyTo says whether a reply has the size that the reply to these groups has. */
+export function isReplyTo(groups: readonly Group[], reply: unknown): reply is Buffer {
+  const charges = groups.reduce((sum, group) => sum + group.charges.length, 0)
+  return Buffer.isBuffer(reply) && reply.length === charges * VERDICT_BYTES
+}
+
+/** decodeVerdicts reads the reply of decide.lua: the verdicts of each group, in order. */
+export function decodeVerdicts(reply: Buffer, groups: readonly Group[]): Verdict[][] {
+  let at = 0
+  return groups.map(({ charges }) =>
+    charges.map(({ limit }) => {
+      const verdict = decodeVerdict(reply, at, limit)
+      at += VERDICT_BYTES
+      return verdict
+    }),
+  )
+}
+
+function decodeVerdict(reply: Buffer, at: number, limit: Limit): Verdict {
+  const code = reply.readUInt8(at)
+  const remaining = reply.readUInt32LE(at + 1)
+  const resetAfterMs = reply.readDoubleLE(at + 5)
+  const waitMs = reply.readDoubleLE(at + 13)
+  if (code === 0)
+    return { kind: 'allowed', allowed: true, limit: limit.limit, remaining, resetAfterMs, delayMs: waitMs }
+  if (code === 1)
+    return { kind: 'refused', allowed: false, limit: limit.limit, remaining, resetAfterMs, retryAfterMs: waitMs }
+  return { kind: 'impossible', allowed: false, limit: limit.limit, remaining, resetAfterMs, maxCost: limit.capacity }
+}

@@ -1,0 +1,102 @@
+import { onTestFinished } from 'vitest'
+import { compileLimit } from '../../src/core/limit.ts'
+import type { Charge } from '../../src/engine/ports.ts'
+import { StoreFault } from '../../src/engine/store-fault.ts'
+import { RedisStore, type RedisStoreOptions } from '../../src/stores/redis/redis-store.ts'
+import { type FaultProxy, startProxy } from '../servers/proxy.mjs'
+import { type RedisEndpoint, type RedisOptions, type RedisServer, startRedis } from '../servers/redis.mjs'
+import { until } from '../servers/until.mjs'
+
+/** A window that does not end while a test runs, so that a counter is the number of charges. */
+export const LIMIT = compileLimit({ algorithm: 'fixed_window', limit: 1_000_000, window: '520w' })
+export const KEY = 'sluice:{1}:chaos'
+
+export const charge = (cost = 1, change: Partial<Charge> = {}): Charge => ({
+  key: KEY,
+  limit: LIMIT,
+  cost,
+  enforce: true,
+  ...change,
+})
+
+/** server starts a Redis, and proxy a proxy before one, that end with the running test. */
+export async function server(options: RedisOptions = {}): Promise<RedisServer> {
+  const started = await startRedis(options)
+  onTestFinished(() => started.stop())
+  return started
+}
+
+export async function proxyTo({ port }: RedisEndpoint): Promise<FaultProxy> {
+  const started = await startProxy(port)
+  onTestFinished(() => started.stop())
+  return started
+}
+
+/** charged returns how many hits the server has counted, and calls how often it was told to run a script. */
+export async function charged(redis: RedisEndpoint): Promise<number> {
+  const script =
+    "local raw = redis.call('GET', KEYS[1]) if not raw then return 0 end return ({struct.unpack('<dI4', raw)})[2]"
+  return Number(await redis.call('EVAL', script, 1, `${KEY}|${LIMIT.shape}`))
+}
+
+export async function calls(redis: RedisEndpoint): Promise<number> {
+  const stats = String(await redis.call('INFO', 'commandstats'))
+  return Number(/^cmdstat_evalsha:calls=(\d+)/m.exec(stats)?.[1] ?? 0)
+}
+
+/** A Bench is a RedisStore with a journal of what it tells, and a clock for its breakers that can be moved on. */
+export interface Bench {
+  readonly store: RedisStore
+  readonly journal: string[]
+  readonly told: (start: string) => string[]
+  /** coolDown lets the breaker's second pass. */
+  readonly coolDown: () => void
+  readonly connected: (times?: number) => Promise<unknown>
+  /** fault returns how a decision fails, or "none". */
+  readonly fault: () => Promise<string>
+  /** heals resolves when a decision succeeds again. */
+  readonly heals: () => Promise<unknown>
+}
+
+/** open opens a store that closes with the running test. Its deadline is far off unless told otherwise. */
+export function open(url: string, options: Partial<RedisStoreOptions> = {}): Bench {
+  const journal: string[] = []
+  let aheadMs = 0
+  const store = new RedisStore({
+    url,
+    timeoutMs: 30_000,
+    now: () => performance.now() + aheadMs,
+    events: {
+      connected: (shard) => journal.push(`connected ${shard}`),
+      disconnected: (shard, reason) => journal.push(`disconnected ${shard} ${reason}`),
+      warned: (warning) => journal.push(`warned ${warning}`),
+      breakerChanged: (shard, state) => journal.push(`breaker ${state} ${shard}`),
+      callEnded: (shard, _durationMs, decisions, fault) =>
+        journal.push(`call ${shard} ${decisions} ${fault?.reason ?? 'ok'}`),
+    },
+    ...options,
+  })
+  onTestFinished(() => store.close())
+  const told = (start: string): string[] => journal.filter((line) => line.startsWith(start))
+  const coolDown = (): void => {
+    aheadMs += 1_000
+  }
+  const fault = (): Promise<string> =>
+    store.decide([charge()]).then(
+      () => 'none',
+      (error: unknown) => (error instanceof StoreFault ? error.reason : `not a StoreFault: ${error}`),
+    )
+  return {
+    store,
+    journal,
+    told,
+    coolDown,
+    fault,
+    connected: (times = 1) => until('the store is connected', () => told('connected').length >= times),
+    heals: () =>
+      until('a decision succeeds', async () => {
+        coolDown()
+        return (await store.decide([charge(0)])).length === 1
+      }),
+  }
+}

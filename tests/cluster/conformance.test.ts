@@ -1,0 +1,60 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll } from 'vitest'
+import type { Charge, Store } from '../../src/engine/ports.ts'
+import type { RedisStore } from '../../src/stores/redis/redis-store.ts'
+import { type StoreUnderTest, storeSuite } from '../../src/stores/store.suite.ts'
+import { sharedCluster } from '../servers/shared.ts'
+import { connectStore, keyOf, PARTITIONS, urlOf } from './partitions.suite.ts'
+
+let redis: RedisStore
+let nowMs = 0
+let tests = 0
+
+beforeAll(async () => {
+  ;({ store: redis } = await connectStore(urlOf(await sharedCluster()), 3, { scriptNowMs: () => nowMs }))
+})
+afterAll(() => redis.close())
+
+/** A PartitionOf says which partition a key of a test belongs to. */
+type PartitionOf = (key: string) => number
+
+/** emptyStore is the one store, for keys that nobody has used yet. */
+async function emptyStore(partitionOf: PartitionOf, startMs: number): Promise<StoreUnderTest> {
+  const run = randomUUID()
+  const spell = (key: string): string => keyOf(partitionOf(key), `${run}|${key}`)
+  const spelled = (charges: readonly Charge[]): Charge[] =>
+    charges.map((charge) => ({ ...charge, key: spell(charge.key) }))
+  const store: Store = {
+    decide: (charges) => redis.decide(spelled(charges)),
+    acquire: (charges) => redis.acquire(spelled(charges)),
+    release: (lease) => redis.release(lease),
+    reset: (key, limit) => redis.reset(spell(key), limit),
+    close: () => {},
+  }
+  nowMs = startMs
+  const setNowMs = (now: number): void => {
+    nowMs = now
+  }
+  return { store, setNowMs, close: async () => {} }
+}
+
+/** sumOf spreads the keys of a test over partitions, so that any two short names are likely apart. */
+const sumOf: PartitionOf = (key) =>
+  [...key].reduce((sum, letter) => sum * 31 + letter.charCodeAt(0), 7) % PARTITIONS.length
+
+storeSuite(
+  'a cluster, with all keys of a caller in one partition',
+  async ({ startMs }) => {
+    const partition = tests++ % PARTITIONS.length
+    return emptyStore(() => partition, startMs)
+  },
+  { operations: 1_000, seeds: [1, Date.now() % 4_294_967_296] },
+)
+
+storeSuite('a cluster, with keys in different partitions', async ({ startMs }) => emptyStore(sumOf, startMs), {
+  seeds: [1],
+  skip: {
+    random:
+      'a refused group was charged for a moment: its verdicts tell the budget right, but when it is whole again only about',
+  },
+})
