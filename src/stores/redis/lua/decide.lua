@@ -72,6 +72,9 @@ for i = 1, #KEYS, 1000 do
   for j = 1, #part do raws[i + j - 1] = part[j] end
 end
 local owner, at, first, second, records, hits, expires = {}, {}, {}, {}, {}, {}, {}
+-- When a sliding window that has hits in its current window expires, as it is stored. Further hits do not move that, and
+-- to leave the server's expiry as it is saves a third of the cost of the write.
+local stored_until = {}
 
 local function open(k, L)
   owner[k] = L
@@ -91,6 +94,7 @@ local function open(k, L)
     at[k] = struct.unpack('<d', raw)
   elseif L.format == '<dI4I4' then
     at[k], first[k], second[k] = struct.unpack('<dI4I4', raw)
+    if second[k] > 0 then stored_until[k] = at[k] + 2 * L.window end
   else
     at[k], first[k] = struct.unpack(L.format, raw)
   end
@@ -204,12 +208,16 @@ for k, expires_at in pairs(expires) do
     else
       raw = struct.pack(L.format, at[k], first[k], second[k])
     end
-    local ttl = ttls[expires_at]
-    if not ttl then
-      ttl = string.format('%.0f', expires_at - now + grace)
-      ttls[expires_at] = ttl
+    if stored_until[k] == expires_at then
+      redis.call('SET', KEYS[k], raw, 'KEEPTTL')
+    else
+      local ttl = ttls[expires_at]
+      if not ttl then
+        ttl = string.format('%.0f', expires_at - now + grace)
+        ttls[expires_at] = ttl
+      end
+      redis.call('PSETEX', KEYS[k], ttl, raw)
     end
-    redis.call('PSETEX', KEYS[k], ttl, raw)
   end
 end
 
