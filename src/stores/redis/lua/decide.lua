@@ -72,7 +72,7 @@ for i = 1, #KEYS, 1000 do
   for j = 1, #part do raws[i + j - 1] = part[j] end
 end
 local owner, at, first, second, records, hits, expires = {}, {}, {}, {}, {}, {}, {}
--- When a sliding window that has hits in its current window expires, as it is stored. Further hits do not move that, and
+-- When a window that has hits expires, as it is stored. Further hits do not move that, and
 -- to leave the server's expiry as it is saves a third of the cost of the write.
 local stored_until = {}
 
@@ -97,6 +97,7 @@ local function open(k, L)
     if second[k] > 0 then stored_until[k] = at[k] + 2 * L.window end
   else
     at[k], first[k] = struct.unpack(L.format, raw)
+    if L.run == fixed_window and first[k] > 0 then stored_until[k] = end_of(at[k], L) end
   end
 end
 
