@@ -28,6 +28,8 @@ describe('compileLimit refuses', () => {
     [{ limit: 5, window: '1s', algorithm: 'leaky' }, 'ALGORITHM_UNKNOWN', 'algorithm: got "leaky"'],
     [{ limit: 5, window: '1s', algorithm: 'constructor' }, 'ALGORITHM_UNKNOWN', 'algorithm: got "constructor"'],
     [{ limit: 5, window: '1s', algorithm: 7 }, 'ALGORITHM_UNKNOWN', 'algorithm: got 7'],
+    [{ limit: 5, window: '1s', countDenied: 'yes' }, 'SWITCH_INVALID', 'countDenied: got "yes"'],
+    [{ limit: 5, window: '1s', countDenied: 1 }, 'SWITCH_INVALID', 'countDenied: got 1'],
     [
       { limit: 5, window: '1s', burst: 5 },
       'OPTION_NOT_APPLICABLE',

@@ -86,6 +86,8 @@ export function compileLimit(options: LimitOptions, where = ''): Limit {
   }
   checkApplicable(options, algorithm, at)
   checkCount('LIMIT_INVALID', options.limit, 0, at('limit'))
+  const { countDenied = false } = options
+  if (typeof countDenied !== 'boolean') throw new SluiceError('SWITCH_INVALID', at('countDenied'), got(countDenied))
   const calendar = options.calendar && new Calendar(options.calendar, at('calendar'))
   const windowMs = calendar ? calendar.longestMs : windowOf(options, algorithm, at)
   const isLog = algorithm === 'sliding_log' || algorithm === 'concurrency' || options.subWindows !== undefined
@@ -104,7 +106,7 @@ export function compileLimit(options: LimitOptions, where = ''): Limit {
     fullUnits: bucket.capacity * bucket.unitsPerHit,
     quantumMs: quantumOf(options.subWindows, windowMs, at('subWindows')),
     calendar,
-    countDenied: options.countDenied === true,
+    countDenied,
     isLog,
     shape,
     space: fnv1a(shape),

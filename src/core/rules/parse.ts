@@ -1,3 +1,4 @@
+import { pathText } from '../path-text.ts'
 import { YamlText } from './yaml-text.ts'
 
 /** A RuleDocument is one rule file before it is checked: its value, and where each part of it stands. */
@@ -21,7 +22,6 @@ export function parseRules(file: string, text: string): RuleDocument {
 
 /** objectSource makes a RuleDocument of a plain object. */
 export function objectSource(name: string, value: unknown): RuleDocument {
-  const locate = (path: readonly PropertyKey[]): string =>
-    name + path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`)).join('')
+  const locate = (path: readonly PropertyKey[]): string => name + pathText(path)
   return { value, locate, line: locate }
 }

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { SluiceError } from '../../core/errors.ts'
 import { MAX_COUNT } from '../../core/limit.ts'
+import { pathText } from '../../core/path-text.ts'
 import type { CheckRequest } from '../../core/request.ts'
 
 const MOST_DESCRIPTORS = 64
@@ -25,8 +26,7 @@ export function parseCheckRequest(body: string): CheckRequest {
     return cost === undefined ? request : { ...request, cost }
   }
   const issue = checked.error.issues[0]
-  const path = issue.path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`)).join('')
-  throw new SluiceError('REQUEST_INVALID', `body${path}`, issue.message)
+  throw new SluiceError('REQUEST_INVALID', `body${pathText(issue.path)}`, issue.message)
 }
 
 function parseJson(body: string): unknown {

@@ -6,6 +6,7 @@ import type { ConnectionEvents, RedisConnection } from './connection.ts'
 import { hashSlot } from './hash-slot.ts'
 import { SingleConnection } from './single-connection.ts'
 import { hostPortOf, redirectionOf, slotMap } from './slot-map.ts'
+import { within } from './within.ts'
 
 const SLOTS = 16_384
 const MOST_REDIRECTIONS = 4
@@ -166,7 +167,7 @@ export class ClusterConnection implements RedisConnection {
     for (const { host, ask } of sources) {
       if (this.#isClosed) break
       try {
-        this.#adopt(slotMap(await within(PATIENCE_MS, ask()), host))
+        this.#adopt(slotMap(await within(PATIENCE_MS, ask(), host), host))
         return undefined
       } catch (error) {
         reason = error instanceof Error ? error.message : String(error)
@@ -235,11 +236,4 @@ function shuffled<T>(list: readonly T[]): T[] {
     .map((item) => ({ item, at: Math.random() }))
     .sort((a, b) => a.at - b.at)
     .map(({ item }) => item)
-}
-
-function within<T>(ms: number, promise: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms)
-    promise.then(resolve, reject).finally(() => clearTimeout(timer))
-  })
 }

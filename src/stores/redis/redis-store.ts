@@ -3,7 +3,7 @@ import type { Verdict } from '../../core/decision.ts'
 import { storedKey } from '../../core/keys.ts'
 import type { Limit } from '../../core/limit.ts'
 import { type Acquired, type Charge, isRefused, type Lease, type Store } from '../../engine/ports.ts'
-import { StoreFault } from '../../engine/store-fault.ts'
+import type { StoreFault } from '../../engine/store-fault.ts'
 import { type Certificates, parseRedisUrl } from './address.ts'
 import { Batcher, type BatcherEvents, type BatcherOptions } from './batcher.ts'
 import { ClusterConnection } from './cluster-connection.ts'
@@ -13,6 +13,7 @@ import { faultOf, sendScript } from './send-script.ts'
 import { sentinelLocate } from './sentinel.ts'
 import { SingleConnection } from './single-connection.ts'
 import type { Group } from './wire-format.ts'
+import { within } from './within.ts'
 
 export interface RedisStoreOptions extends BatcherOptions {
   /** See parseRedisUrl. */
@@ -184,16 +185,6 @@ function connect({ url, tls }: RedisStoreOptions, events: ConnectionEvents): Red
   if (address.kind === 'cluster') return new ClusterConnection(address, events)
   const locate = address.kind === 'sentinel' ? sentinelLocate(address) : async () => address.nodes[0]
   return new SingleConnection(address, locate, events)
-}
-
-/** within resolves as a promise does, and rejects when that takes too long. */
-function within<T>(timeoutMs: number, promise: Promise<T>, shard: string): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const fault = new StoreFault('timeout', shard, 'no answer within the deadline')
-    // What came in while the process was busy is read before the deadline is looked at.
-    const timer = setTimeout(() => setImmediate(reject, fault), timeoutMs)
-    promise.then(resolve, reject).finally(() => clearTimeout(timer))
-  })
 }
 
 /** timeoutOf is the shortest of what the charges' rules allow. */
