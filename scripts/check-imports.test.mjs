@@ -35,7 +35,7 @@ describe('layers', () => {
   test('the failure lists what the layer may import', () => {
     expect(check({ 'src/edge/rls/a.ts': `import '../../stores/b.ts'`, 'src/stores/b.ts': '' })).toEqual([
       'src/edge/rls/a.ts:1 imports ../../stores/b.ts: ' +
-        'layer edge may not import layer stores (allowed: core, engine, grpc, observe)',
+        'layer edge may not import layer stores (allowed: core, engine, identity, grpc, observe)',
     ])
   })
 

@@ -8,6 +8,8 @@ export const systemPackages = {
   'redis-server': 'redis-server',
   'redis-cli': 'redis-server',
   openssl: 'openssl',
+  curl: 'curl',
+  h2load: 'nghttp2-client',
 }
 
 // Some commands (nginx is one) are in a directory that only root has on its PATH.
