@@ -9,6 +9,8 @@ interface VerdictFields {
   readonly resetAfterMs: number
   /** Set when the shared store did not answer, and the rule's failure policy did. */
   readonly fallback?: 'open' | 'closed' | 'local'
+  /** True when nobody asked: another rule was known to refuse. What is told of the budget means nothing then. */
+  readonly unasked?: boolean
 }
 
 /** A Verdict is one rule's answer. A refusal is a value; "waiting never helps" is a kind of its own. */

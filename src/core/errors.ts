@@ -8,6 +8,7 @@ export const ERROR_RULES = {
   WINDOW_INVALID: 'a window is a duration of whole milliseconds from 1 ms to 10 years',
   DURATION_INVALID:
     'a duration is a whole number of milliseconds or a text such as "90s", "1h30m", "500ms" (units: ms, s, m, h, d, w)',
+  ANCHOR_UNKNOWN: 'an anchor is epoch or first_hit',
   ALGORITHM_UNKNOWN:
     'an algorithm is one of sliding_window, token_bucket, gcra, leaky_bucket, fixed_window, sliding_log, concurrency',
   OPTION_NOT_APPLICABLE: 'an option is given only where the algorithm uses it',
@@ -21,6 +22,18 @@ export const ERROR_RULES = {
   COST_INVALID: 'a cost is a whole number between -4294967295 and 4294967295',
   KEY_INVALID: 'a key is a non-empty string of at most 65536 characters',
   ACQUIRE_NOT_APPLICABLE: 'acquire takes places, and only a concurrency limit has them; use check for the others',
+  PROXY_TRUST_INVALID:
+    'trusted proxies are a number of hops from 0 to 32, or a list of addresses, blocks and the names loopback, linklocal, uniquelocal; the field is x-forwarded-for or forwarded',
+  JWT_OPTIONS_INVALID: 'tokens are verified with exactly one of secret, publicKey, jwks and jwksUrl (https)',
+  SUBNET_INVALID: 'a prefix has from 1 to 128 bits for IPv6 and from 1 to 32 for IPv4',
+  GATE_OPTIONS_INVALID: 'a middleware has one limit, or limits, or rules; docs/middleware.md lists its options',
+  REDIS_CLIENT_INVALID:
+    'redis is an address, or a client of the package redis (5 and newer) or ioredis for a single server',
+  RESET_ALL_NOT_APPLICABLE: 'only a store in memory can forget everybody; Redis is shared, reset keys one by one',
+  STORE_UNAVAILABLE: 'a store that is to throw does so when Redis does not answer within its deadline',
+  HIT_STORE_INVALID:
+    'a store has the functions increment, decrement and resetKey; init and resetAll are functions or absent',
+  THROTTLER_MISSING: 'a guard for @nestjs/throttler needs that package; SluiceGuard does not',
   RULE_INVALID: 'rules follow the rule language, docs/rules.md',
   RULE_UNKNOWN_KEY: 'only keys of the rule language are accepted (docs/rules.md), so that a typo is never ignored',
   RULE_COMBINATION: 'some keys need or exclude each other, docs/rules.md',
@@ -36,9 +49,25 @@ export const ERROR_RULES = {
   REQUEST_INVALID:
     'a check is {"domain": text, "descriptors": [{"entries": [{"key": text, "value": text}]}], "cost": whole number}',
   BODY_TOO_LARGE: 'a request body has at most 65536 bytes',
+  RLS_REQUEST_INVALID:
+    'a request to /json is an envoy.service.ratelimit.v3.RateLimitRequest in the JSON form of protobuf',
+  LEASE_INVALID: 'a lease is the text that acquire answered with, unchanged, from nodes with the same SLUICE_SECRET',
+  RELEASE_INVALID: 'a release is {"lease": text}',
   FLAG_UNKNOWN: 'flags are listed by --help',
   FLAG_INVALID: 'a port is a whole number from 0 to 65535, and 0 picks a free one',
+  FLEET_INVALID: 'how many is a whole number, and of nodes there is at least one',
   FLAG_VALUE_MISSING: 'a flag is followed by its value, as in --flag VALUE or --flag=VALUE',
+  CHOICE_INVALID: 'a setting with fixed values takes one of them',
+  COUNT_INVALID: 'a count is a whole number from 0 to 999999999, and 0 stands for the default',
+  DURATION_TOO_LONG: 'a time that the service waits for is at most 20 days',
+  HEADER_NAME_INVALID: 'the name of a header has 1 to 100 letters, digits and signs such as -',
+  CONFIG_INVALID: 'a config file is YAML with one setting a line, such as "http_port: 8080"',
+  CONFIG_KEY_UNKNOWN: 'settings in a config file are named as the flags in --help, with _ for -',
+  FILE_UNREADABLE: 'a file that a setting names exists, and this user may read it',
+  TLS_INCOMPLETE: 'TLS of gRPC needs a certificate and its key; a name to ask of clients needs their authority',
+  WORKERS_INVALID: 'workers is a whole number from 1 to 512, or auto',
+  WORKERS_NEED_REDIS: 'several workers share counters through Redis (--redis); in memory each would count for itself',
+  WORKERS_CRASH: 'workers start; when none does, the service ends',
   COMMAND_UNKNOWN: 'commands are listed by --help',
   PORT_UNAVAILABLE: 'a port is free and allowed to this user, or 0 to pick a free one',
   SWITCH_INVALID: 'a switch is true or false',

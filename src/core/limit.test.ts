@@ -30,6 +30,12 @@ describe('compileLimit refuses', () => {
     [{ limit: 5, window: '1s', algorithm: 7 }, 'ALGORITHM_UNKNOWN', 'algorithm: got 7'],
     [{ limit: 5, window: '1s', countDenied: 'yes' }, 'SWITCH_INVALID', 'countDenied: got "yes"'],
     [{ limit: 5, window: '1s', countDenied: 1 }, 'SWITCH_INVALID', 'countDenied: got 1'],
+    [{ limit: 5, window: '1s', algorithm: 'fixed_window', anchor: 'now' }, 'ANCHOR_UNKNOWN', 'anchor: got "now"'],
+    [
+      { limit: 5, algorithm: 'fixed_window', calendar: { unit: 'day' }, anchor: 'first_hit' },
+      'OPTION_NOT_APPLICABLE',
+      'anchor: a calendar is given, which says where windows begin',
+    ],
     [
       { limit: 5, window: '1s', burst: 5 },
       'OPTION_NOT_APPLICABLE',

@@ -15,6 +15,10 @@ export const ALGORITHMS = [
 
 export type Algorithm = (typeof ALGORITHMS)[number]
 
+export const ANCHORS = ['epoch', 'first_hit'] as const
+
+export type Anchor = (typeof ANCHORS)[number]
+
 /** LimitOptions is one limit as a person writes it. compileLimit checks it and turns it into a Limit. */
 export interface LimitOptions {
   /** How many hits (or, for `concurrency`, holders at once). 0 blocks everything. */
@@ -29,6 +33,11 @@ export interface LimitOptions {
   readonly subWindows?: number
   /** `fixed_window` only: follow the calendar instead of a window of fixed length. */
   readonly calendar?: CalendarOptions
+  /**
+   * `fixed_window` only: where windows begin. `'epoch'` (default): all at the same moments, counted from 1970.
+   * `'first_hit'`: each caller's with its first hit, as in express-rate-limit and its kin.
+   */
+  readonly anchor?: Anchor
   /** `concurrency` only: a permit that is never released comes back after this long. Default: `'60s'`. */
   readonly leaseTtl?: Duration
   /** Charge refused requests too: a caller that keeps hammering stays refused. Default: false. */
@@ -51,6 +60,8 @@ export interface Limit {
   /** Logs: hits are recorded at the end of their quantum; 1 is exact to the millisecond. */
   readonly quantumMs: number
   readonly calendar: Calendar | undefined
+  /** Fixed windows: a caller's window begins with its first hit. */
+  readonly isAnchored: boolean
   readonly countDenied: boolean
   /** True where the state is a list of records (sliding_log, concurrency, sub-windows). */
   readonly isLog: boolean
@@ -74,6 +85,7 @@ const OPTION_ALGORITHMS: Readonly<Record<string, readonly Algorithm[]>> = {
   burst: ['token_bucket', 'gcra', 'leaky_bucket'],
   subWindows: ['sliding_window'],
   calendar: ['fixed_window'],
+  anchor: ['fixed_window'],
   leaseTtl: ['concurrency'],
 }
 
@@ -88,6 +100,8 @@ export function compileLimit(options: LimitOptions, where = ''): Limit {
   checkCount('LIMIT_INVALID', options.limit, 0, at('limit'))
   const { countDenied = false } = options
   if (typeof countDenied !== 'boolean') throw new SluiceError('SWITCH_INVALID', at('countDenied'), got(countDenied))
+  const { anchor = 'epoch' } = options
+  if (!ANCHORS.includes(anchor)) throw new SluiceError('ANCHOR_UNKNOWN', at('anchor'), got(anchor))
   const calendar = options.calendar && new Calendar(options.calendar, at('calendar'))
   const windowMs = calendar ? calendar.longestMs : windowOf(options, algorithm, at)
   const isLog = algorithm === 'sliding_log' || algorithm === 'concurrency' || options.subWindows !== undefined
@@ -106,6 +120,7 @@ export function compileLimit(options: LimitOptions, where = ''): Limit {
     fullUnits: bucket.capacity * bucket.unitsPerHit,
     quantumMs: quantumOf(options.subWindows, windowMs, at('subWindows')),
     calendar,
+    isAnchored: anchor === 'first_hit',
     countDenied,
     isLog,
     shape,
@@ -126,7 +141,15 @@ export function scaleLimit(limit: Limit, share: number): Limit {
   return Object.freeze({ ...limit, ...pace, limit: scaled(limit.limit), capacity, fullUnits })
 }
 
-/** The letter that an algorithm has in a shape, and so in the keys of a shared store. */
+/**
+ * isLeasable says whether a limit can be counted by slices, or by and by. Places of `concurrency` are held, not spent. The
+ * turns of a `leaky_bucket` follow each other, whoever takes them. And where refused hits count, each has to be told.
+ */
+export function isLeasable({ algorithm, countDenied }: Limit): boolean {
+  return algorithm !== 'concurrency' && algorithm !== 'leaky_bucket' && !countDenied
+}
+
+/** The letter that an algorithm has in a shape, and so in the keys of a shared store. Anchored windows have their own. */
 const LETTERS: Readonly<Record<Algorithm, string>> = {
   sliding_window: 's',
   token_bucket: 't',
@@ -144,7 +167,7 @@ const LETTERS: Readonly<Record<Algorithm, string>> = {
  */
 function shapeOf(options: LimitOptions, algorithm: Algorithm, windowMs: number): string {
   const { calendar, subWindows } = options
-  const letter = LETTERS[algorithm]
+  const letter = options.anchor === 'first_hit' ? 'a' : LETTERS[algorithm]
   if (calendar !== undefined) return `${letter}/${calendar.unit}/${calendar.timeZone ?? 'UTC'}`
   return `${letter}${formatDuration(windowMs)}${subWindows === undefined ? '' : `/${subWindows}`}`
 }
@@ -169,6 +192,9 @@ function checkApplicable(options: LimitOptions, algorithm: Algorithm, at: Where)
   }
   if (options.calendar !== undefined && options.window !== undefined) {
     throw new SluiceError('OPTION_NOT_APPLICABLE', at('window'), 'a calendar is given, which sets the window itself')
+  }
+  if (options.calendar !== undefined && options.anchor === 'first_hit') {
+    throw new SluiceError('OPTION_NOT_APPLICABLE', at('anchor'), 'a calendar is given, which says where windows begin')
   }
 }
 

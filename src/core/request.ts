@@ -8,15 +8,17 @@ export interface Entry {
 export interface Descriptor {
   readonly entries: readonly Entry[]
   /** Instead of the request's cost. */
-  readonly cost?: number
+  readonly cost?: number | undefined
   /** A limit that the request brings itself, instead of those of the rules. */
-  readonly limit?: LimitOverride
+  readonly limit?: LimitOverride | undefined
 }
 
 /** A LimitOverride is a limit as Envoy sends it along with a descriptor. */
 export interface LimitOverride {
   readonly requestsPerUnit: number
   readonly unit: 'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year'
+  /** How many units the window has. Default: 1. */
+  readonly unitMultiplier?: number | undefined
 }
 
 /** A CheckRequest asks whether a request passes: every rule that matches one of the descriptors has to have budget. */

@@ -43,7 +43,12 @@ describe('a bad rule file', () => {
     // The first two are about reading a file; the rule language itself catches what the others are about.
     expect(unmet).toEqual(['RULE_FILE_UNREADABLE', 'RULE_FILE_TOO_LARGE'])
     const ofLimits = Object.keys(ERROR_RULES).slice(0, Object.keys(ERROR_RULES).indexOf('COST_INVALID'))
-    expect(ofLimits.filter((code) => !met.has(code))).toEqual(['LIMIT_INVALID', 'ALGORITHM_UNKNOWN', 'OPTION_UNKNOWN'])
+    expect(ofLimits.filter((code) => !met.has(code))).toEqual([
+      'LIMIT_INVALID',
+      'ANCHOR_UNKNOWN',
+      'ALGORITHM_UNKNOWN',
+      'OPTION_UNKNOWN',
+    ])
   })
 })
 

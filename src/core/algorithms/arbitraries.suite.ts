@@ -136,13 +136,20 @@ function compiles(options: LimitOptions): boolean {
   }
 }
 
-/** KINDS are the seven algorithms, with the two variants (calendars, sub-windows) that have state of their own. */
+/** KINDS are the seven algorithms, with the variants (calendars, anchors, sub-windows) that have state of their own. */
 export const KINDS = {
   fixed_window: counter('fixed_window'),
   'fixed_window on a calendar': fc.record({
     algorithm: fc.constant('fixed_window' as const),
     limit: counts,
     calendar,
+    countDenied,
+  }) as Options,
+  'fixed_window from the first hit': fc.record({
+    algorithm: fc.constant('fixed_window' as const),
+    anchor: fc.constant('first_hit' as const),
+    limit: counts,
+    window: windows,
     countDenied,
   }) as Options,
   sliding_window: counter('sliding_window'),

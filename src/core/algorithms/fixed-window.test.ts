@@ -19,6 +19,18 @@ describe('fixed_window', () => {
     ])
   })
 
+  it('begins each window with its first hit when anchored, and never admits more than the limit in one', () => {
+    expectRows({ ...threePerSecond, anchor: 'first_hit' }, [
+      [5999, 1, 'allowed', 2, 1000],
+      [6500, 2, 'allowed', 0, 499],
+      [6998, 1, 'refused', 0, 1, 1],
+      [6999, 0, 'allowed', 3, 0],
+      [7400, 3, 'allowed', 0, 1000],
+      [8399, 1, 'refused', 0, 1, 1],
+      [8400, 1, 'allowed', 2, 1000],
+    ])
+  })
+
   it('does not charge a look or a refusal', () => {
     expectRows(threePerSecond, [
       [0, 0, 'allowed', 3, 0],

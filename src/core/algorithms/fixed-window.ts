@@ -2,8 +2,8 @@ import { type Limit, MAX_COUNT } from '../limit.ts'
 import type { Outcome } from './outcome.ts'
 
 /**
- * fixedWindow counts hits in windows that follow each other, aligned to 1970 or to the calendar of a time zone. State:
- * the window's start and its count. Around a boundary it admits up to twice the limit; that is the price of one count.
+ * fixedWindow counts hits in windows that follow each other, aligned to 1970, to the calendar of a time zone, or (when
+ * anchored) to the first hit after the last window. State: the window's start and its count. Around a boundary it admits up to twice the limit; that is the price of one count.
  *
  * A clock that went back keeps the count in a window that starts now.
  */
@@ -16,7 +16,7 @@ export function fixedWindow(
   out: Outcome,
 ): void {
   if (count === 0 || nowMs - start >= limit.windowMs || nowMs >= endOf(start, limit)) {
-    start = limit.calendar ? limit.calendar.windowAt(nowMs).startMs : nowMs - (nowMs % limit.windowMs)
+    start = startOf(limit, nowMs)
     count = 0
   } else if (nowMs < start) {
     start = nowMs
@@ -38,6 +38,12 @@ export function fixedWindow(
   out.at = start
   out.first = count
   out.second = 0
+}
+
+/** startOf returns where the window begins whose first hit comes now. */
+function startOf(limit: Limit, nowMs: number): number {
+  if (limit.isAnchored) return nowMs
+  return limit.calendar ? limit.calendar.windowAt(nowMs).startMs : nowMs - (nowMs % limit.windowMs)
 }
 
 /** endOf returns the end of the window that starts at `start`; one that does not start on the grid lasts as long. */

@@ -43,6 +43,13 @@ describe('decisionJson', () => {
     })
   })
 
+  it('says of a rule that nobody asked nothing but its limit', () => {
+    const unasked = verdictBy('b', { ...allowed(0), unasked: true }, 1)
+    expect(asRead(combine([verdictBy('a', refused(1_000)), unasked]))).toMatchObject({
+      verdicts: [{ rule: 'a' }, { rule: 'b', descriptor: 1, kind: 'unasked', limit: 10 }],
+    })
+  })
+
   it('says that waiting never helps, and gives no time to wait', () => {
     expect(asRead(combine([verdictBy('a', impossible(10))]))).toEqual({
       allowed: false,

@@ -14,7 +14,8 @@ export function decisionJson(decision: Decision): object {
 }
 
 function verdictJson({ rule, descriptor, verdict }: RuleVerdict): object {
-  const { kind, allowed: _, ...rest } = verdict
+  const { kind, allowed: _, unasked, ...rest } = verdict
+  if (unasked === true) return { rule: rule.name, descriptor, kind: 'unasked', limit: verdict.limit }
   return { rule: rule.name, descriptor, kind, ...(rule.shadow && { shadow: true }), ...rest }
 }
 

@@ -27,6 +27,13 @@ describe('rateLimitFields', () => {
     ])
   })
 
+  it('leaves out a rule that nobody asked', () => {
+    const unasked = verdictBy('unknown', { ...allowed(0), unasked: true })
+    expect(members(render(verdictBy('per-user', refused(1_000)), unasked).RateLimit).map(([name]) => name)).toEqual([
+      'per-user',
+    ])
+  })
+
   it('renders a refused request, with the time at which the same request is admitted', () => {
     expect(rateLimitFields(combine([verdictBy('per-user', refused(12_001, 0, 59_000))]), NOW_MS)).toEqual([
       ['RateLimit-Policy', '"per-user";q=10;w=60'],

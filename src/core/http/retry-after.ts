@@ -1,6 +1,16 @@
 import type { Decision } from '../combine.ts'
 
-/** retryAfterSeconds is what Retry-After says: whole seconds, never 0 on a refusal, absent where waiting never helps. */
-export function retryAfterSeconds(decision: Decision): number | undefined {
-  return decision.retryAfterMs === undefined ? undefined : Math.max(1, Math.ceil(decision.retryAfterMs / 1000))
+/**
+ * retryAfterSeconds is what Retry-After says: whole seconds, never 0 on a refusal, never before the request would be
+ * admitted, absent where waiting never helps. A rule's jitter comes on top, so that those who were refused together do
+ * not come back together.
+ */
+export function retryAfterSeconds(decision: Decision, random: () => number = none): number | undefined {
+  const { retryAfterMs, tightest } = decision
+  if (retryAfterMs === undefined) return undefined
+  const jitterMs = tightest?.rule.retryAfterJitterMs ?? 0
+  const waitMs = jitterMs === 0 ? retryAfterMs : retryAfterMs + random() * jitterMs
+  return Math.max(1, Math.ceil(waitMs / 1000))
 }
+
+const none = (): number => 0

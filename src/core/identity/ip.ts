@@ -33,7 +33,7 @@ function maskWord(word: number, bits: number): number {
 
 /** formatIp spells an address canonically: dotted for IPv4, RFC 5952 for IPv6. */
 export function formatIp(ip: IpAddress): string {
-  if (isV4(ip)) return [24, 16, 8, 0].map((shift) => (ip[3] >>> shift) & 0xff).join('.')
+  if (isV4(ip)) return `${ip[3] >>> 24}.${(ip[3] >>> 16) & 0xff}.${(ip[3] >>> 8) & 0xff}.${ip[3] & 0xff}`
   const groups = ip.flatMap((word) => [word >>> 16, word & 0xffff])
   const [start, length] = longestZeros(groups)
   const hex = groups.map((group) => group.toString(16))

@@ -1,6 +1,6 @@
 import { parseDuration } from '../duration.ts'
 import { SluiceError } from '../errors.ts'
-import { compileLimit, type Limit, type LimitOptions, MAX_COUNT } from '../limit.ts'
+import { compileLimit, isLeasable, type Limit, type LimitOptions, MAX_COUNT } from '../limit.ts'
 import type { RuleDocument } from './parse.ts'
 import type { Problems } from './problems.ts'
 import type { Cost, PathStep, Rule, RuleResponse } from './rule-set.ts'
@@ -58,6 +58,7 @@ const COUNTING = [
   'burst',
   'sub_windows',
   'calendar',
+  'anchor',
   'lease_ttl',
   'count_denied',
 ] as const
@@ -72,6 +73,10 @@ export function compileRule(rate: CheckedRateLimit, place: RulePlace, problems: 
   const jitter = durationOf(rate, 'retry_after_jitter', 0, place, problems)
   const sync = durationOf(rate, 'sync_interval', DEFAULTS.syncIntervalMs, place, problems)
   if (limit === undefined || jitter === undefined || sync === undefined) return undefined
+  const { consistency = defaultConsistency(limit, rate, path) } = rate
+  if (consistency !== 'exact' && !isLeasable(limit)) {
+    report('consistency', `consistency: ${consistency} beside ${limit.countDenied ? 'count_denied' : limit.algorithm}`)
+  }
   return Object.freeze({
     id,
     name: rate.name ?? id,
@@ -81,7 +86,7 @@ export function compileRule(rate: CheckedRateLimit, place: RulePlace, problems: 
     quota: place.quota,
     replaces: rate.replaces?.map(({ name }) => name) ?? DEFAULTS.replaces,
     cost: costOf(rate.cost),
-    consistency: rate.consistency ?? DEFAULTS.consistency,
+    consistency,
     syncIntervalMs: sync,
     onStoreFailure: rate.on_store_failure ?? DEFAULTS.onStoreFailure,
     localShare: rate.local_share ?? DEFAULTS.localShare,
@@ -91,6 +96,15 @@ export function compileRule(rate: CheckedRateLimit, place: RulePlace, problems: 
     retryAfterJitterMs: jitter,
     path,
   })
+}
+
+/**
+ * defaultConsistency is `leased` for a rule that has one counter, whoever calls: every node asks about that one all the
+ * time, and on a cluster one server would have to answer them all.
+ */
+function defaultConsistency(limit: Limit, rate: CheckedRateLimit, path: readonly PathStep[]): Rule['consistency'] {
+  const hasCaller = path.some(({ isOpen }) => isOpen)
+  return hasCaller || rate.unlimited === true || !isLeasable(limit) ? DEFAULTS.consistency : 'leased'
 }
 
 function checkCombinations(rate: CheckedRateLimit, report: (option: string, detail: string) => void): void {
@@ -149,6 +163,7 @@ function limitOptions(rate: CheckedRateLimit, limit: number): LimitOptions {
     ...(calendar !== undefined && {
       calendar: { unit: calendar.unit, ...(calendar.time_zone !== undefined && { timeZone: calendar.time_zone }) },
     }),
+    ...(rate.anchor !== undefined && { anchor: rate.anchor }),
     ...(rate.lease_ttl !== undefined && { leaseTtl: rate.lease_ttl }),
     ...(rate.count_denied !== undefined && { countDenied: rate.count_denied }),
   }

@@ -45,6 +45,7 @@ describe('compileObjects', () => {
     ['a burst', { ...MINUTE, algorithm: 'token_bucket', burst: 9 }, { algorithm: 'token_bucket', capacity: 9 }],
     ['sub-windows', { ...MINUTE, sub_windows: 6 }, { quantumMs: 10_000, isLog: true }],
     ['count_denied', { ...MINUTE, count_denied: true }, { countDenied: true }],
+    ['an anchor', { ...MINUTE, algorithm: 'fixed_window', anchor: 'first_hit' }, { isAnchored: true, shape: 'a1m' }],
     [
       'a lease',
       { algorithm: 'concurrency', requests_per_unit: 4, lease_ttl: '5s' },
@@ -247,5 +248,31 @@ describe('compileObjects', () => {
     expect(raisedBy(() => compileObjects([{ domain: 'd' }, { domain: 'd' }]))).toBe(
       'RULE_DUPLICATE_DOMAIN: rules[1].domain: "d" is already defined at rules[0].domain; a domain is defined once',
     )
+  })
+})
+
+describe('consistency', () => {
+  const of = (...descriptors: DescriptorRule[]): string => {
+    const domain = compileObjects([{ domain: 'd', descriptors }]).domains.get('d') as Domain
+    const entries = [
+      { key: 'k', value: 'v' },
+      { key: 'user', value: '42' },
+    ]
+    return [...match(domain, entries), ...match(domain, entries.slice(0, 1))][0].consistency
+  }
+  const rate = (changes: object = {}) => ({ rate_limit: { ...MINUTE, ...changes } })
+
+  it.each<[string, DescriptorRule, string]>([
+    ['leased, for a pattern without an open value', { key: 'k', value: 'v', ...rate() }, 'leased'],
+    ['leased, where all values share a counter', { key: 'k', value: 'v*', share_threshold: true, ...rate() }, 'leased'],
+    ['exact, where the pattern leaves the value open', { key: 'k', ...rate() }, 'exact'],
+    ['exact, below a value that is left open', { key: 'k', descriptors: [{ key: 'user', ...rate() }] }, 'exact'],
+    ['exact, for a wildcard', { key: 'k', value: 'v*', ...rate() }, 'exact'],
+    ['exact, where the rule says so', { key: 'k', value: 'v', ...rate({ consistency: 'exact' }) }, 'exact'],
+    ['exact, where turns follow each other', { key: 'k', value: 'v', ...rate({ algorithm: 'leaky_bucket' }) }, 'exact'],
+    ['exact, where refused hits count', { key: 'k', value: 'v', ...rate({ count_denied: true }) }, 'exact'],
+    ['what the rule says', { key: 'k', ...rate({ consistency: 'eventual' }) }, 'eventual'],
+  ])('is %s', (_, descriptor, expected) => {
+    expect(of(descriptor)).toBe(expected)
   })
 })

@@ -19,6 +19,7 @@ describe('describeRule', () => {
     [{ unit: 'month', requests_per_unit: 5 }, '5 per 30d, sliding_window'],
     [{ unit: 'year', requests_per_unit: 5 }, '5 per 365d, sliding_window'],
     [{ ...FIVE, sub_windows: 6 }, '5 per 1m, sliding_window, sub-windows of 10s'],
+    [{ ...FIVE, algorithm: 'fixed_window', anchor: 'first_hit' }, '5 per 1m, fixed_window, from the first hit on'],
     [{ ...FIVE, count_denied: true }, '5 per 1m, sliding_window, refused ones count'],
     [{ ...FIVE, algorithm: 'token_bucket' }, '5 per 1m, token_bucket'],
     [{ ...FIVE, algorithm: 'gcra', burst: 9 }, '5 per 1m, gcra, burst 9'],
@@ -63,7 +64,7 @@ describe('describeRules', () => {
     expect(describeRules(rules)).toEqual([
       'domain z, version 3, rules on the way apply too',
       '  ip=10.0.0.1',
-      '    "one": 5 per 1m, sliding_window',
+      '    "one": 5 per 1m, sliding_window; leased',
       '  ip=10.0.0.0/8,fd00::/8',
       '    unlimited',
       '  ip=10.*',

@@ -10,6 +10,7 @@ export function describeLimit(limit: Limit): string {
   const parts = [`${limit.limit} per ${span}`, algorithm]
   if (limit.unitsPerMs > 0 && limit.capacity !== limit.limit) parts.push(`burst ${limit.capacity}`)
   if (limit.quantumMs > 1) parts.push(`sub-windows of ${formatDuration(limit.quantumMs)}`)
+  if (limit.isAnchored) parts.push('from the first hit on')
   if (limit.countDenied) parts.push('refused ones count')
   return parts.join(', ')
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { ALGORITHMS } from '../limit.ts'
+import { ALGORITHMS, ANCHORS } from '../limit.ts'
 
 /**
  * The rule language. A rule file is what envoyproxy/ratelimit reads, and more; as YAML or as plain objects of the same
@@ -54,13 +54,17 @@ const rateLimit = z
     burst: z.int().optional().describe('Buckets: how many fit at once. Default: requests_per_unit'),
     sub_windows: z.int().optional().describe('sliding_window: count in this many parts; never above the limit'),
     calendar: calendar.optional().describe('fixed_window: follow the calendar'),
+    anchor: z.enum(ANCHORS).optional().describe('fixed_window: where windows begin. Default: epoch'),
     lease_ttl: duration.optional().describe('concurrency: a place not released comes back after this. Default: 60s'),
     count_denied: z.boolean().optional().describe('Charge refused requests too. Default: false'),
     cost: z
       .union([count, weights], 'expected a number, or {by: KEY, weights: {VALUE: NUMBER}, default: NUMBER}')
       .optional()
       .describe('How much a hit weighs. Default: 1'),
-    consistency: z.enum(['exact', 'leased', 'eventual']).optional().describe('Default: exact'),
+    consistency: z
+      .enum(['exact', 'leased', 'eventual'])
+      .optional()
+      .describe('Default: exact; leased for a rule with one counter, whoever calls'),
     sync_interval: duration.optional().describe('eventual: how often counts are exchanged. Default: 100ms'),
     on_store_failure: z.enum(['open', 'closed', 'local']).optional().describe('Default: open'),
     local_share: z.number().gt(0).max(1).optional().describe('local: the share of the budget one node may admit'),

@@ -1,0 +1,106 @@
+import type { Decision, RuleVerdict } from '../combine.ts'
+import { formatDuration } from '../duration.ts'
+import type { Rule, RuleResponse } from '../rules/rule-set.ts'
+import { prefersProblem } from './accept.ts'
+import type { Field } from './fields.ts'
+import { plainName } from './structured-text.ts'
+
+/** What a refusal says about the request. All of it is optional. */
+export interface RefusedRequest {
+  readonly method?: string | undefined
+  /** The path, with or without a query: that is never repeated. */
+  readonly path?: string | undefined
+  /** The Accept field. */
+  readonly accept?: string | undefined
+  /** Whose budget it was, as it may be shown: `ip:203.0.113.7`. Default: the rule's name. */
+  readonly scope?: string | undefined
+}
+
+/** A Refusal is the answer to a request that was refused, apart from the rate limit fields. */
+export interface Refusal {
+  readonly status: number
+  readonly contentType: string
+  readonly body: string
+  /** What the rule's author added. */
+  readonly headers: readonly Field[]
+}
+
+const NO_FIELDS: readonly Field[] = Object.freeze([])
+const MOST_PATH_CHARACTERS = 256
+
+/**
+ * refusalOf renders a refused decision: what the rule's `response` says; application/problem+json (RFC 9457) to a client
+ * that asks for it; or else the error as JSON. A refusal because the store is away (`on_store_failure: closed`), or that no
+ * rule gave, is a 503: the caller has done nothing wrong. `retryAfter` is what Retry-After says.
+ */
+export function refusalOf(decision: Decision, retryAfter: number | undefined, request: RefusedRequest = {}): Refusal {
+  const { tightest } = decision
+  const response = tightest?.rule.response
+  const isAway = tightest === undefined || tightest.verdict.fallback === 'closed'
+  const status = response?.status ?? (isAway ? 503 : 429)
+  const headers = response?.headers ?? NO_FIELDS
+  if (response?.body !== undefined) return { status, ...customBody(response, response.body), headers }
+  const message = messageOf(tightest, retryAfter, request)
+  if (prefersProblem(request.accept)) {
+    const problem = { ...(isAway ? REDUCED_CAPACITY : QUOTA_EXCEEDED), status, detail: message }
+    const body = JSON.stringify({ ...problem, 'violated-policies': violated(decision) })
+    return { status, contentType: 'application/problem+json', body, headers }
+  }
+  const error = {
+    code: isAway ? 'UNAVAILABLE' : 'RATE_LIMITED',
+    message,
+    ...(retryAfter !== undefined && { retry_after: retryAfter }),
+    ...(tightest && { limit: tightest.verdict.limit, ...windowOf(tightest.rule) }),
+    scope: request.scope ?? (tightest && plainName(tightest.rule.name)),
+  }
+  return { status, contentType: 'application/json', body: JSON.stringify({ error }), headers }
+}
+
+const PROBLEM_TYPES = 'https://iana.org/assignments/http-problem-types#'
+const QUOTA_EXCEEDED = {
+  type: `${PROBLEM_TYPES}quota-exceeded`,
+  title: 'Request cannot be satisfied as assigned quota has been exceeded',
+}
+const REDUCED_CAPACITY = {
+  type: `${PROBLEM_TYPES}temporary-reduced-capacity`,
+  title: 'Request cannot be satisfied due to temporary server capacity constraints',
+}
+
+/** customBody takes the type from the rule's headers, or from the looks of the body. */
+function customBody({ headers }: RuleResponse, body: string): Pick<Refusal, 'contentType' | 'body'> {
+  const given = headers.find(([name]) => name.toLowerCase() === 'content-type')
+  if (given !== undefined) return { contentType: given[1], body }
+  const first = body.trimStart()[0]
+  return { contentType: first === '{' || first === '[' ? 'application/json' : 'text/plain; charset=utf-8', body }
+}
+
+function messageOf(tightest: RuleVerdict | undefined, retryAfter: number | undefined, request: RefusedRequest): string {
+  const what = targetOf(request)
+  const wait = retryAfter === undefined ? '' : ` Retry after ${retryAfter} second${retryAfter === 1 ? '' : 's'}.`
+  const verdict = tightest?.verdict
+  if (verdict === undefined || verdict.fallback === 'closed') return `The rate limiter is not available${what}.${wait}`
+  if (verdict.kind === 'impossible') {
+    if (verdict.maxCost === 0) return `Requests are blocked${what}.`
+    return `A cost above ${verdict.maxCost} is never admitted${what}, however long one waits.`
+  }
+  if (tightest?.rule.limit.algorithm === 'concurrency') return `Too many requests at once${what}.${wait}`
+  return `Rate limit exceeded${what}.${wait}`
+}
+
+function targetOf({ method, path }: RefusedRequest): string {
+  if (method === undefined || path === undefined) return ''
+  const end = path.indexOf('?')
+  const bare = end < 0 ? path : path.slice(0, end)
+  return ` for ${method} ${bare.length > MOST_PATH_CHARACTERS ? `${bare.slice(0, MOST_PATH_CHARACTERS)}…` : bare}`
+}
+
+function windowOf({ limit: { algorithm, calendar, windowMs } }: Rule): { readonly window?: string } {
+  if (algorithm === 'concurrency') return {}
+  return { window: calendar ? `1 ${calendar.unit}` : formatDuration(windowMs) }
+}
+
+/** violated names the policies that refuse, as RateLimit-Policy does. */
+function violated({ verdicts }: Decision): readonly string[] {
+  const refusing = verdicts.filter(({ rule, verdict }) => !rule.shadow && !rule.unlimited && !verdict.allowed)
+  return [...new Set(refusing.map(({ rule }) => plainName(rule.name)))]
+}

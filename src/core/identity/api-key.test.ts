@@ -1,0 +1,26 @@
+import { describe, expect, it } from 'vitest'
+import { type ApiKeyOptions, readApiKey } from './api-key.ts'
+
+const read = (options: ApiKeyOptions, headers: Record<string, string>, url = '/'): string | undefined =>
+  readApiKey(options, (name) => headers[name], url)
+
+describe('readApiKey', () => {
+  it.each<[string, ApiKeyOptions, Record<string, string>, string, string | undefined]>([
+    ['X-API-Key', {}, { 'x-api-key': 'k1' }, '/', 'k1'],
+    ['a field of the app', { header: 'x-token' }, { 'x-token': 'k1', 'x-api-key': 'k2' }, '/', 'k1'],
+    ['a bearer token', {}, { authorization: 'Bearer k1' }, '/', 'k1'],
+    ['a bearer token in any case', {}, { authorization: 'bEARER   k1 ' }, '/', 'k1'],
+    ['the field before the token', {}, { authorization: 'Bearer k2', 'x-api-key': 'k1' }, '/', 'k1'],
+    ['the query, when told so', { query: 'key' }, {}, '/a?b=1&key=k%201', 'k 1'],
+    ['no query otherwise', {}, {}, '/a?key=k1&x-api-key=k1', undefined],
+    ['no bearer token when told so', { bearer: false }, { authorization: 'Bearer k1' }, '/', undefined],
+    ['no field when told so', { header: false }, { 'x-api-key': 'k1' }, '/', undefined],
+    ['no other scheme', {}, { authorization: 'Basic azE6' }, '/', undefined],
+    ['nothing', {}, {}, '/', undefined],
+    ['no empty key', {}, { 'x-api-key': '', authorization: 'Bearer ' }, '/', undefined],
+    ['no key with control characters', { query: 'key' }, { 'x-api-key': 'a\tb' }, '/?key=a%0d%0ab', undefined],
+    ['no key of a megabyte', {}, { 'x-api-key': 'k'.repeat(1_000_000) }, '/', undefined],
+  ])('finds %s', (_, options, headers, url, key) => {
+    expect(read(options, headers, url)).toBe(key)
+  })
+})
