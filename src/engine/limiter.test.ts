@@ -160,6 +160,18 @@ describe('check', () => {
     expect(standings(second)).toEqual(['trial 0 refused', 'per-ip 7 allowed'])
   })
 
+  it('charges what fits in shadow mode, and says all the same what the rules say', () => {
+    const { rules, store } = bench(
+      { key: 'user', rate_limit: perMinute('none', 0) },
+      { key: 'path', rate_limit: perMinute('some', 3) },
+    )
+    const limiter = new Limiter(() => rules, store, { shadow: true })
+    for (const left of [2, 1]) {
+      const decision = limiter.check(ask(['user=a', 'path=b']))
+      expect([decision.allowed, standings(decision)]).toEqual([false, ['none 0 impossible', `some ${left} allowed`]])
+    }
+  })
+
   it('charges the others when a shadow rule refuses, and not the shadow rule when another refuses', () => {
     const { limiter } = bench(
       { key: 'user', shadow_mode: true, rate_limit: perMinute('trial', 3) },

@@ -25,6 +25,11 @@ export interface LimiterParts {
   readonly partitions?: number
   /** What is known about callers of tiered rules. */
   readonly accounts?: AccountLookup
+  /**
+   * Whoever asks lets refused requests pass: every rule is charged what fits, as if it were a shadow rule. Decisions say
+   * what the rules say all the same. Default: false.
+   */
+  readonly shadow?: boolean
 }
 
 /**
@@ -41,7 +46,7 @@ export class Limiter<S extends Store> {
     const hash = parts.hash ?? new KeyedHash(secret.readInt32LE(0), secret.readInt32LE(4))
     this.#rules = rules
     this.#store = store
-    this.#planner = new Planner(new KeySpeller(hash, parts.partitions), parts.accounts)
+    this.#planner = new Planner(new KeySpeller(hash, parts.partitions), parts.accounts, parts.shadow)
   }
 
   /** check decides, and charges every rule that matched when all of them have budget. */

@@ -15,15 +15,21 @@ export interface PlannedCharge extends Charge {
 
 const TIER_KEY = 'tier'
 
+/** OVERRIDE_ID is the id of every rule that a request brought along. No pattern has it, unless its key is spelled so. */
+export const OVERRIDE_ID = '/override'
+
 /** Planner turns requests into charges: which rules apply, on which counters, at what cost. */
 export class Planner {
   readonly #keys: KeySpeller
   readonly #accounts: AccountLookup | undefined
+  readonly #isShadow: boolean
   readonly #overrides = new Map<string, Rule>()
 
-  constructor(keys: KeySpeller, accounts: AccountLookup | undefined) {
+  /** With isShadow no charge stops another, whatever its rule says. */
+  constructor(keys: KeySpeller, accounts: AccountLookup | undefined, isShadow = false) {
     this.#keys = keys
     this.#accounts = accounts
+    this.#isShadow = isShadow
   }
 
   plan(rules: RuleSet, request: CheckRequest): readonly PlannedCharge[] {
@@ -51,7 +57,7 @@ export class Planner {
         key,
         limit: rule.limit,
         cost: weighed,
-        enforce: !rule.shadow,
+        enforce: !rule.shadow && !this.#isShadow,
         quota: rule.quota,
         policy: rule,
         rule,
@@ -61,15 +67,17 @@ export class Planner {
   }
 
   /** #override makes a rule of a limit that a request brought along. Those are few, and kept. */
-  #override(domain: Domain, { requestsPerUnit, unit }: LimitOverride, entries: readonly Entry[]): Rule {
+  #override(domain: Domain, override: LimitOverride, entries: readonly Entry[]): Rule {
+    const { requestsPerUnit, unit, unitMultiplier = 1 } = override
     const path = entries.map((entry) => stepWithoutPattern(domain, entry))
-    const id = `${requestsPerUnit}/${unit}/${path.map(({ secret }) => Number(secret)).join('')}`
+    const id = `${requestsPerUnit}/${unitMultiplier} ${unit}/${path.map(({ secret }) => Number(secret)).join('')}`
     const known = this.#overrides.get(id)
     if (known !== undefined) return known
     if (this.#overrides.size >= 10_000) this.#overrides.clear()
-    const limit = compileLimit({ limit: requestsPerUnit, window: UNIT_MS[unit] }, 'limit')
-    // An id unlike that of any pattern (unless its key is spelled so): rules do not share the counters of overrides.
-    const rule = Object.freeze({ ...DEFAULTS, id: '/override', name: 'override', limit, path })
+    const unitMs: number | undefined = UNIT_MS[unit]
+    const window = unitMs === undefined ? undefined : unitMultiplier * unitMs
+    const limit = compileLimit({ limit: requestsPerUnit, ...(window !== undefined && { window }) }, 'limit')
+    const rule = Object.freeze({ ...DEFAULTS, id: OVERRIDE_ID, name: 'override', limit, path })
     this.#overrides.set(id, rule)
     return rule
   }

@@ -18,8 +18,12 @@ export interface Charge {
   readonly policy?: ChargePolicy
 }
 
-/** A ChargePolicy is what a rule says about a store that does not answer. */
+/** A ChargePolicy is what a rule says about the store: how exact it counts, and what happens when it does not answer. */
 export interface ChargePolicy {
+  /** Default: exact. */
+  readonly consistency?: 'exact' | 'leased' | 'eventual'
+  /** eventual: how often counts are exchanged. */
+  readonly syncIntervalMs?: number
   readonly onStoreFailure: 'open' | 'closed' | 'local'
   /** local: the share of the budget that this node may admit by itself. */
   readonly localShare: number
@@ -81,3 +85,84 @@ export interface SyncStore extends Store {
   reset(key: string, limit: Limit): void
   close(): void
 }
+
+/**
+ * A SliceRequest is what a holder of slices of one counter tells its lender, and asks of it. It says everything in
+ * absolute numbers, so that one that is lost, late or repeated does no harm: the lender charges the difference to what it
+ * knows, and takes no request for an older one than it has seen.
+ */
+export interface SliceRequest {
+  readonly key: string
+  readonly limit: Limit
+  readonly holder: string
+  /** Rises with every request of the holder about this counter. */
+  readonly sequence: number
+  /** What the holder has spent in all. */
+  readonly spent: number
+  /** Of that, what the lender has confirmed: all that a lender who has forgotten the holder was told. */
+  readonly confirmed: number
+  /** What it holds and has not spent, and does not give back. */
+  readonly keep: number
+  /** What it wants now: granted as far as there is budget. */
+  readonly need: number
+  /** What it would like in advance: granted from a share of what is left, which is nothing near the limit. */
+  readonly ahead: number
+  /** The smallest cost that waits for the answer, for `retryAfterMs`. */
+  readonly cost: number
+  /** For how long the holder spends what it gets here, on its own clock, from the moment of asking. */
+  readonly leaseMs: number
+  /** How long the answer may take. */
+  readonly timeoutMs: number
+}
+
+/** A SliceReply is the lender's answer. */
+export interface SliceReply {
+  /** A request that came after a later one: it changed nothing. */
+  readonly isStale: boolean
+  /** All that the holder may have in its hands: what it keeps, and what was granted. */
+  readonly held: number
+  /** For how long, from the moment of asking. */
+  readonly leaseMs: number
+  /** What is left beside all slices. */
+  readonly free: number
+  /** How many holders have something in their hands. */
+  readonly holders: number
+  readonly resetAfterMs: number
+  /** Until the counter by itself has room for `cost`. 0 when it has, also when all of that is lent. */
+  readonly retryAfterMs: number
+  /** The same, if every slice that is out were spent now. */
+  readonly lentRetryAfterMs: number
+}
+
+/** A Notice is what the nodes that share a store tell each other about the counters of a key. */
+export interface Notice {
+  /**
+   * clear: there is budget again before its time. recall: somebody needs what others hold unused. shared: who held it
+   * alone does not any more.
+   */
+  readonly kind: 'clear' | 'recall' | 'shared'
+  readonly key: string
+}
+
+/** A NoticeListener hears what other nodes tell. */
+export interface NoticeListener {
+  noticed(notice: Notice): void
+  /** Whether notices arrive from now on. Some may have been missed when they did not. */
+  connected(isConnected: boolean): void
+}
+
+/**
+ * A Lender gives slices of a counter's budget away. What is out counts whole against the limit until it is spent or
+ * returned; what a holder has spent is charged when it is told; what a holder does not account for is charged when twice
+ * its lease has passed.
+ */
+export interface Lender {
+  exchange(request: SliceRequest): MaybePromise<SliceReply>
+  /** notify tells every node that shares the store, this one included or not. It may be lost. */
+  notify(notice: Notice): void
+  /** listen hears notices until the function that it returns is called. */
+  listen(listener: NoticeListener): () => void
+}
+
+/** A LendingStore is a store whose counters can also be asked through slices. */
+export type LendingStore = Store & Lender

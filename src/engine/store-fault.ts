@@ -19,8 +19,8 @@ export class StoreFault extends Error {
   readonly reason: FaultReason
   readonly shard: string
 
-  constructor(reason: FaultReason, shard: string, detail: string) {
-    super(`${shard}: ${reason}: ${detail}`)
+  constructor(reason: FaultReason, shard: string, detail: string, cause?: unknown) {
+    super(`${shard}: ${reason}: ${detail}`, cause === undefined ? undefined : { cause })
     this.reason = reason
     this.shard = shard
   }

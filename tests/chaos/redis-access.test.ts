@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, it, vi } from 'vitest'
 import { compileLimit } from '../../src/core/limit.ts'
 import type { Lease } from '../../src/engine/ports.ts'
+import type { RedisStore } from '../../src/stores/redis/redis-store.ts'
 import { until } from '../servers/until.mjs'
 import { charge, charged, KEY, open, proxyTo, server } from './bench.suite.ts'
 
@@ -27,11 +28,23 @@ describe('the ACL of docs/redis.md', () => {
     await bench.store.reset(KEY, window)
     await redis.call('SCRIPT', 'FLUSH')
     await bench.store.decide([charge()])
+    await lendAndNotify(bench.store)
+    for (const hits of [1, 0]) await bench.store.run('count', KEY, [60_000, 1, 'restart', hits], 5_000)
+    await bench.store.run('throttle', `${KEY}:throttle`, ['', 60_000, 1, 0, 'log'], 5_000)
     await until('the server was pinged', async () => {
       return /cmdstat_ping:calls=([2-9]|\d\d)/.test(String(await redis.call('INFO', 'commandstats')))
     })
     expect(bench.told('warned')).toHaveLength(1)
     expect(await redis.call('ACL', 'LOG')).toEqual([])
+  })
+
+  it('is asked for when a user may do all but listen', async () => {
+    const redis = await server()
+    await redis.call(...line.replace(' +subscribe', '').split(' '))
+    const bench = open(`redis://sluice:password@127.0.0.1:${redis.port}`)
+    bench.store.listen({ noticed() {}, connected() {} })
+    await until('it is told', () => bench.told('warned').length > 0)
+    expect(String(bench.told('warned')[0])).toContain('the Redis user may not subscribe to sluice:notices')
   })
 
   it('allows no other keys and no other commands', async () => {
@@ -44,6 +57,43 @@ describe('the ACL of docs/redis.md', () => {
     user.close()
   })
 })
+
+/** lendAndNotify does all that slices need: lends, takes back, charges what ran out, and tells others. */
+async function lendAndNotify(store: RedisStore): Promise<void> {
+  const limit = compileLimit({ limit: 30, window: '1m' })
+  const request = {
+    key: KEY,
+    limit,
+    holder: 'a',
+    sequence: 1,
+    spent: 0,
+    confirmed: 0,
+    keep: 0,
+    need: 5,
+    ahead: 5,
+    cost: 1,
+  }
+  const heard: string[] = []
+  const stop = store.listen({
+    noticed: ({ kind }) => heard.push(kind),
+    connected: (isConnected) => {
+      if (isConnected) store.notify({ kind: 'clear', key: KEY })
+    },
+  })
+  await store.exchange({ ...request, leaseMs: 1, timeoutMs: 5_000 })
+  await until('the slice has run out', async () => {
+    const reply = await store.exchange({
+      ...request,
+      holder: 'b',
+      sequence: Date.now(),
+      leaseMs: 1_000,
+      timeoutMs: 5_000,
+    })
+    return reply.holders === 1
+  })
+  await until('the notice is heard', () => heard.includes('clear'))
+  stop()
+}
 
 describe('the way in', () => {
   it('is a password, in which anything may stand', async () => {

@@ -9,8 +9,9 @@ import type { Schedule } from '../../src/core/algorithms/schedule.suite.ts'
 import { type CounterState, step } from '../../src/core/algorithms/step.ts'
 import type { Verdict } from '../../src/core/decision.ts'
 import { compileLimit, type Limit, type LimitOptions } from '../../src/core/limit.ts'
+import { LimitTexts } from '../../src/stores/redis/limit-texts.ts'
 import { loadScript } from '../../src/stores/redis/scripts.ts'
-import { decodeVerdicts, encodeGroups, type Group, LimitTexts } from '../../src/stores/redis/wire-format.ts'
+import { decodeVerdicts, encodeGroups, type Group } from '../../src/stores/redis/wire-format.ts'
 import { sharedRedis } from '../servers/shared.ts'
 import { CASES } from './cases.suite.ts'
 
@@ -89,7 +90,7 @@ async function run(groups: readonly Group[], nowMs?: number): Promise<Verdict[]>
   const { keys, args } = encodeGroups(groups, new LimitTexts(nowMs === undefined ? Date.now : () => nowMs), nowMs)
   const command = ['EVALSHA', script.sha, String(keys.length), ...keys, ...args]
   const reply = await client.sendCommand(command, { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } })
-  return decodeVerdicts(reply as unknown as Buffer, groups).flat()
+  return (decodeVerdicts(reply, groups) ?? []).flat()
 }
 
 /** check compares what the script said to a sequence, and what it left, with what the algorithms say. */

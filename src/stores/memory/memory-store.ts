@@ -6,7 +6,22 @@ import { unchargedOf, type Verdict, verdictOf } from '../../core/decision.ts'
 import { got, SluiceError } from '../../core/errors.ts'
 import { KeyedHash } from '../../core/hash.ts'
 import type { Limit } from '../../core/limit.ts'
-import { type Acquired, type Charge, isRefused, type Lease, type SyncStore } from '../../engine/ports.ts'
+import {
+  type Acquired,
+  type Charge,
+  isRefused,
+  type Lease,
+  type LendingStore,
+  type Notice,
+  type NoticeListener,
+  type SliceReply,
+  type SliceRequest,
+  type SyncStore,
+} from '../../engine/ports.ts'
+import { forcedLimit } from '../leased/forced-limit.ts'
+import { NoticeBoard } from '../leased/notice-board.ts'
+import type { BookedCounter } from '../leased/slice-book.ts'
+import { SliceBooks } from '../leased/slice-books.ts'
 import { CHUNK_BITS, CHUNK_MASK, Entries, FREED, isLogEntry, NONE, Standing, standingOf } from './entries.ts'
 import { evaluateEntry, writeEntry } from './entry-state.ts'
 import { Hand, LOOKED_AT, MOST_LOOKED_AT } from './hand.ts'
@@ -42,7 +57,7 @@ const MOST_SHARED = SHARED_COUNTERS * 1024
  * expired; at maxKeys, of the one that is whole again soonest. A key that is being refused is never forgotten: while all
  * are, newcomers share counters, which come on top of maxKeys (64 for each limit, 65,536 at the most).
  */
-export class MemoryStore implements SyncStore {
+export class MemoryStore implements SyncStore, LendingStore {
   readonly #clock: Clock
   readonly #maxKeys: number
   readonly #mostEntries: number
@@ -52,6 +67,10 @@ export class MemoryStore implements SyncStore {
   readonly #pages: HitPages
   readonly #out = new Outcome()
   readonly #hand = new Hand(this.#entries)
+  readonly #books = new SliceBooks()
+  readonly #notices = new NoticeBoard(true)
+  /** The hashes of a group's keys, two words each: they are needed twice. */
+  #hashes = new Int32Array(32)
   #leases = 0
   #evicted = 0
   #shared = 0
@@ -106,29 +125,69 @@ export class MemoryStore implements SyncStore {
     if (id !== NONE) this.#forget(id)
   }
 
+  exchange(request: SliceRequest): SliceReply {
+    const nowMs = this.#clock.nowMs()
+    const reply = this.#books.exchange(request, nowMs, this.#booked(request))
+    // What ran out was charged at its time, and may be worth nothing by now.
+    this.#charge(request.key, request.limit, nowMs, 0, LOOK)
+    if (this.#out.expiresAtMs <= nowMs) this.reset(request.key, request.limit)
+    return reply
+  }
+
+  notify(notice: Notice): void {
+    this.#notices.notify(notice)
+  }
+
+  listen(listener: NoticeListener): () => void {
+    return this.#notices.listen(listener)
+  }
+
   close(): void {}
+
+  /** #booked is a counter as those see it who lend its budget. */
+  #booked({ key, limit }: SliceRequest): BookedCounter {
+    return {
+      look: (cost, nowMs) => {
+        this.#charge(key, limit, nowMs, cost, LOOK)
+        const { remaining, resetAfterMs, retryAfterMs } = this.#out
+        return { remaining, resetAfterMs, retryAfterMs }
+      },
+      charge: (cost, nowMs) => {
+        const forced = forcedLimit(limit)
+        // A limit that was lowered admits less at once than was lent.
+        for (let left = cost; left > 0 && limit.capacity > 0; left -= limit.capacity)
+          this.#charge(key, forced, nowMs, Math.min(left, limit.capacity), CHARGE)
+      },
+    }
+  }
 
   /** #decideGroup looks at every charge first, and charges those that fit only when the group is not refused. */
   #decideGroup(charges: readonly Charge[], lease: number): Verdict[] {
     const nowMs = this.#clock.nowMs()
     const verdicts = new Array<Verdict>(charges.length)
+    if (this.#hashes.length < 2 * charges.length) this.#hashes = new Int32Array(4 * charges.length)
     for (let i = 0; i < charges.length; i++) {
       const { key, limit } = charges[i]
-      this.#charge(key, limit, nowMs, costUpTo(charges, verdicts, i), LOOK)
+      this.#hash.of(key, limit.space)
+      this.#hashes[2 * i] = this.#hash.low
+      this.#hashes[2 * i + 1] = this.#hash.high
+      this.#chargeHashed(limit, nowMs, costUpTo(charges, verdicts, i), LOOK)
       verdicts[i] = verdictOf(this.#out, limit)
     }
     const refused = isRefused(charges, verdicts)
     for (let i = 0; i < charges.length; i++) {
-      const { key, limit, cost } = charges[i]
+      const { limit, cost } = charges[i]
+      this.#hash.low = this.#hashes[2 * i]
+      this.#hash.high = this.#hashes[2 * i + 1]
       if (refused && verdicts[i].allowed) {
-        this.#charge(key, limit, nowMs, 0, LOOK)
+        this.#chargeHashed(limit, nowMs, 0, LOOK)
         verdicts[i] = unchargedOf(this.#out, limit)
         continue
       }
       // A refusal is settled too: the algorithm may charge it (countDenied), and the key is marked as refused.
       const mode = modeOf(limit, cost, lease)
       if (mode === LOOK) continue
-      this.#charge(key, limit, nowMs, refused ? costUpTo(charges, verdicts, i) : cost, mode)
+      this.#chargeHashed(limit, nowMs, refused ? costUpTo(charges, verdicts, i) : cost, mode)
     }
     return verdicts
   }
@@ -139,6 +198,11 @@ export class MemoryStore implements SyncStore {
    */
   #charge(key: string, limit: Limit, nowMs: number, cost: number, mode: number): void {
     this.#hash.of(key, limit.space)
+    this.#chargeHashed(limit, nowMs, cost, mode)
+  }
+
+  /** #chargeHashed is #charge for the key that was hashed last. */
+  #chargeHashed(limit: Limit, nowMs: number, cost: number, mode: number): void {
     const id = this.#find()
     if (id !== NONE && !limit.isLog && mode !== LOOK) this.#chargeNumbers(id, limit, nowMs, cost)
     else this.#chargeAny(id, limit, nowMs, cost, mode)

@@ -7,7 +7,8 @@ export function systemClock(): Clock {
   return new SteadyClock(Date.now, monotonicMs)
 }
 
-function monotonicMs(): number {
+/** monotonicMs is the monotonic clock of this machine. */
+export function monotonicMs(): number {
   const time = hrtime()
   return time[0] * 1_000 + time[1] / 1_000_000
 }

@@ -18,6 +18,13 @@ export interface RedisAddress {
   readonly database: number
   /** With TLS: what to trust and to show, where that is not what the machine has. */
   readonly certificates?: Certificates | undefined
+  /** sentinel: how to get in there. */
+  readonly sentinelCredentials?: Credentials | undefined
+}
+
+export interface Credentials {
+  readonly username: string | undefined
+  readonly password: string
 }
 
 /** Certificates are PEM texts: whom to trust, and, where the server asks for it, who we are. */
@@ -25,6 +32,8 @@ export interface Certificates {
   readonly ca?: string | Buffer
   readonly cert?: string | Buffer
   readonly key?: string | Buffer
+  /** Returns what is wrong with the name in the server's certificate. Default: it is the host's. */
+  readonly checkServerIdentity?: () => Error | undefined
 }
 
 const KINDS: ReadonlyMap<string, RedisAddress['kind']> = new Map([

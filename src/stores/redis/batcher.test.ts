@@ -6,8 +6,7 @@ import { StoreFault } from '../../engine/store-fault.ts'
 import { Batcher } from './batcher.ts'
 import { FakeConnection, groupSizes, replyTo } from './fake-connection.suite.ts'
 import { RedisStore } from './redis-store.ts'
-import { loadScript } from './scripts.ts'
-import type { Group } from './wire-format.ts'
+import { decideFormat, type Group } from './wire-format.ts'
 
 const TEN = compileLimit({ limit: 10, window: '1m' })
 const groupOf = (key: string, charges = 1): Group => ({
@@ -22,7 +21,7 @@ function bench(shardOf?: (key: string) => string) {
   let busyMs = 0
   const batcher = new Batcher(
     connection,
-    loadScript('decide'),
+    decideFormat,
     {
       breakerChanged: (shard, state) => told.push(`${shard} ${state}`),
       callEnded: (shard, _durationMs, decisions, fault) => told.push(`${shard} ${decisions} ${fault?.reason ?? 'ok'}`),

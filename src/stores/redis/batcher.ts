@@ -1,10 +1,9 @@
-import type { Verdict } from '../../core/decision.ts'
 import { CircuitBreaker } from '../../engine/circuit-breaker.ts'
 import { StoreFault } from '../../engine/store-fault.ts'
+import type { BatchFormat } from './batch-format.ts'
 import type { RedisConnection } from './connection.ts'
-import type { Script } from './scripts.ts'
+import { LimitTexts } from './limit-texts.ts'
 import { type Call, sendScript } from './send-script.ts'
-import { decodeVerdicts, encodeGroups, type Group, isReplyTo, LimitTexts } from './wire-format.ts'
 
 /** What a batcher tells. */
 export interface BatcherEvents {
@@ -13,81 +12,87 @@ export interface BatcherEvents {
   callEnded(shard: string, durationMs: number, decisions: number, fault: StoreFault | undefined): void
 }
 
-/** A Waiting is a group whose verdicts somebody waits for. Its time starts at the end of the turn it came in. */
-interface Waiting {
-  readonly group: Group
+/** A Waiting is a job whose answer somebody waits for. Its time starts at the end of the turn it came in. */
+interface Waiting<Job, Answer> {
+  readonly job: Job
   readonly timeoutMs: number
   /** When its time is up; 0 until its time starts. */
   dueAt: number
   isSettled: boolean
-  resolve(verdicts: readonly Verdict[]): void
+  resolve(answer: Answer): void
   reject(fault: StoreFault): void
 }
 
-/** A Lane is what travels together: groups that wait to be sent, and the calls under way. */
-interface Lane {
-  waiting: Waiting[]
+/** A Lane is what travels together: jobs that wait to be sent, and the calls under way. */
+interface Lane<Job, Answer> {
+  waiting: Waiting<Job, Answer>[]
   flights: number
-  /** Rejects groups that wait for too long behind the calls under way. */
+  /** Rejects jobs that wait for too long behind the calls under way. */
   holdTimer: NodeJS.Timeout | undefined
 }
 
-/** A Flight is a call under way. How it ended is told once, however many of its groups ran out of time before. */
-interface Flight {
-  readonly lane: Lane
-  readonly batch: readonly Waiting[]
+/** A Flight is a call under way. How it ended is told once, however many of its jobs ran out of time before. */
+interface Flight<Job, Answer> {
+  readonly lane: Lane<Job, Answer>
+  readonly batch: readonly Waiting<Job, Answer>[]
   readonly shard: string
   readonly breaker: CircuitBreaker
   readonly startedAt: number
   isReported: boolean
-  /** It does not hold up its lane any more: it has ended, or all of its groups ran out of time. */
+  /** It does not hold up its lane any more: it has ended, or all of its jobs ran out of time. */
   isLanded: boolean
   /** The server has answered, but keys of the batch are on both sides of a moving slot: it is well, and not silent. */
   isMoving: boolean
 }
 
-const MOST_GROUPS = 512
+const MOST_JOBS = 512
 /** Keys and limits of a call are numbered in 16 bits. */
-const MOST_CHARGES = 32_768
+const MOST_NAMES = 32_768
 const MOST_CALLS = 256
-/** While this many calls of a lane are under way, its groups wait and join: the busier the server, the larger the batches. */
+/** While this many calls of a lane are under way, its jobs wait and join: the busier the server, the larger the batches. */
 const MOST_FLIGHTS = 2
 /** A timer that is this late says that the process itself was busy. */
 const BUSY_MS = 1
 
 /**
- * Batcher collects the groups that arrive in one turn of the event loop and sends them as one script call for each lane
- * (one for a single server; one for each partition of a cluster, whose keys must share a slot). A lone group leaves at
+ * Batcher collects the jobs that arrive in one turn of the event loop and sends them as one script call for each lane
+ * (one for a single server; one for each partition of a cluster, whose keys must share a slot). A lone job leaves at
  * the end of the turn it came in; while two calls of its lane are under way it waits for one of them, and for company.
- * Every group is settled by its deadline, whatever the server does; a reply that comes later is dropped, and nothing is
+ * Every job is settled by its deadline, whatever the server does; a reply that comes later is dropped, and nothing is
  * ever sent again.
  */
-export class Batcher {
+export class Batcher<Job, Answer> {
   readonly #connection: RedisConnection
-  readonly #script: Script
+  readonly #format: BatchFormat<Job, Answer>
   readonly #events: BatcherEvents
   readonly #now: () => number
   readonly #texts: LimitTexts
-  readonly #lanes = new Map<string, Lane>()
-  readonly #breakers = new Map<string, CircuitBreaker>()
+  readonly #lanes = new Map<string, Lane<Job, Answer>>()
+  readonly #breakers: Map<string, CircuitBreaker>
   #isScheduled = false
   #calls = 0
   /** For tests: the time that scripts are told. */
   readonly #scriptNowMs: (() => number) | undefined
 
-  constructor(connection: RedisConnection, script: Script, events: BatcherEvents, options: BatcherOptions = {}) {
+  constructor(
+    connection: RedisConnection,
+    format: BatchFormat<Job, Answer>,
+    events: BatcherEvents,
+    options: BatcherOptions = {},
+  ) {
     this.#connection = connection
-    this.#script = script
+    this.#format = format
+    this.#breakers = options.breakers ?? new Map()
     this.#events = events
     this.#now = options.now ?? (() => performance.now())
     this.#scriptNowMs = options.scriptNowMs
     this.#texts = new LimitTexts(options.scriptNowMs)
   }
 
-  /** submit decides a group with the others of its lane. It rejects with a StoreFault, and with nothing else. */
-  submit(lane: string, group: Group, timeoutMs: number): Promise<readonly Verdict[]> {
+  /** submit does a job with the others of its lane. It rejects with a StoreFault, and with nothing else. */
+  submit(lane: string, job: Job, timeoutMs: number): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      const waiting = { group, timeoutMs, dueAt: 0, isSettled: false, resolve, reject }
+      const waiting = { job, timeoutMs, dueAt: 0, isSettled: false, resolve, reject }
       const others = this.#lanes.get(lane)
       if (others === undefined) this.#lanes.set(lane, { waiting: [waiting], flights: 0, holdTimer: undefined })
       else others.waiting.push(waiting)
@@ -117,9 +122,9 @@ export class Batcher {
   }
 
   /** #depart sends what waits in a lane as far as there is room for calls. The rest is held, and its time runs. */
-  #depart(lane: Lane): void {
+  #depart(lane: Lane<Job, Answer>): void {
     clearTimeout(lane.holdTimer)
-    const batches = [...split(lane.waiting)]
+    const batches = [...this.#split(lane.waiting)]
     lane.waiting = []
     for (const batch of batches) {
       if (lane.flights < MOST_FLIGHTS) this.#send(lane, batch)
@@ -131,20 +136,20 @@ export class Batcher {
     lane.holdTimer = setTimeout(look, Math.max(0, Math.ceil(nextAt - this.#now())))
   }
 
-  /** #expireHeld rejects the groups of a lane whose turn did not come in time. */
-  #expireHeld(lane: Lane): void {
+  /** #expireHeld rejects the jobs of a lane whose turn did not come in time. */
+  #expireHeld(lane: Lane<Job, Answer>): void {
     const nowAt = this.#now()
     const late = lane.waiting.filter(({ dueAt }) => dueAt <= nowAt)
     if (late.length > 0) {
-      const shard = this.#connection.shardOf(late[0].group.charges[0].key)
+      const shard = this.#shardOf(late[0])
       lane.waiting = lane.waiting.filter(({ dueAt }) => dueAt > nowAt)
       refuse(late, new StoreFault('timeout', shard, 'no turn within the deadline'))
     }
     if (lane.waiting.length > 0) this.#depart(lane)
   }
 
-  #send(lane: Lane, batch: readonly Waiting[]): void {
-    const shard = this.#connection.shardOf(batch[0].group.charges[0].key)
+  #send(lane: Lane<Job, Answer>, batch: readonly Waiting<Job, Answer>[]): void {
+    const shard = this.#shardOf(batch[0])
     const breaker = this.breakerOf(shard)
     const startedAt = this.#now()
     if (this.#calls >= MOST_CALLS) {
@@ -155,7 +160,7 @@ export class Batcher {
       refuse(batch, new StoreFault('breaker_open', shard, 'waiting for it to recover'))
       return
     }
-    const flight: Flight = {
+    const flight: Flight<Job, Answer> = {
       lane,
       batch,
       shard,
@@ -165,7 +170,7 @@ export class Batcher {
       isLanded: false,
       isMoving: false,
     }
-    const groups = batch.map(({ group }) => group)
+    const jobs = batch.map(({ job }) => job)
     const giveUpAt = Math.max(...batch.map(({ dueAt }) => dueAt))
     this.#calls++
     lane.flights++
@@ -179,12 +184,12 @@ export class Batcher {
       flight.isMoving = true
       return this.#now() < giveUpAt
     }
-    this.#run(flight, groups, isWorthwhile).then(
-      (verdicts) => {
+    this.#run(flight, jobs, isWorthwhile).then(
+      (answers) => {
         ended()
         this.#report(flight, undefined)
-        verdicts.forEach((each, i) => {
-          settle(batch[i], each)
+        answers.forEach((answer, i) => {
+          settle(batch[i], answer)
         })
       },
       (error: unknown) => {
@@ -196,16 +201,41 @@ export class Batcher {
     )
   }
 
-  async #run({ shard }: Flight, groups: readonly Group[], isWorthwhile: () => boolean): Promise<Verdict[][]> {
-    const { keys, args } = encodeGroups(groups, this.#texts, this.#scriptNowMs?.())
-    const call: Call = { connection: this.#connection, shard, script: this.#script, keys, args }
-    const reply = await sendScript(call, isWorthwhile)
-    if (isReplyTo(groups, reply)) return decodeVerdicts(reply, groups)
+  async #run(
+    { shard }: Flight<Job, Answer>,
+    jobs: readonly Job[],
+    isWorthwhile: () => boolean,
+  ): Promise<readonly Answer[]> {
+    const { keys, args } = this.#format.encode(jobs, this.#texts, this.#scriptNowMs?.())
+    const call: Call = { connection: this.#connection, shard, script: this.#format.script, keys, args }
+    const answers = this.#format.decode(await sendScript(call, isWorthwhile), jobs)
+    if (answers !== undefined) return answers
     throw new StoreFault('broken', shard, 'the reply has another size than it should')
   }
 
-  /** #land lets the next groups of a lane go. */
-  #land(flight: Flight): void {
+  #shardOf({ job }: Waiting<Job, Answer>): string {
+    return this.#connection.shardOf(this.#format.keyOf(job))
+  }
+
+  /** #split divides the jobs of a lane into calls. */
+  *#split(lane: readonly Waiting<Job, Answer>[]): Generator<readonly Waiting<Job, Answer>[]> {
+    let batch: Waiting<Job, Answer>[] = []
+    let names = 0
+    for (const waiting of lane) {
+      const more = this.#format.sizeOf(waiting.job)
+      if (batch.length > 0 && (batch.length === MOST_JOBS || names + more > MOST_NAMES)) {
+        yield batch
+        batch = []
+        names = 0
+      }
+      batch.push(waiting)
+      names += more
+    }
+    yield batch
+  }
+
+  /** #land lets the next jobs of a lane go. */
+  #land(flight: Flight<Job, Answer>): void {
     if (flight.isLanded) return
     flight.isLanded = true
     flight.lane.flights--
@@ -213,7 +243,7 @@ export class Batcher {
   }
 
   /** #report tells the breaker, and whoever listens, how a call ended. What comes after its deadline is no news. */
-  #report(flight: Flight, fault: StoreFault | undefined): void {
+  #report(flight: Flight<Job, Answer>, fault: StoreFault | undefined): void {
     if (flight.isReported) return
     flight.isReported = true
     const { batch, shard, breaker, startedAt } = flight
@@ -225,16 +255,16 @@ export class Batcher {
   }
 
   /**
-   * #watchDeadlines rejects the groups of a call whose time is up. It looks after the sockets have been read once more:
+   * #watchDeadlines rejects the jobs of a call whose time is up. It looks after the sockets have been read once more:
    * the reply may be there already. Time in which the process itself was busy is given back, up to the deadline again: the
    * call may not even have been written.
    */
-  #watchDeadlines(flight: Flight): () => void {
+  #watchDeadlines(flight: Flight<Job, Answer>): () => void {
     const { batch } = flight
     let timer: NodeJS.Timeout | undefined
     let isOver = false
     const arm = (): void => {
-      const next = batch.reduce<Waiting | undefined>(soonest, undefined)
+      const next = batch.reduce<Waiting<Job, Answer> | undefined>(soonest, undefined)
       if (next === undefined) return
       const { dueAt, timeoutMs } = next
       const ring = (): void => {
@@ -257,7 +287,7 @@ export class Batcher {
     }
   }
 
-  #expire(flight: Flight): void {
+  #expire(flight: Flight<Job, Answer>): void {
     const { batch, shard, breaker } = flight
     const nowAt = this.#now()
     const late = batch.filter(({ isSettled, dueAt }) => !isSettled && dueAt <= nowAt)
@@ -275,9 +305,11 @@ export interface BatcherOptions {
   readonly now?: () => number
   /** For tests: the time that scripts are told instead of asking the server. */
   readonly scriptNowMs?: () => number
+  /** The circuit breakers, by server, where several batchers talk to the same ones. */
+  readonly breakers?: Map<string, CircuitBreaker>
 }
 
-function refuse(batch: readonly Waiting[], fault: StoreFault): void {
+function refuse(batch: readonly Waiting<unknown, never>[], fault: StoreFault): void {
   for (const waiting of batch) {
     if (waiting.isSettled) continue
     waiting.isSettled = true
@@ -285,31 +317,17 @@ function refuse(batch: readonly Waiting[], fault: StoreFault): void {
   }
 }
 
-function settle(waiting: Waiting, verdicts: readonly Verdict[]): void {
+function settle<Answer>(waiting: Waiting<unknown, Answer>, answer: Answer): void {
   if (waiting.isSettled) return
   waiting.isSettled = true
-  waiting.resolve(verdicts)
+  waiting.resolve(answer)
 }
 
-/** soonest returns the one of two groups that is due first, of those that still wait. */
-function soonest(first: Waiting | undefined, other: Waiting): Waiting | undefined {
+/** soonest returns the one of two jobs that is due first, of those that still wait. */
+function soonest<Job, Answer>(
+  first: Waiting<Job, Answer> | undefined,
+  other: Waiting<Job, Answer>,
+): Waiting<Job, Answer> | undefined {
   if (other.isSettled) return first
   return first === undefined || other.dueAt < first.dueAt ? other : first
-}
-
-/** split divides the groups of a lane into calls. */
-function* split(lane: readonly Waiting[]): Generator<readonly Waiting[]> {
-  let batch: Waiting[] = []
-  let charges = 0
-  for (const waiting of lane) {
-    const more = waiting.group.charges.length
-    if (batch.length > 0 && (batch.length === MOST_GROUPS || charges + more > MOST_CHARGES)) {
-      yield batch
-      batch = []
-      charges = 0
-    }
-    batch.push(waiting)
-    charges += more
-  }
-  yield batch
 }

@@ -116,7 +116,7 @@ export class ClusterConnection implements RedisConnection {
           },
           warned: (warning) => this.#events.warned(warning),
         },
-        address,
+        { shard: address },
       ),
     }
     this.#links.set(address, link)

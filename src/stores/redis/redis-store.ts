@@ -2,26 +2,42 @@ import { randomBytes } from 'node:crypto'
 import type { Verdict } from '../../core/decision.ts'
 import { storedKey } from '../../core/keys.ts'
 import type { Limit } from '../../core/limit.ts'
-import { type Acquired, type Charge, isRefused, type Lease, type Store } from '../../engine/ports.ts'
+import {
+  type Acquired,
+  type Charge,
+  isRefused,
+  type Lease,
+  type LendingStore,
+  type Notice,
+  type NoticeListener,
+  type SliceReply,
+  type SliceRequest,
+} from '../../engine/ports.ts'
 import type { StoreFault } from '../../engine/store-fault.ts'
-import { type Certificates, parseRedisUrl } from './address.ts'
+import { NoticeBoard } from '../leased/notice-board.ts'
+import { type Certificates, type Credentials, parseRedisUrl, type RedisAddress } from './address.ts'
 import { Batcher, type BatcherEvents, type BatcherOptions } from './batcher.ts'
+import { ClientConnection, type RedisClient } from './client-connection.ts'
 import { ClusterConnection } from './cluster-connection.ts'
 import type { ConnectionEvents, RedisConnection } from './connection.ts'
+import { exchangeFormat } from './exchange-format.ts'
+import { CHANNEL, encodeNotice, NoticeChannel } from './notice-channel.ts'
 import { loadScript } from './scripts.ts'
 import { faultOf, sendScript } from './send-script.ts'
 import { sentinelLocate } from './sentinel.ts'
-import { SingleConnection } from './single-connection.ts'
-import type { Group } from './wire-format.ts'
+import { type Locate, SingleConnection } from './single-connection.ts'
+import { decideFormat, type Group } from './wire-format.ts'
 import { within } from './within.ts'
 
 export interface RedisStoreOptions extends BatcherOptions {
-  /** See parseRedisUrl. */
-  readonly url: string
+  /** Where Redis is, see parseRedisUrl; or a client that is connected already, to a single server. */
+  readonly url: string | RedisClient
   /** How long a decision may take where its rule does not say. Default: 5. */
   readonly timeoutMs?: number
   /** For rediss://: an authority of your own, and a certificate for a server that asks for one. */
   readonly tls?: Certificates
+  /** For redis+sentinel://, where the sentinels ask for a password. */
+  readonly sentinelCredentials?: Credentials | undefined
   readonly events?: Partial<ConnectionEvents & BatcherEvents>
 }
 
@@ -34,17 +50,23 @@ const BACKGROUND_TIMEOUT_MS = 1_000
  * atomic script where its keys live together: always on a single server, and on a cluster when they belong to one caller.
  * Across partitions each part is atomic, and what was charged is given back when another part refuses.
  */
-export class RedisStore implements Store {
+export class RedisStore implements LendingStore {
   readonly #connection: RedisConnection
-  readonly #batcher: Batcher
+  readonly #batcher: Batcher<Group, readonly Verdict[]>
+  readonly #lending: Batcher<SliceRequest, SliceReply>
+  readonly #notices: NoticeSource
   readonly #release = loadScript('release')
   readonly #timeoutMs: number
 
   constructor(options: RedisStoreOptions) {
     const events = { ...NO_EVENTS, ...options.events }
     this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS
-    this.#connection = connect(options, events)
-    this.#batcher = new Batcher(this.#connection, loadScript('decide'), events, options)
+    const { connection, notices } = connect(options, events)
+    const breakers = new Map()
+    this.#connection = connection
+    this.#notices = notices
+    this.#batcher = new Batcher(this.#connection, decideFormat, events, { ...options, breakers })
+    this.#lending = new Batcher(this.#connection, exchangeFormat, events, { ...options, breakers })
   }
 
   async decide(charges: readonly Charge[]): Promise<readonly Verdict[]> {
@@ -85,8 +107,42 @@ export class RedisStore implements Store {
     await within(BACKGROUND_TIMEOUT_MS, deleted, shard)
   }
 
+  async exchange(request: SliceRequest): Promise<SliceReply> {
+    return await this.#lending.submit(this.#laneOf(request.key), request, request.timeoutMs)
+  }
+
+  /** notify is heard by every node that listens, this one included. One that is lost costs a second at the most. */
+  notify(notice: Notice): void {
+    this.#connection.call(notice.key, ['PUBLISH', CHANNEL, encodeNotice(notice)]).catch(() => {})
+  }
+
+  listen(listener: NoticeListener): () => void {
+    return this.#notices.listen(listener)
+  }
+
+  /**
+   * run runs one of the scripts that count for libraries which people come from, each in its own way: one key, and numbers
+   * for an answer. Nothing batches them.
+   */
+  async run(
+    name: keyof typeof COUNTING,
+    key: string,
+    args: readonly (string | number)[],
+    timeoutMs: number,
+  ): Promise<readonly number[]> {
+    const shard = this.#connection.shardOf(key)
+    const script = COUNTING[name]
+    const call = { connection: this.#connection, shard, script, keys: [key], args: args.map(String) }
+    const reply = await within(
+      timeoutMs,
+      sendScript(call, () => false),
+      shard,
+    )
+    return (reply as readonly unknown[]).map(Number)
+  }
+
   async close(): Promise<void> {
-    await this.#connection.close()
+    await Promise.all([this.#connection.close(), this.#notices.close()])
   }
 
   async #releaseKeys(keys: readonly string[], id: Buffer, timeoutMs = BACKGROUND_TIMEOUT_MS): Promise<void> {
@@ -163,12 +219,21 @@ export class RedisStore implements Store {
       .map((charge) => ({ ...charge, cost: -charge.cost }))
     const held = taken.filter(({ limit }) => limit.algorithm === 'concurrency')
     // A refund that does not arrive leaves the caller with less, for a window at most. There is nothing to do about it.
-    if (refunds.length > 0) this.#submit({ charges: refunds, lease: undefined }, BACKGROUND_TIMEOUT_MS).catch(() => {})
+    if (refunds.length > 0) this.#refund(refunds).catch(() => {})
     if (lease === undefined || held.length === 0) return
     const keys = held.map(({ key, limit }) => storedKey(key, limit))
     this.#releaseKeys(keys, lease, BACKGROUND_TIMEOUT_MS).catch(() => {})
   }
+
+  /** #refund gives back, and tells those who may have been refused because of it, and remember that. */
+  async #refund(refunds: readonly Charge[]): Promise<void> {
+    await this.#submit({ charges: refunds, lease: undefined }, BACKGROUND_TIMEOUT_MS)
+    for (const { key } of refunds) this.notify({ kind: 'clear', key })
+  }
 }
+
+/** Scripts of their own, by name: lua/NAME.lua says what they take and answer. */
+const COUNTING = { count: loadScript('count'), throttle: loadScript('throttle') }
 
 const ONE_PART: readonly (readonly number[])[] = [[]]
 
@@ -180,11 +245,32 @@ const NO_EVENTS: ConnectionEvents & BatcherEvents = {
   callEnded() {},
 }
 
-function connect({ url, tls }: RedisStoreOptions, events: ConnectionEvents): RedisConnection {
-  const address = { ...parseRedisUrl(url), certificates: tls }
-  if (address.kind === 'cluster') return new ClusterConnection(address, events)
-  const locate = address.kind === 'sentinel' ? sentinelLocate(address) : async () => address.nodes[0]
-  return new SingleConnection(address, locate, events)
+/** A NoticeSource is where notices are heard. */
+type NoticeSource = Pick<NoticeChannel, 'listen' | 'close'>
+
+/** connect opens what the options name. On a client of somebody else nobody listens: it has other things to do. */
+function connect(
+  { url, tls: certificates, sentinelCredentials }: RedisStoreOptions,
+  events: ConnectionEvents,
+): { connection: RedisConnection; notices: NoticeSource } {
+  if (typeof url !== 'string') {
+    const board = new NoticeBoard(false)
+    const notices = { listen: (listener: NoticeListener) => board.listen(listener), close: async () => {} }
+    return { connection: new ClientConnection(url), notices }
+  }
+  const address = { ...parseRedisUrl(url), certificates, sentinelCredentials }
+  const locate = locateIn(address)
+  const notices = new NoticeChannel({ ...address, database: 0 }, locate, events.warned)
+  const isCluster = address.kind === 'cluster'
+  const connection = isCluster ? new ClusterConnection(address, events) : new SingleConnection(address, locate, events)
+  return { connection, notices }
+}
+
+/** locateIn says where to listen for notices, and where a single server is. Of a cluster any node will do: another each time. */
+function locateIn(address: RedisAddress): Locate {
+  if (address.kind === 'sentinel') return sentinelLocate(address)
+  let next = 0
+  return async () => address.nodes[next++ % address.nodes.length]
 }
 
 /** timeoutOf is the shortest of what the charges' rules allow. */

@@ -4,7 +4,7 @@ import { sharedRedis } from '../../../tests/servers/shared.ts'
 import { loadScript } from './scripts.ts'
 
 const FOLDER = new URL('./lua/', import.meta.url)
-const SCRIPTS = ['decide', 'release']
+const SCRIPTS = ['count', 'decide', 'exchange', 'release', 'throttle']
 
 const includesOf = (name: string): string[] => {
   const text = readFileSync(new URL(`${name}.lua`, FOLDER), 'utf8')
@@ -16,7 +16,7 @@ describe('scripts', () => {
     const { source } = loadScript(name)
     expect(source).not.toContain('@include')
     for (const included of includesOf(name)) {
-      expect(source).toContain(readFileSync(new URL(`${included}.lua`, FOLDER), 'utf8').trim())
+      expect(source).toContain(loadScript(included).source.trim())
     }
   })
 

@@ -53,8 +53,8 @@ export function faultOf(error: unknown, connection: RedisConnection, shard: stri
   if (error instanceof StoreFault) return error
   const message = messageOf(error)
   if (error instanceof ClientOfflineError || error instanceof ClientClosedError)
-    return new StoreFault('offline', shard, message)
-  if (!(error instanceof ErrorReply)) return new StoreFault('broken', shard, message)
+    return new StoreFault('offline', shard, message, error)
+  if (!(error instanceof ErrorReply)) return new StoreFault('broken', shard, message, error)
   if (READONLY.test(message)) connection.reset(shard)
   return new StoreFault(UNAVAILABLE.test(message) ? 'unavailable' : 'broken', shard, message)
 }

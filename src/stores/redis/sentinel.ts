@@ -4,7 +4,7 @@ import type { Locate } from './single-connection.ts'
 
 /**
  * sentinelLocate asks the sentinels, one after the other, where the master is. The answer of the first that knows counts.
- * Credentials of the address are the server's; sentinels are asked without.
+ * Credentials of the address are the server's; sentinels have their own, or none.
  */
 export function sentinelLocate(address: RedisAddress): Locate {
   return async () => {
@@ -17,7 +17,11 @@ export function sentinelLocate(address: RedisAddress): Locate {
 }
 
 async function masterOf(address: RedisAddress, sentinel: HostPort): Promise<HostPort | undefined> {
-  const anonymous = { ...address, username: undefined, password: undefined, database: 0 }
-  const reply = await askNode(anonymous, sentinel, ['SENTINEL', 'get-master-addr-by-name', address.master ?? ''])
+  const { username, password } = address.sentinelCredentials ?? {}
+  const reply = await askNode({ ...address, username, password, database: 0 }, sentinel, [
+    'SENTINEL',
+    'get-master-addr-by-name',
+    address.master ?? '',
+  ])
   return Array.isArray(reply) ? { host: String(reply[0]), port: Number(reply[1]) } : undefined
 }

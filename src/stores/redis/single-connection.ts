@@ -10,6 +10,12 @@ type Client = ReturnType<typeof createClient<RedisModules, RedisFunctions, Redis
 /** Where a server is right now: fixed, or what the sentinels say. */
 export type Locate = () => Promise<HostPort | undefined>
 
+/** A Subscription is what a connection is for that does nothing but listen. */
+export interface Subscription {
+  readonly channel: string
+  heard(message: string): void
+}
+
 /**
  * SingleConnection talks to one server. The client library connects; when and where to reconnect is decided here, because
  * the server may be another one by then (a failover), and because nothing may be queued or sent again meanwhile.
@@ -26,9 +32,16 @@ export class SingleConnection implements RedisConnection {
   #lastWarning: string | undefined
   readonly #running: Promise<void>
   readonly #shard: string
+  readonly #subscription: Subscription | undefined
 
-  constructor(address: RedisAddress, locate: Locate, events: ConnectionEvents, shard = 'redis') {
+  constructor(
+    address: RedisAddress,
+    locate: Locate,
+    events: ConnectionEvents,
+    { shard = 'redis', subscription }: { shard?: string; subscription?: Subscription } = {},
+  ) {
     this.#shard = shard
+    this.#subscription = subscription
     this.#address = address
     this.#locate = locate
     this.#events = events
@@ -80,10 +93,11 @@ export class SingleConnection implements RedisConnection {
       client = createClient(this.#options(node))
       const ended = endOf(client)
       await this.#unlessClosed(this.#connect(client))
+      if (this.#subscription !== undefined) await this.#unlessClosed(subscribe(client, this.#subscription))
       this.#client = client
       onConnected()
       this.#events.connected(this.#shard)
-      await this.#lookAtSettings(client)
+      if (this.#subscription === undefined) await this.#lookAtSettings(client)
       return await ended
     } catch (error) {
       return error instanceof Error ? error.message : String(error)
@@ -134,6 +148,10 @@ export class SingleConnection implements RedisConnection {
       if (this.#isClosed) this.#wake()
     })
   }
+}
+
+async function subscribe(client: Client, { channel, heard }: Subscription): Promise<void> {
+  await client.subscribe(channel, (message) => heard(message))
 }
 
 const COMMAND_OPTIONS = { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } }

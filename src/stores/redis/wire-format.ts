@@ -2,6 +2,9 @@ import type { Verdict } from '../../core/decision.ts'
 import { storedKey } from '../../core/keys.ts'
 import type { Limit } from '../../core/limit.ts'
 import type { Charge } from '../../engine/ports.ts'
+import { type BatchFormat, type EncodedBatch, numberOf } from './batch-format.ts'
+import type { LimitTexts } from './limit-texts.ts'
+import { loadScript } from './scripts.ts'
 
 const CHARGE_BYTES = 21
 const VERDICT_BYTES = 21
@@ -44,19 +47,6 @@ export function encodeGroups(groups: readonly Group[], limitTexts: LimitTexts, n
   return { keys, args: [nowMs === undefined ? '' : String(nowMs), String(limits.length), ...limits, packed] }
 }
 
-export interface EncodedBatch {
-  readonly keys: readonly string[]
-  readonly args: readonly (string | Buffer)[]
-}
-
-function numberOf<K>(numbers: Map<K, number>, key: K, add: () => number): number {
-  const known = numbers.get(key)
-  if (known !== undefined) return known
-  const number = add()
-  numbers.set(key, number)
-  return number
-}
-
 /** flagsOf says what a charge does. A cost of 0 looks, and only a lease takes places. */
 function flagsOf({ enforce, quota, limit, cost }: Charge, lease: Buffer | undefined): number {
   const isConcurrency = limit.algorithm === 'concurrency'
@@ -69,55 +59,13 @@ function flagsOf({ enforce, quota, limit, cost }: Charge, lease: Buffer | undefi
   )
 }
 
-/** LimitTexts spells limits for decide.lua, and remembers the spelling: a limit is frozen, only calendars move on. */
-export class LimitTexts {
-  readonly #texts = new WeakMap<Limit, string>()
-  readonly #wallMs: () => number
-
-  constructor(wallMs: () => number = Date.now) {
-    this.#wallMs = wallMs
-  }
-
-  of(limit: Limit): string {
-    if (limit.calendar !== undefined) return `${spell(limit)} ${edges(limit, this.#wallMs()).join(' ')}`
-    const known = this.#texts.get(limit)
-    if (known !== undefined) return known
-    const text = spell(limit)
-    this.#texts.set(limit, text)
-    return text
-  }
-}
-
-function spell(limit: Limit): string {
-  const letter = limit.isLog && limit.algorithm !== 'concurrency' ? 'x' : limit.shape[0]
-  const { windowMs, capacity, unitsPerMs, unitsPerHit, quantumMs } = limit
-  return [letter, limit.limit, windowMs, capacity, unitsPerMs, unitsPerHit, quantumMs, limit.countDenied ? 1 : 0].join(
-    ' ',
-  )
-}
-
 /**
- * edges returns where the calendar's windows around the present begin: the last two, this one, and the next two. The one
- * before the last matters for a window that a clock which was set back moved off the calendar: of 31 days from the end of
- * January, it reaches into March.
+ * decodeVerdicts reads the reply of decide.lua: the verdicts of each group, in order. It returns undefined where the reply
+ * has another size than it should.
  */
-function edges({ calendar }: Limit, nowMs: number): number[] {
-  if (calendar === undefined) return []
-  const current = calendar.windowAt(nowMs)
-  const previous = calendar.windowAt(current.startMs - 1)
-  const next = calendar.windowAt(current.endMs)
-  const earlier = calendar.windowAt(previous.startMs - 1)
-  return [earlier.startMs, previous.startMs, current.startMs, next.startMs, next.endMs]
-}
-
-/** isReplyTo says whether a reply has the size that the reply to these groups has. */
-export function isReplyTo(groups: readonly Group[], reply: unknown): reply is Buffer {
-  const charges = groups.reduce((sum, group) => sum + group.charges.length, 0)
-  return Buffer.isBuffer(reply) && reply.length === charges * VERDICT_BYTES
-}
-
-/** decodeVerdicts reads the reply of decide.lua: the verdicts of each group, in order. */
-export function decodeVerdicts(reply: Buffer, groups: readonly Group[]): Verdict[][] {
+export function decodeVerdicts(reply: unknown, groups: readonly Group[]): Verdict[][] | undefined {
+  const count = groups.reduce((sum, group) => sum + group.charges.length, 0)
+  if (!Buffer.isBuffer(reply) || reply.length !== count * VERDICT_BYTES) return undefined
   let at = 0
   return groups.map(({ charges }) =>
     charges.map(({ limit }) => {
@@ -138,4 +86,13 @@ function decodeVerdict(reply: Buffer, at: number, limit: Limit): Verdict {
   if (code === 1)
     return { kind: 'refused', allowed: false, limit: limit.limit, remaining, resetAfterMs, retryAfterMs: waitMs }
   return { kind: 'impossible', allowed: false, limit: limit.limit, remaining, resetAfterMs, maxCost: limit.capacity }
+}
+
+/** decideFormat is how groups travel to decide.lua. */
+export const decideFormat: BatchFormat<Group, readonly Verdict[]> = {
+  script: loadScript('decide'),
+  keyOf: ({ charges }) => charges[0].key,
+  sizeOf: ({ charges }) => charges.length,
+  encode: encodeGroups,
+  decode: decodeVerdicts,
 }

@@ -16,6 +16,7 @@ const OPTIONS: readonly LimitOptions[] = [
   { algorithm: 'gcra', limit: 5, window: 1_000, countDenied: true },
   { algorithm: 'leaky_bucket', limit: 9, window: 2_500 },
   { algorithm: 'fixed_window', limit: 8, window: 1_500 },
+  { algorithm: 'fixed_window', limit: 7, window: 1_300, anchor: 'first_hit', countDenied: true },
   { algorithm: 'fixed_window', limit: 50, calendar: { unit: 'month', timeZone: 'Europe/Berlin' }, countDenied: true },
   { algorithm: 'sliding_log', limit: 6, window: 1_000 },
   { algorithm: 'sliding_log', limit: 4, window: 4_000, countDenied: true },

@@ -101,7 +101,7 @@ end
 local function fixed_window(at, first, _, L, now, cost)
   local start, count = at, first
   if count == 0 or now - start >= L.window or now >= end_of(start, L) then
-    start = window_at(now, L)
+    if L.anchored then start = now else start = window_at(now, L) end
     count = 0
   elseif now < start then
     start = now

@@ -1,0 +1,56 @@
+import { execFile, fork } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { reapAtExit } from '../../tests/servers/reaper.mjs'
+import { count, median } from '../report.mjs'
+
+/** A run that takes less than half a minute, is as good as its luck, and draws nothing. */
+export const isQuick = process.argv.includes('--quick')
+
+export const KINDS = ['exact', 'leased', 'eventual']
+const worker = fileURLToPath(new URL('./worker.mjs', import.meta.url))
+const execute = promisify(execFile)
+
+/** measure runs a task in a process of its own. */
+export async function measure(task) {
+  const { stdout } = await execute(process.execPath, [worker, JSON.stringify(task)], { maxBuffer: 2 ** 28 })
+  return JSON.parse(stdout)
+}
+
+/** startWorker starts a process for a task that says when it is ready, and waits for that. */
+export async function startWorker(task) {
+  const child = fork(worker, [JSON.stringify(task)])
+  reapAtExit(child)
+  await new Promise((resolve, reject) => {
+    child.once('message', resolve)
+    child.once('exit', (code) => reject(new Error(`a process of the benchmark ended with ${code}`)))
+  })
+  return child
+}
+
+/** measureAll gives every task its turn before one gets its next, so that a noisy moment of the machine hits all alike. */
+export async function measureAll(tasks, rounds) {
+  const results = tasks.map(() => [])
+  for (let round = 0; round < rounds; round++) {
+    for (let i = 0; i < tasks.length; i++) {
+      const turn = (i + round) % tasks.length
+      results[turn].push(await measure(tasks[turn]))
+    }
+  }
+  return results
+}
+
+export const say = (...lines) => console.log(`${lines.join('\n')}\n`)
+export const middle = (runs, field) => median(runs.map((run) => run[field]))
+export const ms = (value) => `${value.toFixed(2)} ms`
+export const us = (value) => `${value.toFixed(2)} µs`
+export const percent = (share) => `${(100 * share).toFixed(share > 0 && share < 0.001 ? 4 : 1)} %`
+export const signed = (value) => `${value < 0 ? '−' : '+'}${count(Math.abs(value))}`
+
+/** failuresLine adds up how many decisions failed, by the reason. */
+export function failuresLine(what, reasons) {
+  const total = {}
+  for (const [reason, number] of reasons.flatMap(Object.entries)) total[reason] = (total[reason] ?? 0) + number
+  const kinds = Object.entries(total).map(([reason, number]) => `${count(number)} ${reason}`)
+  return `decisions that failed, ${what}: ${kinds.join('; ') || 'none'}`
+}

@@ -1,0 +1,157 @@
+import type { Verdict } from '../../core/decision.ts'
+import { isLeasable } from '../../core/limit.ts'
+import { type Charge, isRefused } from '../../engine/ports.ts'
+import type { Refusals } from './refusals.ts'
+import type { Slice } from './slice.ts'
+import type { Slices } from './slices.ts'
+
+/** isSliced says whether a charge is counted by slices. */
+export function isSliced({ policy, limit }: Charge): boolean {
+  const consistency = policy?.consistency
+  return consistency !== undefined && consistency !== 'exact' && isLeasable(limit)
+}
+
+const DEFAULT_SYNC_MS = 100
+const DEFAULT_TIMEOUT_MS = 5
+
+/** sliceOf returns the slice that a charge is counted by. */
+export function sliceOf({ key, limit, policy }: Charge, slices: Slices, nowMs: number): Slice {
+  const isEventual = policy?.consistency === 'eventual'
+  const known = slices.get(key)
+  if (known !== undefined && known.limit === limit && (known.kind === 'eventual') === isEventual) return known
+  const syncMs = isEventual ? (policy?.syncIntervalMs ?? DEFAULT_SYNC_MS) : undefined
+  return slices.find(key, { limit, syncMs, timeoutMs: timeoutOf(policy) }, nowMs)
+}
+
+/** timeoutOf is how long the parent may take where the rule does not say. */
+export function timeoutOf(policy: Charge['policy']): number {
+  return policy?.timeoutMs ?? DEFAULT_TIMEOUT_MS
+}
+
+/** impossibleVerdict is the answer to a cost that can never be admitted. */
+export function impossibleVerdict({ limit }: Charge): Verdict {
+  const { limit: most, capacity } = limit
+  return { kind: 'impossible', allowed: false, limit: most, remaining: 0, resetAfterMs: 0, maxCost: capacity }
+}
+
+/**
+ * A Group is the charges of one request on their way: those that could be decided here, those whose slice lacks budget, and
+ * those that the parent decides. Whatever refuses, what was taken here goes back.
+ */
+export class Group {
+  readonly charges: readonly Charge[]
+  /** Positions of the charges whose slice has to ask, and of those that the parent decides. */
+  readonly lacking: number[] = []
+  readonly remote: number[] = []
+  /** Slices of charges that are exact by now: what they have spent has to be told before the parent decides. */
+  readonly former: Slice[] = []
+  readonly #verdicts: (Verdict | undefined)[]
+  readonly #slices: (Slice | undefined)[]
+  readonly #taken: boolean[]
+
+  constructor(charges: readonly Charge[], slices: Slices, refusals: Refusals, nowMs: number) {
+    this.charges = charges
+    this.#verdicts = new Array(charges.length).fill(undefined)
+    this.#slices = new Array(charges.length).fill(undefined)
+    this.#taken = new Array(charges.length).fill(false)
+    for (let i = 0; i < charges.length; i++) {
+      if (isSliced(charges[i])) this.#start(i, sliceOf(charges[i], slices, nowMs), nowMs)
+      else {
+        const former = slices.size > 0 ? slices.get(charges[i].key) : undefined
+        if (former !== undefined && !this.former.includes(former)) this.former.push(former)
+        this.#startExact(i, refusals, nowMs)
+      }
+    }
+  }
+
+  sliceAt(i: number): Slice {
+    return this.#slices[i] as Slice
+  }
+
+  /** isKnownRefused says whether what is known already refuses the whole, whatever the rest may say. */
+  get isKnownRefused(): boolean {
+    return this.charges.some(
+      ({ enforce, quota }, i) => enforce && quota !== true && this.#verdicts[i]?.allowed === false,
+    )
+  }
+
+  /** served records what a slice got for a charge that it lacked budget for. */
+  served(i: number, isServed: boolean): void {
+    this.#taken[i] = isServed
+    this.#verdicts[i] = this.sliceAt(i).verdict(isServed, this.sliceAt(i).lastUsedMs, true)
+  }
+
+  /** heard records what the parent said about the charges that it decides. */
+  heard(verdicts: readonly Verdict[]): void {
+    this.remote.forEach((i, at) => {
+      this.#verdicts[i] = verdicts[at]
+    })
+  }
+
+  /** remoteCharges are what the parent decides. Rules in quota mode decide only together, so they bind no part. */
+  get remoteCharges(): readonly Charge[] {
+    if (this.remote.length === this.charges.length) return this.charges
+    return this.remote.map((i) => (this.charges[i].quota ? { ...this.charges[i], enforce: false } : this.charges[i]))
+  }
+
+  /** close returns the verdicts. When the whole is refused, it gives back what was taken, with `refund` for what cannot be. */
+  close(nowMs: number, refund: (charge: Charge) => void): readonly Verdict[] {
+    const known = this.#verdicts.map((verdict, i) => verdict ?? unaskedVerdict(this.charges[i]))
+    if (!isRefused(this.charges, known)) return known
+    const wasRefused =
+      this.remote.length > 0 &&
+      isRefused(
+        this.remoteCharges,
+        this.remote.map((i) => known[i]),
+      )
+    for (const i of wasRefused ? [] : this.remote) {
+      // The parent's part fitted by itself, and was charged. Places are given back by whoever holds the lease.
+      const charge = this.charges[i]
+      const isCharged = this.#verdicts[i]?.allowed === true && charge.cost > 0
+      if (isCharged && charge.limit.algorithm !== 'concurrency') refund(charge)
+    }
+    this.undo(nowMs, refund)
+    return known.map((verdict, i) => {
+      const slice = this.#slices[i]
+      return slice !== undefined && verdict.allowed && verdict.unasked !== true ? slice.verdict(true, nowMs) : verdict
+    })
+  }
+
+  /** undo gives back what was taken from slices. */
+  undo(nowMs: number, refund: (charge: Charge) => void): void {
+    for (let i = 0; i < this.charges.length; i++) {
+      if (!this.#taken[i]) continue
+      this.#taken[i] = false
+      const { cost } = this.charges[i]
+      if (cost > 0 && !this.sliceAt(i).putBack(cost, nowMs)) refund(this.charges[i])
+    }
+  }
+
+  #start(i: number, slice: Slice, nowMs: number): void {
+    const charge = this.charges[i]
+    const { cost } = charge
+    this.#slices[i] = slice
+    if (cost > charge.limit.capacity) this.#verdicts[i] = impossibleVerdict(charge)
+    else if (cost < 0) this.#startRefund(i, slice, nowMs)
+    else if ((cost > 0 || slice.isKnown(nowMs)) && slice.take(cost, nowMs)) {
+      this.#taken[i] = true
+      this.#verdicts[i] = slice.verdict(true, nowMs)
+    } else if (slice.isRefused(cost, nowMs)) this.#verdicts[i] = slice.verdict(false, nowMs)
+    else this.lacking.push(i)
+  }
+
+  #startRefund(i: number, slice: Slice, nowMs: number): void {
+    if (slice.putBack(-this.charges[i].cost, nowMs)) this.#verdicts[i] = slice.verdict(true, nowMs)
+    else this.remote.push(i)
+  }
+
+  #startExact(i: number, refusals: Refusals, nowMs: number): void {
+    const { key, limit, cost } = this.charges[i]
+    this.#verdicts[i] = cost > 0 ? refusals.find(key, limit, cost, nowMs) : undefined
+    if (this.#verdicts[i] === undefined) this.remote.push(i)
+  }
+}
+
+function unaskedVerdict({ limit: { limit } }: Charge): Verdict {
+  return { kind: 'allowed', allowed: true, limit, remaining: 0, resetAfterMs: 0, delayMs: 0, unasked: true }
+}

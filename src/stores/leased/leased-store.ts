@@ -1,0 +1,315 @@
+import { randomBytes } from 'node:crypto'
+import type { Clock } from '../../core/clock.ts'
+import type { Verdict } from '../../core/decision.ts'
+import type { Limit } from '../../core/limit.ts'
+import {
+  type Acquired,
+  type Charge,
+  isRefused,
+  type Lease,
+  type LendingStore,
+  type MaybePromise,
+  type Notice,
+  type NoticeListener,
+  type SliceReply,
+  type SliceRequest,
+} from '../../engine/ports.ts'
+import { Group, isSliced, sliceOf, timeoutOf } from './group.ts'
+import { LeaseClock } from './lease-clock.ts'
+import { lend } from './lend.ts'
+import { Refusals } from './refusals.ts'
+import { type SliceOwner, Slices } from './slices.ts'
+
+export interface LeasedStoreOptions {
+  /** How many slices, and how many refusals, are kept at the most; up to about 1 kB each. Default: 50,000. */
+  readonly maxKeys?: number
+  /** For how long a slice is spent after it was asked for. The lender waits twice as long. Default: 5,000. */
+  readonly leaseMs?: number
+  /** For tests. */
+  readonly clock?: Clock
+  /** For tests: the name of this node among all that share the parent. Default: random. */
+  readonly node?: string
+  /** False: somebody else calls `tick`. Default: true. */
+  readonly isTimed?: boolean
+}
+
+/** LeasedStats counts what a leased store did, since it was made. */
+export interface LeasedStats {
+  /** Decisions on groups of charges. */
+  readonly decisions: number
+  /** Of those, the ones that waited for the parent. */
+  readonly asked: number
+  /** Refused without asking. */
+  readonly refusedHere: number
+  /** Requests to the parent about slices, in the background or not. */
+  readonly exchanges: number
+  /** Slices kept now, and what they hold in all. */
+  readonly slices: number
+  readonly held: number
+  readonly refusals: number
+}
+
+const MOST_KEYS = 50_000
+const LEASE_MS = 5_000
+/** While no notices arrive, a refusal is not kept for longer: somebody may have reset the counter. */
+const UNHEARD_MS = 1_000
+
+/**
+ * LeasedStore answers from memory what its parent need not be asked: rules that are `leased`, from slices of their budget;
+ * rules that are `eventual`, from what was left a moment ago; and keys that are known to be refused. Everything else goes
+ * to the parent, in one call. It lends on what it holds, so that a leased store can be the parent of another.
+ */
+export class LeasedStore implements LendingStore {
+  readonly #parent: LendingStore
+  readonly #clock: Clock
+  readonly #slices: Slices
+  readonly #refusals: Refusals
+  readonly #stopListening: () => void
+  #decisions = 0
+  #asked = 0
+  #refusedHere = 0
+
+  constructor(parent: LendingStore, options: LeasedStoreOptions = {}) {
+    const { maxKeys = MOST_KEYS, leaseMs = LEASE_MS, clock = new LeaseClock() } = options
+    this.#parent = parent
+    this.#clock = clock
+    const owner: SliceOwner = {
+      parent,
+      clock,
+      maxKeys,
+      leaseMs,
+      node: options.node ?? randomBytes(6).toString('base64url'),
+    }
+    this.#slices = new Slices(owner, options.isTimed ?? true)
+    this.#refusals = new Refusals(maxKeys)
+    this.#stopListening = parent.listen({
+      noticed: (notice) => this.#noticed(notice),
+      connected: (isConnected) => {
+        this.#slices.longestRefusalMs = isConnected ? Number.POSITIVE_INFINITY : UNHEARD_MS
+        this.#refusals.clear(clock.nowMs())
+        this.#slices.clearAll(clock.nowMs())
+      },
+    })
+  }
+
+  get stats(): LeasedStats {
+    return {
+      decisions: this.#decisions,
+      asked: this.#asked,
+      refusedHere: this.#refusedHere,
+      exchanges: this.#slices.exchanges,
+      slices: this.#slices.size,
+      held: this.#slices.held,
+      refusals: this.#refusals.size,
+    }
+  }
+
+  decide(charges: readonly Charge[]): MaybePromise<readonly Verdict[]> {
+    const nowMs = this.#clock.nowMs()
+    this.#decisions++
+    if (charges.length === 1) {
+      const verdict = this.#decideHere(charges[0], nowMs)
+      if (verdict !== undefined) return [verdict]
+    }
+    if (this.#areExact(charges, nowMs)) return this.#decideThere(charges, nowMs)
+    const group = new Group(charges, this.#slices, this.#refusals, nowMs)
+    if (this.#isDone(group)) return this.#close(group, nowMs)
+    return this.#askFor(group, async (remote) => ({
+      verdicts: await this.#parent.decide(remote),
+      lease: undefined,
+    })).then(({ verdicts }) => verdicts)
+  }
+
+  acquire(charges: readonly Charge[]): MaybePromise<Acquired> {
+    const nowMs = this.#clock.nowMs()
+    this.#decisions++
+    const group = new Group(charges, this.#slices, this.#refusals, nowMs)
+    if (!this.#isDone(group)) return this.#askFor(group, (remote) => this.#parent.acquire(remote))
+    const verdicts = this.#close(group, nowMs)
+    return { verdicts, lease: isRefused(charges, verdicts) ? undefined : NOTHING_HELD }
+  }
+
+  release(lease: Lease): MaybePromise<void> {
+    return lease.held.length === 0 ? undefined : this.#parent.release(lease)
+  }
+
+  /** reset forgets a counter. What is lent of it stays lent, and counts. */
+  async reset(key: string, limit: Limit): Promise<void> {
+    await this.#parent.reset(key, limit)
+    this.#tellClear(key)
+  }
+
+  /** exchange lends a part of what this node holds. */
+  async exchange(request: SliceRequest): Promise<SliceReply> {
+    return await lend(request, this.#slices, this.#clock)
+  }
+
+  notify(notice: Notice): void {
+    this.#parent.notify(notice)
+  }
+
+  listen(listener: NoticeListener): () => void {
+    return this.#parent.listen(listener)
+  }
+
+  /** tick tells what was spent and gives back what is idle. It runs by itself, unless the options say otherwise. */
+  tick(): void {
+    this.#slices.tick()
+  }
+
+  /** drain gives all slices back. What comes later takes new ones. */
+  async drain(): Promise<void> {
+    await this.#slices.returnAll()
+  }
+
+  async close(): Promise<void> {
+    this.#stopListening()
+    await this.drain()
+    await this.#parent.close()
+  }
+
+  /** #decideHere answers a single charge without anybody else, which is nearly always possible. */
+  #decideHere(charge: Charge, nowMs: number): Verdict | undefined {
+    const { key, limit, cost } = charge
+    if (cost <= 0 || cost > limit.capacity) return undefined
+    if (!isSliced(charge)) {
+      const refusal = this.#refusals.find(key, limit, cost, nowMs)
+      if (refusal !== undefined) this.#refusedHere++
+      return refusal
+    }
+    const slice = sliceOf(charge, this.#slices, nowMs)
+    if (slice.take(cost, nowMs)) {
+      if (slice.wantsMore) this.#slices.refill(slice, nowMs)
+      return slice.verdict(true, nowMs)
+    }
+    if (!slice.isRefused(cost, nowMs)) return undefined
+    this.#refusedHere++
+    return slice.verdict(false, nowMs)
+  }
+
+  /** #areExact says whether nothing is known here of a group: its rules are exact, have no slices left, and do not refuse. */
+  #areExact(charges: readonly Charge[], nowMs: number): boolean {
+    for (const charge of charges) {
+      const { key, limit, cost } = charge
+      if (cost < 0 || isSliced(charge) || this.#slices.get(key) !== undefined) return false
+      if (cost > 0 && this.#refusals.find(key, limit, cost, nowMs) !== undefined) return false
+    }
+    return true
+  }
+
+  /** #decideThere leaves a group to the parent: a Group, and what it is for, would cost half as much again. */
+  #decideThere(charges: readonly Charge[], askedAtMs: number): MaybePromise<readonly Verdict[]> {
+    this.#asked++
+    const keep = (verdicts: readonly Verdict[]): readonly Verdict[] => {
+      for (let i = 0; i < charges.length; i++) {
+        if (verdicts[i].allowed) continue
+        const { key, limit, cost } = charges[i]
+        this.#refusals.add(key, limit, cost, verdicts[i], askedAtMs, this.#slices.longestRefusalMs)
+      }
+      return verdicts
+    }
+    const answer = this.#parent.decide(charges)
+    return answer instanceof Promise ? answer.then(keep) : keep(answer)
+  }
+
+  /** #isDone says whether a group needs nobody else. */
+  #isDone(group: Group): boolean {
+    if (group.isKnownRefused) {
+      if (group.lacking.length + group.remote.length > 0) this.#refusedHere++
+      return true
+    }
+    return group.lacking.length === 0 && group.remote.length === 0
+  }
+
+  #close(group: Group, nowMs: number): readonly Verdict[] {
+    const verdicts = group.close(nowMs, this.#refund)
+    for (let i = 0; i < group.charges.length; i++) {
+      const slice = group.sliceAt(i)
+      if (slice?.wantsMore) this.#slices.refill(slice, nowMs)
+    }
+    return verdicts
+  }
+
+  /** #askFor lets slices ask for what they lack, and then the parent decide the rest. */
+  async #askFor(group: Group, ask: (remote: readonly Charge[]) => MaybePromise<Acquired>): Promise<Acquired> {
+    this.#asked++
+    try {
+      await this.#askSlices(group)
+      let lease: Lease | undefined = NOTHING_HELD
+      if (group.remote.length > 0 && !group.isKnownRefused) {
+        const askedAtMs = this.#clock.nowMs()
+        const answer = await ask(group.remoteCharges)
+        group.heard(answer.verdicts)
+        this.#remember(group, answer.verdicts, askedAtMs)
+        lease = answer.lease
+      }
+      const verdicts = this.#close(group, this.#clock.nowMs())
+      if (!isRefused(group.charges, verdicts)) return { verdicts, lease }
+      if (lease !== undefined && lease.held.length > 0) await this.release(lease)
+      return { verdicts, lease: undefined }
+    } catch (error) {
+      group.undo(this.#clock.nowMs(), this.#refund)
+      throw error
+    }
+  }
+
+  async #askSlices(group: Group): Promise<void> {
+    const nowMs = this.#clock.nowMs()
+    const answers = await Promise.allSettled([
+      ...group.former.map(async (slice) => this.#slices.dismiss(slice, slice.timeoutMs, nowMs)),
+      ...group.lacking.map(async (i) => {
+        const { cost, policy } = group.charges[i]
+        const want = { cost, timeoutMs: timeoutOf(policy) }
+        group.served(i, await this.#slices.request(group.sliceAt(i), want, nowMs))
+      }),
+    ])
+    for (const answer of answers) if (answer.status === 'rejected') throw answer.reason
+  }
+
+  /** #remember keeps refusals, and tells others when a refund ended one. */
+  #remember(group: Group, verdicts: readonly Verdict[], askedAtMs: number): void {
+    group.remote.forEach((i, at) => {
+      const { key, limit, cost } = group.charges[i]
+      if (cost > 0) this.#refusals.add(key, limit, cost, verdicts[at], askedAtMs, this.#slices.longestRefusalMs)
+      else if (cost < 0) {
+        // Where more than half was left before, hardly anybody can have been refused.
+        if (verdicts[at].remaining + cost <= limit.capacity / 2) this.#tellClear(key)
+        else this.#clear(key)
+        const slice = this.#slices.get(key)
+        if (slice !== undefined && !slice.isAsking) this.#slices.refill(slice, askedAtMs)
+      }
+    })
+  }
+
+  /**
+   * #refund gives a charge back that was made for nothing, and tells those who may have been refused because of it. Should it
+   * be lost, the caller has less for a window.
+   */
+  readonly #refund = (charge: Charge): void => {
+    const refund = async (): Promise<void> => {
+      await this.#parent.decide([{ ...charge, cost: -charge.cost }])
+      this.#tellClear(charge.key)
+    }
+    refund().catch(() => {})
+  }
+
+  #noticed({ kind, key }: Notice): void {
+    if (kind === 'recall') this.#slices.recall(key)
+    else if (kind === 'shared') this.#slices.get(key)?.join()
+    else this.#clear(key)
+  }
+
+  /** #tellClear tells everybody that there may be budget again. Of which cost a refusal was that this ends, nobody knows. */
+  #tellClear(key: string): void {
+    this.#clear(key)
+    this.#parent.notify({ kind: 'clear', key })
+  }
+
+  #clear(key: string): void {
+    const nowMs = this.#clock.nowMs()
+    this.#refusals.delete(key, nowMs)
+    this.#slices.get(key)?.clear(nowMs)
+  }
+}
+
+const NOTHING_HELD: Lease = Object.freeze({ id: '', held: Object.freeze([]) })

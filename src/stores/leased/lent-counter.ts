@@ -1,0 +1,15 @@
+import type { Slice } from './slice.ts'
+import type { BookedCounter } from './slice-book.ts'
+
+/** lentCounter is a slice as its holders see it: a counter whose budget is what the slice holds. */
+export function lentCounter(slice: Slice, nowMs: number): BookedCounter {
+  return {
+    look: (cost) => {
+      const hand = slice.inHand + slice.lent.out
+      const verdict = slice.verdict(false, nowMs)
+      const retryAfterMs = cost > hand && verdict.kind === 'refused' ? verdict.retryAfterMs : 0
+      return { remaining: Math.max(0, hand), resetAfterMs: verdict.resetAfterMs, retryAfterMs }
+    },
+    charge: (cost) => slice.spendLent(cost),
+  }
+}

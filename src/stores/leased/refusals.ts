@@ -1,0 +1,94 @@
+import type { Verdict } from '../../core/decision.ts'
+import type { Limit } from '../../core/limit.ts'
+
+interface Refusal {
+  readonly limit: Limit
+  readonly cost: number
+  readonly untilMs: number
+  readonly retryAtMs: number
+  readonly resetAtMs: number
+}
+
+/** Keys are told apart by so many when it comes to which were cleared while an answer was on its way. */
+const CLEARINGS = 1024
+
+/** Refusals for less time than this are over before they save a trip. */
+const SHORTEST_MS = 2
+
+/**
+ * Refusals remembers which keys have nothing left, and until when, so that they are refused again without asking: exactly
+ * as long as the store said, counted from when it was asked. It holds a bounded number; what it forgets is asked again.
+ */
+export class Refusals {
+  readonly #most: number
+  readonly #refusals = new Map<string, Refusal>()
+  /** When a key of each kind was cleared last: what was asked before then may have been refused before it. */
+  readonly #clearedAtMs = new Float64Array(CLEARINGS)
+  #allClearedAtMs = Number.NEGATIVE_INFINITY
+
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  get size(): number {
+    return this.#refusals.size
+  }
+
+  /** find returns the verdict on a cost that is known to be refused. A limit that was changed, and another cost, ask again. */
+  find(key: string, limit: Limit, cost: number, nowMs: number): Verdict | undefined {
+    const refusal = this.#refusals.get(key)
+    if (refusal === undefined) return undefined
+    if (nowMs >= refusal.untilMs || refusal.limit !== limit) {
+      this.#refusals.delete(key)
+      return undefined
+    }
+    if (cost !== refusal.cost) return undefined
+    return {
+      kind: 'refused',
+      allowed: false,
+      limit: limit.limit,
+      remaining: 0,
+      resetAfterMs: Math.max(0, Math.ceil(refusal.resetAtMs - nowMs)),
+      retryAfterMs: Math.max(1, Math.ceil(refusal.retryAtMs - nowMs)),
+    }
+  }
+
+  /**
+   * add remembers a refusal that nothing but time ends: the counter has nothing left, refused hits do not count, and nobody
+   * gives places back. `longestMs` bounds it where nobody would hear that the counter was reset.
+   */
+  add(key: string, limit: Limit, cost: number, verdict: Verdict, askedAtMs: number, longestMs: number): void {
+    if (verdict.kind !== 'refused' || verdict.remaining > 0 || verdict.fallback !== undefined) return
+    if (limit.countDenied || limit.algorithm === 'concurrency' || verdict.retryAfterMs < SHORTEST_MS) return
+    if (askedAtMs <= this.#clearedAtMs[kindOf(key)] || askedAtMs < this.#allClearedAtMs) return
+    this.#refusals.delete(key)
+    this.#refusals.set(key, {
+      limit,
+      cost,
+      untilMs: askedAtMs + Math.min(verdict.retryAfterMs, longestMs),
+      retryAtMs: askedAtMs + verdict.retryAfterMs,
+      resetAtMs: askedAtMs + verdict.resetAfterMs,
+    })
+    if (this.#refusals.size <= this.#most) return
+    const [oldest] = this.#refusals.keys()
+    this.#refusals.delete(oldest)
+  }
+
+  /** delete forgets a refusal, and the one that may be on its way. */
+  delete(key: string, nowMs: number): void {
+    this.#clearedAtMs[kindOf(key)] = nowMs
+    this.#refusals.delete(key)
+  }
+
+  /** clear forgets all, and those that may be on their way. */
+  clear(nowMs: number): void {
+    this.#allClearedAtMs = nowMs
+    this.#refusals.clear()
+  }
+}
+
+function kindOf(key: string): number {
+  let hash = 0
+  for (let i = 0; i < key.length; i++) hash = (Math.imul(hash, 31) + key.charCodeAt(i)) | 0
+  return (hash ^ (hash >>> 16)) & (CLEARINGS - 1)
+}

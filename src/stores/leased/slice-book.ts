@@ -1,0 +1,123 @@
+import type { SliceReply, SliceRequest } from '../../engine/ports.ts'
+
+/** A BookedCounter is the counter whose budget is lent. */
+export interface BookedCounter {
+  /** look tells what the algorithm says to a cost at a time. Nothing is charged. */
+  look(cost: number, nowMs: number): CounterLook
+  /** charge charges a cost at a time, whether it fits or not. */
+  charge(cost: number, nowMs: number): void
+}
+
+export interface CounterLook {
+  readonly remaining: number
+  readonly resetAfterMs: number
+  readonly retryAfterMs: number
+}
+
+interface Holding {
+  readonly sequence: number
+  readonly spent: number
+  readonly held: number
+  expiresAtMs: number
+}
+
+/** In advance goes no more than this part of what is left, divided by the number of holders. */
+const AHEAD_SHARE = 4
+
+/**
+ * A SliceBook knows who holds how much of one counter's budget. At any time the counter has room for all that is out.
+ * What holders spend before they tell could therefore be charged at that very time, and what they tell is charged later
+ * than it was spent, never earlier: no window holds more than the algorithm admits, whichever it is.
+ *
+ * A holder spends for leaseMs after it asked. The book waits twice as long, from when it was asked, so that clocks may run
+ * apart, or the book's be set forward, by up to a lease. Then it charges all that was not accounted for, at the moment
+ * it ran out.
+ */
+export class SliceBook {
+  readonly #holdings = new Map<string, Holding>()
+  #out = 0
+  #touchedMs = Number.NEGATIVE_INFINITY
+
+  /** All that is out. */
+  get out(): number {
+    return this.#out
+  }
+
+  /** True when nobody holds anything or is remembered. */
+  get isEmpty(): boolean {
+    return this.#holdings.size === 0
+  }
+
+  /** settle charges what ran out by nowMs. */
+  settle(nowMs: number, counter: BookedCounter): void {
+    const touchedMs = this.#touchedMs
+    this.#touchedMs = nowMs
+    const ended: [string, Holding][] = []
+    for (const [holder, holding] of this.#holdings) {
+      // A clock that was set back: what ran before runs on for as long as it had left.
+      if (nowMs < touchedMs) holding.expiresAtMs -= touchedMs - nowMs
+      if (holding.expiresAtMs <= nowMs) ended.push([holder, holding])
+    }
+    if (ended.length > 1) ended.sort(([, a], [, b]) => a.expiresAtMs - b.expiresAtMs)
+    for (const [holder, { held, expiresAtMs }] of ended) {
+      this.#holdings.delete(holder)
+      this.#out -= held
+      if (held > 0) counter.charge(held, Math.min(Math.max(expiresAtMs, touchedMs), nowMs))
+    }
+  }
+
+  /** forget drops everything without a charge: somebody else accounts for what is out. */
+  forget(): void {
+    this.#holdings.clear()
+    this.#out = 0
+  }
+
+  /** exchange takes a holder's account, and lends. */
+  exchange(request: SliceRequest, nowMs: number, counter: BookedCounter): SliceReply {
+    this.settle(nowMs, counter)
+    const { holder, sequence, spent } = request
+    const known = this.#holdings.get(holder)
+    if (known !== undefined && sequence <= known.sequence) return this.#reply(request, nowMs, counter, true)
+    const told = spent - (known?.spent ?? request.confirmed)
+    if (told > 0) counter.charge(told, nowMs)
+    this.#out -= known?.held ?? 0
+    const free = Math.max(0, counter.look(0, nowMs).remaining - this.#out)
+    // Nobody keeps more than is known to be held. A holder that the book has forgotten keeps no more than there is.
+    const keep = Math.min(request.keep, known === undefined ? free : Math.max(0, known.held - told))
+    const held = keep + this.#granted(request, keep, free - keep)
+    this.#out += held
+    this.#holdings.set(holder, { sequence, spent, held, expiresAtMs: nowMs + 2 * request.leaseMs })
+    return this.#reply(request, nowMs, counter, false)
+  }
+
+  #granted({ need, ahead, holder }: SliceRequest, keep: number, free: number): number {
+    if (free <= 0) return 0
+    const needed = Math.min(need, free)
+    const share = Math.floor((free - needed) / (AHEAD_SHARE * (1 + this.#othersOf(holder))))
+    return needed + Math.max(0, Math.min(ahead, share - keep))
+  }
+
+  #othersOf(one: string): number {
+    let count = 0
+    for (const [holder, { held }] of this.#holdings) if (held > 0 && holder !== one) count++
+    return count
+  }
+
+  #reply({ holder, cost, leaseMs }: SliceRequest, nowMs: number, counter: BookedCounter, isStale: boolean): SliceReply {
+    const { remaining } = counter.look(0, nowMs)
+    const free = Math.max(0, remaining - this.#out)
+    // What is out is told as if it were spent: else a budget that is lent as a whole would seem unused.
+    const { resetAfterMs } = counter.look(Math.min(this.#out, remaining), nowMs)
+    const isShort = free < cost
+    return {
+      isStale,
+      held: this.#holdings.get(holder)?.held ?? 0,
+      leaseMs,
+      free,
+      holders: 1 + this.#othersOf(holder),
+      resetAfterMs,
+      retryAfterMs: isShort ? counter.look(cost, nowMs).retryAfterMs : 0,
+      lentRetryAfterMs: isShort ? counter.look(cost + this.#out, nowMs).retryAfterMs : 0,
+    }
+  }
+}

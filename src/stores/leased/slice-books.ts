@@ -1,0 +1,40 @@
+import { storedKey } from '../../core/keys.ts'
+import type { SliceReply, SliceRequest } from '../../engine/ports.ts'
+import { type BookedCounter, SliceBook } from './slice-book.ts'
+
+interface Kept {
+  readonly book: SliceBook
+  readonly counter: BookedCounter
+}
+
+/** How many books are looked at with each exchange: more than one, so that those that have ended do not pile up. */
+const LOOKED_AT = 2
+
+/** SliceBooks keeps the books of many counters, and closes those of which nobody holds anything any more. */
+export class SliceBooks {
+  /** The one that was not looked at for longest comes first. */
+  readonly #kept = new Map<string, Kept>()
+
+  get size(): number {
+    return this.#kept.size
+  }
+
+  exchange(request: SliceRequest, nowMs: number, counter: BookedCounter): SliceReply {
+    const name = storedKey(request.key, request.limit)
+    const book = this.#kept.get(name)?.book ?? new SliceBook()
+    const reply = book.exchange(request, nowMs, counter)
+    this.#kept.set(name, { book, counter })
+    this.#closeOldest(nowMs)
+    return reply
+  }
+
+  #closeOldest(nowMs: number): void {
+    let looked = 0
+    for (const [name, kept] of this.#kept) {
+      if (looked++ === LOOKED_AT) break
+      kept.book.settle(nowMs, kept.counter)
+      this.#kept.delete(name)
+      if (!kept.book.isEmpty) this.#kept.set(name, kept)
+    }
+  }
+}

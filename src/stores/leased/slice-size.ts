@@ -1,0 +1,65 @@
+import type { Limit } from '../../core/limit.ts'
+
+/** A caller's second request, and a few more, are answered without a trip: a hundredth of the limit, but … */
+const FIRST_SHARE = 100
+const FEWEST = 8
+const MOST_AT_FIRST = 100
+/** A slice is meant to last this long, at the pace of the time before, and what was spent is told this often … */
+const LONGEST_MS = 2_000
+/** … nor longer than this part of a window: what is spent in one window and told in the next counts twice. */
+const PARTS = 20
+const SHORTEST_MS = 25
+
+/**
+ * A SliceSize follows how fast a slice is spent, and says how much to ask for in advance. The lender cuts that down to a
+ * share of what is left, so that near the limit nothing is lent ahead and every request is decided by itself.
+ */
+export class SliceSize {
+  #capacity: number
+  #target: number
+  #goal = 0
+  #askedAtMs = Number.NEGATIVE_INFINITY
+  #spentThen = 0
+  /** How long a slice is meant to last, and how often what was spent is told. */
+  readonly reportMs: number
+
+  constructor(limit: Limit, syncMs: number | undefined) {
+    this.#capacity = limit.capacity
+    this.#target = this.#first
+    this.reportMs = syncMs ?? Math.min(Math.max(limit.windowMs / PARTS, SHORTEST_MS), LONGEST_MS)
+  }
+
+  change(limit: Limit): void {
+    this.#capacity = limit.capacity
+    this.#goal = 0
+  }
+
+  /**
+   * ahead returns how much to ask for beside what is in hand and what waits. Asked again soon, it asks for twice as much; and
+   * for no less than what has come together by now, which will come again.
+   */
+  ahead(spent: number, inHand: number, waiting: number, nowMs: number): number {
+    const elapsedMs = nowMs - this.#askedAtMs
+    const gone = Math.max(0, spent - this.#spentThen)
+    if (elapsedMs < this.reportMs / 2) this.#target *= 2
+    else if (elapsedMs < Number.POSITIVE_INFINITY) this.#target = Math.ceil((gone * this.reportMs) / elapsedMs)
+    this.#target = Math.min(Math.max(this.#target, waiting, this.#first), this.#capacity)
+    this.#askedAtMs = nowMs
+    this.#spentThen = spent
+    return Math.max(0, Math.floor(this.#target) - Math.max(0, inHand - waiting))
+  }
+
+  /** #first is what to ask for as long as nothing is known. */
+  get #first(): number {
+    return Math.min(Math.max(this.#capacity / FIRST_SHARE, FEWEST), MOST_AT_FIRST)
+  }
+
+  /** got learns what there was: asking again before half of that is gone would bring no more. */
+  got(inHand: number): void {
+    this.#goal = Math.min(inHand, this.#target)
+  }
+
+  isLow(inHand: number): boolean {
+    return this.#goal > 1 && inHand < this.#goal / 2
+  }
+}

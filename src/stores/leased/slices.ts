@@ -1,0 +1,311 @@
+import type { Clock } from '../../core/clock.ts'
+import type { Limit } from '../../core/limit.ts'
+import type { Lender, MaybePromise, SliceReply, SliceRequest } from '../../engine/ports.ts'
+import { StoreFault } from '../../engine/store-fault.ts'
+import { lentCounter } from './lent-counter.ts'
+import { Slice, type Waiter } from './slice.ts'
+import { TICK_MS, Wheel } from './wheel.ts'
+
+/** A SliceOwner is the node that slices belong to. */
+export interface SliceOwner {
+  readonly parent: Lender
+  readonly clock: Clock
+  readonly node: string
+  readonly leaseMs: number
+  readonly maxKeys: number
+}
+
+/** SliceTerms is what a rule says about the slices of its counters. */
+export interface SliceTerms {
+  readonly limit: Limit
+  readonly syncMs: number | undefined
+  readonly timeoutMs: number
+}
+
+/** A SliceWant is a cost that a slice lacks, and how long it may wait for it. */
+export interface SliceWant {
+  readonly cost: number
+  readonly timeoutMs: number
+  /** It is to be lent on: the slice does not spend it. */
+  readonly isForOthers?: boolean
+}
+
+/** What was not used for this long goes back. */
+const IDLE_MS = 2_000
+/** How many slices are looked at to find one to send away. */
+const LOOKED_AT = 8
+/** Giving back may take longer than deciding: no request waits for it. */
+const RETURN_TIMEOUT_MS = 1_000
+
+/**
+ * Slices keeps the slices of a node. There is at most one request under way for each; who lacks budget meanwhile waits for
+ * it, and the next request asks for all of them. One timer brings slices up to tell what they spent, and to go back.
+ */
+export class Slices {
+  readonly #owner: SliceOwner
+  readonly #slices = new Map<string, Slice>()
+  /** Those that go back and are not kept any more, until they have. */
+  readonly #leaving = new Set<Slice>()
+  readonly #whenGone: (() => void)[] = []
+  readonly #wheel: Wheel
+  readonly #isTimed: boolean
+  /** For how long a refusal is remembered at the most. */
+  longestRefusalMs = Number.POSITIVE_INFINITY
+  #timer: NodeJS.Timeout | undefined
+  #exchanges = 0
+  #names = 0
+
+  constructor(owner: SliceOwner, isTimed: boolean) {
+    this.#owner = owner
+    this.#isTimed = isTimed
+    this.#wheel = new Wheel(owner.clock.nowMs())
+  }
+
+  get size(): number {
+    return this.#slices.size + this.#leaving.size
+  }
+
+  get exchanges(): number {
+    return this.#exchanges
+  }
+
+  /** What all slices hold. */
+  get held(): number {
+    let held = 0
+    for (const slice of this.#slices.values()) if (slice.kind === 'leased') held += Math.max(0, slice.inHand)
+    return held
+  }
+
+  /** find returns the slice of a key, or a new one. One of another limit gives back what it has first. */
+  find(key: string, terms: SliceTerms, nowMs: number): Slice {
+    const known = this.#slices.get(key)
+    if (known === undefined) return this.#add(key, terms, nowMs)
+    const isOther = known.limit.space !== terms.limit.space || known.syncMs !== terms.syncMs
+    if (!isOther) {
+      if (known.limit !== terms.limit) known.change(terms.limit)
+      return known
+    }
+    this.#leave(known, nowMs)
+    return this.#add(key, terms, nowMs)
+  }
+
+  /** get returns the slice of a key, if there is one. */
+  get(key: string): Slice | undefined {
+    return this.#slices.get(key)
+  }
+
+  /** request waits until a slice has a cost, which is then spent, or is known not to get it. */
+  request(slice: Slice, { cost, timeoutMs, isForOthers = false }: SliceWant, nowMs: number): MaybePromise<boolean> {
+    slice.timeoutMs = timeoutMs
+    const waiter: Waiter = { ...NOBODY, cost, isForOthers, dueAtMs: nowMs + timeoutMs }
+    slice.waiting.push(waiter)
+    // Giving back may take long. Whoever cannot wait for it overtakes: the lender takes no request after a later one.
+    if (slice.isAskingPast(waiter.dueAtMs)) slice.failed()
+    if (!slice.isAsking) this.#send(slice, nowMs)
+    if (waiter.fault !== undefined) throw waiter.fault
+    if (waiter.isServed !== undefined) return waiter.isServed
+    return new Promise((resolve, reject) => {
+      waiter.settle = resolve
+      waiter.fail = reject
+    })
+  }
+
+  /** dismiss gives a slice back for good, and waits until what it has spent is told. */
+  dismiss(slice: Slice, timeoutMs: number, nowMs: number): MaybePromise<boolean> {
+    const isTold = this.request(slice, { cost: 0, timeoutMs }, nowMs)
+    this.#leave(slice, nowMs)
+    return isTold
+  }
+
+  /** refill asks in advance. */
+  refill(slice: Slice, nowMs: number): void {
+    this.#send(slice, nowMs)
+  }
+
+  /** recall gives back what a slice holds unused: somebody else needs it. */
+  recall(key: string): void {
+    const slice = this.#slices.get(key)
+    if (slice === undefined || slice.kind === 'eventual' || slice.isAsking || slice.inHand <= 0) return
+    this.#send(slice, this.#owner.clock.nowMs(), true)
+  }
+
+  clearAll(nowMs: number): void {
+    for (const slice of this.#slices.values()) slice.clear(nowMs)
+  }
+
+  /** tick tells what was spent, gives back what is idle, and forgets what is settled. */
+  tick(): void {
+    const nowMs = this.#owner.clock.nowMs()
+    for (const slice of this.#wheel.due(nowMs)) if (!slice.isDropped && !slice.isLeaving) this.#look(slice, nowMs)
+    if (this.#slices.size === 0 && this.#leaving.size === 0) this.#stop()
+  }
+
+  /** returnAll gives everything back, and resolves when that is answered, or has failed. */
+  async returnAll(): Promise<void> {
+    const nowMs = this.#owner.clock.nowMs()
+    for (const slice of [...this.#slices.values()]) this.#leave(slice, nowMs)
+    this.#stop()
+    if (this.#leaving.size > 0) await new Promise<void>((resolve) => this.#whenGone.push(resolve))
+  }
+
+  #add(key: string, { limit, syncMs, timeoutMs }: SliceTerms, nowMs: number): Slice {
+    const { leaseMs, maxKeys } = this.#owner
+    if (this.#slices.size >= maxKeys) this.#makeRoom(nowMs)
+    const slice = new Slice({ key, limit, newName: this.#newName, leaseMs, syncMs, timeoutMs }, nowMs)
+    this.#slices.set(key, slice)
+    this.#wheel.add(slice, syncMs ?? TICK_MS, nowMs)
+    this.#start()
+    return slice
+  }
+
+  /** #makeRoom sends one of the slices away that were looked at longest ago. What was used since goes to the end. */
+  #makeRoom(nowMs: number): void {
+    let victim: Slice | undefined
+    let looked = 0
+    for (const slice of this.#slices.values()) {
+      if (victim === undefined || slice.lastUsedMs < victim.lastUsedMs) victim = slice
+      if (++looked === LOOKED_AT) break
+      if (nowMs - slice.lastUsedMs >= IDLE_MS) continue
+      this.#slices.delete(slice.key)
+      this.#slices.set(slice.key, slice)
+    }
+    if (victim !== undefined) this.#leave(victim, nowMs)
+  }
+
+  /** #look is what the wheel brings a slice up for. */
+  #look(slice: Slice, nowMs: number): void {
+    const isIdle = nowMs - slice.lastUsedMs >= IDLE_MS
+    slice.runOutBy(nowMs)
+    if (!slice.lent.isEmpty) slice.lent.settle(nowMs, lentCounter(slice, nowMs))
+    if (isIdle && slice.isSettled && !slice.isRefused(Number.POSITIVE_INFINITY, nowMs)) {
+      this.#drop(slice)
+      return
+    }
+    if (!slice.isAsking && ((isIdle && slice.owes) || slice.isDue(nowMs))) this.#send(slice, nowMs, isIdle)
+    this.#wheel.add(slice, slice.dueAfterMs(nowMs), nowMs)
+  }
+
+  /** #leave gives a slice back for good. Who waits for it is served first; what others hold of it runs out by itself. */
+  #leave(slice: Slice, nowMs: number): void {
+    this.#slices.delete(slice.key)
+    this.#leaving.add(slice)
+    slice.isLeaving = true
+    // When too many wait to be given back, the lender has to account for the rest: they run out by themselves.
+    if (this.#leaving.size > this.#owner.maxKeys && slice.waiting.length === 0) this.#drop(slice)
+    else if (!slice.isAsking) this.#goOn(slice, nowMs)
+  }
+
+  #drop(slice: Slice): void {
+    slice.isDropped = true
+    if (slice.isLeaving) this.#leaving.delete(slice)
+    else this.#slices.delete(slice.key)
+    if (this.#leaving.size === 0) for (const resolve of this.#whenGone.splice(0)) resolve()
+  }
+
+  #send(slice: Slice, nowMs: number, givesBack = false): void {
+    let need = 0
+    let cost = Number.POSITIVE_INFINITY
+    let dueAtMs = nowMs + (givesBack ? RETURN_TIMEOUT_MS : slice.timeoutMs)
+    for (const waiter of slice.waiting) {
+      waiter.isAsked = true
+      need += waiter.cost
+      cost = Math.min(cost, waiter.cost)
+      dueAtMs = Math.min(dueAtMs, waiter.dueAtMs)
+    }
+    const request = slice.ask(nowMs, {
+      need,
+      cost: cost === Number.POSITIVE_INFINITY ? 1 : cost,
+      timeoutMs: Math.max(1, dueAtMs - nowMs),
+      givesBack,
+    })
+    this.#exchanges++
+    try {
+      const reply = this.#owner.parent.exchange(request)
+      if (!(reply instanceof Promise)) this.#answered(slice, request, reply)
+      else
+        reply.then(
+          (value) => this.#answered(slice, request, value),
+          (error: unknown) => this.#failed(slice, request, error),
+        )
+    } catch (error) {
+      this.#failed(slice, request, error)
+    }
+  }
+
+  #answered(slice: Slice, request: SliceRequest, reply: SliceReply): void {
+    const nowMs = this.#owner.clock.nowMs()
+    if (slice.isCurrent(request)) {
+      slice.answered(reply, this.longestRefusalMs)
+      // What an eventual slice hears late is still the best there is to decide by.
+      if (slice.isKnown(nowMs) || slice.kind === 'eventual') this.#serve(slice, reply, nowMs)
+      else failAll(slice, new StoreFault('timeout', 'store', 'the answer came when its lease was over'))
+    }
+    if (!slice.isAsking) this.#goOn(slice, nowMs)
+  }
+
+  /** #serve hands out what came. Who cannot be served is refused, unless there is more where that came from. */
+  #serve(slice: Slice, { free, holders, retryAfterMs, lentRetryAfterMs }: SliceReply, nowMs: number): void {
+    const waiting = slice.waiting
+    slice.waiting = []
+    let isShort = false
+    for (const waiter of waiting) {
+      const isServed = waiter.isForOthers ? slice.inHand >= waiter.cost : slice.serve(waiter.cost, nowMs)
+      if (isServed || waiter.isAsked || free < waiter.cost) settle(waiter, isServed)
+      else slice.waiting.push(waiter)
+      if (!isServed) isShort = true
+    }
+    slice.size.got(slice.inHand)
+    const { key, kind } = slice
+    if (kind === 'eventual') return
+    if (isShort && holders > 1 && retryAfterMs === 0 && lentRetryAfterMs > 0)
+      this.#owner.parent.notify({ kind: 'recall', key })
+    if (slice.isSecond) this.#owner.parent.notify({ kind: 'shared', key })
+  }
+
+  #failed(slice: Slice, request: SliceRequest, error: unknown): void {
+    const nowMs = this.#owner.clock.nowMs()
+    if (slice.isCurrent(request)) {
+      slice.failed()
+      // As if nothing had come: the next hit would ask again otherwise, and each after it.
+      slice.size.got(slice.inHand)
+      failAll(slice, error)
+      // One that leaves and cannot say so is accounted for by the lender.
+      if (slice.isLeaving) this.#drop(slice)
+    } else if (!slice.isAsking) this.#goOn(slice, nowMs)
+  }
+
+  /** #goOn sends the next request of a slice, if there is a reason. */
+  #goOn(slice: Slice, nowMs: number): void {
+    if (slice.isDropped) return
+    if (slice.waiting.length > 0) this.#send(slice, nowMs)
+    else if (slice.isLeaving && !slice.owes) this.#drop(slice)
+    else if (slice.isLeaving) this.#send(slice, nowMs, true)
+  }
+
+  readonly #newName = (): string => `${this.#owner.node}${(this.#names++).toString(36)}`
+
+  #start(): void {
+    if (this.#timer !== undefined || !this.#isTimed) return
+    this.#timer = setInterval(() => this.tick(), TICK_MS)
+    this.#timer.unref()
+  }
+
+  #stop(): void {
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+}
+
+const NOBODY = { isAsked: false, isServed: undefined, fault: undefined, settle() {}, fail() {} }
+
+function settle(waiter: Waiter, isServed: boolean): void {
+  waiter.isServed = isServed
+  waiter.settle(isServed)
+}
+
+function failAll(slice: Slice, fault: unknown): void {
+  for (const waiter of slice.waiting.splice(0)) {
+    waiter.fault = fault
+    waiter.fail(fault)
+  }
+}

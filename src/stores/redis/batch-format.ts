@@ -1,0 +1,29 @@
+import type { LimitTexts } from './limit-texts.ts'
+import type { Script } from './scripts.ts'
+
+/** A BatchFormat is how jobs of one kind travel: the script that does them, and how they and its reply are spelled. */
+export interface BatchFormat<Job, Answer> {
+  readonly script: Script
+  /** Some key that the job is about: it says where the job is done. */
+  keyOf(job: Job): string
+  /** How many keys and limits the job names at the most. */
+  sizeOf(job: Job): number
+  encode(jobs: readonly Job[], limitTexts: LimitTexts, nowMs: number | undefined): EncodedBatch
+  /** decode returns the answers in order, or undefined for a reply that cannot be one. */
+  decode(reply: unknown, jobs: readonly Job[]): readonly Answer[] | undefined
+}
+
+/** An EncodedBatch is the keys and arguments of one script call. */
+export interface EncodedBatch {
+  readonly keys: readonly string[]
+  readonly args: readonly (string | Buffer)[]
+}
+
+/** numberOf returns the number of a key, from 1; one that has none yet is added. */
+export function numberOf<K>(numbers: Map<K, number>, key: K, add: () => number): number {
+  const known = numbers.get(key)
+  if (known !== undefined) return known
+  const number = add()
+  numbers.set(key, number)
+  return number
+}

@@ -1,0 +1,81 @@
+import { RESP_TYPES } from '@redis/client'
+import { got, SluiceError } from '../../core/errors.ts'
+import { StoreFault } from '../../engine/store-fault.ts'
+import type { RedisConnection } from './connection.ts'
+
+type Args = readonly (string | Buffer)[]
+
+/** A NodeRedisClient is a client of the package `redis` (5 and newer) for one server. */
+export interface NodeRedisClient {
+  readonly isReady: boolean
+  readonly isOpen?: boolean
+  sendCommand(args: Args, options?: object): Promise<unknown>
+}
+
+/** An IoredisClient is a client of the package `ioredis` for one server. */
+export interface IoredisClient {
+  readonly status: string
+  callBuffer(command: string, ...args: (string | Buffer)[]): Promise<unknown>
+}
+
+export type RedisClient = NodeRedisClient | IoredisClient
+
+const AS_BUFFERS = { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } }
+const SHARD = 'redis'
+/** What ioredis says of a client that has not been connected yet. */
+const FIRST_CONNECTION: ReadonlySet<string> = new Set(['wait', 'connecting', 'connect'])
+
+/**
+ * ClientConnection sends commands through a client that the app has already. Connecting and closing stay the app's
+ * business, and so does what the client does behind our back: one that sends commands again after a connection broke
+ * (ioredis, unless autoResendUnfulfilledCommands is false) may charge twice.
+ */
+export class ClientConnection implements RedisConnection {
+  readonly spansPartitions = true
+  readonly #send: (args: Args) => Promise<unknown>
+  readonly #isReady: () => boolean
+  #wasReady = false
+
+  constructor(client: RedisClient) {
+    if (isIoredis(client)) {
+      this.#isReady = () => this.#isUsable(client.status)
+      this.#send = ([command, ...args]) => client.callBuffer(String(command), ...args)
+    } else if (isNodeRedis(client)) {
+      // A client that was closed says so itself.
+      this.#isReady = () => client.isReady || client.isOpen === false
+      this.#send = (args) => client.sendCommand(args, AS_BUFFERS)
+    } else throw new SluiceError('REDIS_CLIENT_INVALID', 'redis', got(client))
+  }
+
+  shardOf(): string {
+    return SHARD
+  }
+
+  call(_key: string, args: Args): Promise<unknown> {
+    return this.#isReady() ? this.#send(args) : Promise.reject(new StoreFault('offline', SHARD, 'not connected'))
+  }
+
+  reset(): void {}
+
+  /**
+   * #isUsable says whether a client takes commands. One that has never been connected yet is about to be: what it is given
+   * meanwhile, it sends then. One that lost its connection would collect commands for as long as the server is away. One
+   * that was closed says so itself.
+   */
+  #isUsable(status: string): boolean {
+    if (status === 'ready') this.#wasReady = true
+    return status === 'ready' || status === 'end' || (!this.#wasReady && FIRST_CONNECTION.has(status))
+  }
+
+  async close(): Promise<void> {}
+}
+
+function isIoredis(client: RedisClient): client is IoredisClient {
+  const { callBuffer, status } = client as Partial<IoredisClient>
+  return typeof callBuffer === 'function' && typeof status === 'string'
+}
+
+function isNodeRedis(client: RedisClient): client is NodeRedisClient {
+  const { sendCommand, isReady } = client as Partial<NodeRedisClient>
+  return typeof sendCommand === 'function' && typeof isReady === 'boolean'
+}

@@ -1,0 +1,145 @@
+-- The counters of a call, for scripts that evaluate them. It takes KEYS, in which each counter stands once, and ARGV[1], the
+-- time in ms, which is empty for the server's own.
+
+local NEVER = -math.huge
+local NO_LEASE = string.rep('\0', 8)
+
+--- @include "windows"
+--- @include "buckets"
+--- @include "logs"
+
+local NUMBERS = {
+  s = { sliding_window, '<dI4I4' },
+  t = { token_bucket, '<dd' },
+  g = { gcra, '<d' },
+  l = { leaky_bucket, '<d' },
+  f = { fixed_window, '<dI4' },
+  a = { fixed_window, '<dI4' },
+}
+
+local now = tonumber(ARGV[1])
+-- A time that was handed in (by a test) does not pass as the server's does, so keys must not expire by the server's.
+local grace = 600000
+if not now then
+  local time = redis.call('TIME')
+  now = time[1] * 1000 + math.floor(time[2] / 1000)
+  grace = 0
+end
+
+local function parse_limit(text)
+  local words = {}
+  for word in string.gmatch(text, '%S+') do words[#words + 1] = word end
+  local number = function(i) return tonumber(words[i]) end
+  local L = {
+    limit = number(2), window = number(3), capacity = number(4), per_ms = number(5), per_hit = number(6),
+    quantum = number(7), count_denied = words[8] == '1',
+  }
+  L.full = L.capacity * L.per_hit
+  L.holders = words[1] == 'c'
+  L.anchored = words[1] == 'a'
+  L.is_log = L.holders or words[1] == 'x'
+  if not L.is_log then
+    L.run, L.format = NUMBERS[words[1]][1], NUMBERS[words[1]][2]
+    L.size = struct.size(L.format)
+  end
+  if words[9] then
+    L.edges = {}
+    for i = 9, #words do L.edges[i - 8] = number(i) end
+  end
+  return L
+end
+
+-- The counters, by their number in KEYS. All are read in one call, taken apart when first needed, and written once at the
+-- end: numbers in at, first, second; logs in records and hits. expires is set for those that changed.
+local raws = {}
+
+-- read: the states of the first `count` keys.
+local function read(count)
+  for i = 1, count, 1000 do
+    local part = redis.call('MGET', unpack(KEYS, i, math.min(i + 999, count)))
+    for j = 1, #part do raws[i + j - 1] = part[j] end
+  end
+end
+
+local owner, at, first, second, records, hits, expires = {}, {}, {}, {}, {}, {}, {}
+-- When a window that has hits expires, as it is stored. Further hits do not move that, and
+-- to leave the server's expiry as it is saves a third of the cost of the write.
+local stored_until = {}
+
+local function open(k, L)
+  owner[k] = L
+  local raw = raws[k]
+  if L.is_log then
+    if raw and #raw % RECORD == 4 then
+      hits[k], records[k] = struct.unpack('<I4', raw), string.sub(raw, 5)
+    else
+      hits[k], records[k] = 0, ''
+    end
+    return
+  end
+  at[k], first[k], second[k] = NEVER, 0, 0
+  if not raw or #raw ~= L.size then return end
+  -- struct.unpack ends its results with the next position, which is not part of the state.
+  if L.size == 8 then
+    at[k] = struct.unpack('<d', raw)
+  elseif L.format == '<dI4I4' then
+    at[k], first[k], second[k] = struct.unpack('<dI4I4', raw)
+    if second[k] > 0 then stored_until[k] = at[k] + 2 * L.window end
+  else
+    at[k], first[k] = struct.unpack(L.format, raw)
+    if L.run == fixed_window and first[k] > 0 then stored_until[k] = end_of(at[k], L) end
+  end
+end
+
+-- evaluate: code, remaining, resetAfterMs, waitMs, expiresAtMs and the next state of a counter at a time; nothing is kept.
+local function evaluate(k, L, time, cost, lease)
+  if L.is_log then return log(records[k], hits[k], L, time, cost, lease) end
+  return L.run(at[k], first[k], second[k], L, time, cost)
+end
+
+-- is_kept: a refusal that is not charged costs no write, unless it found the state in need of one: a window that has
+-- moved on, a bucket that was refilled, a clock that went back. What is worth nothing is removed if it was ever stored.
+local function is_kept(k, L, code, expires_at, a, b, c)
+  if expires_at <= now then return raws[k] or expires[k] end
+  if code == 0 or L.count_denied then return true end
+  if L.is_log then return a ~= records[k] end
+  return a ~= at[k] or b ~= first[k] or c ~= second[k]
+end
+
+local function keep(k, L, expires_at, a, b, c)
+  expires[k] = expires_at
+  if L.is_log then
+    records[k], hits[k] = a, b
+  else
+    at[k], first[k], second[k] = a, b, c
+  end
+end
+
+-- write_all: writes what has changed. Counters of one window expire together, and to spell a number is a good part of what
+-- a write costs.
+local function write_all()
+  local ttls = {}
+  for k, expires_at in pairs(expires) do
+    local L = owner[k]
+    if expires_at <= now then
+      redis.call('DEL', KEYS[k])
+    else
+      local raw
+      if L.is_log then
+        raw = struct.pack('<I4', hits[k]) .. records[k]
+      else
+        raw = struct.pack(L.format, at[k], first[k], second[k])
+      end
+      if stored_until[k] == expires_at then
+        redis.call('SET', KEYS[k], raw, 'KEEPTTL')
+      else
+        local ttl = ttls[expires_at]
+        if not ttl then
+          ttl = string.format('%.0f', expires_at - now + grace)
+          ttls[expires_at] = ttl
+        end
+        redis.call('PSETEX', KEYS[k], ttl, raw)
+      end
+    end
+  end
+end

@@ -1,0 +1,157 @@
+-- exchange: takes the accounts of holders of slices and lends to them, as in stores/leased/slice-book.ts. Exchanges are taken
+-- in order.
+--
+-- KEYS[i]    a counter, each once: the first half of KEYS
+-- KEYS[n+i]  its book: a hash. The field `.` is struct <ddddd: what is out, holders of something, when the first holding ends,
+--            when it was last touched, until when it matters. Any other field is a holder: struct <dddd: sequence, spent,
+--            held, when it ends
+-- ARGV[1]    the time in ms; empty for the server's own
+-- ARGV[2]    how many limits follow
+-- ARGV[…]    each limit as one text, as for decide
+-- ARGV[…]    the exchanges, packed, for each: u16 counter (from 1), u16 limit (from 1), then doubles: sequence, spent,
+--            confirmed, keep, need, ahead, cost, leaseMs
+-- ARGV[…]    the holders, in the order of the exchanges
+--
+-- Reply      packed, in order: u8 stale, then doubles: held, free, holders, resetAfterMs, retryAfterMs, lentRetryAfterMs
+
+--- @include "counters"
+
+local limit_count = tonumber(ARGV[2])
+local limits = {}
+for i = 1, limit_count do limits[i] = parse_limit(ARGV[2 + i]) end
+local packed = ARGV[3 + limit_count]
+local first_holder = 4 + limit_count
+local counters = #KEYS / 2
+read(counters)
+
+local AHEAD_SHARE = 4
+local HOLDER = '<dddd'
+local HEADER = '<ddddd'
+
+local function look(k, L, cost)
+  local _, remaining, reset, wait = evaluate(k, L, now, cost, nil)
+  return remaining, reset, wait
+end
+
+-- charge: what was admitted already, whether it fits or not. A limit that was lowered admits less at once than was lent.
+local function charge(k, L, cost, time)
+  local forced = L.forced
+  if not forced then
+    forced = {}
+    for name, value in pairs(L) do forced[name] = value end
+    forced.count_denied = true
+    L.forced = forced
+  end
+  local left = cost
+  while left > 0 and L.capacity > 0 do
+    local _, _, _, _, expires_at, a, b, c = evaluate(k, forced, time, math.min(left, L.capacity), nil)
+    keep(k, L, expires_at, a, b, c)
+    left = left - L.capacity
+  end
+end
+
+-- horizon: for how long a charge matters.
+local function horizon(L)
+  if L.per_ms > 0 then return math.ceil(L.full / L.per_ms) end
+  return 2 * L.window
+end
+
+-- settle: charges what ran out, at the moment it did.
+local function settle(book, B, k, L)
+  if B.next > now and now >= B.touched then return end
+  local set_back = math.max(0, B.touched - now)
+  local fields = redis.call('HGETALL', book)
+  local ended = {}
+  B.out, B.holders, B.next = 0, 0, math.huge
+  for i = 1, #fields, 2 do
+    if fields[i] ~= '.' then
+      local sequence, spent, held, ends = struct.unpack(HOLDER, fields[i + 1])
+      ends = ends - set_back
+      if ends <= now then
+        ended[#ended + 1] = { name = fields[i], held = held, ends = ends }
+      else
+        B.out = B.out + held
+        if held > 0 then B.holders = B.holders + 1 end
+        B.next = math.min(B.next, ends)
+        if set_back > 0 then redis.call('HSET', book, fields[i], struct.pack(HOLDER, sequence, spent, held, ends)) end
+      end
+    end
+  end
+  table.sort(ended, function(one, other) return one.ends < other.ends end)
+  for _, holding in ipairs(ended) do
+    redis.call('HDEL', book, holding.name)
+    if holding.held > 0 then charge(k, L, holding.held, math.min(math.max(holding.ends, B.touched), now)) end
+  end
+end
+
+local function granted(need, ahead, keep_held, free, others)
+  if free <= 0 then return 0 end
+  local needed = math.min(need, free)
+  local share = math.floor((free - needed) / (AHEAD_SHARE * (1 + others)))
+  return needed + math.max(0, math.min(ahead, share - keep_held))
+end
+
+local reply = {}
+
+local function reply_with(k, L, B, stale, held, others, cost)
+  local _, remaining, _, _, expires_at, a, b, c = evaluate(k, L, now, 0, nil)
+  if expires_at <= now and raws[k] then keep(k, L, expires_at, a, b, c) end
+  local free = math.max(0, remaining - B.out)
+  local reset
+  _, reset = look(k, L, math.min(B.out, remaining))
+  local retry, lent_retry = 0, 0
+  if free < cost then
+    _, _, retry = look(k, L, cost)
+    _, _, lent_retry = look(k, L, cost + B.out)
+  end
+  reply[#reply + 1] = struct.pack('<Bdddddd', stale, held, free, 1 + others, reset, retry, lent_retry)
+end
+
+local function exchange(position, holder)
+  local k, l, sequence, spent, confirmed, kept, need, ahead, cost, lease =
+    struct.unpack('<I2I2dddddddd', packed, position)
+  local L = limits[l]
+  local book = KEYS[counters + k]
+  if not owner[k] then open(k, L) end
+  local header, known = unpack(redis.call('HMGET', book, '.', holder))
+  local B = { out = 0, holders = 0, next = math.huge, touched = -math.huge, matters = 0 }
+  if header then B.out, B.holders, B.next, B.touched, B.matters = struct.unpack(HEADER, header) end
+  if B.next <= now or now < B.touched then
+    settle(book, B, k, L)
+    known = redis.call('HGET', book, holder)
+  end
+  B.touched = now
+  local known_sequence, known_spent, known_held
+  if known then known_sequence, known_spent, known_held = struct.unpack(HOLDER, known) end
+  local others = B.holders
+  if known and known_held > 0 then others = others - 1 end
+  if known and sequence <= known_sequence then
+    redis.call('HSET', book, '.', struct.pack(HEADER, B.out, B.holders, B.next, B.touched, B.matters))
+    reply_with(k, L, B, 1, known_held, others, cost)
+    return
+  end
+  local told = spent - (known_spent or confirmed)
+  if told > 0 then charge(k, L, told, now) end
+  B.out = B.out - (known_held or 0)
+  local free = math.max(0, look(k, L, 0) - B.out)
+  kept = math.min(kept, known and math.max(0, known_held - told) or free)
+  local held = kept + granted(need, ahead, kept, free - kept, others)
+  local ends = now + 2 * lease
+  B.out = B.out + held
+  B.holders = others
+  if held > 0 then B.holders = others + 1 end
+  B.next = math.min(B.next, ends)
+  B.matters = math.max(B.matters, ends + horizon(L))
+  redis.call(
+    'HSET', book, '.', struct.pack(HEADER, B.out, B.holders, B.next, B.touched, B.matters),
+    holder, struct.pack(HOLDER, sequence, spent, held, ends)
+  )
+  redis.call('PEXPIRE', book, string.format('%.0f', B.matters - now + grace))
+  reply_with(k, L, B, 0, held, others, cost)
+end
+
+local EXCHANGE = 68
+for i = 0, #packed / EXCHANGE - 1 do exchange(1 + i * EXCHANGE, ARGV[first_holder + i]) end
+
+write_all()
+return table.concat(reply)
