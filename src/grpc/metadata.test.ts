@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest'
+import { Metadata, requireMetadata } from './metadata.ts'
+
+describe('Metadata', () => {
+  const metadata = new Metadata(['a', '1', 'b', '2', 'a', '3', 'raw-bin', 'AP8=,AAE'])
+
+  it('gives the first value of a name, and all fields in their order', () => {
+    expect([metadata.get('a'), metadata.get('b'), metadata.get('A')]).toEqual(['1', '2', undefined])
+    expect([...metadata.entries()].map(([name]) => name)).toEqual(['a', 'b', 'a', 'raw-bin'])
+  })
+
+  it('decodes the first of several binary values, padded or not', () => {
+    expect([...metadata.getBinary('raw-bin')!]).toEqual([0, 255])
+  })
+})
+
+describe('requireMetadata', () => {
+  it('takes text, and bytes for names that end in -bin', () => {
+    expect(requireMetadata('x-a_b.c', ' text ')).toEqual({ name: 'x-a_b.c', value: 'text' })
+    expect(requireMetadata('grpc-status-details-bin', Uint8Array.of(0)).value).toBe('AA')
+    expect(requireMetadata('x-bin', Uint8Array.of(0, 255))).toEqual({ name: 'x-bin', value: 'AP8' })
+  })
+
+  it.each([
+    ['X-Test', 'a', '"X-Test" cannot be set'],
+    ['', 'a', '"" cannot be set'],
+    [':status', 'a', '":status" cannot be set'],
+    ['grpc-status', '0', 'grpc-status cannot be set; the server writes it itself, or it must not be'],
+    ['content-type', 'a', 'content-type cannot be set; the server writes it itself, or it must not be'],
+    ['connection', 'close', 'connection cannot be set; the server writes it itself, or it must not be'],
+    ['x', 'a\nb', 'x: a value has the characters from space to "~" only'],
+    ['x', 'ä', 'x: a value has the characters from space to "~" only'],
+    ['x-bin', 'text', 'x-bin: names that end in -bin take bytes, all others text'],
+    ['x', Uint8Array.of(1), 'x: names that end in -bin take bytes, all others text'],
+  ])('refuses %s: %j', (name, value, rule) => {
+    expect(() => requireMetadata(name, value)).toThrow(rule)
+  })
+})

@@ -1,0 +1,45 @@
+import { ErrorCode, MAX_WINDOW_BYTES, readUint32, Setting } from './frames.ts'
+
+/** SettingsTarget follows the settings of the client that matter to us. */
+export interface SettingsTarget {
+  setHeaderTableBytes(bytes: number): void
+  /** setInitialWindow returns false if a stream's window would pass its limit. */
+  setInitialWindow(bytes: number): boolean
+}
+
+export interface SettingsFault {
+  readonly code: ErrorCode
+  readonly rule: string
+}
+
+/** applySettings follows the settings of a frame, in their order, up to the first that breaks a rule (RFC 9113, 6.5.2). */
+export function applySettings(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  target: SettingsTarget,
+): SettingsFault | undefined {
+  for (let at = start; at < end; at += 6) {
+    const fault = applySetting((bytes[at] << 8) | bytes[at + 1], readUint32(bytes, at + 2), target)
+    if (fault !== undefined) return fault
+  }
+  return undefined
+}
+
+function applySetting(id: number, value: number, target: SettingsTarget): SettingsFault | undefined {
+  switch (id) {
+    case Setting.HEADER_TABLE_SIZE:
+      target.setHeaderTableBytes(value)
+      return undefined
+    case Setting.ENABLE_PUSH:
+      return value > 1 ? { code: ErrorCode.PROTOCOL_ERROR, rule: 'ENABLE_PUSH must be 0 or 1' } : undefined
+    case Setting.INITIAL_WINDOW_SIZE:
+      if (value <= MAX_WINDOW_BYTES && target.setInitialWindow(value)) return undefined
+      return { code: ErrorCode.FLOW_CONTROL_ERROR, rule: 'INITIAL_WINDOW_SIZE takes a window past 2^31-1' }
+    case Setting.MAX_FRAME_SIZE:
+      if (value >= 16_384 && value <= 16_777_215) return undefined
+      return { code: ErrorCode.PROTOCOL_ERROR, rule: 'MAX_FRAME_SIZE must be from 2^14 to 2^24-1' }
+    default:
+      return undefined
+  }
+}

@@ -1,0 +1,254 @@
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { TLSSocket } from 'node:tls'
+import type { StreamHandler, UnaryHandler } from './call.ts'
+import { type GrpcClock, systemClock } from './clock.ts'
+import { Connection, type ConnectionHost } from './connection.ts'
+import { type GrpcLimitOptions, type GrpcLimits, resolveLimits } from './limits.ts'
+import { type GrpcAddress, type GrpcTlsOptions, Listener, type ListenerOwner, type ListenOptions } from './listener.ts'
+import { BufferPool } from './output-buffer.ts'
+import { HeadReader } from './request-head.ts'
+import type { Route } from './route.ts'
+import { type GrpcStats, newCounters } from './stats.ts'
+import { Timer, TimerWheel } from './timer-wheel.ts'
+
+export interface GrpcServerOptions {
+  /** What clients may ask of the server; every limit has a default. */
+  readonly limits?: GrpcLimitOptions
+  /** With a certificate, TCP ports speak TLS. Unix sockets never do. */
+  readonly tls?: GrpcTlsOptions
+  /** Called with what a handler throws, and the path of its method. Without it, a warning of the process. */
+  readonly onError?: (error: unknown, path: string) => void
+  readonly clock?: GrpcClock
+}
+
+const SWEEP_MS = 1_000
+const PATH = /^\/[^/\s]+\/[^/\s]+$/
+
+/** GrpcServer answers unary and server-streaming calls over HTTP/2, on TCP ports, TLS and Unix sockets. */
+export class GrpcServer {
+  readonly #limits: GrpcLimits
+  readonly #clock: GrpcClock
+  readonly #counters = newCounters()
+  readonly #routes = new Map<string, Route>()
+  readonly #connections = new Set<Connection>()
+  /** Sockets in a TLS handshake, by their two ends: the socket that comes out of it is another object. */
+  readonly #newcomers = new Map<string, Socket>()
+  readonly #listeners = new Set<Listener>()
+  /** Has no address: it takes what `accept` is given. */
+  #handed: Listener | undefined
+  readonly #wheel: TimerWheel
+  readonly #sweepTimer = new Timer(() => this.#sweep())
+  readonly #host: ConnectionHost
+  readonly #onError: (error: unknown, path: string) => void
+  #tls: GrpcTlsOptions | undefined
+  #dirty: Connection[] = []
+  #isClosing = false
+  #onEmpty: (() => void)[] = []
+
+  constructor(options: GrpcServerOptions = {}) {
+    this.#limits = resolveLimits(options.limits)
+    this.#clock = options.clock ?? systemClock
+    this.#tls = options.tls
+    this.#onError = options.onError ?? warn
+    this.#wheel = new TimerWheel(this.#clock)
+    this.#host = this.#makeHost()
+  }
+
+  /** unary registers a method that answers a message with a message. */
+  unary(path: string, handler: UnaryHandler): this {
+    return this.#register(path, handler)
+  }
+
+  /** serverStreaming registers a method that answers a message with any number of them. */
+  serverStreaming(path: string, handler: StreamHandler): this {
+    return this.#register(path, handler)
+  }
+
+  #register(path: string, handler: Route['handler']): this {
+    if (!PATH.test(path)) throw new RangeError(`${JSON.stringify(path)}: a method's path is "/package.Service/Method"`)
+    if (this.#routes.has(path)) throw new RangeError(`${path} is already registered; a method has one handler`)
+    this.#routes.set(path, { path, handler })
+    return this
+  }
+
+  /** listen accepts connections on one more address, and resolves to it. */
+  async listen(options: ListenOptions): Promise<GrpcAddress> {
+    if (this.#isClosing) throw new Error('the server is closed; make a new one')
+    const listener = this.#listener('path' in options)
+    const address = await listener.listen(options)
+    if (this.#isClosing) listener.close()
+    else this.#listeners.add(listener)
+    return address
+  }
+
+  /** setTls has new connections see another certificate. The server must have had one from the start. */
+  setTls(options: GrpcTlsOptions): void {
+    if (this.#tls === undefined) throw new Error('the server has no TLS; give it a certificate when it is made')
+    this.#tls = options
+    for (const listener of this.#listeners) listener.setTls(options)
+  }
+
+  /**
+   * accept serves a connection that another process accepted. It speaks TLS where the server has a certificate, and the
+   * connection is not that of a Unix socket.
+   */
+  accept(socket: Socket, isUnix = false): void {
+    if (isUnix || this.#tls === undefined) this.addConnection(socket)
+    else {
+      this.#handed ??= this.#listener(false)
+      this.#listeners.add(this.#handed)
+      this.#handed.accept(socket)
+    }
+  }
+
+  /** addConnection serves a connection that was accepted elsewhere, TLS and all. */
+  addConnection(socket: Duplex): void {
+    if (!this.#hasRoom() || socket.destroyed) {
+      this.#counters.connectionsRefused++
+      socket.destroy()
+      return
+    }
+    this.#counters.connections++
+    this.#counters.connectionsOpen++
+    if (this.#connections.size === 0) this.#sweepIn(SWEEP_MS)
+    this.#connections.add(new Connection(socket, this.#host))
+  }
+
+  /** stats are the counters of the server, live. */
+  get stats(): GrpcStats {
+    return this.#counters
+  }
+
+  /**
+   * drain accepts no more connections and has the others end once their calls are answered, or when graceMs have passed. It
+   * resolves when all have ended.
+   */
+  drain(graceMs: number): Promise<void> {
+    this.#stopListening()
+    for (const connection of [...this.#connections]) connection.drain(graceMs)
+    if (this.#connections.size > 0) this.#sweepIn(Math.min(graceMs, SWEEP_MS))
+    return this.#whenEmpty()
+  }
+
+  /** shed has some connections end as drain does, the oldest first: their clients connect anew, perhaps elsewhere. */
+  shed(count: number, graceMs: number): void {
+    for (const connection of [...this.#connections].slice(0, count)) connection.drain(graceMs)
+  }
+
+  /** close ends everything at once. */
+  close(): Promise<void> {
+    this.#stopListening()
+    for (const connection of [...this.#connections]) connection.close()
+    return this.#whenEmpty()
+  }
+
+  #listener(isUnix: boolean): Listener {
+    const tls = this.#tls
+    const setup = { options: tls ?? {}, handshakeTimeoutMs: this.#limits.prefaceTimeoutMs }
+    return new Listener(this.#owner, tls === undefined || isUnix ? undefined : setup)
+  }
+
+  #stopListening(): void {
+    this.#isClosing = true
+    for (const listener of this.#listeners) listener.close()
+    this.#listeners.clear()
+    for (const socket of this.#newcomers.values()) socket.destroy()
+  }
+
+  #whenEmpty(): Promise<void> {
+    if (this.#connections.size === 0) return Promise.resolve()
+    return new Promise((resolve) => this.#onEmpty.push(resolve))
+  }
+
+  #hasRoom(): boolean {
+    return !this.#isClosing && this.#connections.size + this.#newcomers.size < this.#limits.maxConnections
+  }
+
+  readonly #owner: ListenerOwner = {
+    admit: (socket, inHandshake) => this.#admit(socket, inHandshake),
+    onConnection: (socket) => {
+      if (socket instanceof TLSSocket) this.#newcomers.delete(endsOf(socket))
+      this.addConnection(socket)
+    },
+    onTlsFailure: () => {
+      this.#counters.tlsFailures++
+    },
+  }
+
+  #admit(socket: Socket, inHandshake: boolean): boolean {
+    if (!this.#hasRoom()) {
+      this.#counters.connectionsRefused++
+      socket.destroy()
+      return false
+    }
+    if (inHandshake) {
+      const ends = endsOf(socket)
+      this.#newcomers.set(ends, socket)
+      socket.on('close', () => {
+        if (this.#newcomers.get(ends) === socket) this.#newcomers.delete(ends)
+      })
+    }
+    return true
+  }
+
+  #makeHost(): ConnectionHost {
+    return {
+      limits: this.#limits,
+      clock: this.#clock,
+      counters: this.#counters,
+      wheel: this.#wheel,
+      pool: new BufferPool(),
+      headReader: new HeadReader(),
+      route: (path) => this.#routes.get(path),
+      markDirty: (connection) => this.#markDirty(connection),
+      onClosed: (connection) => this.#onClosed(connection),
+      onError: (error, path) => this.#reportError(error, path),
+    }
+  }
+
+  #markDirty(connection: Connection): void {
+    // After all that is ready in this turn, so that answers which come together leave together.
+    if (this.#dirty.push(connection) === 1) setImmediate(this.#flushDirty)
+  }
+
+  readonly #flushDirty = (): void => {
+    const dirty = this.#dirty
+    this.#dirty = []
+    for (const connection of dirty) connection.flush()
+  }
+
+  #onClosed(connection: Connection): void {
+    this.#connections.delete(connection)
+    this.#counters.connectionsOpen--
+    if (this.#connections.size > 0) return
+    this.#wheel.clear(this.#sweepTimer)
+    for (const resolve of this.#onEmpty) resolve()
+    this.#onEmpty = []
+  }
+
+  #sweepIn(delayMs: number): void {
+    this.#wheel.set(this.#sweepTimer, this.#clock.nowMs() + delayMs)
+  }
+
+  #sweep(): void {
+    const nowMs = this.#clock.nowMs()
+    this.#sweepIn(SWEEP_MS)
+    for (const connection of this.#connections) connection.sweep(nowMs)
+  }
+
+  #reportError(error: unknown, path: string): void {
+    try {
+      this.#onError(error, path)
+    } catch (fault) {
+      warn(fault)
+    }
+  }
+}
+
+const endsOf = ({ localAddress, localPort, remoteAddress, remotePort }: Socket): string =>
+  `${localAddress} ${localPort} ${remoteAddress} ${remotePort}`
+
+function warn(error: unknown): void {
+  process.emitWarning(error instanceof Error ? error : String(error))
+}

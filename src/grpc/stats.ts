@@ -1,0 +1,81 @@
+import type { BudgetName } from './budgets.ts'
+
+/** ClosedFor names the reasons for which we end a connection that its client would have kept. */
+export type ClosedFor =
+  | BudgetName
+  /** Header blocks in too many frames, or too large. */
+  | 'continuations'
+  /** Anything else that RFC 9113 calls a connection error. */
+  | 'protocolErrors'
+  /** Answers queued without end, or without progress, for a client that opens no window. */
+  | 'stalledWindow'
+  /** Answers unread without end, or without progress. */
+  | 'unreadOutput'
+  | 'slowPreface'
+  | 'slowFrame'
+  | 'idle'
+  | 'age'
+
+/** GrpcStats are the counters of a server: plain numbers that only grow, except for those that are `open`. */
+export interface GrpcStats {
+  readonly connectionsOpen: number
+  readonly connections: number
+  /** Connections that were closed at once because there were too many, or the server was draining. */
+  readonly connectionsRefused: number
+  readonly streamsOpen: number
+  readonly streams: number
+  /** Calls that reached a handler. */
+  readonly calls: number
+  /** Calls that were answered with another status than OK, by a handler or for it. */
+  readonly callsFailed: number
+  /** Calls that ended before their answer: by the client, by its connection, or by their deadline. */
+  readonly callsCancelled: number
+  readonly deadlinesExceeded: number
+  /** TLS handshakes that failed, and clients that did not ask for "h2". */
+  readonly tlsFailures: number
+  readonly bytesRead: number
+  readonly bytesWritten: number
+  readonly writes: number
+  readonly closedFor: Readonly<Record<ClosedFor, number>>
+}
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] }
+
+/** Counters are the same numbers, as the server itself sees them. */
+export type Counters = Writable<Omit<GrpcStats, 'closedFor'>> & { readonly closedFor: Record<ClosedFor, number> }
+
+export function newCounters(): Counters {
+  return {
+    connectionsOpen: 0,
+    connections: 0,
+    connectionsRefused: 0,
+    streamsOpen: 0,
+    streams: 0,
+    calls: 0,
+    callsFailed: 0,
+    callsCancelled: 0,
+    deadlinesExceeded: 0,
+    tlsFailures: 0,
+    bytesRead: 0,
+    bytesWritten: 0,
+    writes: 0,
+    closedFor: {
+      resets: 0,
+      provokedResets: 0,
+      largeHeaders: 0,
+      pings: 0,
+      settings: 0,
+      priorities: 0,
+      emptyData: 0,
+      unknownFrames: 0,
+      continuations: 0,
+      protocolErrors: 0,
+      stalledWindow: 0,
+      unreadOutput: 0,
+      slowPreface: 0,
+      slowFrame: 0,
+      idle: 0,
+      age: 0,
+    },
+  }
+}
