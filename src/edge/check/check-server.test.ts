@@ -4,8 +4,11 @@ import { type AddressInfo, connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { combine, UNLIMITED } from '../../core/combine.ts'
+import type { CheckRequest } from '../../core/request.ts'
 import { allowed, impossible, refused, verdictBy } from '../../core/verdicts.suite.ts'
-import { type Checker, checkServer } from './check-server.ts'
+import type { Held } from '../../engine/limiter.ts'
+import type { Checker } from '../limiter-port.ts'
+import { checkServer } from './check-server.ts'
 
 const RULE =
   'a check is {"domain": text, "descriptors": [{"entries": [{"key": text, "value": text}]}], "cost": whole number}'
@@ -24,7 +27,8 @@ afterEach(async () => {
 })
 
 async function start(check: Checker['check'] = () => UNLIMITED): Promise<string> {
-  const server = checkServer({ check })
+  const acquire = async (request: CheckRequest): Promise<Held> => ({ decision: await check(request), lease: undefined })
+  const server = checkServer({ check, acquire, release: () => {} })
   servers.push(server)
   await once(server.listen(0, '127.0.0.1'), 'listening')
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -201,8 +205,8 @@ describe('everything else', () => {
   it.each(['GET', 'HEAD'])('answers %s /healthcheck', async (method) => {
     const response = await fetch(`${await start()}/healthcheck`, { method })
     expect(response.status).toBe(200)
-    expect(fieldsOf(response)).toEqual({ 'content-length': '3', 'content-type': 'text/plain' })
-    expect(await response.text()).toBe(method === 'GET' ? 'OK\n' : '')
+    expect(fieldsOf(response)).toEqual({ 'content-length': '2', 'content-type': 'text/plain' })
+    expect(await response.text()).toBe(method === 'GET' ? 'OK' : '')
   })
 
   it.each(['/', '/v1/checks', '/V1/check', '/v1/check/', '/__proto__', '/constructor', '/%2e%2e/etc/passwd'])(
@@ -212,7 +216,7 @@ describe('everything else', () => {
       expect(response.status).toBe(404)
       expect(response.headers.get('content-type')).toBe('application/problem+json')
       expect(await response.text()).toBe(
-        '{"type":"about:blank","title":"Not Found","status":404,"detail":"no such path; try /v1/check or /healthcheck"}\n',
+        '{"type":"about:blank","title":"Not Found","status":404,"detail":"no such path; try /v1/check, /v1/acquire, /v1/release, /json, /healthcheck"}\n',
       )
     },
   )

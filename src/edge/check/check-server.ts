@@ -1,78 +1,106 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Decision } from '../../core/combine.ts'
-import { SluiceError } from '../../core/errors.ts'
 import { decisionJson } from '../../core/http/decision-json.ts'
 import { rateLimitFields } from '../../core/http/fields.ts'
-import { type Problem, problem } from '../../core/http/problem.ts'
-import type { CheckRequest } from '../../core/request.ts'
-import type { MaybePromise } from '../../engine/ports.ts'
-import { readBody } from './body.ts'
-import { parseCheckRequest } from './check-request.ts'
+import { problem } from '../../core/http/problem.ts'
+import { GrpcStatus } from '../../grpc/index.ts'
+import { Health } from '../health/health.ts'
+import { readBody } from '../http/body.ts'
+import { type Route, routeServer } from '../http/routes.ts'
+import { write, writeJson, writeProblem } from '../http/write.ts'
+import { LeaseTokens } from '../leases/lease-tokens.ts'
+import type { LimiterPort } from '../limiter-port.ts'
+import { overruled } from '../overruled.ts'
+import { OVER_LIMIT } from '../rls/rls-answer.ts'
+import { Refusal, RlsDoor } from '../rls/rls-door.ts'
+import { parseRlsJson } from '../rls/rls-json.ts'
+import { parseCheckRequest, parseRelease } from './check-request.ts'
 
-/** What the door needs of the engine. */
-export interface Checker {
-  check(request: CheckRequest): MaybePromise<Decision>
+/** What a checkServer shares with the other doors of its process. */
+export interface CheckServerOptions {
+  /** Answers /json, and counts it together with the calls over gRPC. */
+  readonly rls?: RlsDoor
+  readonly leases?: LeaseTokens
+  readonly health?: Health
+  /** Every request passes: a refusal is told, but answered 200 (SHADOW_MODE). */
+  readonly shadowMode?: boolean
+  /** Told of errors that are nobody's fault but ours. */
+  readonly failed?: (error: unknown) => void
 }
 
-/** checkServer answers POST /v1/check (200 or 429, the decision as JSON and as fields) and GET /healthcheck. */
-export function checkServer(limiter: Checker): Server {
-  const server = createServer((request, response) => {
-    answer(limiter, request, response).catch((error: unknown) => writeError(response, error))
-  })
-  server.requestTimeout = 10_000
-  server.headersTimeout = 5_000
-  return server
+/**
+ * checkServer is the HTTP door: POST /v1/check, /v1/acquire and /v1/release (200 or 429, the decision as JSON and as
+ * fields), POST /json (Envoy's rate limit service as JSON), and GET /healthcheck.
+ */
+export function checkServer(limiter: LimiterPort, options: CheckServerOptions = {}): Server {
+  const { leases = new LeaseTokens(), health = new Health(), shadowMode = false } = options
+  const rls = options.rls ?? new RlsDoor(limiter, { shadowMode })
+  const parts = { limiter, leases, shadowMode }
+  const routes: [string, Route][] = [
+    ['/v1/check', post((body, response) => check(parts, body, response))],
+    ['/v1/acquire', post((body, response) => acquire(parts, body, response))],
+    ['/v1/release', post((body, response) => release(parts, body, response))],
+    ['/json', post((body, response) => rateLimit(rls, body, response))],
+    ['/healthcheck', { methods: ['GET', 'HEAD'], answer: (_, response) => tellHealth(health, response) }],
+  ]
+  return routeServer(new Map(routes), options.failed)
 }
 
-async function answer(limiter: Checker, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const [path] = (request.url ?? '/').split('?', 1)
-  const methods = ROUTES.get(path)
-  if (methods === undefined) {
-    return writeProblem(response, problem(404, 'Not Found', `no such path; try ${[...ROUTES.keys()].join(' or ')}`))
+function post(answer: (body: string, response: ServerResponse) => Promise<void>): Route {
+  return {
+    methods: ['POST'],
+    answer: async (request: IncomingMessage, response) => answer(await readBody(request), response),
   }
-  if (!methods.includes(request.method ?? '')) {
-    response.setHeader('Allow', methods.join(', '))
-    return writeProblem(response, problem(405, 'Method Not Allowed', `${path} takes ${methods.join(' or ')}`))
-  }
-  if (path === '/healthcheck') {
-    return write(response, 200, 'text/plain', 'OK\n')
-  }
-  writeDecision(response, await limiter.check(parseCheckRequest(await readBody(request))))
 }
 
-const ROUTES: ReadonlyMap<string, readonly string[]> = new Map([
-  ['/v1/check', ['POST']],
-  ['/healthcheck', ['GET', 'HEAD']],
-])
+interface Parts {
+  readonly limiter: LimiterPort
+  readonly leases: LeaseTokens
+  readonly shadowMode: boolean
+}
 
-function writeDecision(response: ServerResponse, decision: Decision): void {
-  for (const [name, value] of rateLimitFields(decision, Date.now())) response.setHeader(name, value)
+async function check({ limiter, shadowMode }: Parts, body: string, response: ServerResponse): Promise<void> {
+  writeDecision(response, overruled(await limiter.check(parseCheckRequest(body)), shadowMode))
+}
+
+/** acquire answers as check does, with the lease to give back where places were taken. */
+async function acquire({ limiter, leases, shadowMode }: Parts, body: string, response: ServerResponse): Promise<void> {
+  const { decision, lease } = await limiter.acquire(parseCheckRequest(body))
+  const token = lease === undefined || lease.held.length === 0 ? undefined : leases.seal(lease)
+  writeDecision(response, overruled(decision, shadowMode), token)
+}
+
+async function release({ limiter, leases }: Parts, body: string, response: ServerResponse): Promise<void> {
+  const lease = leases.open(parseRelease(body))
+  if (lease !== undefined) await limiter.release(lease)
   response.setHeader('Cache-Control', 'no-store')
-  writeJson(response, decision.allowed ? 200 : 429, 'application/json', decisionJson(decision))
+  response.writeHead(204).end()
 }
 
-function writeError(response: ServerResponse, error: unknown): void {
-  if (!(error instanceof SluiceError)) {
-    writeProblem(response, problem(500, 'Internal Server Error', 'the request could not be decided'))
-  } else if (error.code === 'BODY_TOO_LARGE') {
-    // The rest of the body is not read, so that the connection cannot be used again.
-    response.setHeader('Connection', 'close')
-    writeProblem(response, problem(413, 'Content Too Large', error.message, error.code))
-  } else {
-    writeProblem(response, problem(400, 'Bad Request', error.message, error.code))
+/** rateLimit answers /json with the statuses of envoyproxy/ratelimit: 200, 429, 400, 500. */
+async function rateLimit(rls: RlsDoor, body: string, response: ServerResponse): Promise<void> {
+  try {
+    const { code, json } = await rls.answerJson(parseRlsJson(body))
+    response.setHeader('Cache-Control', 'no-store')
+    writeJson(response, code === OVER_LIMIT ? 429 : 200, 'application/json', json)
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    const isOurs = error.status === GrpcStatus.INTERNAL
+    const [status, title] = isOurs ? ([500, 'Internal Server Error'] as const) : ([400, 'Bad Request'] as const)
+    writeProblem(response, problem(status, title, error.message))
   }
 }
 
-function writeProblem(response: ServerResponse, body: Problem): void {
-  writeJson(response, body.status, 'application/problem+json', body)
+/** tellHealth answers as envoyproxy/ratelimit does: 200 and OK, or 500 and nothing. */
+function tellHealth(health: Health, response: ServerResponse): void {
+  if (health.isServing) write(response, 200, 'text/plain', 'OK')
+  else write(response, 500, 'text/plain', '')
 }
 
-function writeJson(response: ServerResponse, status: number, type: string, body: object): void {
-  write(response, status, type, `${JSON.stringify(body)}\n`)
-}
-
-function write(response: ServerResponse, status: number, type: string, text: string): void {
-  if (response.headersSent) return
-  response.writeHead(status, { 'Content-Type': type, 'Content-Length': Buffer.byteLength(text) })
-  response.end(text)
+function writeDecision(response: ServerResponse, decision: Decision, lease?: string): void {
+  for (const [name, value] of rateLimitFields(decision, Date.now(), Math.random)) response.setHeader(name, value)
+  response.setHeader('Cache-Control', 'no-store')
+  const json = decisionJson(decision)
+  const status = decision.allowed ? 200 : 429
+  writeJson(response, status, 'application/json', lease === undefined ? json : { ...json, lease })
 }

@@ -1,0 +1,23 @@
+/** HeaderNames are the headers that tell the limit, what is left of it, and the seconds until there is more. */
+export interface HeaderNames {
+  readonly limit: string
+  readonly remaining: string
+  readonly reset: string
+}
+
+/** RlsOptions are what an operator chooses about the answers of the rate limit service. */
+export interface RlsOptions {
+  /** Every request passes: the overall code is OK, whatever the rules say (SHADOW_MODE). Default: false. */
+  readonly shadowMode?: boolean
+  /** Have Envoy add these to its response (LIMIT_RESPONSE_HEADERS_ENABLED). Default: none. */
+  readonly responseHeaders?: HeaderNames | undefined
+  /** Have Envoy add these to the request that it forwards (LIMIT_REQUEST_HEADERS_ENABLED). Default: none. */
+  readonly requestHeaders?: HeaderNames | undefined
+  /** Tell Envoy's other filters what was asked, and the metadata of the rules that admit it. Default: false. */
+  readonly dynamicMetadata?: boolean
+  /**
+   * Tell a window of 90 s as 90 × SECOND, which Envoy understands from 1.40 on; an older one would tell callers that it is
+   * one second. Otherwise such a window has the unit UNKNOWN, and Envoy tells none. Default: false.
+   */
+  readonly unitMultipliers?: boolean
+}

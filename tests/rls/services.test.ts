@@ -1,0 +1,376 @@
+import { once } from 'node:events'
+import { afterEach, describe, expect, it } from 'vitest'
+import { type Decision, UNLIMITED } from '../../src/core/combine.ts'
+import { loadRules } from '../../src/core/rules/load.ts'
+import type { LimiterPort } from '../../src/edge/limiter-port.ts'
+import { codecOf } from '../../src/edge/protobuf/protos.suite.ts'
+import { bytesField } from '../../src/edge/protobuf/writer.ts'
+import type { RlsOptions } from '../../src/edge/rls/rls-options.ts'
+import { StoreFault } from '../../src/engine/store-fault.ts'
+import { sceneOf } from '../rules/examples.suite.ts'
+import { codecs, SHOULD_RATE_LIMIT, startService, type TestService } from './rls-service.suite.ts'
+
+const rules = loadRules([
+  {
+    file: 'd.yaml',
+    text: `
+domain: d
+descriptors:
+  - key: user
+    rate_limit: {unit: minute, requests_per_unit: 2}
+  - key: jobs
+    rate_limit: {requests_per_unit: 1, algorithm: concurrency}
+`,
+  },
+])
+const entries = [{ key: 'user', value: 'alice' }]
+const ASK = { domain: 'd', descriptors: [{ entries }] }
+const JOB = { domain: 'd', descriptors: [{ entries: [{ key: 'jobs', value: 'a' }] }] }
+
+const services: TestService[] = []
+afterEach(() => Promise.all(services.splice(0).map((service) => service.close())))
+
+async function start(
+  limiter: LimiterPort = sceneOf(rules, 'd').limiter,
+  options: RlsOptions = {},
+): Promise<TestService> {
+  const service = await startService(limiter, options)
+  services.push(service)
+  return service
+}
+
+/** limiterOf is a limiter that checks in some way, and knows no places. */
+const limiterOf = (check: LimiterPort['check']): LimiterPort => ({
+  check,
+  acquire: async (request) => ({ decision: await check(request), lease: undefined }),
+  release: () => {},
+})
+
+describe('ShouldRateLimit', () => {
+  it('waits for a limiter that promises an answer', async () => {
+    const service = await start(limiterOf(async () => UNLIMITED))
+    expect(await service.ask(ASK)).toEqual({ overallCode: 'OK', statuses: [{ code: 'OK' }] })
+  })
+
+  it.each<[string, LimiterPort['check']]>([
+    ['throws', () => raise(new Error('secret'))],
+    ['rejects', () => Promise.reject(new Error('secret'))],
+    ['has no store', () => Promise.reject(new StoreFault('broken', 'redis', 'secret'))],
+    ['answers nonsense', () => ({ ...UNLIMITED, verdicts: undefined }) as unknown as Decision],
+    ['promises nonsense', async () => undefined as unknown as Decision],
+  ])('never answers OK when the limiter %s, and tells nothing of it', async (_, check) => {
+    const failures: unknown[] = []
+    const service = await start(limiterOf(check), { failed: (error: unknown) => failures.push(error) } as RlsOptions)
+    expect(await service.ask(ASK)).toBe('13: the request could not be decided')
+    expect(failures).toHaveLength(1)
+    expect([...service.rls.stats.list()]).toContainEqual(['ratelimit.service.call.should_rate_limit.internal_error', 1])
+  })
+
+  it.each<[string, Buffer, string]>([
+    ['bytes that are no message', Buffer.from([0xff]), '3: the message ends in the middle of a field'],
+    [
+      'an override without a window',
+      bytesOf({ unitMultiplier: { value: 0 } }),
+      '3: WINDOW_INVALID: limit.window: got 0',
+    ],
+    ['an override of 100 years', bytesOf({ unitMultiplier: { value: 100 } }), '3: WINDOW_INVALID: limit.window: got'],
+  ])('refuses %s', async (_, bytes, reason) => {
+    const service = await start()
+    const raw = { encode: () => bytes, decode: (answer: Uint8Array) => answer }
+    expect(await service.call(SHOULD_RATE_LIMIT, raw, raw, {})).toMatch(new RegExp(`^${reason.replaceAll('.', '\\.')}`))
+    expect([...service.rls.stats.list()]).toContainEqual(['ratelimit.service.call.should_rate_limit.service_error', 1])
+  })
+
+  it('counts what it answers, under the names of envoyproxy/ratelimit', async () => {
+    const service = await start()
+    for (const hitsAddend of [1, 1, 5]) await service.ask({ ...ASK, hitsAddend })
+    await service.ask({ ...ASK, descriptors: [{ entries, hitsAddend: { value: 1 }, isNegativeHits: true }] })
+    expect(Object.fromEntries(service.rls.stats.list())).toEqual({
+      'ratelimit.service.call.should_rate_limit.service_error': 0,
+      'ratelimit.service.call.should_rate_limit.internal_error': 0,
+      'ratelimit.service.global_shadow_mode': 0,
+      'ratelimit_server.ShouldRateLimit.total_requests': 4,
+      'ratelimit_server.ShouldRateLimit.over_limit': 1,
+      'ratelimit.service.rate_limit.d.user.total_hits': 7,
+      'ratelimit.service.rate_limit.d.user.total_negative_hits': 1,
+      'ratelimit.service.rate_limit.d.user.within_limit': 2,
+      'ratelimit.service.rate_limit.d.user.near_limit': 1,
+      'ratelimit.service.rate_limit.d.user.over_limit': 5,
+      'ratelimit.service.rate_limit.d.user.shadow_mode': 0,
+    })
+  })
+
+  it('limits a caller whose headers are as long as Envoy takes them, in several descriptors', async () => {
+    const service = await start()
+    const long = { key: 'user', value: 'x'.repeat(60_000) }
+    const ask = {
+      domain: 'd',
+      descriptors: [1, 2, 3, 4, 5].map((n) => ({ entries: [long, { key: `k${n}`, value: '' }] })),
+    }
+    const last = { entries: [long] }
+    const codes = []
+    for (let i = 0; i < 3; i++) codes.push(await service.ask({ ...ask, descriptors: [...ask.descriptors, last] }))
+    expect(codes).toMatchObject([{ overallCode: 'OK' }, { overallCode: 'OK' }, { overallCode: 'OVER_LIMIT' }])
+  })
+
+  it('keeps callers apart whose names are not UTF-8', async () => {
+    const service = await start()
+    const raw = {
+      encode: (bytes: object) => bytes as Buffer,
+      decode: codecOf('envoy.service.ratelimit.v3.RateLimitResponse').decode,
+    }
+    const ask = (name: number): Promise<unknown> => service.call(SHOULD_RATE_LIMIT, raw, raw, namedBy(name))
+    await ask(0xfe)
+    await ask(0xfe)
+    expect(await ask(0xfe)).toMatchObject({ overallCode: 'OVER_LIMIT' })
+    expect(await ask(0xff)).toMatchObject({ overallCode: 'OK', statuses: [{ limitRemaining: 1 }] })
+  })
+})
+
+function raise(error: Error): never {
+  throw error
+}
+
+/** bytesOf is a request with an override of a year. */
+function bytesOf(override: object): Buffer {
+  const limit = { requestsPerUnit: 1, unit: 'YEAR', ...override }
+  return codecOf('envoy.service.ratelimit.v3.RateLimitRequest').encode({ ...ASK, descriptors: [{ entries, limit }] })
+}
+
+/** namedBy is a request of a caller whose name is one byte. */
+function namedBy(byte: number): Buffer {
+  const entry = Buffer.concat([bytesField(1, Buffer.from('user')), bytesField(2, Buffer.of(byte))])
+  return Buffer.concat([bytesField(1, Buffer.from('d')), bytesField(2, bytesField(1, entry))])
+}
+
+describe('sluice.v1.Limiter', () => {
+  const request = { check: 'CheckRequest', acquire: 'AcquireRequest', release: 'ReleaseRequest' } as const
+  const call = (service: TestService, method: keyof typeof request, message: object): Promise<unknown> => {
+    const name = method[0].toUpperCase() + method.slice(1)
+    const types = [codecOf(`sluice.v1.${request[method]}`), codecOf(`sluice.v1.${name}Response`)] as const
+    return service.call(`/sluice.v1.Limiter/${name}`, ...types, message)
+  }
+
+  it('decides a batch, each request by itself and in order', async () => {
+    const service = await start()
+    const wrong = { domain: '', descriptors: [{ entries }] }
+    const requests = [ASK, { ...ASK, cost: 0 }, wrong, { ...ASK, cost: 2 ** 40 }, ASK, ASK]
+    expect(await call(service, 'check', { requests })).toMatchObject({
+      answers: [
+        { decision: { allowed: true, rule: 'user', verdicts: [{ kind: 'KIND_ALLOWED', limit: 2, remaining: 1 }] } },
+        { decision: { allowed: true, verdicts: [{ remaining: 1 }] } },
+        { error: { code: 'REQUEST_INVALID' } },
+        { error: { code: 'COST_INVALID' } },
+        { decision: { allowed: true } },
+        { decision: { retryAfterMs: 90_000, reason: 'rule "user" has 0 of 2 left; admitted again in 90000 ms' } },
+      ],
+    })
+  })
+
+  it('decides a batch on a limiter that promises answers', async () => {
+    const checks: LimiterPort['check'][] = [
+      async () => UNLIMITED,
+      () => Promise.reject(new Error('secret')),
+      () => UNLIMITED,
+    ]
+    const service = await start(limiterOf((request) => (checks.shift() as LimiterPort['check'])(request)))
+    expect(await call(service, 'check', { requests: [ASK, ASK, ASK] })).toEqual({
+      answers: [
+        { decision: { allowed: true } },
+        { error: { code: 'INTERNAL', message: 'the request could not be decided' } },
+        { decision: { allowed: true } },
+      ],
+    })
+  })
+
+  it('answers an empty batch with none', async () => {
+    expect(await call(await start(), 'check', {})).toEqual({})
+  })
+
+  it('takes a place and gives it back', async () => {
+    const service = await start()
+    const { decision, lease } = (await call(service, 'acquire', { request: JOB })) as {
+      decision: object
+      lease: string
+    }
+    expect(decision).toMatchObject({ allowed: true })
+    expect(await call(service, 'acquire', { request: JOB })).toMatchObject({ decision: { rule: 'jobs' } })
+    expect(await call(service, 'release', { lease })).toEqual({})
+    expect(await call(service, 'release', { lease })).toEqual({})
+    expect(await call(service, 'acquire', { request: JOB })).toMatchObject({ decision: { allowed: true } })
+  })
+
+  it('hands out no lease where there is nothing to give back', async () => {
+    expect(await call(await start(), 'acquire', { request: ASK })).not.toHaveProperty('lease')
+  })
+
+  it('refuses a lease that is none, and an empty request', async () => {
+    const service = await start()
+    expect(await call(service, 'release', { lease: 'x' })).toMatch(/^3: LEASE_INVALID: lease: too short/)
+    expect(await call(service, 'acquire', {})).toMatch(
+      /^3: REQUEST_INVALID: domain: rate limit domain must not be empty/,
+    )
+  })
+
+  it('lets everything pass in shadow mode, and tells the verdicts', async () => {
+    const service = await start(undefined, { shadowMode: true })
+    expect(await call(service, 'check', { requests: [{ ...ASK, cost: 3 }] })).toMatchObject({
+      answers: [{ decision: { allowed: true, verdicts: [{ kind: 'KIND_IMPOSSIBLE' }] } }],
+    })
+  })
+})
+
+describe('grpc.health.v1.Health', () => {
+  const check = (service: TestService, name: string): Promise<unknown> =>
+    service.call('/grpc.health.v1.Health/Check', codecs.healthRequest, codecs.healthResponse, { service: name })
+
+  it('says that the server and its services serve, and then that they do not', async () => {
+    const service = await start()
+    const names = ['', 'ratelimit', 'envoy.service.ratelimit.v3.RateLimitService', 'sluice.v1.Limiter']
+    for (const name of names) expect(await check(service, name)).toEqual({ status: 'SERVING' })
+    service.health.set(false)
+    for (const name of names) expect(await check(service, name)).toEqual({ status: 'NOT_SERVING' })
+  })
+
+  it('does not know another service', async () => {
+    expect(await check(await start(), 'other')).toBe('5: unknown service')
+  })
+
+  const watch = (service: TestService, name: string) =>
+    service.client.makeServerStreamRequest(
+      '/grpc.health.v1.Health/Watch',
+      (object: object) => codecs.healthRequest.encode(object),
+      (bytes: Buffer) => codecs.healthResponse.decode(bytes),
+      { service: name },
+    )
+
+  it('tells whoever watches of every change, until it goes away', async () => {
+    const service = await start()
+    const stream = watch(service, '')
+    expect(await once(stream, 'data')).toEqual([{ status: 'SERVING' }])
+    for (const isServing of [false, true]) {
+      service.health.set(isServing)
+      expect(await once(stream, 'data')).toEqual([{ status: isServing ? 'SERVING' : 'NOT_SERVING' }])
+    }
+    const last = once(stream, 'data')
+    const ended = new Promise((resolve) => stream.on('error', resolve))
+    service.health.leave()
+    expect(await last).toEqual([{ status: 'NOT_SERVING' }])
+    expect(await ended).toMatchObject({ code: 14 })
+  })
+
+  it('tells that a service is unknown, and goes on', async () => {
+    const service = await start()
+    const stream = watch(service, 'other')
+    expect(await once(stream, 'data')).toEqual([{ status: 'SERVICE_UNKNOWN' }])
+    const ended = new Promise((resolve) => stream.on('error', resolve))
+    service.health.leave()
+    expect(await ended).toMatchObject({ code: 14 })
+  })
+
+  it('forgets whoever leaves', async () => {
+    const service = await start()
+    const stream = watch(service, '')
+    await once(stream, 'data')
+    const left = new Promise((resolve) => stream.on('error', resolve))
+    stream.cancel()
+    await left
+    service.health.set(false)
+    expect(await check(service, '')).toEqual({ status: 'NOT_SERVING' })
+  })
+
+  it('answers GET /healthcheck 200 and OK, or 500', async () => {
+    const service = await start()
+    const up = await fetch(`${service.url}/healthcheck`)
+    expect([up.status, await up.text()]).toEqual([200, 'OK'])
+    service.health.leave()
+    const down = await fetch(`${service.url}/healthcheck`)
+    expect([down.status, await down.text()]).toEqual([500, ''])
+  })
+})
+
+describe('places over HTTP', () => {
+  it('are taken and given back, by their lease', async () => {
+    const service = await start()
+    const first = await service.post('/v1/acquire', JOB)
+    expect(first.status).toBe(200)
+    const { lease, allowed } = (await first.json()) as { lease: string; allowed: boolean }
+    expect(allowed).toBe(true)
+    const second = await service.post('/v1/acquire', JOB)
+    expect([second.status, await second.json()]).toMatchObject([429, { allowed: false, rule: 'jobs' }])
+    const released = await service.post('/v1/release', { lease })
+    expect([released.status, await released.text()]).toEqual([204, ''])
+    expect((await service.post('/v1/acquire', JOB)).status).toBe(200)
+  })
+
+  it.each<[string, object, string]>([
+    ['no lease', {}, 'RELEASE_INVALID: body.lease: Invalid input: expected string, received undefined'],
+    ['another field', { lease: 'a', id: 1 }, 'RELEASE_INVALID: body: Unrecognized key: "id"'],
+    ['what is no lease', { lease: 'a'.repeat(100) }, 'LEASE_INVALID: lease: not one of ours'],
+  ])('are not given back for %s', async (_, body, reason) => {
+    const response = await (await start()).post('/v1/release', body)
+    expect(response.status).toBe(400)
+    expect(response.headers.get('content-type')).toBe('application/problem+json')
+    expect(((await response.json()) as { detail: string }).detail.startsWith(`${reason};`)).toBe(true)
+  })
+
+  it('are part of a check with costs and limits of its descriptors', async () => {
+    const service = await start()
+    const descriptors = [
+      { entries, cost: 2 },
+      { entries: [{ key: 'x', value: 'y' }], limit: { requestsPerUnit: 9, unit: 'second', unitMultiplier: 90 } },
+    ]
+    const response = await service.post('/v1/check', { domain: 'd', descriptors })
+    expect(await response.json()).toMatchObject({
+      allowed: true,
+      verdicts: [
+        { rule: 'user', remaining: 0 },
+        { rule: 'override', limit: 9, remaining: 8 },
+      ],
+    })
+  })
+})
+
+describe('SHADOW_MODE over HTTP', () => {
+  it('answers 200, and tells what the rules say', async () => {
+    const service = await start(undefined, { shadowMode: true })
+    for (const path of ['/v1/check', '/v1/acquire']) {
+      const response = await service.post(path, { ...ASK, cost: 3 })
+      expect([response.status, await response.json()]).toMatchObject([
+        200,
+        { allowed: true, verdicts: [{ kind: 'impossible' }] },
+      ])
+    }
+  })
+})
+
+describe('POST /json', () => {
+  it('answers 500 to what it could not decide', async () => {
+    const service = await start(limiterOf(() => Promise.reject(new Error('secret'))))
+    const response = await service.post('/json', ASK)
+    expect([response.status, await response.json()]).toMatchObject([
+      500,
+      { detail: 'the request could not be decided' },
+    ])
+  })
+
+  it.each<[string, string, string]>([
+    ['is not JSON', '{', 'RLS_REQUEST_INVALID: body: not JSON'],
+    [
+      'has an override of 100 years',
+      JSON.stringify({ ...ASK, descriptors: [{ entries, limit: { unit: 'YEAR', unitMultiplier: 100 } }] }),
+      'WINDOW_INVALID',
+    ],
+  ])('answers 400 to what %s', async (_, body, reason) => {
+    const response = await (await start()).post('/json', body)
+    expect([response.status, response.headers.get('content-type')]).toEqual([400, 'application/problem+json'])
+    expect(((await response.json()) as { detail: string }).detail.startsWith(reason)).toBe(true)
+  })
+
+  it('is counted together with calls over gRPC', async () => {
+    const service = await start()
+    await service.ask(ASK)
+    await service.post('/json', ASK)
+    expect(service.rls.stats.requests).toBe(2)
+  })
+})
