@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { Agent, createServer, get, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
-import { type AddressInfo, connect, type Socket } from 'node:net'
+import { type AddressInfo, connect, createServer as createNetServer, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { drainable } from './drain.ts'
@@ -14,7 +14,8 @@ afterEach(() => {
 
 async function start(listener: RequestListener) {
   const server = createServer(listener)
-  const close = drainable(server, 10_000)
+  const drain = drainable(server)
+  const close = () => drain({ idleMs: 1_000, deadlineMs: 10_000 })
   await once(server.listen(0, '127.0.0.1'), 'listening')
   return { server, close, port: (server.address() as AddressInfo).port }
 }
@@ -22,6 +23,12 @@ async function start(listener: RequestListener) {
 async function ask(port: number): Promise<IncomingMessage> {
   const [response] = await once(get({ port, host: '127.0.0.1', agent }), 'response')
   return response as IncomingMessage
+}
+
+/** waitingSockets resolves with the agent's connections when they wait for the next request. */
+async function waitingSockets(): Promise<readonly Socket[]> {
+  while (Object.keys(agent.freeSockets).length === 0) await new Promise(setImmediate)
+  return Object.values(agent.freeSockets).flat() as Socket[]
 }
 
 async function connected(port: number): Promise<Socket> {
@@ -44,22 +51,57 @@ describe('drainable', () => {
     await closed
   })
 
-  it('ends connections that wait for the next request', async () => {
+  it('answers what comes on a connection that waited for the next request, and ends it then', async () => {
     const { close, port } = await start((_, response) => response.end('done'))
+    expect((await ask(port)).resume().headers.connection).toBe('keep-alive')
+    const [socket] = await waitingSockets()
+    const closed = close()
     const answer = await ask(port)
-    expect(answer.headers.connection).toBe('keep-alive')
+    expect(answer.socket).toBe(socket)
+    expect(answer.headers.connection).toBe('close')
     expect(await text(answer)).toBe('done')
-    await close()
+    await closed
   })
 
-  it('ends connections that never asked for anything', async () => {
+  it('takes no new connections', async () => {
+    const { close, port } = await start((_, response) => response.end('done'))
+    await close()
+    await expect(ask(port)).rejects.toThrow('ECONNREFUSED')
+  })
+
+  it('ends connections that wait for the next request after a while', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const { close, port } = await start((_, response) => response.end('done'))
+    await text(await ask(port))
+    const closed = close()
+    vi.advanceTimersByTime(1_000)
+    await closed
+  })
+
+  it('ends connections that never asked for anything after a while', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const { server, close, port } = await start(() => {})
     const accepted = once(server, 'connection')
     const socket = await connected(port)
     await accepted
     const ended = once(socket, 'close')
-    await close()
-    await ended
+    const closed = close()
+    vi.advanceTimersByTime(1_000)
+    await Promise.all([closed, ended])
+  })
+
+  it('drains connections that it was given by hand', async () => {
+    const server = createServer((_, response) => response.end('done'))
+    const drain = drainable(server)
+    const listener = createNetServer((socket) => server.emit('connection', socket))
+    await once(listener.listen(0, '127.0.0.1'), 'listening')
+    const { port } = listener.address() as AddressInfo
+    expect((await ask(port)).resume().headers.connection).toBe('keep-alive')
+    await waitingSockets()
+    const drained = drain({ idleMs: 1_000, deadlineMs: 10_000 })
+    expect((await ask(port)).resume().headers.connection).toBe('close')
+    await drained
+    listener.close()
   })
 
   it('answers a request that was half sent, and ends the connection with the answer', async () => {

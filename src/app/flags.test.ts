@@ -63,11 +63,23 @@ describe('parseFlags', () => {
   })
 
   it.each<[string, string[], string]>([
-    ['an unknown flag', ['--nmae', 'a'], `FLAG_UNKNOWN: try: got "--nmae"; ${FLAG_RULE}`],
-    ['an unknown flag with a value', ['--nmae=a'], `FLAG_UNKNOWN: try: got "--nmae"; ${FLAG_RULE}`],
-    ['a flag in another case', ['--Name', 'a'], `FLAG_UNKNOWN: try: got "--Name"; ${FLAG_RULE}`],
+    ['an unknown flag', ['--nmae', 'a'], `FLAG_UNKNOWN: try: got "--nmae", did you mean "--name"?; ${FLAG_RULE}`],
+    [
+      'an unknown flag with a value',
+      ['--nmae=a'],
+      `FLAG_UNKNOWN: try: got "--nmae", did you mean "--name"?; ${FLAG_RULE}`,
+    ],
+    [
+      'a flag in another case',
+      ['--Name', 'a'],
+      `FLAG_UNKNOWN: try: got "--Name", did you mean "--name"?; ${FLAG_RULE}`,
+    ],
     ['a short flag', ['-n', 'a'], `FLAG_UNKNOWN: try: got "-n"; ${FLAG_RULE}`],
-    ['a switch with no- before it', ['--no-quick'], `FLAG_UNKNOWN: try: got "--no-quick"; ${FLAG_RULE}`],
+    [
+      'a switch with no- before it',
+      ['--no-quick'],
+      `FLAG_UNKNOWN: try: got "--no-quick", did you mean "--quick"?; ${FLAG_RULE}`,
+    ],
     [
       'a flag named like a part of an object',
       ['--constructor'],

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { got, SluiceError } from '../core/errors.ts'
+import { didYouMean } from './nearest.ts'
 
 /** A FlagSpec is one flag of a command. Without `value` it is a switch. */
 export interface FlagSpec {
@@ -30,8 +31,13 @@ export function parseFlags(command: string, specs: readonly FlagSpec[], args: re
   for (const token of tokens) {
     if (token.kind === 'option-terminator') continue
     if (token.kind === 'positional') rest.push(token.value)
-    else if (!Object.hasOwn(options, token.name)) throw new SluiceError('FLAG_UNKNOWN', command, got(token.rawName))
-    else if (options[token.name].type === 'string' && !token.value) {
+    else if (!Object.hasOwn(options, token.name)) {
+      const hint = didYouMean(
+        token.rawName,
+        specs.map(({ flag }) => `--${flag}`),
+      )
+      throw new SluiceError('FLAG_UNKNOWN', command, `${got(token.rawName)}${hint}`)
+    } else if (options[token.name].type === 'string' && !token.value) {
       throw new SluiceError('FLAG_VALUE_MISSING', token.rawName, 'no value')
     } else values.set(token.name, [...(values.get(token.name) ?? []), token.value ?? 'true'])
   }

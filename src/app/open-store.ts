@@ -1,13 +1,15 @@
-import { createHash } from 'node:crypto'
-import { KeyedHash } from '../core/hash.ts'
 import { FailurePolicy } from '../engine/failure-policy.ts'
 import type { LimiterParts } from '../engine/limiter.ts'
 import type { Store } from '../engine/ports.ts'
+import { PARTITIONS, sharedHash } from '../engine/shared-hash.ts'
+import { LeasedStore } from '../stores/leased/leased-store.ts'
 import { MemoryStore } from '../stores/memory/memory-store.ts'
+import type { Certificates } from '../stores/redis/address.ts'
 import { RedisStore } from '../stores/redis/redis-store.ts'
-
-/** What the store tells while the service runs, in words. */
-export type StoreLog = (line: string) => void
+import type { Config, RedisTls } from './config.ts'
+import type { Log } from './log.ts'
+import { readPem } from './pem-files.ts'
+import { credentialsOf } from './redis-settings.ts'
 
 /** An OpenStore is where counters live, and what the limiter needs to know of it. */
 export interface OpenStore {
@@ -17,39 +19,56 @@ export interface OpenStore {
   readonly name: string
 }
 
-/**
- * How many partitions callers are spread over. It is the number of script calls that one turn of the event loop makes at
- * most on a cluster, and the number of nodes that can share the work; it is the same on every node, for ever.
- */
-const PARTITIONS = 32
+type StoreConfig = Pick<Config, 'redisUrl' | 'redisTimeoutMs' | 'redisTls' | 'redisSentinelAuth' | 'secret'>
 
-/** openStore opens the store that the configuration names: memory, or Redis behind the failure policy. */
-export function openStore(redisUrl: string | undefined, secret: string | undefined, log: StoreLog): OpenStore {
-  if (redisUrl === undefined) return { store: new MemoryStore(), parts: {}, name: 'in memory' }
-  if (secret === undefined) log('SLUICE_SECRET is not set: set it to the same text on every node (docs/redis.md)')
+/**
+ * openStore opens the store that the configuration names: memory, or Redis behind slices and the failure policy. `reached`
+ * is told whether the servers of a shared store can be reached, whenever that may have changed.
+ */
+export function openStore(config: StoreConfig, log: Log, reached: (isReached: boolean) => void = () => {}): OpenStore {
+  if (config.redisUrl === undefined) return { store: new MemoryStore(), parts: {}, name: 'in memory' }
+  const { redisUrl: url, redisTimeoutMs: timeoutMs, redisTls, redisSentinelAuth, secret } = config
   const away = new Set<string>()
   const redis = new RedisStore({
-    url: redisUrl,
+    url,
+    timeoutMs,
+    tls: certificatesOf(redisTls),
+    sentinelCredentials: redisSentinelAuth === undefined ? undefined : credentialsOf(redisSentinelAuth),
     events: {
       connected: (shard) => {
         away.delete(shard)
-        log(`connected to ${shard}`)
+        log.info('store.connected', `connected to ${shard}`, { shard })
+        if (away.size === 0) reached(true)
       },
       // Told once, not at every attempt: an outage has enough to read.
       disconnected: (shard, reason) => {
-        if (!away.has(shard)) log(`no connection to ${shard}: ${reason}; trying until there is one`)
+        if (!away.has(shard)) {
+          log.error('store.lost', `no connection to ${shard}: ${reason}; trying until there is one`, { shard, reason })
+        }
         away.add(shard)
+        reached(false)
       },
-      warned: log,
-      breakerChanged: (shard, state) => log(`circuit breaker of ${shard} is ${state.replace('_', ' ')}`),
+      warned: (warning) => log.warn('store.warning', warning),
+      breakerChanged: (shard, state) => {
+        const text = `circuit breaker of ${shard} is ${state.replace('_', ' ')}`
+        log.write({
+          level: state === 'open' ? 'error' : 'info',
+          event: 'breaker.changed',
+          message: text,
+          fields: { shard, state },
+        })
+      },
     },
   })
-  const store = new FailurePolicy(redis, new MemoryStore())
+  const store = new FailurePolicy(new LeasedStore(redis), new MemoryStore())
   return { store, parts: { hash: sharedHash(secret ?? ''), partitions: PARTITIONS }, name: 'in Redis' }
 }
 
-/** sharedHash makes the hash that all nodes with the same secret agree on. */
-function sharedHash(secret: string): KeyedHash {
-  const digest = createHash('sha256').update(`sluice ${secret}`).digest()
-  return new KeyedHash(digest.readInt32LE(0), digest.readInt32LE(4))
+function certificatesOf({ caFile, certFile, keyFile, anyHostName }: RedisTls): Certificates {
+  return {
+    ...(caFile !== undefined && { ca: readPem(caFile) }),
+    ...(certFile !== undefined && { cert: readPem(certFile) }),
+    ...(keyFile !== undefined && { key: readPem(keyFile) }),
+    ...(anyHostName && { checkServerIdentity: () => undefined }),
+  }
 }

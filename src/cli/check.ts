@@ -1,9 +1,9 @@
+import { counted, summary } from '../app/counted.ts'
 import { parseFlags } from '../app/flags.ts'
 import { SluiceError } from '../core/errors.ts'
 import { describeRules } from '../core/rules/describe.ts'
 import { loadRules } from '../core/rules/load.ts'
 import { readRuleFiles } from '../sources/rule-files.ts'
-import { counted, summary } from './counted.ts'
 
 /** check reads rule files as the service would, and prints what it understood. Errors are thrown, all at once. */
 export async function check(args: readonly string[]): Promise<void> {

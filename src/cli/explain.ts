@@ -1,7 +1,9 @@
 import { parseFlags } from '../app/flags.ts'
+import { formatDuration } from '../core/duration.ts'
 import { got, SluiceError } from '../core/errors.ts'
 import { KeyedHash } from '../core/hash.ts'
 import { KeySpeller } from '../core/key-speller.ts'
+import { eventualLifeMs, overAdmission } from '../core/over-admission.ts'
 import type { Entry } from '../core/request.ts'
 import { describeRule } from '../core/rules/describe.ts'
 import { type ExplainedStep, explain as explainMatch, type TierChoice } from '../core/rules/explain.ts'
@@ -9,16 +11,37 @@ import { loadRules } from '../core/rules/load.ts'
 import type { Domain, Rule, RuleSet } from '../core/rules/rule-set.ts'
 import { readRuleFiles } from '../sources/rule-files.ts'
 
+const FLAGS = [
+  { flag: 'domain', value: 'NAME' },
+  { flag: 'merge-domains' },
+  { flag: 'nodes', value: 'N' },
+  { flag: 'rate', value: 'HITS' },
+] as const
+
 /** explain prints which rules apply to a descriptor, why, in which order, on which counter and with which limit. */
 export async function explain(args: readonly string[]): Promise<void> {
-  const flags = parseFlags('explain', [{ flag: 'domain', value: 'NAME' }, { flag: 'merge-domains' }], args)
+  const flags = parseFlags('explain', FLAGS, args)
   const [path, ...pairs] = flags.rest
   if (path === undefined) throw new SluiceError('ARGUMENT_MISSING', 'explain', 'no rules given')
   if (pairs.length === 0) throw new SluiceError('ARGUMENT_MISSING', 'explain', 'no key=value given')
   const entries = pairs.map(entryOf)
   const mergeDomains = flags.isOn('merge-domains')
   const rules = loadRules(await readRuleFiles([path]), { mergeDomains })
-  process.stdout.write(explanation(domainOf(rules, flags.last('domain')), entries))
+  const fleet = { nodes: countOf('nodes', flags.last('nodes'), 1), rate: countOf('rate', flags.last('rate'), 0) }
+  process.stdout.write(explanation(domainOf(rules, flags.last('domain')), entries, fleet))
+}
+
+/** A Fleet is what is known about the nodes that count: how many, and how many hits a second each gets. */
+interface Fleet {
+  readonly nodes: number | undefined
+  readonly rate: number | undefined
+}
+
+function countOf(flag: string, text: string | undefined, least: number): number | undefined {
+  if (text === undefined) return undefined
+  const count = Number(text)
+  if (!Number.isSafeInteger(count) || count < least) throw new SluiceError('FLEET_INVALID', `--${flag}`, got(text))
+  return count
 }
 
 function domainOf(rules: RuleSet, name: string | undefined): Domain {
@@ -42,7 +65,7 @@ function entriesOf(domain: Domain, all: readonly Entry[]): { entries: readonly E
   return { tier, entries: tier === undefined ? all : all.filter(({ key }) => key !== 'tier') }
 }
 
-function explanation(domain: Domain, all: readonly Entry[]): string {
+function explanation(domain: Domain, all: readonly Entry[], fleet: Fleet): string {
   const { entries, tier } = entriesOf(domain, all)
   const { steps, rules, tiers, note } = explainMatch(domain, entries, tier)
   const keys = new KeySpeller(new KeyedHash(0, 0))
@@ -50,7 +73,7 @@ function explanation(domain: Domain, all: readonly Entry[]): string {
   const sections = [
     [headOf(domain, tier)],
     stepLines(steps),
-    note === undefined ? ruleLines(domain, rules, counters) : [note],
+    note === undefined ? ruleLines(domain, rules, counters, fleet) : [note],
     tierLines(tiers, tier),
     remarks(steps, rules),
   ]
@@ -79,7 +102,7 @@ function knownHere(known: readonly string[]): string {
   return `; this level has ${known.slice(0, MOST_KNOWN).join(', ')}${more}`
 }
 
-function ruleLines(domain: Domain, rules: readonly Rule[], counters: readonly string[]): string[] {
+function ruleLines(domain: Domain, rules: readonly Rule[], counters: readonly string[], fleet: Fleet): string[] {
   const several = domain.evaluatePath ? 'limits apply (evaluate: path), in this order' : 'limits apply'
   return [
     rules.length === 1 ? '1 limit applies:' : `${rules.length} ${several}; all of them must have budget:`,
@@ -87,9 +110,22 @@ function ruleLines(domain: Domain, rules: readonly Rule[], counters: readonly st
       `  ${i + 1}. ${JSON.stringify(rule.name)}`,
       `     limit    ${describeRule(rule)}`,
       `     counter  ${rule.unlimited ? 'none: nothing is counted' : counters[i]}`,
+      ...(rule.consistency === 'eventual' ? [`     bound    ${boundOf(rule, fleet)}`] : []),
     ]),
   ]
 }
+
+/** boundOf says how much more than its limit an eventual rule may admit. */
+function boundOf({ limit, syncIntervalMs }: Rule, { nodes, rate }: Fleet): string {
+  const counts = (nodes === undefined ? EXAMPLES : [nodes]).map(
+    (count) => `${overAdmission(limit, count, syncIntervalMs, rate)} with ${count === 1 ? '1 node' : `${count} nodes`}`,
+  )
+  const lifeMs = eventualLifeMs(syncIntervalMs)
+  const ofRate = `${rate ?? 'their rate'}${rate === undefined ? '' : '/s'} × ${formatDuration(lifeMs)}`
+  return `over the limit by at most ${counts.join(', ')}: (nodes − 1) × the smaller of ${limit.capacity} and ${ofRate}`
+}
+
+const EXAMPLES = [2, 4, 16]
 
 /** tierLines lists what each tier makes of the descriptor, with an arrow at the one that was taken. */
 function tierLines(tiers: readonly TierChoice[], given: string | undefined): string[] {

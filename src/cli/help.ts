@@ -1,24 +1,73 @@
-import { FLAGS } from '../app/config.ts'
+import { SETTING_GROUPS, SETTINGS, type SettingSpec } from '../app/settings.ts'
 
-const flagLines = FLAGS.map((spec) => {
-  const { flag, env, fallback, text } = spec
-  const left = 'value' in spec ? `--${flag} ${spec.value}` : `--${flag}`
-  return `  ${left.padEnd(20)} ${text}\n${' '.repeat(23)}(${env}; default: ${fallback})`
-})
+const WIDTH = 80
+const LEFT = 26
 
-/** HELP is what --help prints. */
+/** wrapped breaks a text into lines that fit. */
+function wrapped(text: string, width: number): string[] {
+  const lines: string[] = ['']
+  for (const word of text.split(' ')) {
+    const line = lines[lines.length - 1]
+    if (line !== '' && line.length + 1 + word.length > width) lines.push(word)
+    else lines[lines.length - 1] = line === '' ? word : `${line} ${word}`
+  }
+  return lines
+}
+
+/** entry spells a setting: the flag, what it is for, its variable and its default. */
+function entry(spec: SettingSpec): string {
+  const { flag, value, env, fallback, text } = spec
+  const left = value === undefined ? `  --${flag}` : `  --${flag} ${value}`
+  const right = [...wrapped(text, WIDTH - LEFT), ...wrapped(`[${env}; default: ${fallback}]`, WIDTH - LEFT)]
+  const [first, ...rest] = left.length < LEFT ? [left.padEnd(LEFT) + right[0], ...right.slice(1)] : [left, ...right]
+  return [first, ...rest.map((line) => ' '.repeat(LEFT) + line)].join('\n')
+}
+
+function group(name: string): string {
+  return `${name}:\n${SETTINGS.filter((setting) => setting.group === name)
+    .map(entry)
+    .join('\n')}`
+}
+
+/** HELP is what `sluice --help` prints. */
 export const HELP = `sluice: a distributed API rate limiter
 
 Usage:
-  sluice serve [flags]                     run the service: POST /v1/check, GET /healthcheck
-  sluice check RULES…                      say whether rule files are right, and what they mean
+  sluice serve [FLAGS]             run the service: gRPC for Envoy, HTTP, admin
+  sluice check RULES…              say whether rule files are right, and what
+                                   they mean
   sluice explain RULES [--domain NAME] KEY=VALUE…
-                                           show which rules apply to a descriptor, and why
-  sluice --help                            this page
+                                   show which rules apply to a descriptor, why
+  sluice serve --help              the flags of serve
+  sluice --help                    this page
   sluice --version
 
-Flags of serve (each also as an environment variable):
-${flagLines.join('\n')}
+check and explain take --merge-domains: files of the same domain make one set
+of rules. explain takes --nodes N and --rate HITS (of each node, a second): how
+much more than its limit an eventual rule may then admit. Rules are described
+in docs/rules.md, errors in docs/errors.md, running it in docs/operate.md.
 
-check and explain take --merge-domains too. Rules are described in docs/rules.md, errors in docs/errors.md.
+Try it:  sluice serve              with the example rules; it says what to do
+`
+
+/** SERVE_HELP is what `sluice serve --help` prints. */
+export const SERVE_HELP = `sluice serve: run the service
+
+Usage:
+  sluice serve [FLAGS]
+
+  sluice serve                               the example rules, in memory
+  sluice serve --rules rules/                your rules; reloaded as they change
+  sluice serve --rules rules/ --redis redis://localhost:6379 --workers auto
+
+Each flag is also an environment variable and a line of the config file (with _
+for -). A flag comes before a variable, a variable before the file.
+
+${SETTING_GROUPS.map(group).join('\n\n')}
+
+Durations are written 500ms, 10s, 1h30m. Variables of envoyproxy/ratelimit mean
+what they mean there, see docs/migrate-from-envoy-ratelimit.md.
+
+Signals: SIGTERM and SIGINT end it without a failed call, a second one at once;
+SIGHUP reads the rules again.
 `

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { SluiceError } from '../core/errors.ts'
 import { RulesError } from '../core/rules/problems.ts'
-import { HELP } from './help.ts'
+import { HELP, SERVE_HELP } from './help.ts'
 import { version } from './version.ts'
 
 /** A command is loaded when it is called: --help answers in a third of the time that all of them take to load. */
@@ -14,7 +14,7 @@ const COMMANDS: ReadonlyMap<string, (args: readonly string[]) => Promise<void>> 
 /** run carries out one command line. */
 async function run([command, ...args]: readonly string[]): Promise<void> {
   if (command === undefined || command === 'help' || [command, ...args].some(isHelpFlag)) {
-    process.stdout.write(HELP)
+    process.stdout.write(command === 'serve' ? SERVE_HELP : HELP)
   } else if (command === '--version' || command === '-v') {
     process.stdout.write(`sluice ${version()}\n`)
   } else if (COMMANDS.has(command)) {

@@ -109,7 +109,7 @@ describe('sluice explain: which pattern is taken', () => {
         '',
         '1 limit applies:',
         '  1. "ip=10.1.2.9"',
-        '     limit    30 per 1m, sliding_window',
+        '     limit    30 per 1m, sliding_window; leased',
         '     counter  edge|ip%3d10.1.2.9|ip=10.1.2.9',
         '',
         ORDER,
@@ -418,5 +418,40 @@ describe('sluice explain: mistakes', () => {
     const { status, stdout, stderr } = run(['explain', 'api.yaml', 'ip=192.0.2.1'], { cwd: rules.path })
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
     expect(stdout).toMatch(/^domain edge, version 2\n/)
+  })
+})
+
+describe('sluice explain: eventual rules', () => {
+  const EVENTUAL = `domain: api
+descriptors:
+  - key: user
+    rate_limit: { unit: minute, requests_per_unit: 100, consistency: eventual, sync_interval: 200ms }
+`
+  const boundOf = async (...args: string[]): Promise<string | undefined> =>
+    /^ +bound +(.*)$/m.exec(await explained(EVENTUAL, 'user=42', ...args))?.[1]
+
+  it('say how much more than the limit they admit at the most', async () => {
+    expect(await boundOf()).toBe(
+      'over the limit by at most 100 with 2 nodes, 300 with 4 nodes, 1500 with 16 nodes: ' +
+        '(nodes − 1) × the smaller of 100 and their rate × 300ms',
+    )
+  })
+
+  it('say it for a number of nodes, and for what each of them gets', async () => {
+    expect(await boundOf('--nodes', '8', '--rate', '50')).toBe(
+      'over the limit by at most 105 with 8 nodes: (nodes − 1) × the smaller of 100 and 50/s × 300ms',
+    )
+    expect(await boundOf('--nodes', '1')).toMatch(/^over the limit by at most 0 with 1 node:/)
+  })
+
+  it.each([
+    [
+      ['--nodes', '0'],
+      'FLEET_INVALID: --nodes: got "0"; how many is a whole number, and of nodes there is at least one',
+    ],
+    [['--rate', 'x'], 'FLEET_INVALID: --rate: got "x"; how many is a whole number, and of nodes there is at least one'],
+  ])('refuse %s', async (args, message) => {
+    const { path } = new RuleDirectory({ 'rules.yaml': EVENTUAL })
+    expect(await refusedBy(explain, [path, 'user=42', ...args])).toBe(message)
   })
 })

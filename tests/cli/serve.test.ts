@@ -5,6 +5,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { describe, expect, it, vi } from 'vitest'
+import { SETTINGS } from '../../src/app/settings.ts'
 import { ENV, run, start } from './sluice-process.suite.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
@@ -47,16 +48,20 @@ function answersIn(printed: string): Answer[] {
 }
 
 describe('sluice serve', () => {
-  it('prints where it is and three commands that work as they stand', async () => {
-    const { welcome, url } = await start()
+  it('prints where it is and commands that work as they stand', async () => {
+    const { welcome, url, grpc, admin } = await start()
     expect(url).toMatch(/^http:\/\/localhost:[1-9]\d*$/)
-    expect(welcome.split('\n').slice(0, 3)).toEqual([
-      `sluice ${version} is listening on ${url}`,
+    expect(welcome.split('\n').slice(0, 7)).toEqual([
+      `sluice ${version} is listening`,
+      expect.stringMatching(`^  gRPC   ${grpc} +Envoy's rate limit service, health, `),
+      expect.stringMatching(`^  HTTP   ${url} +/v1/check, `),
+      expect.stringMatching(`^  admin  ${admin} +/rlconfig, /stats$`),
+      '',
       expect.stringMatching(/^counters in memory; \d+ limits in 5 domains, from the examples \(examples\/rules\)$/),
       '',
     ])
     const commands = welcome.match(/^ {5}(?:curl|for) .*$/gm)?.map((line) => line.trim()) ?? []
-    expect(commands).toHaveLength(3)
+    expect(commands).toHaveLength(5)
 
     const [first] = answersIn(await carryOut(commands[0]))
     expect([first.status, first.body.allowed, first.body.verdicts[0].remaining]).toEqual([200, true, 4])
@@ -73,12 +78,17 @@ describe('sluice serve', () => {
 
     const [look] = answersIn(await carryOut(commands[2]))
     expect([look.status, look.body.verdicts[0].remaining]).toEqual([200, 0])
+
+    expect(commands[3]).toContain(`${url}/json`)
+    expect(await carryOut(commands[3])).toContain('"overallCode":"OVER_LIMIT"')
+    expect(commands[4]).toBe(`curl ${admin}/stats`)
+    expect(await (await fetch(`${admin}/stats`)).text()).toContain('rate_limit.api.user.over_limit: 1\n')
   })
 
   it.each([['127.0.0.1'], ['localhost']])('prints an address that works when it listens on %s', async (host) => {
     const { url } = await start('--host', host)
     expect(url).toMatch(new RegExp(`^http://${host}:`))
-    expect(await (await fetch(`${url}/healthcheck`)).text()).toBe('OK\n')
+    expect(await (await fetch(`${url}/healthcheck`)).text()).toBe('OK')
   })
 
   it.each(['SIGTERM', 'SIGINT'] as const)('stops on %s, with exit code 0', async (signal) => {
@@ -88,7 +98,7 @@ describe('sluice serve', () => {
     const exited = once(child, 'exit')
     child.kill(signal)
     expect(await exited).toEqual([0, null])
-    expect(await output).toMatch(/\nsluice: stopped\n$/)
+    expect(await output).toMatch(/ info {2}stopped\n$/)
   })
 
   it('answers what is under way before it stops', async () => {
@@ -110,7 +120,7 @@ describe('sluice serve', () => {
     expect(answer).toContain('\r\nConnection: close\r\n')
     expect(answer).toContain('{"allowed":true,"rule":"per-user",')
     expect(await exited).toEqual([0, null])
-    expect(await output).toMatch(/\nsluice: stopped\n$/)
+    expect(await output).toMatch(/ info {2}stopped\n$/)
     idle.destroy()
   })
 
@@ -169,18 +179,22 @@ describe('sluice serve', () => {
 })
 
 describe('sluice', () => {
-  it.each([[[]], [['--help']], [['-h']], [['help']], [['serve', '--help']], [['serve', '-h']]])(
-    'prints its help for %j',
-    (args) => {
-      const { status, stdout, stderr } = run(args)
-      expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
-      expect(stdout).toMatch(/^sluice: a distributed API rate limiter\n\nUsage:\n {2}sluice serve \[flags\] /)
-      expect(stdout).toMatch(
-        /^ {2}--http-port PORT {5}port of the HTTP door; 0 picks a free one\n {23}\(PORT; default: 8080\)$/m,
-      )
-      expect(Math.max(...stdout.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(120)
-    },
-  )
+  it.each([[[]], [['--help']], [['-h']], [['help']], [['check', '--help']]])('prints its help for %j', (args) => {
+    const { status, stdout, stderr } = run(args)
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+    expect(stdout).toMatch(/^sluice: a distributed API rate limiter\n\nUsage:\n {2}sluice serve \[FLAGS\] /)
+    expect(Math.max(...stdout.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(80)
+  })
+
+  it.each(['--help', '-h'])('prints every setting of serve for serve %s, within 80 columns', (flag) => {
+    const { status, stdout, stderr } = run(['serve', flag])
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+    for (const { flag, env, fallback } of SETTINGS) {
+      expect(stdout).toMatch(new RegExp(`^  --${flag}\\b`, 'm'))
+      expect(stdout.replace(/\n +/g, ' ')).toContain(`[${env}; default: ${fallback}]`)
+    }
+    expect(Math.max(...stdout.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(80)
+  })
 
   it.each(['--version', '-v'])('prints its version for %s', (flag) => {
     expect(run([flag])).toEqual({ status: 0, stdout: `sluice ${version}\n`, stderr: '' })

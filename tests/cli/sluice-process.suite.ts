@@ -2,12 +2,15 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { afterEach } from 'vitest'
+import { reapAtExit } from '../servers/reaper.mjs'
 
 const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 
 /** ENV is this environment without what would change the service, or send a request for it elsewhere. */
 export const ENV = Object.fromEntries(
-  Object.entries(process.env).filter(([name]) => !/^(HOST|PORT|SLUICE_.*|.*_PROXY|.*_URL|.*_PORT)$/i.test(name)),
+  Object.entries(process.env).filter(
+    ([name]) => !/^(HOST|PORT|LOG_.*|SLUICE_.*|.*_PROXY|.*_URL|.*_PORT|.*_HOST)$/i.test(name),
+  ),
 )
 
 /** run carries out a command line to its end. */
@@ -19,6 +22,9 @@ export function run(
     ...options,
     env: { ...ENV, ...options.env },
     encoding: 'utf8',
+    // Nothing else could end one that never ends: this process waits for it and does nothing meanwhile.
+    timeout: 60_000,
+    killSignal: 'SIGKILL',
   })
   return { status, stdout, stderr }
 }
@@ -38,6 +44,10 @@ afterEach(async () => {
 export interface Started {
   readonly child: ChildProcess
   readonly url: string
+  /** Where gRPC listens, as `localhost:8081`. */
+  readonly grpc: string
+  /** The admin port's address, as `http://127.0.0.1:8082`. */
+  readonly admin: string
   /** What it printed until it was ready. */
   readonly welcome: string
   /** What it prints in all; known when it has ended. */
@@ -46,12 +56,22 @@ export interface Started {
   printed(text: string, times?: number): Promise<string>
 }
 
-const LAST_LINE = /Ctrl-C stops it\.\n|SIGHUP reads them at once\.\n/
+const LAST_LINE = /Ctrl-C stops it\.\n|SIGHUP reads them at once\.\n|"service\.started".*\n/
 
-/** start runs `sluice serve` on a free port and waits for the end of its welcome. */
-export async function start(...args: string[]): Promise<Started> {
-  const child = spawn(process.execPath, [MAIN, 'serve', '--http-port', '0', ...args], { env: ENV })
+/** start runs `sluice serve` on free ports, with a log that people can read, and waits for the end of its welcome. */
+export function start(...args: string[]): Promise<Started> {
+  return startWith({}, ...args)
+}
+
+export const FREE_PORTS = ['--http-port', '0', '--grpc-port', '0', '--admin-port', '0']
+
+/** startWith is start in another environment. */
+export async function startWith(env: Record<string, string>, ...args: string[]): Promise<Started> {
+  const child = spawn(process.execPath, [MAIN, 'serve', ...FREE_PORTS, ...args], {
+    env: { ...ENV, LOG_FORMAT: 'text', ...env },
+  })
   running.push(child)
+  reapAtExit(child)
   let all = ''
   let complaint = ''
   const waiting = new Set<() => void>()
@@ -80,8 +100,10 @@ export async function start(...args: string[]): Promise<Started> {
   child.once('exit', () => setImmediate(check))
   const output = new Promise<string>((resolve) => child.stdout.once('close', () => resolve(all)))
   const welcome = await until(() => LAST_LINE.test(all))
-  const [, url] = /listening on (http:\S+)/.exec(all) ?? []
+  const [, url = ''] = /HTTP {3}(http:\S+)/.exec(all) ?? []
+  const [, admin = ''] = /admin {2}(http:\S+)/.exec(all) ?? []
+  const [, grpc = ''] = /gRPC {3}(\S+)/.exec(all) ?? []
   const printed = (text: string, times = 1): Promise<string> =>
     until(() => all.split('\n').filter((line) => line.includes(text)).length >= times)
-  return { child, url, welcome, output, printed }
+  return { child, url, grpc, admin, welcome, output, printed }
 }

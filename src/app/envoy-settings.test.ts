@@ -1,0 +1,40 @@
+import { describe, expect, it } from 'vitest'
+import { readConfig } from './config.ts'
+import { ENVOY_SETTINGS } from './envoy-settings.ts'
+import { SETTINGS } from './settings.ts'
+
+/** Variables that take part in another setting, instead of being one. */
+const READ_ELSEWHERE = /^(RUNTIME_|REDIS_(TYPE|SOCKET_TYPE|AUTH|TLS|SENTINEL_AUTH|TLS_SKIP_HOSTNAME_VERIFICATION)$)/
+
+describe('ENVOY_SETTINGS', () => {
+  it('has each variable once', () => {
+    const names = ENVOY_SETTINGS.map(({ name }) => name)
+    expect(names.filter((name, i) => names.indexOf(name) !== i)).toEqual([])
+  })
+
+  it.each(ENVOY_SETTINGS.filter(({ status }) => status === 'same'))('$name sets something here', ({ name, sets }) => {
+    expect(sets !== undefined || READ_ELSEWHERE.test(name)).toBe(true)
+  })
+
+  it.each(ENVOY_SETTINGS.filter(({ status }) => status !== 'same'))(
+    '$name comes with a note',
+    ({ note, sets, status }) => {
+      expect(note).toMatch(/.{8,}/)
+      if (status === 'absent') expect(sets).toBeUndefined()
+    },
+  )
+
+  it('knows every setting of ours whose variable is not our own', () => {
+    const known = new Set(ENVOY_SETTINGS.map(({ name }) => name))
+    const ours = SETTINGS.map(({ env }) => env).filter((name) => !/^(SLUICE_|ADMIN_)/.test(name))
+    expect(ours.filter((name) => !known.has(name))).toEqual([])
+  })
+
+  it.each(ENVOY_SETTINGS.filter(({ harmless }) => harmless !== undefined))(
+    '$name is warned about when it is set',
+    ({ name, harmless, note }) => {
+      expect(readConfig([], { [name]: 'something' }).warnings).toEqual([`${name} is ignored: ${note}`])
+      for (const value of harmless ?? []) expect(readConfig([], { [name]: value.toUpperCase() }).warnings).toEqual([])
+    },
+  )
+})

@@ -1,0 +1,520 @@
+import type { SettingName } from './settings.ts'
+
+/** An EnvoySetting is an environment variable of envoyproxy/ratelimit, and what becomes of it here. */
+export interface EnvoySetting {
+  readonly name: string
+  readonly status: 'same' | 'different' | 'absent'
+  /** What it means there. */
+  readonly meaning: string
+  /** What is different here, or what to use instead. */
+  readonly note?: string
+  /** The setting of ours that it sets. */
+  readonly sets?: SettingName
+  /** absent: the values, in lower case, that change nothing there. With any other, the start says that it is ignored. */
+  readonly harmless?: readonly string[]
+}
+
+const OFF = ['false', 'f', '0'] as const
+const INSTEAD_OF_STATSD = 'there is no StatsD client; counts are at /stats of the admin port'
+const NO_MEMCACHED = 'there is no Memcached store; use Redis'
+const NO_SECOND_REDIS = 'all counters live in one Redis, which may be a cluster'
+const NO_XDS = 'rules come from files'
+const NO_TRACING = 'there is no tracing'
+const SETTLED = 'nothing to set: calls of all requests travel together on one connection'
+
+/**
+ * ENVOY_SETTINGS is every variable that envoyproxy/ratelimit reads. The loader takes those that have a meaning here from
+ * this list, and warns about those that have none; docs/migrate-from-envoy-ratelimit.md has the same rows.
+ */
+export const ENVOY_SETTINGS: readonly EnvoySetting[] = [
+  { name: 'HOST', status: 'same', meaning: 'address of the HTTP port', sets: 'host' },
+  { name: 'PORT', status: 'same', meaning: 'HTTP port, 8080', sets: 'http-port' },
+  {
+    name: 'DEBUG_HOST',
+    status: 'different',
+    meaning: 'address of the debug port',
+    note: 'the admin port; 127.0.0.1 unless told otherwise, not every address',
+    sets: 'admin-host',
+  },
+  {
+    name: 'DEBUG_PORT',
+    status: 'different',
+    meaning: 'debug port, 6070',
+    note: 'the admin port; 8082 unless told otherwise',
+    sets: 'admin-port',
+  },
+  {
+    name: 'GRPC_HOST',
+    status: 'different',
+    meaning: 'address of the gRPC port',
+    note: 'where it is not set, that of HOST',
+    sets: 'grpc-host',
+  },
+  { name: 'GRPC_PORT', status: 'same', meaning: 'gRPC port, 8081', sets: 'grpc-port' },
+  { name: 'GRPC_UDS', status: 'same', meaning: 'Unix socket of gRPC instead of a port', sets: 'grpc-socket' },
+  {
+    name: 'PROTO',
+    status: 'absent',
+    meaning: 'network of the ports',
+    note: 'an address of that family in HOST and GRPC_HOST does the same',
+    harmless: ['tcp'],
+  },
+  {
+    name: 'GRPC_MAX_CONNECTION_AGE',
+    status: 'same',
+    meaning: 'after so long a connection is told to end, 24h',
+    sets: 'grpc-max-connection-age',
+  },
+  {
+    name: 'GRPC_MAX_CONNECTION_AGE_GRACE',
+    status: 'same',
+    meaning: 'so much later it is cut off, 1h',
+    sets: 'grpc-max-connection-age-grace',
+  },
+  { name: 'GRPC_SERVER_USE_TLS', status: 'same', meaning: 'gRPC with TLS', sets: 'grpc-tls' },
+  { name: 'GRPC_SERVER_TLS_CERT', status: 'same', meaning: 'file of the certificate', sets: 'grpc-tls-cert' },
+  { name: 'GRPC_SERVER_TLS_KEY', status: 'same', meaning: 'file of its key', sets: 'grpc-tls-key' },
+  {
+    name: 'GRPC_CLIENT_TLS_CACERT',
+    status: 'same',
+    meaning: 'file of the authority that signs the certificates of clients',
+    sets: 'grpc-client-ca',
+  },
+  {
+    name: 'GRPC_CLIENT_TLS_SAN',
+    status: 'same',
+    meaning: 'name that a client certificate has to be made out to',
+    sets: 'grpc-client-san',
+  },
+  {
+    name: 'GRPC_MAX_CONCURRENT_STREAMS',
+    status: 'different',
+    meaning: 'most calls at once on a connection, 0 for any number',
+    note: '1024 unless told otherwise, and where it is 0',
+    sets: 'grpc-max-streams',
+  },
+  {
+    name: 'MAX_CONCURRENT_REQUESTS',
+    status: 'absent',
+    meaning: 'most requests at once',
+    note: 'calls to Redis are bounded instead, docs/redis.md',
+    harmless: ['0'],
+  },
+  {
+    name: 'REQUEST_TIMEOUT',
+    status: 'absent',
+    meaning: 'how long a request may take',
+    note: 'every decision has a deadline: --redis-timeout, and timeout_ms of a rule',
+    harmless: ['0', '0s'],
+  },
+  {
+    name: 'LOG_LEVEL',
+    status: 'different',
+    meaning: 'least level that is logged, warn',
+    note: 'info unless told otherwise; trace means debug, fatal and panic mean error',
+    sets: 'log-level',
+  },
+  {
+    name: 'LOG_FORMAT',
+    status: 'different',
+    meaning: 'text or json, text',
+    note: 'unless told otherwise, text on a terminal and json elsewhere; names of the fields differ',
+    sets: 'log-format',
+  },
+  {
+    name: 'CONFIG_TYPE',
+    status: 'absent',
+    meaning: 'FILE or GRPC_XDS_SOTW',
+    note: NO_XDS,
+    harmless: ['file'],
+  },
+  {
+    name: 'FORCE_START_WITHOUT_INITIAL_CONFIG',
+    status: 'absent',
+    meaning: 'start without rules',
+    note: 'wrong or missing rules keep it from starting; a file with a domain and no descriptors is right',
+    harmless: OFF,
+  },
+  { name: 'CONFIG_GRPC_XDS_NODE_ID', status: 'absent', meaning: 'xDS: our name', note: NO_XDS },
+  { name: 'CONFIG_GRPC_XDS_NODE_METADATA', status: 'absent', meaning: 'xDS: what we say of us', note: NO_XDS },
+  { name: 'CONFIG_GRPC_XDS_SERVER_URL', status: 'absent', meaning: 'xDS: server', note: NO_XDS },
+  {
+    name: 'CONFIG_GRPC_XDS_SERVER_CONNECT_RETRY_INTERVAL',
+    status: 'absent',
+    meaning: 'xDS: time between attempts',
+    note: NO_XDS,
+  },
+  { name: 'CONFIG_GRPC_XDS_CLIENT_ADDITIONAL_HEADERS', status: 'absent', meaning: 'xDS: headers', note: NO_XDS },
+  { name: 'CONFIG_GRPC_XDS_SERVER_USE_TLS', status: 'absent', meaning: 'xDS: TLS', note: NO_XDS },
+  { name: 'CONFIG_GRPC_XDS_CLIENT_TLS_CERT', status: 'absent', meaning: 'xDS: our certificate', note: NO_XDS },
+  { name: 'CONFIG_GRPC_XDS_CLIENT_TLS_KEY', status: 'absent', meaning: 'xDS: its key', note: NO_XDS },
+  { name: 'CONFIG_GRPC_XDS_SERVER_TLS_CACERT', status: 'absent', meaning: 'xDS: authority', note: NO_XDS },
+  { name: 'CONFIG_GRPC_XDS_SERVER_TLS_SAN', status: 'absent', meaning: 'xDS: name of the server', note: NO_XDS },
+  { name: 'XDS_CLIENT_BACKOFF_INITIAL_INTERVAL', status: 'absent', meaning: 'xDS: first pause', note: NO_XDS },
+  { name: 'XDS_CLIENT_BACKOFF_MAX_INTERVAL', status: 'absent', meaning: 'xDS: longest pause', note: NO_XDS },
+  { name: 'XDS_CLIENT_BACKOFF_RANDOM_FACTOR', status: 'absent', meaning: 'xDS: spread of pauses', note: NO_XDS },
+  { name: 'XDS_CLIENT_BACKOFF_JITTER', status: 'absent', meaning: 'xDS: spread pauses', note: NO_XDS },
+  { name: 'XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES', status: 'absent', meaning: 'xDS: largest message', note: NO_XDS },
+  {
+    name: 'USE_STATSD',
+    status: 'absent',
+    meaning: 'send counts to StatsD',
+    note: INSTEAD_OF_STATSD,
+    harmless: OFF,
+  },
+  {
+    name: 'STATSD_HOST',
+    status: 'absent',
+    meaning: 'host of StatsD',
+    note: INSTEAD_OF_STATSD,
+    harmless: ['localhost'],
+  },
+  { name: 'STATSD_PORT', status: 'absent', meaning: 'port of StatsD', note: INSTEAD_OF_STATSD, harmless: ['8125'] },
+  {
+    name: 'USE_DOG_STATSD',
+    status: 'absent',
+    meaning: 'send counts to DogStatsD',
+    note: INSTEAD_OF_STATSD,
+    harmless: OFF,
+  },
+  {
+    name: 'USE_DOG_STATSD_MOGRIFIERS',
+    status: 'absent',
+    meaning: 'tags for DogStatsD',
+    note: INSTEAD_OF_STATSD,
+    harmless: [],
+  },
+  { name: 'EXTRA_TAGS', status: 'absent', meaning: 'tags for all counts', note: INSTEAD_OF_STATSD, harmless: [] },
+  { name: 'STATS_FLUSH_INTERVAL', status: 'absent', meaning: 'time between sending', note: INSTEAD_OF_STATSD },
+  {
+    name: 'DISABLE_STATS',
+    status: 'absent',
+    meaning: 'count nothing',
+    note: 'counting costs a few nanoseconds, and is always on',
+  },
+  {
+    name: 'SANITIZE_DESCRIPTOR_METRIC_DOTS',
+    status: 'absent',
+    meaning: 'dots in the names of counts become _',
+    note: INSTEAD_OF_STATSD,
+    harmless: OFF,
+  },
+  {
+    name: 'USE_PROMETHEUS',
+    status: 'absent',
+    meaning: 'serve metrics for Prometheus',
+    note: 'counts are at /stats of the admin port',
+    harmless: OFF,
+  },
+  {
+    name: 'PROMETHEUS_ADDR',
+    status: 'absent',
+    meaning: 'address of the metrics',
+    note: 'counts are at /stats of the admin port',
+  },
+  {
+    name: 'PROMETHEUS_PATH',
+    status: 'absent',
+    meaning: 'path of the metrics',
+    note: 'counts are at /stats of the admin port',
+  },
+  {
+    name: 'PROMETHEUS_MAPPER_YAML',
+    status: 'absent',
+    meaning: 'names of the metrics',
+    note: 'counts are at /stats of the admin port',
+  },
+  {
+    name: 'PROMETHEUS_RESPONSE_TIME_AS_MILLISECONDS',
+    status: 'absent',
+    meaning: 'unit of the times in the metrics',
+    note: 'counts are at /stats of the admin port',
+  },
+  {
+    name: 'RUNTIME_ROOT',
+    status: 'different',
+    meaning: 'rules are in RUNTIME_ROOT/RUNTIME_SUBDIRECTORY/RUNTIME_APPDIRECTORY',
+    note: 'only .yaml and .yml files are read; not set: the example rules. SLUICE_RULES comes first',
+  },
+  { name: 'RUNTIME_SUBDIRECTORY', status: 'same', meaning: 'the second part of that path' },
+  { name: 'RUNTIME_APPDIRECTORY', status: 'same', meaning: 'the third part of that path, config' },
+  {
+    name: 'RUNTIME_IGNOREDOTFILES',
+    status: 'different',
+    meaning: 'leave out files that begin with a dot',
+    note: 'always left out',
+  },
+  {
+    name: 'RUNTIME_WATCH_ROOT',
+    status: 'different',
+    meaning: 'look for a changed link at the root instead of changed files',
+    note: 'both are looked for, always',
+  },
+  {
+    name: 'EXPIRATION_JITTER_MAX_SECONDS',
+    status: 'absent',
+    meaning: 'spread of the times at which counters expire in Redis',
+    note: 'counters expire when they mean nothing any more',
+  },
+  {
+    name: 'LOCAL_CACHE_SIZE_IN_BYTES',
+    status: 'absent',
+    meaning: 'memory for counters that are known to be over their limit',
+    note: '`consistency: leased` in a rule saves far more calls to Redis',
+    harmless: ['0'],
+  },
+  {
+    name: 'NEAR_LIMIT_RATIO',
+    status: 'absent',
+    meaning: 'from which share of a limit on a hit counts as near it',
+    note: 'it is 0.8',
+    harmless: ['0.8'],
+  },
+  {
+    name: 'CACHE_KEY_PREFIX',
+    status: 'absent',
+    meaning: 'text before every key in Redis',
+    note: 'keys begin with sluice:; another database keeps installations apart, redis://host/1',
+    harmless: [],
+  },
+  {
+    name: 'BACKEND_TYPE',
+    status: 'absent',
+    meaning: 'redis or memcache',
+    note: NO_MEMCACHED,
+    harmless: ['redis'],
+  },
+  {
+    name: 'STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT',
+    status: 'different',
+    meaning: 'do not count what was refused',
+    note: 'never counted, unless a rule says `count_denied: true`',
+  },
+  {
+    name: 'USE_CALENDAR_MONTH_RATE_LIMIT',
+    status: 'absent',
+    meaning: 'limits per month follow the calendar',
+    note: 'rules say so, each for itself: algorithm fixed_window with a calendar',
+    harmless: OFF,
+  },
+  {
+    name: 'LIMIT_RESPONSE_HEADERS_ENABLED',
+    status: 'same',
+    meaning: 'headers about the limit in answers',
+    sets: 'response-headers',
+  },
+  { name: 'LIMIT_LIMIT_HEADER', status: 'same', meaning: 'name of the one with the limit', sets: 'limit-header' },
+  {
+    name: 'LIMIT_REMAINING_HEADER',
+    status: 'same',
+    meaning: 'name of the one with what remains',
+    sets: 'remaining-header',
+  },
+  {
+    name: 'LIMIT_RESET_HEADER',
+    status: 'same',
+    meaning: 'name of the one with the seconds until it is back',
+    sets: 'reset-header',
+  },
+  {
+    name: 'LIMIT_REQUEST_HEADERS_ENABLED',
+    status: 'same',
+    meaning: 'the same headers in requests that Envoy passes on',
+    sets: 'request-headers',
+  },
+  {
+    name: 'LIMIT_REQUEST_LIMIT_HEADER',
+    status: 'same',
+    meaning: 'name of the one with the limit',
+    sets: 'request-limit-header',
+  },
+  {
+    name: 'LIMIT_REQUEST_REMAINING_HEADER',
+    status: 'same',
+    meaning: 'name of the one with what remains',
+    sets: 'request-remaining-header',
+  },
+  {
+    name: 'LIMIT_REQUEST_RESET_HEADER',
+    status: 'same',
+    meaning: 'name of the one with the seconds until it is back',
+    sets: 'request-reset-header',
+  },
+  {
+    name: 'HEALTHY_WITH_AT_LEAST_ONE_CONFIG_LOADED',
+    status: 'different',
+    meaning: 'healthy only with rules',
+    note: 'always: without good rules it does not start',
+  },
+  {
+    name: 'REDIS_SOCKET_TYPE',
+    status: 'different',
+    meaning: 'unix or tcp, unix',
+    note: 'where it is not set, an address that begins with / is a Unix socket',
+  },
+  { name: 'REDIS_TYPE', status: 'same', meaning: 'SINGLE, SENTINEL or CLUSTER' },
+  {
+    name: 'REDIS_URL',
+    status: 'different',
+    meaning: 'host:port, a list of them, or a path, as REDIS_TYPE says',
+    note: 'also redis:// and its kin; not set: counters live in memory',
+    sets: 'redis',
+  },
+  { name: 'REDIS_POOL_SIZE', status: 'absent', meaning: 'connections to Redis', note: SETTLED },
+  { name: 'REDIS_AUTH', status: 'same', meaning: 'password, or user:password' },
+  { name: 'REDIS_TLS', status: 'same', meaning: 'TLS to Redis' },
+  { name: 'REDIS_TLS_CLIENT_CERT', status: 'same', meaning: 'file of our certificate', sets: 'redis-cert' },
+  { name: 'REDIS_TLS_CLIENT_KEY', status: 'same', meaning: 'file of its key', sets: 'redis-key' },
+  { name: 'REDIS_TLS_CACERT', status: 'same', meaning: 'file of the authority of Redis', sets: 'redis-ca' },
+  {
+    name: 'REDIS_TLS_SKIP_HOSTNAME_VERIFICATION',
+    status: 'same',
+    meaning: 'the certificate of Redis may be made out to another host',
+  },
+  { name: 'REDIS_PIPELINE_WINDOW', status: 'absent', meaning: 'how long commands are collected', note: SETTLED },
+  { name: 'REDIS_PIPELINE_LIMIT', status: 'absent', meaning: 'how many are collected', note: SETTLED },
+  { name: 'REDIS_USE_EXPLICIT_PIPELINE', status: 'absent', meaning: 'how they are sent', note: SETTLED },
+  { name: 'REDIS_CLUSTER_PIPELINE_PARALLELISM', status: 'absent', meaning: 'how many nodes at once', note: SETTLED },
+  { name: 'REDIS_POOL_ON_EMPTY_BEHAVIOR', status: 'absent', meaning: 'when connections run out', note: SETTLED },
+  {
+    name: 'REDIS_TIMEOUT',
+    status: 'absent',
+    meaning: 'how long connecting and commands may take, 10s',
+    note: 'a decision waits for 5 ms, --redis-timeout; connecting for one second, in the background',
+  },
+  { name: 'REDIS_SENTINEL_AUTH', status: 'same', meaning: 'password, or user:password, of the sentinels' },
+  {
+    name: 'REDIS_HEALTH_CHECK_ACTIVE_CONNECTION',
+    status: 'same',
+    meaning: 'not healthy without a connection to Redis',
+    sets: 'health-needs-redis',
+  },
+  {
+    name: 'REDIS_CLOSE_CONNECTION_ON_READONLY_ERROR',
+    status: 'different',
+    meaning: 'connect anew when Redis has become a replica',
+    note: 'it always does',
+  },
+  {
+    name: 'REDIS_STARTUP_INITIAL_INTERVAL',
+    status: 'absent',
+    meaning: 'first pause between attempts to connect at the start',
+    note: 'after a second it starts without Redis, and goes on trying',
+  },
+  {
+    name: 'REDIS_STARTUP_MAX_INTERVAL',
+    status: 'absent',
+    meaning: 'longest of these pauses',
+    note: 'after a second it starts without Redis, and goes on trying',
+  },
+  {
+    name: 'REDIS_STARTUP_MAX_ELAPSED_TIME',
+    status: 'absent',
+    meaning: 'after so long it gives up, 0 for never',
+    note: 'after a second it starts without Redis, and goes on trying',
+  },
+  {
+    name: 'REDIS_PERSECOND',
+    status: 'absent',
+    meaning: 'another Redis for limits per second',
+    note: NO_SECOND_REDIS,
+    harmless: OFF,
+  },
+  { name: 'REDIS_PERSECOND_SOCKET_TYPE', status: 'absent', meaning: 'its socket type', note: NO_SECOND_REDIS },
+  { name: 'REDIS_PERSECOND_TYPE', status: 'absent', meaning: 'its kind', note: NO_SECOND_REDIS },
+  { name: 'REDIS_PERSECOND_URL', status: 'absent', meaning: 'its address', note: NO_SECOND_REDIS },
+  { name: 'REDIS_PERSECOND_POOL_SIZE', status: 'absent', meaning: 'connections to it', note: NO_SECOND_REDIS },
+  { name: 'REDIS_PERSECOND_AUTH', status: 'absent', meaning: 'its password', note: NO_SECOND_REDIS },
+  { name: 'REDIS_PERSECOND_TLS', status: 'absent', meaning: 'TLS to it', note: NO_SECOND_REDIS },
+  {
+    name: 'REDIS_PERSECOND_SENTINEL_AUTH',
+    status: 'absent',
+    meaning: 'password of its sentinels',
+    note: NO_SECOND_REDIS,
+  },
+  {
+    name: 'REDIS_PERSECOND_PIPELINE_WINDOW',
+    status: 'absent',
+    meaning: 'how long its commands are collected',
+    note: NO_SECOND_REDIS,
+  },
+  {
+    name: 'REDIS_PERSECOND_PIPELINE_LIMIT',
+    status: 'absent',
+    meaning: 'how many of them',
+    note: NO_SECOND_REDIS,
+  },
+  {
+    name: 'REDIS_PERSECOND_USE_EXPLICIT_PIPELINE',
+    status: 'absent',
+    meaning: 'how they are sent',
+    note: NO_SECOND_REDIS,
+  },
+  {
+    name: 'REDIS_PERSECOND_CLUSTER_PIPELINE_PARALLELISM',
+    status: 'absent',
+    meaning: 'how many of its nodes at once',
+    note: NO_SECOND_REDIS,
+  },
+  { name: 'REDIS_PERSECOND_TIMEOUT', status: 'absent', meaning: 'how long they may take', note: NO_SECOND_REDIS },
+  {
+    name: 'REDIS_PERSECOND_POOL_ON_EMPTY_BEHAVIOR',
+    status: 'absent',
+    meaning: 'when connections to it run out',
+    note: NO_SECOND_REDIS,
+  },
+  { name: 'MEMCACHE_HOST_PORT', status: 'absent', meaning: 'Memcached servers', note: NO_MEMCACHED, harmless: [] },
+  { name: 'MEMCACHE_MAX_IDLE_CONNS', status: 'absent', meaning: 'connections to them', note: NO_MEMCACHED },
+  { name: 'MEMCACHE_SRV', status: 'absent', meaning: 'DNS name of them', note: NO_MEMCACHED, harmless: [] },
+  { name: 'MEMCACHE_SRV_REFRESH', status: 'absent', meaning: 'how often it is looked up', note: NO_MEMCACHED },
+  { name: 'MEMCACHE_TLS', status: 'absent', meaning: 'TLS to them', note: NO_MEMCACHED },
+  { name: 'MEMCACHE_TLS_CLIENT_CERT', status: 'absent', meaning: 'our certificate', note: NO_MEMCACHED },
+  { name: 'MEMCACHE_TLS_CLIENT_KEY', status: 'absent', meaning: 'its key', note: NO_MEMCACHED },
+  { name: 'MEMCACHE_TLS_CACERT', status: 'absent', meaning: 'their authority', note: NO_MEMCACHED },
+  {
+    name: 'MEMCACHE_TLS_SKIP_HOSTNAME_VERIFICATION',
+    status: 'absent',
+    meaning: 'any name in their certificate',
+    note: NO_MEMCACHED,
+  },
+  {
+    name: 'SHADOW_MODE',
+    status: 'same',
+    meaning: 'no rule refuses',
+    sets: 'shadow-mode',
+  },
+  {
+    name: 'QUOTA_MODE',
+    status: 'absent',
+    meaning: 'all limits are in quota mode',
+    note: 'set quota_mode: true on the rules',
+    harmless: OFF,
+  },
+  {
+    name: 'RESPONSE_DYNAMIC_METADATA',
+    status: 'same',
+    meaning: 'repeat descriptors and the metadata of rules in answers',
+    sets: 'dynamic-metadata',
+  },
+  {
+    name: 'MERGE_DOMAIN_CONFIG',
+    status: 'same',
+    meaning: 'files of the same domain make one set of rules',
+    sets: 'merge-domains',
+  },
+  { name: 'TRACING_ENABLED', status: 'absent', meaning: 'OpenTelemetry traces', note: NO_TRACING, harmless: OFF },
+  { name: 'TRACING_SERVICE_NAME', status: 'absent', meaning: 'our name in traces', note: NO_TRACING },
+  { name: 'TRACING_SERVICE_NAMESPACE', status: 'absent', meaning: 'our namespace', note: NO_TRACING },
+  { name: 'TRACING_SERVICE_INSTANCE_ID', status: 'absent', meaning: 'our instance', note: NO_TRACING },
+  { name: 'TRACING_EXPORTER_PROTOCOL', status: 'absent', meaning: 'how traces are sent', note: NO_TRACING },
+  { name: 'TRACING_SAMPLING_RATE', status: 'absent', meaning: 'share of traces', note: NO_TRACING },
+]
+
+/** ignoredWarnings says which variables are set that would change something there and do nothing here. */
+export function ignoredWarnings(env: NodeJS.ProcessEnv): string[] {
+  return ENVOY_SETTINGS.flatMap(({ name, status, note, harmless }) => {
+    const value = env[name]
+    if (status !== 'absent' || harmless === undefined || value === undefined || value === '') return []
+    return harmless.includes(value.toLowerCase()) ? [] : [`${name} is ignored: ${note}`]
+  })
+}

@@ -1,0 +1,11 @@
+/** ServiceStats are counts by name: plain data, which workers send. */
+export type ServiceStats = Readonly<Record<string, number>>
+
+/** sumStats adds the counts of several processes up, name by name. */
+export function sumStats(all: readonly ServiceStats[]): ServiceStats {
+  const sums = new Map<string, number>()
+  for (const stats of all) {
+    for (const [name, value] of Object.entries(stats)) sums.set(name, (sums.get(name) ?? 0) + value)
+  }
+  return Object.fromEntries(sums)
+}

@@ -1,0 +1,102 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import type { Socket } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { DOOR_NAMES, type DoorName, type FromWorker, type ToWorker } from './messages.ts'
+
+const MAIN = fileURLToPath(new URL('./worker-main.js', import.meta.url))
+
+/** What a WorkerProcess tells. */
+export interface WorkerEvents {
+  told(worker: WorkerProcess, message: FromWorker): void
+  /** It has ended, whatever the reason. */
+  ended(worker: WorkerProcess, how: string): void
+}
+
+/** A Connection is one that a door has accepted, and nobody has read from. */
+export interface Connection {
+  readonly door: DoorName
+  readonly socket: Socket
+}
+
+/** A WorkerProcess is one worker as the primary sees it. */
+export class WorkerProcess {
+  readonly id: number
+  readonly #child: ChildProcess
+  readonly #open = new Map<DoorName, number>(DOOR_NAMES.map((door) => [door, 0]))
+  readonly #underWay = new Map<number, Connection>()
+  #given = 0
+  /** starting: not yet of use; ready: takes connections; leaving: takes none any more. */
+  state: 'starting' | 'ready' | 'leaving' = 'starting'
+  /** Why it could not go on, if it could say so. */
+  lastWords: string | undefined
+  /** Another one is to take its place. */
+  hasSuccessor = false
+  /** When it was ready, as performance.now() counts. */
+  readyAtMs: number | undefined
+  /** Resolves when the process has ended. */
+  readonly ended: Promise<void>
+
+  constructor(id: number, events: WorkerEvents) {
+    this.id = id
+    this.#child = fork(MAIN, [], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+    this.#child.on('message', (message) => events.told(this, message as FromWorker))
+    // A message to a process that has just ended: its end is told below.
+    this.#child.on('error', () => {})
+    this.ended = new Promise((resolve) => {
+      let how: string | undefined
+      // What it said last may still be on the way when the process is gone: the end of the channel comes behind that.
+      const look = (): void => {
+        if (how === undefined || this.#child.connected) return
+        events.ended(this, how)
+        resolve()
+      }
+      this.#child.once('exit', (code, signal) => {
+        how = signal === null ? `exit code ${code}` : `signal ${signal}`
+        look()
+      })
+      this.#child.once('disconnect', look)
+    })
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid
+  }
+
+  open(door: DoorName): number {
+    return this.#open.get(door) ?? 0
+  }
+
+  tell(message: ToWorker): void {
+    if (this.#child.connected) this.#child.send(message)
+  }
+
+  /** give hands a connection over. This process keeps it, unread, until the worker says that it has it. */
+  give(connection: Connection): void {
+    const { door, socket } = connection
+    const number = this.#given++
+    this.#underWay.set(number, connection)
+    this.#open.set(door, this.open(door) + 1)
+    this.#child.send({ type: 'connection', door, number } satisfies ToWorker, socket, { keepOpen: true }, () => {})
+  }
+
+  /** taken lets go of a connection that the worker has. */
+  taken(number: number): void {
+    // Closes our handle of it, not the connection.
+    this.#underWay.get(number)?.socket.destroy()
+    this.#underWay.delete(number)
+  }
+
+  /** untaken are the connections that the worker ended without having them. */
+  untaken(): readonly Connection[] {
+    return [...this.#underWay.values()]
+  }
+
+  /** lost is told when a connection has ended. */
+  lost(door: DoorName): void {
+    this.#open.set(door, Math.max(0, this.open(door) - 1))
+  }
+
+  kill(): void {
+    this.#child.kill('SIGKILL')
+  }
+}

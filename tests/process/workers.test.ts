@@ -1,0 +1,211 @@
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it, vi } from 'vitest'
+import { RuleDirectory, ruleText } from '../../src/sources/rule-directory.suite.ts'
+import { FREE_PORTS, run, type Started, startWith } from '../cli/sluice-process.suite.ts'
+import { makeTemporaryDir } from '../servers/reaper.mjs'
+import { sharedRedis } from '../servers/shared.ts'
+import { until } from '../servers/until.mjs'
+import { grpcClient, rlsRequest, shouldRateLimit, startGrpcLoad } from './grpc-load.suite.ts'
+import { startHttpLoad } from './http-load.suite.ts'
+import type { Load } from './load.suite.ts'
+
+// Each test starts several processes, on a machine that may be busy.
+vi.setConfig({ testTimeout: 60_000 })
+
+const { url: redis } = await sharedRedis()
+const READY = / debug worker \d+ \(process (\d+)\) is ready/g
+
+/** startWorkers runs the service with two workers on a shared Redis. */
+async function startWorkers(rules: RuleDirectory, ...args: string[]): Promise<Started> {
+  const env = { REDIS_URL: redis, SLUICE_SECRET: 'a secret of this test', LOG_LEVEL: 'debug' }
+  return startWith(env, '--workers', '2', '--rules', rules.path, ...args)
+}
+
+const DOORS: [name: string, start: (services: readonly Started[]) => Load][] = [
+  [
+    'HTTP',
+    (services) =>
+      startHttpLoad(
+        services.map(({ url }) => url),
+        16,
+      ),
+  ],
+  [
+    'gRPC',
+    (services) =>
+      startGrpcLoad(
+        services.map(({ grpc }) => grpc),
+        4,
+      ),
+  ],
+]
+
+/** pidsIn returns the processes that were ready, in the order in which they were. */
+function pidsIn(printed: string): number[] {
+  return [...printed.matchAll(READY)].map(([, pid]) => Number(pid))
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+/** limitOf asks over a connection of its own. */
+async function limitOf(url: string, domain: string): Promise<number | undefined> {
+  const body = JSON.stringify({ domain, descriptors: [{ entries: [{ key: 'user', value: 'alice' }] }], cost: 0 })
+  const response = await fetch(`${url}/v1/check`, { method: 'POST', body, headers: { connection: 'close' } })
+  const { verdicts } = (await response.json()) as { verdicts: { limit: number }[] }
+  return verdicts[0]?.limit
+}
+
+async function statsOf(admin: string): Promise<Record<string, number>> {
+  return (await (await fetch(`${admin}/stats?format=json`)).json()) as Record<string, number>
+}
+
+describe('sluice serve --workers 2', () => {
+  it('shares a port, and counts together', async () => {
+    const domain = `workers-${process.pid}-${Date.now()}`
+    const rules = new RuleDirectory({ 'api.yaml': ruleText(4, domain) })
+    const { url, welcome } = await startWorkers(rules)
+    expect(welcome).toContain('2 workers; counters in Redis; 1 limit in 1 domain')
+    const body = JSON.stringify({ domain, descriptors: [{ entries: [{ key: 'user', value: 'bob' }] }] })
+    const statuses: number[] = []
+    for (let i = 0; i < 6; i++) {
+      const response = await fetch(`${url}/v1/check`, { method: 'POST', body, headers: { connection: 'close' } })
+      statuses.push(response.status)
+    }
+    expect(statuses).toEqual([200, 200, 200, 200, 429, 429])
+  })
+
+  it('replaces a worker that crashes, and never lets go of the port', async () => {
+    const { url, child, welcome, printed, output } = await startWorkers(new RuleDirectory({ 'a.yaml': ruleText(9) }))
+    const [first, second] = pidsIn(welcome)
+    process.kill(first, 'SIGKILL')
+    await printed('ended with signal SIGKILL, another takes its place')
+    expect(await limitOf(url, 'api')).toBe(9)
+    const again = pidsIn(await printed(') is ready', 3))
+    expect(again).toHaveLength(3)
+    // With both gone at once, connections wait for the next worker.
+    process.kill(second, 'SIGKILL')
+    process.kill(again[2], 'SIGKILL')
+    expect(await Promise.all(Array.from({ length: 8 }, () => limitOf(url, 'api')))).toEqual(Array(8).fill(9))
+    child.kill('SIGTERM')
+    expect(await once(child, 'exit')).toEqual([0, null])
+    expect(await output).toMatch(/ info {2}stopped\n$/)
+  })
+
+  it.each(DOORS)('drains and replaces a worker under a load of %s without a failed call', async (_, startLoad) => {
+    const service = await startWorkers(new RuleDirectory({ 'load.yaml': ruleText(1e9, 'load') }))
+    const { child, welcome, printed } = service
+    const load = startLoad([service])
+    await load.grown(200)
+    const [pid] = pidsIn(welcome)
+    process.kill(pid, 'SIGTERM')
+    await printed('was told to end, another takes its place')
+    await printed(') is ready', 3)
+    await until('the worker has ended', () => !isRunning(pid))
+    await load.grown(200)
+    expect(await load.stop()).toEqual([])
+    child.kill('SIGTERM')
+    expect(await once(child, 'exit')).toEqual([0, null])
+  })
+
+  it.each(DOORS)(
+    'drains all workers on SIGTERM under a load of %s that goes on to another node',
+    async (_, startLoad) => {
+      const rules = new RuleDirectory({ 'load.yaml': ruleText(1e9, 'load') })
+      const [one, other] = await Promise.all([startWorkers(rules), startWorkers(rules)])
+      const load = startLoad([one, other])
+      await load.grown(400)
+      one.child.kill('SIGTERM')
+      expect(await once(one.child, 'exit')).toEqual([0, null])
+      expect(pidsIn(await one.output).filter(isRunning)).toEqual([])
+      await load.grown(400)
+      expect(await load.stop()).toEqual([])
+    },
+  )
+
+  it('spreads gRPC connections evenly, also over a worker that took the place of another', async () => {
+    const service = await startWorkers(new RuleDirectory({ 'load.yaml': ruleText(1e9, 'load') }))
+    const { grpc, admin, welcome, printed } = service
+    const clients = Array.from({ length: 4 }, () => grpcClient(grpc))
+    const request = rlsRequest('load', 'alice')
+    await Promise.all(clients.map((client) => shouldRateLimit(client, request)))
+    const spread = async (): Promise<number[]> => {
+      const stats = await statsOf(admin)
+      return [1, 2].map((id) => stats[`sluice.worker.${id}.grpc_connections`])
+    }
+    expect(await spread()).toEqual([2, 2])
+    process.kill(pidsIn(welcome)[0], 'SIGKILL')
+    await printed(') is ready', 3)
+    await until('the clients are spread again', async () => {
+      await Promise.all(clients.map((client) => shouldRateLimit(client, request).catch(() => undefined)))
+      return String(await spread()) === '2,2'
+    })
+    for (const client of clients) client.close()
+  })
+
+  it('adds up what the workers count', async () => {
+    const { grpc, admin } = await startWorkers(new RuleDirectory({ 'load.yaml': ruleText(1e9, 'load') }))
+    for (let i = 0; i < 6; i++) {
+      const client = grpcClient(grpc)
+      await shouldRateLimit(client, rlsRequest('load', 'alice'))
+      client.close()
+    }
+    const stats = await statsOf(admin)
+    expect(stats['ratelimit.service.rate_limit.load.user.total_hits']).toBe(6)
+    expect(stats['sluice.grpc.calls']).toBe(6)
+    expect(stats['ratelimit.service.config_load_success']).toBe(1)
+    expect(await (await fetch(`${admin}/rlconfig`)).text()).toMatch(
+      /^load\.user: unit=MINUTE requests_per_unit=1000000000,/,
+    )
+  })
+
+  it('has every worker use changed rules', async () => {
+    const rules = new RuleDirectory({ 'a.yaml': ruleText(9) })
+    const { url, child, printed } = await startWorkers(rules)
+    rules.replace('a.yaml', ruleText(77))
+    child.kill('SIGHUP')
+    await printed(' info  rules are in force')
+    await until('all workers use them', async () => {
+      const limits = await Promise.all(Array.from({ length: 8 }, () => limitOf(url, 'api')))
+      return limits.every((limit) => limit === 77)
+    })
+  })
+
+  it('ends at once on a second signal, with all workers', async () => {
+    const { child, welcome, printed } = await startWorkers(
+      new RuleDirectory({ 'a.yaml': ruleText(9) }),
+      '--drain-delay=10m',
+    )
+    child.kill('SIGTERM')
+    await printed(' info  SIGTERM: health says no from now on')
+    child.kill('SIGTERM')
+    expect(await once(child, 'exit')).toEqual([143, null])
+    for (const pid of pidsIn(welcome)) await until('the worker has ended', () => !isRunning(pid))
+  })
+
+  it('leaves no worker behind when it is killed', async () => {
+    const { child, welcome } = await startWorkers(new RuleDirectory({ 'a.yaml': ruleText(9) }))
+    child.kill('SIGKILL')
+    for (const pid of pidsIn(welcome)) await until('the worker has ended', () => !isRunning(pid))
+  })
+
+  it('ends with the reason when workers cannot start', () => {
+    const fault = join(makeTemporaryDir('fault'), 'fault.cjs')
+    writeFileSync(fault, "if (process.send !== undefined) throw new Error('no luck today')\n")
+    const { status, stderr } = run(['serve', ...FREE_PORTS, '--workers', '2', '--redis', redis], {
+      env: { NODE_OPTIONS: `--require ${fault}`, SLUICE_SECRET: 'x' },
+    })
+    expect(status).toBe(1)
+    expect(stderr).toContain('no luck today')
+    expect(stderr).toMatch(
+      /\nWORKERS_CRASH: serve: worker \d \(process \d+\) ended with exit code 1; workers start; when none does, the service ends\n$/,
+    )
+  })
+})
