@@ -1,0 +1,358 @@
+import { once } from 'node:events'
+import { request as httpRequest, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { parseList } from 'structured-headers'
+import { afterEach, describe, expect, it } from 'vitest'
+import { until } from '../../tests/servers/until.mjs'
+import type { GateOptions } from './gate.ts'
+
+/** What a client got. */
+export interface Got {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+/** A Client speaks to an app behind middlewares under test. */
+export interface Client {
+  /** get returns an answer when the server is done with it, so that what a middleware does at the end has happened. */
+  get(path?: string, headers?: Readonly<Record<string, string>>, method?: string): Promise<Got>
+  /** visit opens a request whose answer the test does not wait for; it can be left. */
+  visit(path: string): { leave(): void }
+  close(): Promise<void>
+}
+
+/** SuiteOptions are plain options for a request of any framework. */
+export type SuiteOptions = GateOptions<unknown>
+
+export interface Limiter {
+  reset(caller: { readonly ip: string }): Promise<void>
+  close(): Promise<void>
+}
+
+export interface StartedAdapter extends Client {
+  readonly limiters: readonly Limiter[]
+}
+
+/** An AdapterUnderTest starts apps with the routes of Routes behind limiters, the first one outside. */
+export interface AdapterUnderTest {
+  readonly name: string
+  start(limiters: readonly SuiteOptions[], routes: Routes): Promise<StartedAdapter>
+  /** header reads a field of a request of the framework. */
+  header(request: unknown, name: string): string | undefined
+}
+
+/**
+ * Routes is what the apps under test do: / answers 200, /error 400, /throw fails, /hang never answers, /stream answers and
+ * goes on until `finish` is called.
+ */
+export class Routes {
+  hanging = 0
+  streaming = 0
+  #finish: () => void = () => {}
+  readonly finished = new Promise<void>((resolve) => {
+    this.#finish = resolve
+  })
+
+  finish(): void {
+    this.#finish()
+  }
+
+  async *chunks(): AsyncGenerator<string> {
+    this.streaming++
+    yield 'Hi '
+    await this.finished
+    yield 'there!'
+  }
+
+  /** stream is what /stream answers with. */
+  stream(): ReadableStream<Uint8Array> {
+    const chunks = this.chunks()
+    const encoder = new TextEncoder()
+    return new ReadableStream({
+      async pull(controller) {
+        const { done, value } = await chunks.next()
+        if (done) controller.close()
+        else controller.enqueue(encoder.encode(value))
+      },
+    })
+  }
+}
+
+/** serveHttp makes a client for a server of Node.js. */
+export async function serveHttp(server: Server): Promise<Client> {
+  let visits = 0
+  const ends = new Map<string, () => void>()
+  server.prependListener('request', (request, response) => {
+    response.once('close', () => setImmediate(() => ends.get(String(request.headers['x-visit']))?.()))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    get: async (path = '/', headers = {}, method = 'GET') => {
+      const visit = String(++visits)
+      const ended = new Promise<void>((resolve) => void ends.set(visit, resolve))
+      const url = `http://127.0.0.1:${port}${path}`
+      const response = await fetch(url, { headers: { ...headers, 'x-visit': visit }, method, redirect: 'manual' })
+      const got = await gotOf(response)
+      await ended
+      return got
+    },
+    visit: (path) => {
+      const request = httpRequest({ host: '127.0.0.1', port, path, agent: false })
+      request.on('error', () => {})
+      request.on('response', (response) => response.on('error', () => {}).resume())
+      request.end()
+      return { leave: () => request.destroy() }
+    },
+    close: async () => {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
+/** gotOf reads a response to its end. */
+export async function gotOf(response: Response): Promise<Got> {
+  const { status, headers } = response
+  return { status, headers: Object.fromEntries(headers), body: await response.text() }
+}
+
+// Real servers, on a machine that may be busy.
+export const PATIENT = { timeout: 30_000 }
+
+/** testAdapter states what every adapter does with the plain options. */
+export function testAdapter(adapter: AdapterUnderTest): void {
+  let running: StartedAdapter | undefined
+  let routes = new Routes()
+  const start = async (...limiters: readonly SuiteOptions[]): Promise<Client['get']> => {
+    routes = new Routes()
+    running = await adapter.start(limiters, routes)
+    return running.get
+  }
+  const stop = async (): Promise<void> => {
+    await running?.close()
+    await Promise.all(running?.limiters.map((limiter) => limiter.close()) ?? [])
+    running = undefined
+  }
+  const statuses = async (get: Client['get'], ...paths: string[]): Promise<number[]> => {
+    const found: number[] = []
+    for (const path of paths) found.push((await get(path)).status)
+    return found
+  }
+  afterEach(stop)
+
+  describe(`${adapter.name}, with the plain options`, PATIENT, () => {
+    it('protects an app in one line, with the current and the legacy fields', async () => {
+      const get = await start({ limit: 2, window: '1m' })
+      const { status, headers, body } = await get()
+      expect([status, body]).toEqual([200, 'Hi there!'])
+      expect(headers['ratelimit-policy']).toBe('"2-in-1m";q=2;w=60')
+      expect(headers.ratelimit).toMatch(/^"2-in-1m";r=1;t=\d+$/)
+      expect([headers['x-ratelimit-limit'], headers['x-ratelimit-remaining']]).toEqual(['2', '1'])
+      expect(Number(headers['x-ratelimit-reset'])).toBeGreaterThan(Date.now() / 1000 - 1)
+      expect(headers['retry-after']).toBeUndefined()
+    })
+
+    it('refuses with 429, Retry-After, no caching, and the error as JSON, and the app sees nothing of it', async () => {
+      const get = await start({ limit: 1, window: '1m' })
+      await get()
+      const { status, headers, body } = await get('/hang?secret=1')
+      expect([status, routes.hanging]).toEqual([429, 0])
+      expect(headers['cache-control']).toBe('no-store')
+      expect(headers['content-type']).toBe('application/json')
+      expect(headers['content-length']).toBe(String(body.length))
+      expect(headers.ratelimit).toMatch(/;r=0;t=\d+$/)
+      const retryAfter = Number(headers['retry-after'])
+      expect(retryAfter).toBeGreaterThan(0)
+      expect(JSON.parse(body).error).toMatchObject({
+        code: 'RATE_LIMITED',
+        message: `Rate limit exceeded for GET /hang. Retry after ${retryAfter} second${retryAfter === 1 ? '' : 's'}.`,
+        retry_after: retryAfter,
+        scope: 'ip:127.0.0.1',
+      })
+    })
+
+    it('speaks problem+json to whom asks for it', async () => {
+      const get = await start({ limit: 0, window: '1m', name: 'small "plan"' })
+      const { headers, body } = await get('/', { accept: 'application/problem+json' })
+      expect(headers['content-type']).toBe('application/problem+json')
+      expect(JSON.parse(body)).toMatchObject({ status: 429, 'violated-policies': ['small "plan"'] })
+    })
+
+    it('answers HEAD without a body, and says how long one would be', async () => {
+      const get = await start({ limit: 0, window: '1m' })
+      const { status, headers, body } = await get('/', {}, 'HEAD')
+      expect([status, body]).toEqual([429, ''])
+      expect(Number(headers['content-length'])).toBeGreaterThan(0)
+    })
+
+    it('sends what a limit has for refused callers, with the rate limit fields', async () => {
+      const headers = [
+        ['X-Plan', 'free'],
+        ['retry-after', '0'],
+      ] as const
+      const get = await start({ limit: 1, window: '1m', response: { status: 420, body: 'calm', headers } })
+      await get()
+      const got = await get()
+      expect([got.status, got.body, got.headers['x-plan']]).toEqual([420, 'calm', 'free'])
+      expect(got.headers['content-type']).toBe('text/plain; charset=utf-8')
+      expect(Number(got.headers['retry-after'])).toBeGreaterThan(0)
+    })
+
+    it('tells of the budget on answers that are failures, too', async () => {
+      const get = await start({ limit: 3, window: '1m' })
+      expect((await get('/error')).headers['x-ratelimit-remaining']).toBe('2')
+    })
+
+    it('lists the policies of several middlewares, the tightest first', async () => {
+      const wide = { limit: 1_000, window: '1h', name: 'wide' } as const
+      const narrow = { limit: 5, window: '1m', name: 'narrow' } as const
+      for (const order of [
+        [wide, narrow],
+        [narrow, wide],
+      ]) {
+        const get = await start(...order)
+        const { headers } = await get()
+        expect(parseList(headers.ratelimit).map(([name]) => name)).toEqual(['narrow', 'wide'])
+        expect(parseList(headers['ratelimit-policy']).map(([name]) => name)).toEqual(['narrow', 'wide'])
+        expect(headers['x-ratelimit-limit']).toBe('5')
+        await stop()
+      }
+    })
+
+    it('charges several limits together, or none of them', async () => {
+      const get = await start({
+        limits: [
+          { limit: 5, window: '1h', name: 'hour', by: 'everyone' },
+          { limit: 1, window: '1m', name: 'minute' },
+        ],
+      })
+      expect(await statuses(get, '/', '/', '/')).toEqual([200, 429, 429])
+      const { headers } = await get()
+      const left = new Map(parseList(headers.ratelimit).map(([name, parameters]) => [name, parameters.get('r')]))
+      expect([...left]).toEqual([
+        ['minute', 0],
+        ['hour', 4],
+      ])
+    })
+
+    it('gives more to a better tier, and counts costs', async () => {
+      const get = await start({
+        limit: { free: 2, pro: 100 },
+        window: '1m',
+        identity: { apiKey: true, tier: (request) => adapter.header(request, 'x-tier') },
+        cost: async (request) => Number(adapter.header(request, 'x-cost') ?? 1),
+      })
+      const pro = { 'x-api-key': 'p', 'x-tier': 'pro', 'x-cost': '60' }
+      expect((await get('/', pro)).headers['x-ratelimit-remaining']).toBe('40')
+      expect((await get('/', pro)).status).toBe(429)
+      expect((await get('/', { 'x-api-key': 'f', 'x-tier': 'free', 'x-cost': '3' })).status).toBe(429)
+      expect((await get('/', { 'x-api-key': 'f', 'x-cost': '2' })).headers['x-ratelimit-remaining']).toBe('0')
+    })
+
+    it('skips what it is told to skip, without a word', async () => {
+      const get = await start({
+        limit: 0,
+        window: '1m',
+        skip: (request) => adapter.header(request, 'x-health') !== undefined,
+      })
+      const { status, headers } = await get('/', { 'x-health': '1' })
+      expect([status, headers.ratelimit]).toEqual([200, undefined])
+      expect((await get()).status).toBe(429)
+    })
+
+    it('decides by rules', async () => {
+      const rules = 'domain: app\ndescriptors:\n  - key: path\n    rate_limit: { unit: hour, requests_per_unit: 1 }\n'
+      const get = await start({ rules })
+      expect(await statuses(get, '/', '/?again', '/error')).toEqual([200, 429, 400])
+    })
+
+    it('releases places when an answer was sent whole', async () => {
+      const get = await start({ limit: 1, algorithm: 'concurrency' })
+      expect(await statuses(get, '/', '/error', '/')).toEqual([200, 400, 200])
+      const streamed = get('/stream')
+      await until('the stream has begun', () => routes.streaming === 1)
+      expect((await get()).status).toBe(429)
+      routes.finish()
+      expect((await streamed).body).toBe('Hi there!')
+      expect((await get()).status).toBe(200)
+    })
+
+    it('releases places when the client leaves, before the answer and in the middle of it', async () => {
+      const get = await start({ limit: 1, algorithm: 'concurrency' })
+      for (const path of ['/hang', '/stream']) {
+        const client = running?.visit(path)
+        await until('the place is taken', () => routes.hanging + routes.streaming > 0)
+        expect((await get()).status).toBe(429)
+        client?.leave()
+        await until('the place is free again', async () => (await get()).status === 200)
+        routes.hanging = 0
+      }
+    })
+
+    it('releases places when the app fails', async () => {
+      const get = await start({ limit: 1, algorithm: 'concurrency' })
+      expect(await statuses(get, '/throw', '/throw', '/')).toEqual([500, 500, 200])
+    })
+
+    it('gives back what failed requests took', async () => {
+      const get = await start({ limit: 1, window: '1m', refund: 'failure' })
+      expect(await statuses(get, '/error', '/throw', '/error')).toEqual([400, 500, 400])
+      const client = running?.visit('/hang')
+      await until('the hit is taken', () => routes.hanging === 1)
+      expect((await get()).status).toBe(429)
+      client?.leave()
+      await until('the hit is given back', async () => (await get()).status === 200)
+      expect((await get()).status).toBe(429)
+    })
+
+    it('gives back what successful requests took, or what a function says', async () => {
+      const get = await start({ limit: 1, window: '1m', refund: 'success' })
+      expect(await statuses(get, '/', '/', '/error', '/')).toEqual([200, 200, 400, 429])
+      await stop()
+      const seen: (number | undefined)[] = []
+      const other = await start({ limit: 1, window: '1m', refund: (status) => seen.push(status) > 1 })
+      expect(await statuses(other, '/error', '/')).toEqual([400, 429])
+      expect(seen).toEqual([400])
+    })
+
+    it('lets a leaky bucket hold a request back', async () => {
+      const get = await start({ limit: 50, window: '1s', burst: 3, algorithm: 'leaky_bucket' })
+      const answers = await Promise.all([get(), get(), get()])
+      expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
+    })
+
+    it('never lets its own errors reach the app', async () => {
+      const told: unknown[] = []
+      const broken = { window: '1m', cost: () => Promise.reject(new Error('broken')) } as const
+      const get = await start({ ...broken, limit: 1, onError: (error) => void told.push(error) })
+      expect(await statuses(get, '/', '/')).toEqual([200, 200])
+      expect(told).toEqual([new Error('broken'), new Error('broken')])
+      await stop()
+      const closed = await start({ ...broken, limit: 1, onStoreFailure: 'closed', onError: () => {} })
+      expect(await closed()).toMatchObject({ status: 503, headers: { 'retry-after': '1' } })
+    })
+
+    it('forgets a caller', async () => {
+      const get = await start({ limit: 1, window: '1m' })
+      expect(await statuses(get, '/', '/')).toEqual([200, 429])
+      await running?.limiters[0].reset({ ip: '127.0.0.1' })
+      expect(await statuses(get, '/')).toEqual([200])
+    })
+
+    it('believes X-Forwarded-For only as far as proxies are trusted, from right to left', async () => {
+      const get = await start({ limit: 1, window: '1m', identity: { trustedProxies: ['loopback'] } })
+      const from = async (chain: string): Promise<number> => (await get('/', { 'x-forwarded-for': chain })).status
+      expect(await from('203.0.113.7')).toBe(200)
+      expect([await from('198.51.100.1, 203.0.113.7'), await from('198.51.100.2, 203.0.113.7')]).toEqual([429, 429])
+      expect(await from('203.0.113.8')).toBe(200)
+      await stop()
+      const wary = await start({ limit: 1, window: '1m' })
+      expect((await wary('/', { 'x-forwarded-for': '203.0.113.1' })).status).toBe(200)
+      expect((await wary('/', { 'x-forwarded-for': '203.0.113.2' })).status).toBe(429)
+    })
+  })
+}

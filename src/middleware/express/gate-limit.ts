@@ -1,0 +1,113 @@
+import type { NextFunction, Request, RequestHandler, Response } from 'express'
+import { SluiceError } from '../../core/errors.ts'
+import type { Refusal } from '../../core/http/refusal.ts'
+import { Budget } from '../budget.ts'
+import { GATE_OPTIONS, Gate, type Pass } from '../gate.ts'
+import { sendRefusal, whenEnded, writeFields } from '../node-response.ts'
+import { headerText, type RequestReader } from '../request-reader.ts'
+import type { GateRequestHandler, HitOptions, PlainOptions } from './options.ts'
+import { Validations } from './validations.ts'
+
+const reader: RequestReader<Request> = {
+  address: ({ ip }) => ip,
+  peer: ({ socket }) => socket.remoteAddress,
+  header: ({ headers }, name) => headerText(headers[name]),
+  method: ({ method }) => method,
+  url: ({ originalUrl }) => originalUrl,
+}
+
+/** gateLimit makes a middleware of the plain options. */
+export function gateLimit({ handler, requestPropertyName, ...options }: PlainOptions): GateRequestHandler {
+  const gate = new Gate(options, reader)
+  const limiter = new GateLimiter(gate, handler, requestPropertyName ?? 'rateLimit')
+  // Addresses are Express's unless the options say whom to trust; what is wrong with them, the first request tells.
+  let isChecked = options.identity?.trustedProxies !== undefined
+  const middleware: RequestHandler = (request, response, next) => {
+    if (!isChecked) {
+      isChecked = true
+      checkAddresses(request)
+    }
+    const pass = gate.enter(request)
+    if (pass instanceof Promise) pass.then((decided) => limiter.act(decided, request, response, next)).catch(next)
+    else limiter.act(pass, request, response, next)
+  }
+  return Object.assign(middleware, { reset: gate.reset.bind(gate), close: gate.close.bind(gate) })
+}
+
+/** checkAddresses warns about proxies that are trusted without end, and about those that are not trusted at all. */
+function checkAddresses(request: Request): void {
+  const warn = (mistake: unknown): void => process.emitWarning(String(mistake), 'SluiceWarning')
+  const validations = new Validations(true, { error: warn, warn })
+  validations.check('trustProxy', request)
+  validations.check('xForwardedForHeader', request)
+}
+
+/** GateLimiter does what a gate says. */
+class GateLimiter {
+  readonly #gate: Gate<Request>
+  readonly #handler: PlainOptions['handler']
+  readonly #property: string
+
+  constructor(gate: Gate<Request>, handler: PlainOptions['handler'], property: string) {
+    this.#gate = gate
+    this.#handler = handler
+    this.#property = property
+  }
+
+  act(pass: Pass, request: Request, response: Response, next: NextFunction): void {
+    const fields = this.#gate.fields(pass)
+    const { retryAfterSeconds } = fields
+    writeFields(response, fields, pass.decision)
+    if (pass.decision.tightest !== undefined) {
+      ;(request as unknown as Record<string, unknown>)[this.#property] = new Budget(pass)
+    }
+    if (pass.isOpen) whenEnded(response, (status) => this.#gate.end(pass, status))
+    if (!pass.allowed) this.#refuse(pass, this.#gate.refusal(pass, request, retryAfterSeconds), request, response, next)
+    else if (pass.delayMs > 0) delay(pass.delayMs, response, next)
+    else next()
+  }
+
+  #refuse(pass: Pass, refusal: Refusal, ...[request, response, next]: Parameters<RequestHandler>): void {
+    if (this.#handler === undefined) {
+      sendRefusal(response, refusal, request.method === 'HEAD')
+      return
+    }
+    try {
+      const done = this.#handler(request, response, next, { pass, refusal })
+      if (done instanceof Promise) done.catch(next)
+    } catch (error) {
+      next(error)
+    }
+  }
+}
+
+/** delay goes on after a while, unless the client has left by then. */
+function delay(ms: number, response: Response, next: NextFunction): void {
+  const timer = setTimeout(next, ms)
+  response.once('close', () => clearTimeout(timer))
+}
+
+/** Options of both kinds. */
+const SHARED: ReadonlySet<string> = new Set([
+  'limit',
+  'skip',
+  'redis',
+  'secret',
+  'handler',
+  'requestPropertyName',
+  'headers',
+])
+/** Options that make their owner a plain one. */
+const PLAIN: ReadonlySet<string> = new Set([...GATE_OPTIONS].filter((name) => !SHARED.has(name)))
+
+/** isPlain says of which kind options are, and refuses a mixture: half of it would be ignored. */
+export function isPlain(options: PlainOptions | HitOptions): options is PlainOptions {
+  const given = Object.entries(options).filter(([, value]) => value !== undefined)
+  const plain = given.find(([name]) => PLAIN.has(name))?.[0]
+  if (plain === undefined) return false
+  const other = given.find(([name]) => !PLAIN.has(name) && !SHARED.has(name))?.[0]
+  if (other !== undefined) {
+    throw new SluiceError('GATE_OPTIONS_INVALID', other, `it does not go with ${plain}: one is of express-rate-limit`)
+  }
+  return true
+}

@@ -1,0 +1,74 @@
+import { SluiceError } from '../../core/errors.ts'
+import { CounterStore, type CounterStoreOptions } from '../hits/counter-store.ts'
+import { MemoryStore } from '../hits/memory-store.ts'
+import { gateLimit, isPlain } from './gate-limit.ts'
+import { hitLimit } from './hit-limit.ts'
+import { ipKeyGenerator } from './ip-key-generator.ts'
+import type { GateRequestHandler, HitOptions, PlainOptions, RateLimitRequestHandler } from './options.ts'
+
+export type { Decision, RuleVerdict } from '../../core/combine.ts'
+export type { Verdict } from '../../core/decision.ts'
+export type { ApiKeyOptions } from '../../core/identity/api-key.ts'
+export type { JwtOptions } from '../../identity/jwt-verifier.ts'
+export type { Caller, IdentityOptions } from '../caller.ts'
+export type { Pass } from '../gate.ts'
+export type { LimitSpec } from '../limit-spec.ts'
+export type {
+  AugmentedRequest,
+  ClientRateLimitInfo,
+  DraftHeadersVersion,
+  GateRequestHandler,
+  HitOptions,
+  IncrementCallback,
+  IncrementResponse,
+  LegacyStore,
+  Options,
+  PlainOptions,
+  RateLimitExceededEventHandler,
+  RateLimitInfo,
+  RateLimitRequestHandler,
+  Refused,
+  Store,
+  ValueDeterminingMiddleware,
+} from './options.ts'
+export type { EnabledValidations, Logger } from './validations.ts'
+export { ipKeyGenerator, MemoryStore, SluiceError }
+
+/** SluiceStore is a store for express-rate-limit itself, in memory or in Redis. */
+export class SluiceStore extends CounterStore {}
+export type { CounterStoreOptions as SluiceStoreOptions }
+
+export const SECOND = 1_000
+export const MINUTE = 60 * SECOND
+export const HOUR = 60 * MINUTE
+export const DAY = 24 * HOUR
+
+/**
+ * rateLimit makes a middleware for Express, of the plain options (docs/middleware.md) or of express-rate-limit's.
+ *
+ *   app.use(rateLimit({ limit: 100, window: '1m' }))
+ *   app.use(rateLimit({ limit: 100, windowMs: 60_000 }))
+ */
+export function rateLimit(options: PlainOptions): GateRequestHandler
+export function rateLimit(options?: HitOptions): RateLimitRequestHandler
+export function rateLimit(options: PlainOptions | HitOptions = {}): GateRequestHandler | RateLimitRequestHandler {
+  return isPlain(options) ? gateLimit(options) : hitLimit(options)
+}
+
+export default rateLimit
+
+/** What `require('sluice/express')` returns: the function, with everything else on it, as that of express-rate-limit. */
+const required = Object.assign(rateLimit, {
+  default: rateLimit,
+  rateLimit,
+  MemoryStore,
+  SluiceStore,
+  SluiceError,
+  ipKeyGenerator,
+  SECOND,
+  MINUTE,
+  HOUR,
+  DAY,
+})
+
+export { required as 'module.exports' }

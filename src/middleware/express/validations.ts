@@ -1,0 +1,217 @@
+import { isIP } from 'node:net'
+import type { Request } from 'express'
+import type { HitStore } from '../hits/hit-store.ts'
+
+/** A Logger is told about mistakes. */
+export interface Logger {
+  error(error: unknown, message?: string): void
+  warn(error: unknown, message?: string): void
+}
+
+/**
+ * A Mistake is something about the set-up that the developer should know. Codes are those of express-rate-limit, whose
+ * documentation explains them.
+ */
+class Mistake extends Error {
+  readonly code: string
+  readonly help: string
+
+  constructor(code: string, message: string) {
+    const help = `https://express-rate-limit.github.io/${code}/`
+    super(`${message} See ${help}`)
+    this.name = 'ValidationError'
+    this.code = code
+    this.help = help
+  }
+}
+
+/** A Change is a setting that means something else than it used to. */
+class Change extends Mistake {}
+
+/** Option names that are known, apart from those of Sluice. Some belong to express-slow-down. */
+const KNOWN_OPTIONS: ReadonlySet<string> = new Set([
+  'windowMs',
+  'limit',
+  'message',
+  'statusCode',
+  'legacyHeaders',
+  'standardHeaders',
+  'identifier',
+  'retryAfter',
+  'requestPropertyName',
+  'skipFailedRequests',
+  'skipSuccessfulRequests',
+  'keyGenerator',
+  'ipv6Subnet',
+  'handler',
+  'skip',
+  'requestWasSuccessful',
+  'store',
+  'validate',
+  'headers',
+  'max',
+  'passOnStoreError',
+  'logger',
+  'draft_polli_ratelimit_headers',
+  'delayAfter',
+  'delayMs',
+  'maxDelayMs',
+  'redis',
+  'secret',
+])
+
+const LONGEST_WINDOW_MS = 10 * 366 * 86_400_000
+const DRAFTS = ['draft-6', 'draft-7', 'draft-8', 'current']
+const usedStores = new WeakSet<object>()
+const countedKeys = new WeakMap<object, Map<unknown, Set<string>>>()
+
+/** CHECKS throw a Mistake. Each runs once for a middleware at the most, so that nothing is told again and again. */
+const CHECKS = {
+  ip(ip: string | undefined): void {
+    if (ip === undefined) {
+      throw new Mistake('ERR_ERL_UNDEFINED_IP_ADDRESS', 'request.ip is undefined: the connection may be gone already.')
+    }
+    if (isIP(ip) === 0) {
+      throw new Mistake('ERR_ERL_INVALID_IP_ADDRESS', `request.ip is ${JSON.stringify(ip)}, which is no address.`)
+    }
+  },
+  trustProxy({ app }: Request): void {
+    if (app.get('trust proxy') !== true) return
+    throw new Mistake(
+      'ERR_ERL_PERMISSIVE_TRUST_PROXY',
+      "'trust proxy' is true: every client can choose its own address, and so has no limit.",
+    )
+  },
+  xForwardedForHeader({ app, headers }: Request): void {
+    if (!headers['x-forwarded-for'] || app.get('trust proxy') !== false) return
+    throw new Mistake(
+      'ERR_ERL_UNEXPECTED_X_FORWARDED_FOR',
+      "there is an X-Forwarded-For, but 'trust proxy' is false: all clients of a proxy are counted as one.",
+    )
+  },
+  forwardedHeader({ headers, ip, socket }: Request): void {
+    if (!headers.forwarded || ip !== socket?.remoteAddress) return
+    throw new Mistake(
+      'ERR_ERL_FORWARDED_HEADER',
+      'there is a Forwarded field, which Express does not read: all clients of a proxy are counted as one.',
+    )
+  },
+  positiveHits(hits: unknown): void {
+    if (typeof hits === 'number' && hits >= 1 && Number.isInteger(hits)) return
+    throw new Mistake('ERR_ERL_INVALID_HITS', `a store counts hits from 1 on; this one said ${String(hits)}.`)
+  },
+  unsharedStore(store: HitStore): void {
+    if (usedStores.has(store)) {
+      const how = store.localKeys ? 'its own' : 'its own, with a prefix of its own'
+      throw new Mistake('ERR_ERL_STORE_REUSE', `two middlewares use one ${store.constructor.name}: give each ${how}.`)
+    }
+    usedStores.add(store)
+  },
+  singleCount(request: Request, store: HitStore, key: string): void {
+    const byStore = countedKeys.get(request) ?? new Map<unknown, Set<string>>()
+    countedKeys.set(request, byStore)
+    const owner = store.localKeys ? store : store.constructor.name
+    const keys = byStore.get(owner) ?? new Set<string>()
+    byStore.set(owner, keys)
+    const full = `${store.prefix ?? ''}${key}`
+    if (keys.has(full)) throw new Mistake('ERR_ERL_DOUBLE_COUNT', `one request was counted twice for ${key}.`)
+    keys.add(full)
+  },
+  limit(limit: number): void {
+    if (limit === 0) throw new Change('WRN_ERL_MAX_ZERO', 'a limit of 0 refuses every request.')
+  },
+  draftPolliHeaders(value: unknown): void {
+    if (!value) return
+    throw new Change(
+      'WRN_ERL_DEPRECATED_DRAFT_POLLI_HEADERS',
+      "draft_polli_ratelimit_headers is gone: use standardHeaders: 'draft-6'.",
+    )
+  },
+  onLimitReached(value: unknown): void {
+    if (value) throw new Change('WRN_ERL_DEPRECATED_ON_LIMIT_REACHED', 'onLimitReached is gone: use handler.')
+  },
+  headersDraftVersion(version: unknown): void {
+    if (typeof version === 'string' && DRAFTS.includes(version)) return
+    throw new Mistake(
+      'ERR_ERL_HEADERS_UNSUPPORTED_DRAFT_VERSION',
+      `standardHeaders is true, false or one of ${DRAFTS.join(', ')}.`,
+    )
+  },
+  headersResetTime(resetTime: Date | undefined): void {
+    if (resetTime !== undefined) return
+    throw new Mistake('ERR_ERL_HEADERS_NO_RESET', 'the store does not say when a window ends: windowMs is used.')
+  },
+  knownOptions(options: object): void {
+    const unknown = Object.keys(options).find((option) => !KNOWN_OPTIONS.has(option))
+    if (unknown !== undefined) throw new Mistake('ERR_ERL_UNKNOWN_OPTION', `there is no option ${unknown}.`)
+  },
+  validationsConfig(enabled: Readonly<Record<string, boolean>>): void {
+    const unknown = Object.keys(enabled).find((name) => name !== 'default' && !Object.hasOwn(CHECKS, name))
+    if (unknown === undefined) return
+    const names = Object.keys(CHECKS).join(', ')
+    throw new Mistake('ERR_ERL_UNKNOWN_VALIDATION', `there is no validation ${unknown}, only ${names}, default.`)
+  },
+  creationStack(): void {
+    const { stack = '' } = new Error('where the middleware was made')
+    if (!stack.includes('Layer.handle [as handle_request]') && !stack.includes('Layer.handleRequest')) return
+    throw new Mistake(
+      'ERR_ERL_CREATED_IN_REQUEST_HANDLER',
+      'make the middleware once, when the app starts: made for each request, it counts nothing.',
+    )
+  },
+  ipv6Subnet(bits: unknown): void {
+    if (bits === false || (typeof bits === 'number' && Number.isInteger(bits) && bits >= 32 && bits <= 64)) return
+    throw new Mistake('ERR_ERL_IPV6_SUBNET', `ipv6Subnet is ${String(bits)}; it should be from 32 to 64, or false.`)
+  },
+  ipv6SubnetOrKeyGenerator({
+    ipv6Subnet,
+    keyGenerator,
+  }: {
+    readonly ipv6Subnet?: unknown
+    readonly keyGenerator?: unknown
+  }): void {
+    if (ipv6Subnet === undefined || keyGenerator === undefined) return
+    throw new Mistake('ERR_ERL_IPV6SUBNET_OR_KEYGENERATOR', 'ipv6Subnet does nothing beside a keyGenerator.')
+  },
+  keyGeneratorIpFallback(keyGenerator: unknown): void {
+    if (keyGenerator === undefined) return
+    const source = String(keyGenerator)
+    const usesIp = source.includes('req.ip') || source.includes('request.ip')
+    if (!usesIp || source.includes('ipKeyGenerator')) return
+    throw new Mistake(
+      'ERR_ERL_KEY_GEN_IPV6',
+      'keyGenerator uses request.ip without ipKeyGenerator: whoever has a block of IPv6 addresses has no limit.',
+    )
+  },
+  windowMs(windowMs: number): void {
+    if (typeof windowMs === 'number' && windowMs >= 1 && windowMs <= LONGEST_WINDOW_MS) return
+    throw new Mistake('ERR_ERL_WINDOW_MS', `windowMs is ${windowMs}; it should be from 1 to ten years.`)
+  },
+}
+
+type Checks = typeof CHECKS
+export type EnabledValidations = { readonly [name in keyof Checks | 'default']?: boolean }
+
+/** Validations are the checks of one middleware: those that are enabled, each once. */
+export class Validations {
+  readonly enabled: Record<string, boolean>
+  readonly #logger: Logger
+
+  constructor(enabled: boolean | EnabledValidations, logger: Logger) {
+    this.enabled = typeof enabled === 'boolean' ? { default: enabled } : { default: true, ...enabled }
+    this.#logger = logger
+    this.check('validationsConfig', { ...this.enabled })
+  }
+
+  /** check tells the logger what is wrong. It never throws. */
+  check<K extends keyof Checks>(name: K, ...about: Parameters<Checks[K]>): void {
+    if (!(this.enabled[name] ?? this.enabled.default)) return
+    this.enabled[name] = false
+    try {
+      ;(CHECKS[name] as (...about: unknown[]) => void)(...about)
+    } catch (error) {
+      if (error instanceof Change) this.#logger.warn(error)
+      else this.#logger.error(error)
+    }
+  }
+}

@@ -1,0 +1,199 @@
+import { request as httpRequest } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
+import { parseList } from 'structured-headers'
+import { afterEach, describe, expect, it } from 'vitest'
+import { until } from '../../../tests/servers/until.mjs'
+import rateLimit, { type PlainOptions } from './index.ts'
+
+let app: FastifyInstance
+
+afterEach(() => app.close())
+
+/** serve makes an app with routes: / answers 200, /error 400, /hang never answers, /left says what is left. */
+async function serve(...options: PlainOptions[]): Promise<FastifyInstance> {
+  app = fastify({ forceCloseConnections: true, exposeHeadRoutes: true })
+  for (const each of options) await app.register(rateLimit, each)
+  app.get('/', async () => 'hello')
+  app.get('/error', async (_, reply) => reply.code(400).send('wrong'))
+  app.get('/left', async (request) => {
+    const { limit, used, remaining, resetTime } = request.rateLimit ?? {}
+    return { limit, used, remaining, isDate: resetTime instanceof Date }
+  })
+  return app
+}
+
+const statuses = async (count: number, url = '/'): Promise<number[]> => {
+  const seen: number[] = []
+  for (let i = 0; i < count; i++) seen.push((await app.inject(url)).statusCode)
+  return seen
+}
+
+describe('sluice/fastify with the plain options', () => {
+  it('protects an app in one line, with the current and the legacy fields', async () => {
+    await serve({ limit: 2, window: '1m' })
+    const { statusCode, headers, body } = await app.inject('/')
+    expect([statusCode, body]).toEqual([200, 'hello'])
+    expect(headers['ratelimit-policy']).toBe('"2-in-1m";q=2;w=60')
+    expect(headers.ratelimit).toMatch(/^"2-in-1m";r=1;t=\d+$/)
+    expect([headers['x-ratelimit-limit'], headers['x-ratelimit-remaining']]).toEqual(['2', '1'])
+    expect(await statuses(2)).toEqual([200, 429])
+  })
+
+  it('limits requests for routes that there are not', async () => {
+    await serve({ limit: 1, window: '1m' })
+    expect(await statuses(2, '/nowhere')).toEqual([404, 429])
+  })
+
+  it('refuses with the error as JSON, and with problem+json when asked for it', async () => {
+    await serve({ limit: 0, window: '1m' })
+    const { statusCode, headers, body } = await app.inject('/?secret=1')
+    expect([statusCode, headers['content-type'], headers['cache-control']]).toEqual([
+      429,
+      'application/json; charset=utf-8',
+      'no-store',
+    ])
+    expect(JSON.parse(body).error).toMatchObject({ code: 'RATE_LIMITED', message: 'Requests are blocked for GET /.' })
+    const problem = await app.inject({ url: '/', headers: { accept: 'application/problem+json' } })
+    expect(problem.headers['content-type']).toMatch(/^application\/problem\+json/)
+    expect(problem.json()['violated-policies']).toEqual(['0-in-1m'])
+  })
+
+  it('answers HEAD without a body', async () => {
+    await serve({ limit: 0, window: '1m' })
+    const { statusCode, body } = await app.inject({ url: '/', method: 'HEAD' })
+    expect([statusCode, body]).toEqual([429, ''])
+  })
+
+  it('sends what a limit has for refused callers', async () => {
+    await serve({ limit: 0, window: '1m', response: { status: 420, body: 'calm', headers: [['X-Plan', 'free']] } })
+    const { statusCode, headers, body } = await app.inject('/')
+    expect([statusCode, headers['x-plan'], body]).toEqual([420, 'free', 'calm'])
+    expect(headers['content-type']).toMatch(/^text\/plain/)
+  })
+
+  it('leaves the answer to a handler, and its errors to the app', async () => {
+    await serve({
+      limit: 0,
+      window: '1m',
+      handler: (request, reply, { refusal }) => {
+        if (request.url === '/broken') throw new Error('mine')
+        return reply.code(refusal.status).send('mine')
+      },
+    })
+    expect(await app.inject('/')).toMatchObject({ statusCode: 429, body: 'mine' })
+    expect(await app.inject('/broken')).toMatchObject({ statusCode: 500 })
+  })
+
+  it('tells the request what is left', async () => {
+    await serve({ limit: 3, window: '1m' })
+    expect((await app.inject('/left')).json()).toEqual({ limit: 3, used: 1, remaining: 2, isDate: true })
+  })
+
+  it('lists the policies of several registrations, the tightest first', async () => {
+    await serve({ limit: 1_000, window: '1h', name: 'wide' }, { limit: 5, window: '1m', name: 'narrow' })
+    const { headers } = await app.inject('/')
+    expect(parseList(String(headers.ratelimit)).map(([name]) => name)).toEqual(['narrow', 'wide'])
+    expect(headers['x-ratelimit-limit']).toBe('5')
+  })
+
+  it('gives a route a limit of its own, named after it, or none', async () => {
+    await serve({ limit: 100, window: '1m' })
+    app.post('/login', { config: { rateLimit: { limit: 1, window: '1m' } } }, async () => 'in')
+    app.get('/free', { config: { rateLimit: false } }, async () => 'free')
+    const login = await app.inject({ url: '/login', method: 'POST' })
+    expect(login.headers['ratelimit-policy']).toBe('"POST /login";q=1;w=60')
+    expect((await app.inject({ url: '/login', method: 'POST' })).statusCode).toBe(429)
+    expect((await app.inject('/free')).headers.ratelimit).toBeUndefined()
+    expect((await app.inject('/')).headers['ratelimit-policy']).toBe('"100-in-1m";q=100;w=60')
+  })
+
+  it('has a hook of its own for whoever asks', async () => {
+    await serve({ limit: 100, window: '1m' })
+    const hook = app.rateLimit({ limit: 1, window: '1m', name: 'own' })
+    app.get('/hooked', { preHandler: hook }, async () => 'hooked')
+    expect(await statuses(2, '/hooked')).toEqual([200, 429])
+  })
+
+  it.each(['onRequest', 'preParsing', 'preValidation', 'preHandler'] as const)('limits in %s', async (hook) => {
+    await serve({ limit: 1, window: '1m', hook })
+    expect(await statuses(2)).toEqual([200, 429])
+  })
+
+  it('gives back what failed requests took', async () => {
+    await serve({ limit: 1, window: '1m', refund: 'failure' })
+    expect(await statuses(3, '/error')).toEqual([400, 400, 400])
+    expect(await statuses(2)).toEqual([200, 429])
+  })
+
+  it('lets a leaky bucket hold requests back', async () => {
+    await serve({ limit: 50, window: '1s', burst: 3, algorithm: 'leaky_bucket' })
+    const answers = await Promise.all([app.inject('/'), app.inject('/'), app.inject('/')])
+    expect(answers.map(({ statusCode }) => statusCode)).toEqual([200, 200, 200])
+  })
+
+  it('releases places when the answer is sent and when the client leaves', async () => {
+    await serve({ limit: 1, algorithm: 'concurrency' })
+    let hanging = 0
+    app.get('/hang', () => {
+      hanging++
+      return new Promise(() => {})
+    })
+    await app.listen({ port: 0, host: '127.0.0.1' })
+    const { port } = app.server.address() as AddressInfo
+    const get = async (): Promise<number> => (await fetch(`http://127.0.0.1:${port}/`)).status
+    expect([await get(), await get()]).toEqual([200, 200])
+    const client = httpRequest({ host: '127.0.0.1', port, path: '/hang', agent: false })
+    client.on('error', () => {})
+    client.end()
+    await until('the place is taken', () => hanging === 1)
+    expect(await get()).toBe(429)
+    client.destroy()
+    await until('the place is free again', async () => (await get()) === 200)
+  })
+
+  it('never lets its own errors reach the app', async () => {
+    const told: unknown[] = []
+    await serve({
+      limit: 1,
+      window: '1m',
+      cost: () => Promise.reject(new Error('broken')),
+      onError: (error) => void told.push(error),
+    })
+    expect(await statuses(2)).toEqual([200, 200])
+    expect(told).toEqual([new Error('broken'), new Error('broken')])
+  })
+
+  it('knows callers as every middleware does', async () => {
+    await serve({
+      limit: { free: 1, pro: 2 },
+      window: '1m',
+      identity: {
+        user: (request: FastifyRequest) => String(request.headers['x-user']),
+        tier: (request) => (request.headers['x-user'] === 'ada' ? 'pro' : 'free'),
+      },
+    })
+    const as = async (user: string): Promise<number> =>
+      (await app.inject({ url: '/', headers: { 'x-user': user } })).statusCode
+    expect([await as('ada'), await as('ada'), await as('ada')]).toEqual([200, 200, 429])
+    expect([await as('bob'), await as('bob')]).toEqual([200, 429])
+  })
+
+  it('follows rules', async () => {
+    await serve({
+      rules: {
+        domain: 'api',
+        descriptors: [{ key: 'path', value: '/', rate_limit: { unit: 'minute', requests_per_unit: 1 } }],
+      },
+    })
+    expect(await statuses(2)).toEqual([200, 429])
+    expect(await statuses(1, '/left')).toEqual([200])
+  })
+
+  it('refuses a mixture of both kinds of options', async () => {
+    app = fastify()
+    await expect(app.register(rateLimit, { limit: 1, window: '1m', max: 5 } as PlainOptions)).rejects.toThrow(
+      'GATE_OPTIONS_INVALID: max: it does not go with limit: one is of @fastify/rate-limit',
+    )
+  })
+})

@@ -1,0 +1,93 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Budget } from '../budget.ts'
+import { mergeFields } from '../field-merge.ts'
+import { Gate, type Pass } from '../gate.ts'
+import { whenEnded } from '../node-response.ts'
+import { headerText, type RequestReader } from '../request-reader.ts'
+import type { PlainOptions, Refused } from './options.ts'
+
+export type Done = (error?: Error) => void
+
+const reader: RequestReader<FastifyRequest> = {
+  address: ({ ip }) => ip,
+  peer: ({ socket }) => socket.remoteAddress,
+  header: ({ headers }, name) => headerText(headers[name]),
+  method: ({ method }) => method,
+  url: ({ originalUrl }) => originalUrl,
+}
+
+const getField = (reply: FastifyReply, name: string): unknown => reply.getHeader(name)
+const setField = (reply: FastifyReply, name: string, value: string): unknown => reply.header(LOWER[name] ?? name, value)
+
+/** Fastify keeps fields by their names in lower case. Those that every answer has are not spelled anew for each. */
+const LOWER: Readonly<Record<string, string>> = Object.fromEntries(
+  ['RateLimit-Policy', 'RateLimit', 'X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'].map((name) => [
+    name,
+    name.toLowerCase(),
+  ]),
+)
+
+/** GateLimiter does for requests of Fastify what a gate says. */
+export class GateLimiter {
+  readonly #gate: Gate<FastifyRequest>
+  readonly #handler: PlainOptions['handler']
+
+  constructor({ handler, hook: _hook, ...options }: PlainOptions) {
+    const {
+      prefix: _prefix,
+      logLevel: _level,
+      logSerializers: _serializers,
+      ...own
+    } = options as Record<string, unknown>
+    this.#gate = new Gate<FastifyRequest>(own, reader)
+    this.#handler = handler
+  }
+
+  /** handle decides about a request, and goes on where it may. */
+  handle(request: FastifyRequest, reply: FastifyReply, done: Done): void {
+    const pass = this.#gate.enter(request)
+    if (pass instanceof Promise) pass.then((decided) => this.#act(decided, request, reply, done)).catch(done)
+    else this.#act(pass, request, reply, done)
+  }
+
+  close(): Promise<void> {
+    return this.#gate.close()
+  }
+
+  #act(pass: Pass, request: FastifyRequest, reply: FastifyReply, done: Done): void {
+    const fields = this.#gate.fields(pass)
+    const { retryAfterSeconds } = fields
+    mergeFields(reply, fields, pass.decision, getField, setField)
+    if (pass.decision.tightest !== undefined) request.rateLimit = new Budget(pass)
+    if (pass.isOpen) whenEnded(reply.raw, (status) => this.#gate.end(pass, status))
+    if (!pass.allowed) {
+      this.#refuse({ pass, refusal: this.#gate.refusal(pass, request, retryAfterSeconds) }, request, reply, done)
+    } else if (pass.delayMs > 0) delay(pass.delayMs, reply, done)
+    else done()
+  }
+
+  #refuse(refused: Refused, request: FastifyRequest, reply: FastifyReply, done: Done): void {
+    if (this.#handler === undefined) {
+      send(reply, refused)
+      return
+    }
+    try {
+      const answered = this.#handler(request, reply, refused)
+      if (answered instanceof Promise) answered.catch(done)
+    } catch (error) {
+      done(error as Error)
+    }
+  }
+}
+
+function send(reply: FastifyReply, { refusal: { status, contentType, body, headers } }: Refused): void {
+  for (const [name, value] of headers) if (!reply.hasHeader(name)) reply.header(name, value)
+  // A text that has its type is sent as it is, whatever the app serializes with.
+  reply.code(status).header('cache-control', 'no-store').header('content-type', contentType).send(body)
+}
+
+/** delay goes on after a while, unless the client has left by then. */
+function delay(ms: number, reply: FastifyReply, done: Done): void {
+  const timer = setTimeout(done, ms)
+  reply.raw.once('close', () => clearTimeout(timer))
+}

@@ -1,0 +1,56 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { TIGHTEST } from '../field-merge.ts'
+import { type Done, GateLimiter } from './gate-limit.ts'
+import type { PlainOptions } from './options.ts'
+
+/** gatePlugin limits an app by the plain options: everything that comes in, also for routes that it does not have. */
+export function gatePlugin(fastify: FastifyInstance, options: PlainOptions): void {
+  const limiters: GateLimiter[] = []
+  const limiterOf = (own: PlainOptions): GateLimiter => {
+    const limiter = new GateLimiter(own)
+    limiters.push(limiter)
+    return limiter
+  }
+  const whole = limiterOf(options)
+  /** The limiters of routes that have options of their own, by these. */
+  const ofRoutes = new Map<object | false, GateLimiter | undefined>()
+
+  if (!fastify.hasRequestDecorator('rateLimit')) fastify.decorateRequest('rateLimit', null)
+  // What every reply gets it has from the beginning: to add it later would change its shape.
+  if (!fastify.hasReplyDecorator(TIGHTEST)) fastify.decorateReply(TIGHTEST, null)
+  if (!fastify.hasDecorator('rateLimit')) {
+    fastify.decorate('rateLimit', ((own?: PlainOptions) =>
+      hookOf(own === undefined ? whole : limiterOf({ ...inherited(options), ...own }))) as never)
+  }
+  fastify.addHook('onRoute', ({ config, method, url }) => {
+    const own = config?.rateLimit as PlainOptions | false | undefined
+    if (own === undefined || ofRoutes.has(own)) return
+    const name = own !== false && own.limit !== undefined && { name: `${method} ${url}` }
+    ofRoutes.set(own, own === false ? undefined : limiterOf({ ...inherited(options), ...name, ...own }))
+  })
+  const handle = (request: FastifyRequest, reply: FastifyReply, done: Done): void => {
+    // To ask a request for its route builds an object.
+    const own = ofRoutes.size === 0 ? undefined : (request.routeOptions.config?.rateLimit as PlainOptions | false)
+    const limiter = own === undefined || !ofRoutes.has(own) ? whole : ofRoutes.get(own)
+    if (limiter === undefined) done()
+    else limiter.handle(request, reply, done)
+  }
+  if (options.hook === 'preParsing') {
+    fastify.addHook('preParsing', (request, reply, _payload, done) => handle(request, reply, done))
+  } else fastify.addHook((options.hook ?? 'onRequest') as 'onRequest', handle)
+  fastify.addHook('onClose', async () => {
+    await Promise.all(limiters.map((each) => each.close()))
+  })
+}
+
+/** inherited is what a route's limit has of the app's: everything but the limit itself. */
+function inherited({ redis, secret, maxKeys, clock, log, identity, headers, onError, handler }: PlainOptions): object {
+  const options = { redis, secret, maxKeys, clock, log, identity, headers, onError, handler }
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
+}
+
+/** hookOf makes a hook of a limiter: of the kind that calls back, which is told the payload before in preParsing. */
+function hookOf(limiter: GateLimiter) {
+  return (request: FastifyRequest, reply: FastifyReply, ...rest: unknown[]): void =>
+    limiter.handle(request, reply, rest[rest.length - 1] as Done)
+}

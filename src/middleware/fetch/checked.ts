@@ -1,0 +1,79 @@
+import type { Decision } from '../../core/combine.ts'
+import { Budget } from '../budget.ts'
+import type { Caller } from '../caller.ts'
+import type { Gate, Pass } from '../gate.ts'
+import { addFields, changeable, isFixed, watchBody } from '../web-response.ts'
+
+/**
+ * A Checked is what a limiter says about one request. Of a request that goes on, say how it ended, with `answer` or with
+ * `end`: that is when refunds are made, and when places of `concurrency` limits are free again.
+ */
+export class Checked {
+  readonly allowed: boolean
+  /** The rate limit fields, to be sent with the answer. */
+  readonly headers: Headers
+  /** The answer to a request that is refused. */
+  readonly response: Response | undefined
+  readonly #gate: Gate<Request>
+  readonly #pass: Pass
+  readonly #request: Request
+
+  constructor(gate: Gate<Request>, pass: Pass, request: Request, response: Response | undefined) {
+    this.#gate = gate
+    this.#pass = pass
+    this.#request = request
+    this.allowed = pass.allowed
+    this.headers = new Headers()
+    const { names, values, length } = gate.fields(pass)
+    for (let i = 0; i < length; i++) this.headers.set(names[i], values[i])
+    this.response = response && this.#withFields(response)
+    if (pass.isOpen) this.#endWithClient()
+  }
+
+  /** Go on only after this long: a leaky bucket says so. */
+  get delayMs(): number {
+    return this.#pass.delayMs
+  }
+
+  /** What is left of the tightest limit; undefined where none applied. */
+  get budget(): Budget | undefined {
+    return this.#pass.decision.tightest === undefined ? undefined : new Budget(this.#pass)
+  }
+
+  get decision(): Decision {
+    return this.#pass.decision
+  }
+
+  get caller(): Caller | undefined {
+    return this.#pass.caller
+  }
+
+  /** answer returns the app's answer with the fields on it, and ends the request when its body was sent or given up. */
+  answer(response: Response): Response {
+    const answered = this.#withFields(response)
+    if (!this.#pass.isOpen) return answered
+    const { status } = answered
+    if (!isFixed(answered)) return watchBody(answered, (isWhole) => this.end(isWhole ? status : undefined))
+    this.end(status)
+    return answered
+  }
+
+  /** end says how a request ended: the status of the answer, or nothing when the client went away. The first call counts. */
+  end(status?: number): void {
+    this.#gate.end(this.#pass, status)
+  }
+
+  #withFields(response: Response): Response {
+    const fields = this.#gate.fields(this.#pass)
+    if (fields.length === 0 || isFixed(response)) return response
+    const answered = changeable(response)
+    addFields(this.#request, answered.headers, fields, this.#pass.decision)
+    return answered
+  }
+
+  #endWithClient(): void {
+    const { signal } = this.#request
+    if (signal.aborted) this.end()
+    else signal.addEventListener('abort', () => this.end(), { once: true })
+  }
+}

@@ -1,0 +1,96 @@
+import type { MaybePromise } from '../../engine/ports.ts'
+import type { Caller } from '../caller.ts'
+import { Gate, type Pass } from '../gate.ts'
+import type { RequestReader } from '../request-reader.ts'
+import { delayed, pathOf, runtimeAddress } from '../web-request.ts'
+import { refusalHeaders } from '../web-response.ts'
+import { Checked } from './checked.ts'
+import type { FetchHandler, FetchOptions } from './options.ts'
+
+/** What nginx logs for a client that left before there was an answer. Nobody gets it. */
+const CLIENT_LEFT = 499
+/** RFC 7239's word for an address that nobody knows: proxies that are counted may still stand before it. */
+const UNKNOWN_PEER = 'unknown'
+
+/** FetchLimiter limits the requests of fetch handlers. */
+export class FetchLimiter {
+  readonly #gate: Gate<Request>
+  readonly #handler: FetchOptions['handler']
+  readonly #address: NonNullable<FetchOptions['address']>
+  /** What runtimes handed over beside requests. */
+  readonly #beside = new WeakMap<Request, readonly unknown[]>()
+
+  constructor({ handler, address, ...options }: FetchOptions) {
+    this.#handler = handler
+    this.#address = address ?? runtimeAddress
+    this.#gate = new Gate(options, this.#reader())
+  }
+
+  /**
+   * check decides about a request. `beside` is what the runtime handed to the handler beside it, for the address. It
+   * rejects only where the app's own `handler` does.
+   */
+  async check(request: Request, ...beside: readonly unknown[]): Promise<Checked> {
+    if (beside.length > 0) this.#beside.set(request, beside)
+    const pass = await this.#gate.enter(request)
+    return new Checked(this.#gate, pass, request, pass.allowed ? undefined : await this.#refuse(pass, request))
+  }
+
+  /** protect returns a handler that answers what is refused, and leaves the rest to the one given. */
+  protect<R extends Request, A extends readonly unknown[], T>(
+    handler: FetchHandler<R, A, T>,
+  ): (request: R, ...beside: A) => Promise<T | Response> {
+    return async (request, ...beside) => {
+      const checked = await this.check(request, ...beside)
+      if (checked.response !== undefined) return checked.response
+      if (checked.delayMs > 0 && !(await delayed(checked.delayMs, request.signal))) {
+        return new Response(null, { status: CLIENT_LEFT })
+      }
+      return await this.#answered(checked, () => handler(request, ...beside))
+    }
+  }
+
+  /** reset gives a caller the whole budget again. */
+  reset(caller: Partial<Caller>): Promise<void> {
+    return this.#gate.reset(caller)
+  }
+
+  /** close lets go of the store and of watched rules. */
+  close(): Promise<void> {
+    return this.#gate.close()
+  }
+
+  async #answered<T>(checked: Checked, answer: () => MaybePromise<T>): Promise<T | Response> {
+    let response: T
+    try {
+      response = await answer()
+    } catch (error) {
+      checked.end(500)
+      throw error
+    }
+    if (response instanceof Response) return checked.answer(response)
+    // A middleware of Next.js that returns nothing lets the request go on; a handler on Bun, that it became a WebSocket.
+    checked.end(200)
+    return response
+  }
+
+  #refuse(pass: Pass, request: Request): MaybePromise<Response> {
+    const fields = this.#gate.fields(pass)
+    const refusal = this.#gate.refusal(pass, request, fields.retryAfterSeconds)
+    if (this.#handler !== undefined) return this.#handler(request, { pass, refusal })
+    const body = request.method === 'HEAD' ? null : refusal.body
+    return new Response(body, { status: refusal.status, headers: refusalHeaders(refusal, fields) })
+  }
+
+  #reader(): RequestReader<Request> {
+    const address = (request: Request): string | undefined =>
+      this.#address(request, ...(this.#beside.get(request) ?? []))
+    return {
+      address,
+      peer: (request) => address(request) ?? UNKNOWN_PEER,
+      header: (request, name) => request.headers.get(name) ?? undefined,
+      method: ({ method }) => method,
+      url: ({ url }) => pathOf(url),
+    }
+  }
+}

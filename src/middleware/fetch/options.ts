@@ -1,0 +1,25 @@
+import type { Refusal } from '../../core/http/refusal.ts'
+import type { MaybePromise } from '../../engine/ports.ts'
+import type { GateOptions, Pass } from '../gate.ts'
+
+/** What a handler of refused requests is told. */
+export interface Refused {
+  readonly pass: Pass
+  readonly refusal: Refusal
+}
+
+export interface FetchOptions extends GateOptions<Request> {
+  /**
+   * The address of the connection, of the request and of what the runtime hands to handlers beside it. A Request does
+   * not have one. Default: what Deno and Bun hand over; unknown elsewhere, and those of unknown address share a budget.
+   */
+  readonly address?: (request: Request, ...beside: readonly unknown[]) => string | undefined
+  /** Answers refused requests; the fields are added to what it returns. Default: the refusal. */
+  readonly handler?: (request: Request, refused: Refused) => MaybePromise<Response>
+}
+
+/** A FetchHandler answers requests. What a runtime hands to it beside the request stays as it is. */
+export type FetchHandler<R extends Request, A extends readonly unknown[], T> = (
+  request: R,
+  ...beside: A
+) => MaybePromise<T>

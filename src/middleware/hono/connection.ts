@@ -1,0 +1,48 @@
+import { ServerResponse } from 'node:http'
+import type { Context } from 'hono'
+import type { GetConnInfo } from 'hono/conninfo'
+import { ipKey } from '../../core/identity/ip-key.ts'
+import type { RequestReader } from '../request-reader.ts'
+import { pathOf, runtimeAddress } from '../web-request.ts'
+
+interface NodeBindings {
+  readonly incoming?: { readonly socket?: { readonly remoteAddress?: string | undefined } }
+  readonly outgoing?: unknown
+}
+
+/** bindingsOf returns what the runtime hands to an app; some put it into `server`. */
+function bindingsOf({ env }: Context): NodeBindings | undefined {
+  return env?.server ?? env
+}
+
+/** outgoingOf returns the answer as Node.js sees it, where the app runs on @hono/node-server. */
+export function outgoingOf(c: Context): ServerResponse | undefined {
+  const outgoing = bindingsOf(c)?.outgoing
+  return outgoing instanceof ServerResponse ? outgoing : undefined
+}
+
+/**
+ * addressOf returns the address of a connection: as Hono's helper for the runtime says, or as Node.js, Bun and Deno tell
+ * it. It never reads a field that the client could have written.
+ */
+export function addressOf(c: Context, getConnInfo: GetConnInfo | undefined): string | undefined {
+  if (getConnInfo !== undefined) return getConnInfo(c).remote.address
+  const bindings = bindingsOf(c)
+  return bindings?.incoming?.socket?.remoteAddress ?? runtimeAddress(c.req.raw, bindings)
+}
+
+/** addressKey spells whose hits a connection's are, for those who have no key of their own. */
+export function addressKey(c: Context, getConnInfo: GetConnInfo | undefined): string {
+  const address = addressOf(c, getConnInfo)
+  return (address === undefined ? undefined : ipKey(address)) ?? 'unknown'
+}
+
+export function readerOf(getConnInfo: GetConnInfo | undefined): RequestReader<Context> {
+  return {
+    address: (c) => addressOf(c, getConnInfo),
+    peer: (c) => addressOf(c, getConnInfo),
+    header: (c, name) => c.req.header(name),
+    method: (c) => c.req.method,
+    url: (c) => pathOf(c.req.url),
+  }
+}

@@ -1,0 +1,124 @@
+import type { Context, Next } from 'hono'
+import type { ContentfulStatusCode } from 'hono/utils/http-status'
+import type { Refusal } from '../../core/http/refusal.ts'
+import { Budget } from '../budget.ts'
+import { Gate, type Pass } from '../gate.ts'
+import { whenEnded } from '../node-response.ts'
+import { delayed } from '../web-request.ts'
+import { addFields, changeable, isFixed, refusalHeaders, watchBody } from '../web-response.ts'
+import { outgoingOf, readerOf } from './connection.ts'
+import type { GateMiddleware, PlainFields } from './options.ts'
+
+/** gateLimit makes a middleware of the plain options. */
+export function gateLimit(options: PlainFields<Context>): GateMiddleware {
+  const { handler, requestPropertyName = 'rateLimit', getConnInfo, ...rest } = options
+  const gate = new Gate(rest, readerOf(getConnInfo))
+  const limiter = new GateLimiter(gate, handler, requestPropertyName)
+  const middleware = (c: Context, next: Next): Promise<Response | undefined> => {
+    const pass = gate.enter(c)
+    return pass instanceof Promise ? pass.then((decided) => limiter.act(decided, c, next)) : limiter.act(pass, c, next)
+  }
+  return Object.assign(middleware as GateMiddleware, { reset: gate.reset.bind(gate), close: gate.close.bind(gate) })
+}
+
+/** GateLimiter does what a gate says. */
+class GateLimiter {
+  readonly #gate: Gate<Context>
+  readonly #handler: PlainFields<Context>['handler']
+  readonly #property: string
+
+  constructor(gate: Gate<Context>, handler: PlainFields<Context>['handler'], property: string) {
+    this.#gate = gate
+    this.#handler = handler
+    this.#property = property
+  }
+
+  async act(pass: Pass, c: Context, next: Next): Promise<Response | undefined> {
+    if (pass.decision.tightest !== undefined) c.set(this.#property, new Budget(pass))
+    const watch = pass.isOpen ? new Watch(this.#gate, pass, c) : undefined
+    try {
+      if (!pass.allowed) {
+        const answer = await this.#refuse(pass, c, next)
+        if (answer instanceof Response) c.res = answer
+      } else if (pass.delayMs === 0 || (await delayed(pass.delayMs, c.req.raw.signal))) {
+        await next()
+      } else {
+        return new Response(null, { status: CLIENT_LEFT })
+      }
+    } catch (error) {
+      watch?.failed()
+      throw error
+    }
+    this.#addFields(pass, c)
+    watch?.answered()
+    return undefined
+  }
+
+  /** #addFields comes last: what is set before is lost when a handler answers with a Response of its own making. */
+  #addFields(pass: Pass, c: Context): void {
+    const fields = this.#gate.fields(pass)
+    if (fields.length === 0 || !c.finalized || isFixed(c.res)) return
+    replace(c, changeable(c.res))
+    addFields(c, c.res.headers, fields, pass.decision)
+  }
+
+  async #refuse(pass: Pass, c: Context, next: Next): Promise<unknown> {
+    const fields = this.#gate.fields(pass)
+    const refusal = this.#gate.refusal(pass, c, fields.retryAfterSeconds)
+    if (this.#handler === undefined) return refused(refusal, c, refusalHeaders(refusal, fields))
+    for (let i = 0; i < fields.length; i++) c.header(fields.names[i], fields.values[i])
+    return await this.#handler(c, next, { pass, refusal })
+  }
+}
+
+/** What nginx logs for a client that left before there was an answer. Nobody gets it. */
+const CLIENT_LEFT = 499
+
+function refused({ status, body }: Refusal, c: Context, headers: readonly [string, string][]): Response {
+  return c.body(body, status as ContentfulStatusCode, Object.fromEntries(headers))
+}
+
+/** replace puts another response in the place of one, without taking over the fields of the one before. */
+function replace(c: Context, response: Response): void {
+  if (response === c.res) return
+  c.res = undefined
+  c.res = response
+}
+
+/**
+ * A Watch tells the gate how a request ended: on Node.js when the connection says so, elsewhere when the body was read or
+ * given up. A client that leaves early ends it, too.
+ */
+class Watch {
+  readonly #gate: Gate<Context>
+  readonly #pass: Pass
+  readonly #c: Context
+  readonly #isOnNode: boolean
+
+  constructor(gate: Gate<Context>, pass: Pass, c: Context) {
+    this.#gate = gate
+    this.#pass = pass
+    this.#c = c
+    const outgoing = outgoingOf(c)
+    this.#isOnNode = outgoing !== undefined
+    if (outgoing !== undefined) whenEnded(outgoing, (status) => gate.end(pass, status))
+    else if (c.req.raw.signal.aborted) gate.end(pass, undefined)
+    else c.req.raw.signal.addEventListener('abort', () => gate.end(pass, undefined), { once: true })
+  }
+
+  answered(): void {
+    if (this.#isOnNode) return
+    const { res } = this.#c
+    const { status } = res
+    if (isFixed(res)) this.#gate.end(this.#pass, status)
+    else
+      replace(
+        this.#c,
+        watchBody(res, (isWhole) => this.#gate.end(this.#pass, isWhole ? status : undefined)),
+      )
+  }
+
+  failed(): void {
+    if (!this.#isOnNode) this.#gate.end(this.#pass, 500)
+  }
+}

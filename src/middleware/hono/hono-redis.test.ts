@@ -1,0 +1,36 @@
+import { randomUUID } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import { sharedRedis } from '../../../tests/servers/shared.ts'
+import { until } from '../../../tests/servers/until.mjs'
+import { PATIENT } from '../adapter.suite.ts'
+import { testAdapterOnRedis } from '../adapter-redis.suite.ts'
+import { headerOf, honoApp, onNode, onWeb } from './hono-app.suite.ts'
+import { type PlainOptions, rateLimiter } from './index.ts'
+
+testAdapterOnRedis({
+  name: 'sluice/hono',
+  start: async (options, routes) => {
+    const limiters = options.map((each) => rateLimiter(each as PlainOptions))
+    return { ...(await onNode(honoApp(limiters, routes))), limiters }
+  },
+  header: headerOf,
+})
+
+describe('sluice/hono with the options of hono-rate-limiter, on Redis', PATIENT, () => {
+  it('shares hits between apps', async () => {
+    const { url } = await sharedRedis()
+    const key = randomUUID()
+    const limiters = [1, 2].map(() => rateLimiter({ redis: url, limit: 2, keyGenerator: () => key }))
+    try {
+      const [one, two] = limiters.map((limiter) => onWeb(honoApp([limiter])))
+      // Until the connection is there, each counts for itself.
+      await until('both count in Redis', async () => {
+        const used = [await one.get(), await two.get()].map(({ headers }) => headers['ratelimit-remaining'])
+        return used.every((left) => left === '0')
+      })
+      expect([(await one.get()).status, (await two.get()).status]).toEqual([429, 429])
+    } finally {
+      await Promise.all(limiters.map((limiter) => limiter.close()))
+    }
+  })
+})

@@ -1,0 +1,26 @@
+import type { Context } from 'koa'
+import { ipKey } from '../../core/identity/ip-key.ts'
+import { headerText, type RequestReader } from '../request-reader.ts'
+
+/**
+ * clientAddress returns the address of the client as the app sees it. An app with `proxy: true` and no `maxIpsCount`
+ * takes the leftmost address of X-Forwarded-For, which anybody can write: here it is the rightmost, which the proxy wrote.
+ */
+export function clientAddress(ctx: Context): string | undefined {
+  const { proxy, maxIpsCount } = ctx.app
+  return proxy && !(maxIpsCount > 0) ? (ctx.ips.at(-1) ?? ctx.req.socket.remoteAddress) : ctx.ip
+}
+
+/** addressKey spells whose hits they are, for those who have no id of their own. */
+export function addressKey(ctx: Context): string {
+  const address = clientAddress(ctx)
+  return (address === undefined ? undefined : ipKey(address)) ?? 'unknown'
+}
+
+export const koaReader: RequestReader<Context> = {
+  address: clientAddress,
+  peer: ({ req }) => req.socket.remoteAddress,
+  header: ({ req }, name) => headerText(req.headers[name]),
+  method: ({ req }) => req.method ?? 'GET',
+  url: ({ originalUrl }) => originalUrl,
+}

@@ -1,0 +1,68 @@
+import type { Context, Middleware, Next } from 'koa'
+import type { Refusal } from '../../core/http/refusal.ts'
+import { Budget } from '../budget.ts'
+import { Gate, type Pass } from '../gate.ts'
+import { whenEnded, writeFields } from '../node-response.ts'
+import { koaReader } from './client-address.ts'
+import type { GateMiddleware, PlainFields } from './options.ts'
+
+/** gateLimit makes a middleware of the plain options. */
+export function gateLimit({ handler, requestPropertyName, ...options }: PlainFields): GateMiddleware {
+  const gate = new Gate(options, koaReader)
+  const limiter = new GateLimiter(gate, handler, requestPropertyName ?? 'rateLimit')
+  const middleware: Middleware = (ctx, next) => {
+    const pass = gate.enter(ctx)
+    return pass instanceof Promise
+      ? pass.then((decided) => limiter.act(decided, ctx, next))
+      : limiter.act(pass, ctx, next)
+  }
+  return Object.assign(middleware, { reset: gate.reset.bind(gate), close: gate.close.bind(gate) })
+}
+
+/** GateLimiter does what a gate says. */
+class GateLimiter {
+  readonly #gate: Gate<Context>
+  readonly #handler: PlainFields['handler']
+  readonly #property: string
+
+  constructor(gate: Gate<Context>, handler: PlainFields['handler'], property: string) {
+    this.#gate = gate
+    this.#handler = handler
+    this.#property = property
+  }
+
+  act(pass: Pass, ctx: Context, next: Next): unknown {
+    const fields = this.#gate.fields(pass)
+    const { retryAfterSeconds } = fields
+    writeFields(ctx.res, fields, pass.decision)
+    if (pass.decision.tightest !== undefined) ctx.state[this.#property] = new Budget(pass)
+    if (pass.isOpen) whenEnded(ctx.res, (status) => this.#gate.end(pass, status))
+    if (pass.allowed) return pass.delayMs > 0 ? delay(pass.delayMs, ctx, next) : next()
+    const refusal = this.#gate.refusal(pass, ctx, retryAfterSeconds)
+    return this.#handler === undefined ? refuse(refusal, ctx) : this.#handler(ctx, next, { pass, refusal })
+  }
+}
+
+/** refuse leaves the answer to Koa, so that the middlewares outside of this one see it. */
+function refuse({ status, contentType, body, headers }: Refusal, ctx: Context): void {
+  for (const [name, value] of headers) if (!ctx.res.hasHeader(name)) ctx.set(name, value)
+  ctx.set('Cache-Control', 'no-store')
+  ctx.set('Content-Type', contentType)
+  ctx.status = status
+  ctx.body = body
+}
+
+/** delay goes on after a while, unless the client has left by then. */
+function delay(ms: number, { res }: Context, next: Next): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const left = (): void => {
+      clearTimeout(timer)
+      resolve(undefined)
+    }
+    const timer = setTimeout(() => {
+      res.off('close', left)
+      next().then(resolve, reject)
+    }, ms)
+    res.once('close', left)
+  })
+}

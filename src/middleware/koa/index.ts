@@ -1,0 +1,37 @@
+import { SluiceError } from '../../core/errors.ts'
+import { OptionKind } from '../option-kind.ts'
+import { gateLimit } from './gate-limit.ts'
+import { hitLimit } from './hit-limit.ts'
+import type { GateMiddleware, HitMiddleware, MiddlewareOptions, PlainFields, PlainOptions } from './options.ts'
+
+export type { Decision, RuleVerdict } from '../../core/combine.ts'
+export type { Verdict } from '../../core/decision.ts'
+export type { ApiKeyOptions } from '../../core/identity/api-key.ts'
+export type { JwtOptions } from '../../identity/jwt-verifier.ts'
+export type { Budget } from '../budget.ts'
+export type { Caller, IdentityOptions } from '../caller.ts'
+export type { Pass } from '../gate.ts'
+export type { LimitSpec } from '../limit-spec.ts'
+export type { GateMiddleware, HitMiddleware, MiddlewareOptions, PlainOptions, Refused } from './options.ts'
+export { SluiceError }
+
+const KIND = new OptionKind('koa-ratelimit', ['redis', 'secret', 'log', 'headers', 'handler', 'requestPropertyName'])
+
+/**
+ * rateLimit makes a middleware for Koa, of the plain options (docs/middleware/koa.md) or of koa-ratelimit's.
+ *
+ *   app.use(rateLimit({ limit: 100, window: '1m' }))
+ *   app.use(rateLimit({ driver: 'memory', db: new Map(), max: 100, duration: 60_000 }))
+ */
+export function rateLimit(options: PlainOptions): GateMiddleware
+export function rateLimit(options?: MiddlewareOptions): HitMiddleware
+export function rateLimit(options: PlainOptions | MiddlewareOptions = {}): GateMiddleware | HitMiddleware {
+  return KIND.isPlain(options) ? gateLimit(options as PlainFields) : hitLimit(options as MiddlewareOptions)
+}
+
+export default rateLimit
+
+/** What `require('sluice/koa')` returns: the function, with everything else on it, as that of koa-ratelimit. */
+const required = Object.assign(rateLimit, { default: rateLimit, rateLimit, SluiceError })
+
+export { required as 'module.exports' }

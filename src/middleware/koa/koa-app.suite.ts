@@ -1,0 +1,37 @@
+import { createServer } from 'node:http'
+import { Readable } from 'node:stream'
+import Koa, { type Context, type Middleware } from 'koa'
+import { type Client, Routes, serveHttp } from '../adapter.suite.ts'
+
+/** koaApp makes an app with the routes of Routes. */
+export function koaApp(middlewares: readonly Middleware[], routes = new Routes()): Koa {
+  const app = new Koa()
+  app.silent = true
+  for (const middleware of middlewares) app.use(middleware)
+  app.use((ctx) => {
+    switch (ctx.path) {
+      case '/error':
+        ctx.status = 400
+        break
+      case '/throw':
+        throw new Error('thrown')
+      case '/hang':
+        routes.hanging++
+        return new Promise(() => {})
+      case '/stream':
+        ctx.body = Readable.from(routes.chunks(), { objectMode: false })
+        break
+      default:
+        ctx.body = 'Hi there!'
+    }
+    return undefined
+  })
+  return app
+}
+
+export function serveKoa(app: Koa): Promise<Client> {
+  return serveHttp(createServer(app.callback()))
+}
+
+export const headerOf = (request: unknown, name: string): string | undefined =>
+  (request as Context).get(name) || undefined

@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest'
+import { type LimitSpec, SpecRules } from './limit-spec.ts'
+
+const make = (response: LimitSpec<never>['response']) => () => new SpecRules({ limit: 1, window: '1m', response }, '')
+
+describe('the response of a limit', () => {
+  it('may have what rules may have', () => {
+    expect(make({ status: 503, body: 'later', headers: [['X-Plan', 'free']] })).not.toThrow()
+  })
+
+  it.each([
+    [{ status: 200 }, 'GATE_OPTIONS_INVALID: response.status: got 200; it is from 400 to 599'],
+    [{ headers: [['X Plan', 'free']] }, 'GATE_OPTIONS_INVALID: response.headers: ["X Plan","free"] is no field'],
+    [
+      { headers: [['X-Plan', 'a\r\nb: c']] },
+      'GATE_OPTIONS_INVALID: response.headers: ["X-Plan","a\\r\\nb: c"] is no field',
+    ],
+  ] as const)('is refused at once where it is %o', (response, message) => {
+    expect(make(response)).toThrow(message)
+  })
+})
+
+describe('the consistency of a limit', () => {
+  const of = (spec: Partial<LimitSpec<never>>): string =>
+    new SpecRules<never>({ limit: 1, window: '1m', ...spec }, '').ruleFor(1, false).consistency
+
+  it.each<[Partial<LimitSpec<never>>, string]>([
+    [{}, 'exact'],
+    [{ by: 'everyone' }, 'leased'],
+    [{ by: 'everyone', algorithm: 'leaky_bucket' }, 'exact'],
+    [{ by: 'everyone', consistency: 'exact' }, 'exact'],
+    [{ consistency: 'eventual', syncInterval: '50ms' }, 'eventual'],
+  ])('of %o is %s', (spec, expected) => {
+    expect(of(spec)).toBe(expected)
+  })
+})

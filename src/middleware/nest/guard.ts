@@ -1,0 +1,134 @@
+import {
+  type CanActivate,
+  type ExecutionContext,
+  Inject,
+  Injectable,
+  type OnApplicationShutdown,
+  SetMetadata,
+} from '@nestjs/common'
+import { Reflector } from '@nestjs/core'
+import type { MaybePromise } from '../../engine/ports.ts'
+import { Budget } from '../budget.ts'
+import { Gate, type GateOptions, type Pass } from '../gate.ts'
+import { sendRefusal, whenEnded } from '../node-response.ts'
+import { objectOf, RateLimitException } from './exception.ts'
+import {
+  type Exchange,
+  exchangeOf,
+  type NestRequest,
+  nestReader,
+  rawOf,
+  setField,
+  setFields,
+  takeOver,
+} from './http-exchange.ts'
+
+/** SluiceOptions are the plain options: one limit, `limits`, or `rules`. */
+export type SluiceOptions<R extends NestRequest = NestRequest> = GateOptions<R>
+
+/** Where a SluiceGuard gets its options from. */
+export const SLUICE_OPTIONS = Symbol('SLUICE_OPTIONS')
+
+const OWN = 'sluice:own'
+
+/** RateLimit gives a handler, or all handlers of a controller, a limit of their own, in place of the app's. */
+export function RateLimit<R extends NestRequest = NestRequest>(
+  options: SluiceOptions<R>,
+): ClassDecorator & MethodDecorator {
+  return SetMetadata(OWN, options)
+}
+
+/** SkipRateLimit leaves a handler, or all handlers of a controller, without a limit. */
+export function SkipRateLimit(): ClassDecorator & MethodDecorator {
+  return SetMetadata(OWN, false)
+}
+
+type AnyGate = Gate<NestRequest>
+
+/** SluiceGuard guards handlers by the plain options, on Express and on Fastify. SluiceModule has it guard all of them. */
+export class SluiceGuard implements CanActivate, OnApplicationShutdown {
+  readonly #options: SluiceOptions
+  readonly #reflector: Reflector
+  readonly #gate: AnyGate
+  /** The gates of handlers that have options of their own, by these. */
+  readonly #own = new Map<SluiceOptions, AnyGate>()
+
+  constructor(options: SluiceOptions, reflector: Reflector) {
+    this.#options = options
+    this.#reflector = reflector
+    this.#gate = new Gate(options, nestReader)
+  }
+
+  canActivate(context: ExecutionContext): MaybePromise<boolean> {
+    const exchange = this.getRequestResponse(context)
+    const gate = exchange === undefined ? undefined : this.#gateOf(context)
+    if (exchange === undefined || gate === undefined) return true
+    const pass = gate.enter(exchange.req)
+    if (pass instanceof Promise) return pass.then((decided) => act(gate, decided, exchange))
+    return act(gate, pass, exchange)
+  }
+
+  /** reset gives a caller the whole budget of the app's limit again. */
+  reset(...caller: Parameters<AnyGate['reset']>): Promise<void> {
+    return this.#gate.reset(...caller)
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await Promise.all([this.#gate, ...this.#own.values()].map((gate) => gate.close()))
+  }
+
+  /** getRequestResponse finds what is to be limited. Without it, a call passes: override it for other transports. */
+  protected getRequestResponse(context: ExecutionContext): Exchange | undefined {
+    return exchangeOf(context)
+  }
+
+  #gateOf(context: ExecutionContext): AnyGate | undefined {
+    const handler = context.getHandler()
+    const own = this.#reflector.getAllAndOverride<SluiceOptions | false | undefined>(OWN, [handler, context.getClass()])
+    if (own === undefined) return this.#gate
+    if (own === false) return undefined
+    const known = this.#own.get(own)
+    if (known !== undefined) return known
+    const isMethods = this.#reflector.get(OWN, handler) === own
+    const place = isMethods ? `${context.getClass().name}.${handler.name}` : context.getClass().name
+    const name = own.limit !== undefined && { name: place }
+    const gate = new Gate({ ...inherited(this.#options), ...name, ...own }, nestReader)
+    this.#own.set(own, gate)
+    return gate
+  }
+}
+
+Injectable()(SluiceGuard)
+Inject(SLUICE_OPTIONS)(SluiceGuard, undefined, 0)
+Inject(Reflector)(SluiceGuard, undefined, 1)
+
+/** inherited is what a handler's limit has of the app's: everything but the limit itself. */
+function inherited({ redis, secret, maxKeys, clock, log, identity, headers, onError }: SluiceOptions): object {
+  const options = { redis, secret, maxKeys, clock, log, identity, headers, onError }
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
+}
+
+/** act does what a gate says. */
+function act(gate: AnyGate, pass: Pass, { req, res }: Exchange): MaybePromise<boolean> {
+  const fields = gate.fields(pass)
+  const { retryAfterSeconds } = fields
+  const raw = rawOf(res)
+  setFields(res, fields, pass.decision)
+  if (pass.decision.tightest !== undefined) Object.assign(req, { rateLimit: new Budget(pass) })
+  if (pass.isOpen) whenEnded(raw, (status) => gate.end(pass, status))
+  if (pass.allowed) return pass.delayMs > 0 ? later(pass.delayMs) : true
+  const refusal = gate.refusal(pass, req, retryAfterSeconds)
+  const exception = new RateLimitException(pass, refusal)
+  for (const [name, value] of refusal.headers) if (res.getHeader(name) === undefined) setField(res, name, value)
+  setField(res, 'Cache-Control', 'no-store')
+  if (objectOf(refusal) !== undefined) setField(res, 'Content-Type', refusal.contentType)
+  // Nest would wrap a text of the app's own into an object.
+  else sendRefusal(takeOver(res), refusal, req.method === 'HEAD')
+  throw exception
+}
+
+function later(ms: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms, true)
+  })
+}

@@ -1,0 +1,152 @@
+import { randomUUID } from 'node:crypto'
+import type { ThrottlerStorage } from '@nestjs/throttler'
+import fc from 'fast-check'
+import { afterAll, afterEach, beforeEach, describe, expect, expectTypeOf, it, vi } from 'vitest'
+import { startRedis } from '../../../tests/servers/redis.mjs'
+import { sharedRedis } from '../../../tests/servers/shared.ts'
+import { until } from '../../../tests/servers/until.mjs'
+import { MemoryStore } from '../../stores/memory/memory-store.ts'
+import { RedisStore } from '../../stores/redis/redis-store.ts'
+import { SluiceStorage } from './index.ts'
+import { ThrottleCounter, throttlingOf } from './throttle-counter.ts'
+
+type Increment = [key: string, ttl: number, limit: number, blockDuration: number]
+const record = (totalHits: number, timeToExpire: number, isBlocked: boolean, timeToBlockExpire: number) => ({
+  totalHits,
+  timeToExpire,
+  isBlocked,
+  timeToBlockExpire,
+})
+
+describe('SluiceStorage in memory', () => {
+  let storage: SluiceStorage
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['Date'], now: 1_800_000_000_000 })
+    storage = new SluiceStorage()
+  })
+  afterEach(() => void vi.useRealTimers())
+
+  const hit = (...[key, ttl, limit, block]: Increment) => storage.increment(key, ttl, limit, block, 'default')
+  const wait = (ms: number): void => void vi.setSystemTime(Date.now() + ms)
+
+  it('is a storage for @nestjs/throttler', () => {
+    expectTypeOf(storage).toExtend<ThrottlerStorage>()
+  })
+
+  it('blocks whoever has too many, for as long as a block lasts', async () => {
+    expect(await hit('a', 10_000, 2, 3_000)).toEqual(record(1, 10, false, 0))
+    wait(1_500)
+    expect(await hit('a', 10_000, 2, 3_000)).toEqual(record(2, 9, false, 0))
+    expect(await hit('a', 10_000, 2, 3_000)).toEqual(record(3, 9, true, 3))
+    wait(2_000)
+    expect(await hit('a', 10_000, 2, 3_000)).toEqual(record(3, 7, true, 1))
+    wait(1_000)
+    // The block is over: everything begins anew.
+    expect(await hit('a', 10_000, 2, 3_000)).toEqual(record(1, 6, false, 0))
+  })
+
+  it('refuses without blocks until the oldest hit is forgotten, and does not count what it refuses', async () => {
+    await hit('a', 10_000, 2, 0)
+    wait(4_000)
+    await hit('a', 10_000, 2, 0)
+    expect(await hit('a', 10_000, 2, 0)).toEqual(record(3, 6, true, 6))
+    wait(6_000)
+    expect(await hit('a', 10_000, 2, 0)).toEqual(record(2, 10, false, 0))
+    expect(await hit('a', 10_000, 2, 0)).toEqual(record(3, 10, true, 4))
+  })
+
+  it('refuses everything for a limit of 0', async () => {
+    expect(await hit('a', 1_000, 0, 0)).toEqual(record(1, 1, true, 1))
+    expect(await hit('b', 1_000, 0, 5_000)).toEqual(record(1, 1, true, 5))
+  })
+
+  it('counts keys and throttlers apart', async () => {
+    await hit('a', 1_000, 1, 1_000)
+    expect((await hit('b', 1_000, 1, 1_000)).isBlocked).toBe(false)
+    expect((await storage.increment('a', 1_000, 1, 1_000, 'other')).isBlocked).toBe(false)
+    expect((await hit('a', 1_000, 1, 1_000)).isBlocked).toBe(true)
+  })
+
+  it('takes limits that are too high to remember each hit', async () => {
+    expect(await hit('a', 60_000, 1_000_000, 60_000)).toEqual(record(1, 60, false, 0))
+    expect(await hit('a', 60_000, 1_000_000, 60_000)).toEqual(record(2, 60, false, 0))
+  })
+})
+
+describe('SluiceStorage on Redis', () => {
+  it('shares counters between apps', async () => {
+    const { url } = await sharedRedis()
+    const options = { redis: url, prefix: randomUUID(), timeoutMs: 10_000, onStoreFailure: 'throw' } as const
+    const [one, two] = [new SluiceStorage(options), new SluiceStorage(options)]
+    await until('it is connected', () =>
+      one.increment('first', 60_000, 1, 0, 'default').then(
+        () => true,
+        () => false,
+      ),
+    )
+    const hits: unknown[] = []
+    for (const storage of [one, two, one]) hits.push(await storage.increment('a', 60_000, 2, 30_000, 'default'))
+    expect(hits).toEqual([record(1, 60, false, 0), record(2, 60, false, 0), record(3, 60, true, 30)])
+    await Promise.all([one.onApplicationShutdown(), two.onApplicationShutdown()])
+  })
+
+  it('answers as it is told to while Redis is away', async () => {
+    const server = await startRedis()
+    await server.stop()
+    const ask = async (onStoreFailure: 'open' | 'closed' | 'local' | 'throw') => {
+      const storage = new SluiceStorage({ redis: server.url, onStoreFailure, log: () => {} })
+      const hits = [
+        await storage.increment('a', 60_000, 1, 0, 'default').catch(() => 'failed' as const),
+        await storage.increment('a', 60_000, 1, 0, 'default').catch(() => 'failed' as const),
+      ]
+      await storage.onApplicationShutdown()
+      return hits.map((hit) => (hit === 'failed' ? hit : hit.isBlocked))
+    }
+    expect(await ask('local')).toEqual([false, true])
+    expect(await ask('open')).toEqual([false, false])
+    expect(await ask('closed')).toEqual([true, true])
+    expect(await ask('throw')).toEqual(['failed', 'failed'])
+  })
+})
+
+describe('throttle.lua', () => {
+  let store: RedisStore | undefined
+  afterAll(() => store?.close())
+
+  it('answers as the counters in memory do', async () => {
+    const redis = new RedisStore({ url: (await sharedRedis()).url })
+    store = redis
+    await until('it is connected', () =>
+      redis.run('count', randomUUID(), [1, 1, 'restart', 0], 1_000).then(
+        () => true,
+        () => false,
+      ),
+    )
+    const steps = fc.array(fc.record({ afterMs: fc.nat(60), key: fc.nat(1) }), { maxLength: 40 })
+    const throttlings = fc
+      .tuple(fc.integer({ min: 1, max: 100 }), fc.nat(4), fc.constantFrom(0, 30, 200), fc.boolean())
+      .map(([ttl, limit, block, isLog]) => ({ ...throttlingOf(ttl, limit, block), isLog }))
+    await fc.assert(
+      fc.asyncProperty(throttlings, steps, async (throttling, hits) => {
+        let nowMs = 1_800_000_000_000
+        const counter = new ThrottleCounter(new MemoryStore({ clock: { nowMs: () => nowMs } }))
+        const { ttlMs, limit, blockMs, isLog } = throttling
+        const prefix = randomUUID()
+        for (const { afterMs, key } of hits) {
+          nowMs += afterMs
+          const args = [nowMs, ttlMs, limit, blockMs, isLog ? 'log' : 'count']
+          const [total, windowLeftMs, isBlocked, blockLeftMs] = await redis.run(
+            'throttle',
+            `${prefix}${key}`,
+            args,
+            5_000,
+          )
+          expect({ hits: total, windowLeftMs, isBlocked: isBlocked === 1, blockLeftMs }).toEqual(
+            counter.count(String(key), throttling),
+          )
+        }
+      }),
+      { numRuns: 60 },
+    )
+  })
+})

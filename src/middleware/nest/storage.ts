@@ -1,0 +1,96 @@
+import type { ThrottlerStorage } from '@nestjs/throttler'
+import { compileLimit } from '../../core/limit.ts'
+import { MemoryStore } from '../../stores/memory/memory-store.ts'
+import type { RedisStore } from '../../stores/redis/redis-store.ts'
+import { hitRule } from '../hits/hit-rule.ts'
+import { type OpenStore, openStore, type StoreOptions } from '../open-store.ts'
+import { ThrottleCounter, type Throttled, type Throttling, throttlingOf, WALL_CLOCK } from './throttle-counter.ts'
+
+export interface StorageOptions extends StoreOptions {
+  /** What keys in Redis begin with: apps with one prefix share their counters. Default: `throttler`. */
+  readonly prefix?: string
+  /**
+   * What a hit gets while Redis does not answer. `local` (default): it is counted in this process. `open`: it passes.
+   * `closed`: it is refused. `throw`: an error, which Nest answers with 500.
+   */
+  readonly onStoreFailure?: 'open' | 'closed' | 'local' | 'throw'
+  /** How long Redis may take. Default: 50. */
+  readonly timeoutMs?: number
+}
+
+/** How a hit stands, in whole seconds, as @nestjs/throttler wants to know it. */
+export interface ThrottlerStorageRecord {
+  totalHits: number
+  timeToExpire: number
+  isBlocked: boolean
+  timeToBlockExpire: number
+}
+
+const CLOSED_SECONDS = 1
+/** For the spelling of keys alone: what is counted, and how, the script says. */
+const RULE = hitRule(compileLimit({ limit: 1, window: 1 }), { onStoreFailure: 'open', timeoutMs: 0 })
+
+/**
+ * SluiceStorage is a storage for @nestjs/throttler, in memory or in Redis. Each hit is forgotten by itself after its ttl,
+ * as in the storage that comes with it; with limits above 10,000, all of them with the window.
+ */
+export class SluiceStorage implements ThrottlerStorage {
+  readonly #open: OpenStore
+  readonly #options: StorageOptions
+  readonly #local: ThrottleCounter
+  constructor(options: StorageOptions = {}) {
+    this.#options = options
+    this.#open = openStore({ clock: WALL_CLOCK, ...options })
+    this.#local = new ThrottleCounter(this.#open.memory ?? new MemoryStore({ clock: WALL_CLOCK }))
+  }
+
+  async increment(
+    key: string,
+    ttl: number,
+    limit: number,
+    blockDuration: number,
+    throttlerName: string,
+  ): Promise<ThrottlerStorageRecord> {
+    const throttling = throttlingOf(ttl, limit, blockDuration)
+    const { redis } = this.#open
+    const local = (): Throttled => this.#local.count(`${throttlerName.length} ${throttlerName} ${key}`, throttling)
+    if (redis === undefined) return recordOf(local())
+    const { onStoreFailure = 'local' } = this.#options
+    try {
+      return recordOf(await this.#count(redis, key, throttlerName, throttling))
+    } catch (error) {
+      if (onStoreFailure === 'throw') throw error
+      return onStoreFailure === 'local' ? recordOf(local()) : withoutStore(throttling, onStoreFailure === 'closed')
+    }
+  }
+
+  /** onApplicationShutdown lets go of the store; Nest calls it. */
+  async onApplicationShutdown(): Promise<void> {
+    await this.#open.close()
+  }
+
+  async #count(redis: RedisStore, key: string, name: string, throttling: Throttling): Promise<Throttled> {
+    const { prefix = 'throttler', timeoutMs = 50 } = this.#options
+    const { ttlMs, limit, blockMs, isLog } = throttling
+    const spelled = this.#open.keys.spell(`${prefix}:${name}`, RULE, [{ key: 'key', value: key }])
+    const args = ['', ttlMs, limit, blockMs, isLog ? 'log' : 'count']
+    const [hits, windowLeftMs, isBlocked, blockLeftMs] = await redis.run('throttle', spelled, args, timeoutMs)
+    return { hits, windowLeftMs, isBlocked: isBlocked === 1, blockLeftMs }
+  }
+}
+
+function recordOf({ hits, windowLeftMs, isBlocked, blockLeftMs }: Throttled): ThrottlerStorageRecord {
+  return {
+    totalHits: hits,
+    timeToExpire: Math.ceil(windowLeftMs / 1000),
+    isBlocked,
+    timeToBlockExpire: Math.ceil(blockLeftMs / 1000),
+  }
+}
+
+function withoutStore({ limit, ttlMs }: Throttling, isBlocked: boolean): ThrottlerStorageRecord {
+  const timeToExpire = Math.ceil(ttlMs / 1000)
+  return isBlocked
+    ? { totalHits: limit + 1, timeToExpire, isBlocked, timeToBlockExpire: CLOSED_SECONDS }
+    : { totalHits: 1, timeToExpire, isBlocked, timeToBlockExpire: 0 }
+}

@@ -1,0 +1,104 @@
+import { createRequire } from 'node:module'
+import type * as Throttler from '@nestjs/throttler'
+import type { Decision, RuleVerdict } from '../../core/combine.ts'
+import { SluiceError } from '../../core/errors.ts'
+import { FieldRenderer } from '../../core/http/field-renderer.ts'
+import { compileLimit } from '../../core/limit.ts'
+import { DEFAULTS } from '../../core/rules/compile-rule.ts'
+import type { Rule } from '../../core/rules/rule-set.ts'
+import { type NestResponse, setFields } from './http-exchange.ts'
+import { throttlingOf } from './throttle-counter.ts'
+
+const MOST_RULES = 1_000
+
+/**
+ * SluiceThrottlerGuard takes the place of ThrottlerGuard: same options, same decorators, same methods to override. Beside
+ * that guard's fields it sends the current ones, `RateLimit` and `RateLimit-Policy`, of all throttlers that applied; a
+ * refusal says `Retry-After`, whatever its throttler is called; and a storage that fails lets requests pass, with a word
+ * in the log, instead of failing them.
+ */
+export class SluiceThrottlerGuard extends baseGuard() {
+  readonly #renderer = new FieldRenderer({ legacy: false })
+  readonly #rules = new Map<string, Rule>()
+
+  protected override async handleRequest(props: Throttler.ThrottlerRequest): Promise<boolean> {
+    const { context, limit, ttl, throttler, blockDuration, getTracker, generateKey } = props
+    const { req, res } = this.getRequestResponse(context)
+    const { name = 'default' } = throttler
+    const ignored = throttler.ignoreUserAgents ?? this.commonOptions.ignoreUserAgents ?? []
+    if (ignored.some((pattern) => pattern.test(req.headers['user-agent']))) return true
+    const tracker = await getTracker(req, context)
+    const key = generateKey(context, tracker, name)
+    const record = await this.#count(key, ttl, limit, blockDuration, name)
+    if (record === undefined) return true
+    if (throttler.setHeaders ?? this.commonOptions.setHeaders ?? true) this.#setHeaders(res, name, limit, ttl, record)
+    if (record.isBlocked) await this.throwThrottlingException(context, { limit, ttl, key, tracker, ...record })
+    return true
+  }
+
+  async #count(...hit: Parameters<Throttler.ThrottlerStorage['increment']>): Promise<Record | undefined> {
+    try {
+      return await this.storageService.increment(...hit)
+    } catch (error) {
+      this.logger.error(error, 'the storage failed; allowing the request without counting it')
+      return undefined
+    }
+  }
+
+  #setHeaders(res: Response, name: string, limit: number, ttl: number, record: Record): void {
+    const suffix = name === 'default' ? '' : `-${name}`
+    // Responses that are not of HTTP have no fields beyond those that the guard has always set.
+    const isHttp = typeof res.getHeader === 'function'
+    if (isHttp) {
+      const decision = this.#decisionOf(name, limit, ttl, record)
+      setFields(res as unknown as NestResponse, this.#renderer.render(decision, Date.now()), decision)
+    }
+    if (record.isBlocked) {
+      if (!isHttp || suffix !== '') this.setResponseHeader(res, `Retry-After${suffix}`, record.timeToBlockExpire)
+      return
+    }
+    this.setResponseHeader(res, `${this.headerPrefix}-Limit${suffix}`, limit)
+    this.setResponseHeader(res, `${this.headerPrefix}-Remaining${suffix}`, Math.max(0, limit - record.totalHits))
+    this.setResponseHeader(res, `${this.headerPrefix}-Reset${suffix}`, record.timeToExpire)
+  }
+
+  #decisionOf(name: string, limit: number, ttl: number, record: Record): Decision {
+    const { totalHits, timeToExpire, isBlocked, timeToBlockExpire } = record
+    const resetAfterMs = timeToExpire * 1000
+    const retryAfterMs = timeToBlockExpire * 1000
+    const verdict: RuleVerdict['verdict'] = isBlocked
+      ? { kind: 'refused', allowed: false, limit, remaining: 0, resetAfterMs, retryAfterMs }
+      : { kind: 'allowed', allowed: true, limit, remaining: Math.max(0, limit - totalHits), resetAfterMs, delayMs: 0 }
+    const tightest = { rule: this.#rule(name, limit, ttl), descriptor: 0, verdict }
+    const wait = isBlocked ? retryAfterMs : undefined
+    return { allowed: !isBlocked, retryAfterMs: wait, delayMs: 0, tightest, verdicts: [tightest] }
+  }
+
+  #rule(name: string, limit: number, ttl: number): Rule {
+    const id = `${limit} ${ttl} ${name}`
+    const known = this.#rules.get(id)
+    if (known !== undefined) return known
+    if (this.#rules.size >= MOST_RULES) this.#rules.clear()
+    const { ttlMs: window, limit: most } = throttlingOf(ttl, limit, 0)
+    const compiled = compileLimit({ limit: most, window, algorithm: 'fixed_window' })
+    const rule = Object.freeze({ ...DEFAULTS, id: name, name, limit: compiled, path: [] })
+    this.#rules.set(id, rule)
+    return rule
+  }
+}
+
+type Record = Awaited<ReturnType<Throttler.ThrottlerStorage['increment']>>
+type Response = ReturnType<Throttler.ThrottlerGuard['getRequestResponse']>['res']
+
+/** baseGuard is that of @nestjs/throttler, where it is installed: everything else here works without it. */
+function baseGuard(): typeof Throttler.ThrottlerGuard {
+  try {
+    return (createRequire(import.meta.url)('@nestjs/throttler') as typeof Throttler).ThrottlerGuard
+  } catch {
+    return class {
+      constructor() {
+        throw new SluiceError('THROTTLER_MISSING', 'SluiceThrottlerGuard', 'it cannot be found')
+      }
+    } as unknown as typeof Throttler.ThrottlerGuard
+  }
+}

@@ -1,0 +1,28 @@
+import { SluiceError } from '../core/errors.ts'
+import { GATE_OPTIONS } from './gate.ts'
+
+/**
+ * An OptionKind tells the plain options from those of a library that people come from, and refuses a mixture: half of it
+ * would be ignored. `shared` are the names that both have.
+ */
+export class OptionKind {
+  readonly #library: string
+  readonly #shared: ReadonlySet<string>
+
+  constructor(library: string, shared: readonly string[]) {
+    this.#library = library
+    this.#shared = new Set(shared)
+  }
+
+  isPlain(options: object): boolean {
+    const names = Object.keys(options).filter((name) => (options as Record<string, unknown>)[name] !== undefined)
+    const plain = names.find((name) => GATE_OPTIONS.has(name) && !this.#shared.has(name))
+    if (plain === undefined) return false
+    const other = names.find((name) => !GATE_OPTIONS.has(name) && !this.#shared.has(name))
+    if (other !== undefined) {
+      const detail = `it does not go with ${plain}: one is of ${this.#library}`
+      throw new SluiceError('GATE_OPTIONS_INVALID', other, detail)
+    }
+    return true
+  }
+}

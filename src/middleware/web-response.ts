@@ -1,0 +1,75 @@
+import type { Decision } from '../core/combine.ts'
+import type { FieldList } from '../core/http/field-list.ts'
+import type { Refusal } from '../core/http/refusal.ts'
+import { mergeFields } from './field-merge.ts'
+
+/** addFields sets fields on the answer to a request, which is what limiters of one request have in common. */
+export function addFields(about: object, headers: Headers, fields: FieldList, decision: Decision): void {
+  const get = (_about: object, name: string): string | null => headers.get(name)
+  const set = (_about: object, name: string, value: string): void => headers.set(name, value)
+  mergeFields(about, fields, decision, get, set)
+}
+
+/** changeable returns a response whose headers can be set: those that were fetched, and redirections, are copied. */
+export function changeable(response: Response): Response {
+  try {
+    response.headers.delete('Sluice-Unused')
+    return response
+  } catch {
+    return new Response(response.body, response)
+  }
+}
+
+/**
+ * isFixed says whether an answer has to be left as it is: one that hands its connection over (101), which runtimes want
+ * back unchanged, and Response.error().
+ */
+export function isFixed({ status }: Response): boolean {
+  return status < 200
+}
+
+/** refusalHeaders are those of a refusal's answer, apart from the rate limit fields: a rule's own do not replace these. */
+export function refusalHeaders({ contentType, body, headers }: Refusal, fields: FieldList): [string, string][] {
+  const taken = new Set(fields.names.slice(0, fields.length).map((name) => name.toLowerCase()))
+  return [
+    ...headers
+      .filter(([name]) => !taken.has(name.toLowerCase()))
+      .map(([name, value]): [string, string] => [name, value]),
+    ['Cache-Control', 'no-store'],
+    ['Content-Type', contentType],
+    ['Content-Length', String(Buffer.byteLength(body))],
+  ]
+}
+
+/**
+ * watchBody returns a response that tells once how its sending ended: true when the body was read to its end, false when
+ * that was given up or failed. Without a body, it is sent already.
+ */
+export function watchBody(response: Response, ended: (isWhole: boolean) => void): Response {
+  if (response.body === null) {
+    ended(true)
+    return response
+  }
+  const reader: ReadableStreamDefaultReader<Uint8Array> = response.body.getReader()
+  const watched = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          const { done, value } = await reader.read()
+          if (!done) return controller.enqueue(value)
+          ended(true)
+          controller.close()
+        } catch (error) {
+          ended(false)
+          controller.error(error)
+        }
+      },
+      cancel(reason) {
+        ended(false)
+        return reader.cancel(reason)
+      },
+    },
+    { highWaterMark: 0 },
+  )
+  return new Response(watched, response)
+}

@@ -1,0 +1,104 @@
+import { randomUUID } from 'node:crypto'
+import { type ClientRequest, request } from 'node:http'
+import { parseList } from 'structured-headers'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { sharedRedis } from '../servers/shared.ts'
+import { until } from '../servers/until.mjs'
+import { type ExampleApp, runExample } from './example-app.suite.ts'
+
+// Examples are processes of their own, on a machine that may be busy.
+const PATIENT = { timeout: 30_000 }
+
+describe('examples/express', PATIENT, () => {
+  let app: ExampleApp
+  beforeAll(async () => {
+    app = await runExample('express/app.mjs')
+  })
+  afterAll(() => app[Symbol.asyncDispose]())
+
+  const get = (path: string, key = 'demo', options: RequestInit = {}): Promise<Response> =>
+    fetch(app.url + path, { ...options, headers: { 'x-api-key': key, 'content-type': 'application/json' } })
+
+  it('has a limit for each key, and a net ten times as wide for each address', async () => {
+    const { headers } = await get('/', 'alice')
+    const policies = parseList(headers.get('ratelimit-policy') ?? '')
+    expect(policies.map(([name, parameters]) => [name, parameters.get('q')])).toEqual([
+      ['key', 60],
+      ['net', 600],
+    ])
+  })
+
+  it('stops an address that makes up keys', async () => {
+    let admitted = 0
+    for (;;) {
+      const { status, headers } = await get('/', randomUUID())
+      if (status === 429) {
+        expect(headers.get('ratelimit')).toMatch(/^"net";r=0/)
+        break
+      }
+      admitted++
+    }
+    expect(admitted).toBeLessThanOrEqual(600)
+  })
+})
+
+describe('examples/express, its routes', PATIENT, () => {
+  let app: ExampleApp
+  beforeAll(async () => {
+    app = await runExample('express/app.mjs')
+  })
+  afterAll(() => app[Symbol.asyncDispose]())
+
+  const login = async (password: string): Promise<number> => {
+    const body = JSON.stringify({ password })
+    const headers = { 'content-type': 'application/json' }
+    return (await fetch(`${app.url}/login`, { method: 'POST', body, headers })).status
+  }
+
+  it('admits five wrong passwords, and any number of right ones', async () => {
+    for (let i = 0; i < 7; i++) expect(await login('open sesame')).toBe(200)
+    for (let i = 0; i < 5; i++) expect(await login('wrong')).toBe(401)
+    expect(await login('wrong')).toBe(429)
+  })
+
+  it('charges a search ten times as much', async () => {
+    const { headers } = await fetch(`${app.url}/search`)
+    expect(headers.get('ratelimit')).toContain('"search";r=90')
+  })
+
+  it('makes one report at a time, and gives the place back when the client leaves', async () => {
+    const report = (ms: number): Promise<Response> =>
+      fetch(`${app.url}/report?ms=${ms}`, { headers: { 'x-api-key': 'reporter' } })
+    let slow: ClientRequest | undefined
+    const hold = (): void => {
+      slow = request(`${app.url}/report?ms=60000`, { headers: { 'x-api-key': 'reporter' } })
+      // Answered at once only when another one was being made: then once more.
+      slow.on('response', hold)
+      slow.on('error', () => {})
+      slow.end()
+    }
+    hold()
+    await until('the place is taken', async () => (await report(0)).status === 429)
+    slow?.destroy()
+    await until('the place is free again', async () => (await report(0)).status === 200)
+  })
+})
+
+describe('examples/express with REDIS_URL', PATIENT, () => {
+  it('shares budgets between processes', async () => {
+    const env = { REDIS_URL: (await sharedRedis()).url }
+    await using one = await runExample('express/app.mjs', env)
+    await using two = await runExample('express/app.mjs', env)
+    const left = async (app: ExampleApp, key: string): Promise<number> => {
+      const response = await fetch(app.url, { headers: { 'x-api-key': key } })
+      const key60 = parseList(response.headers.get('ratelimit') ?? '').find(([name]) => name === 'key')
+      return Number(key60?.[1].get('r'))
+    }
+    // Until the connections are there, and whenever Redis takes more than 5 ms, requests pass uncounted.
+    await until('both count in one place', async () => {
+      const key = randomUUID()
+      const seen = [await left(one, key), await left(two, key), await left(one, key)]
+      return seen.join() === '59,58,57'
+    })
+  })
+})

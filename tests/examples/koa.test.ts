@@ -1,0 +1,3 @@
+import { testApi } from './api.suite.ts'
+
+testApi('koa')
