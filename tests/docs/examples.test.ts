@@ -16,7 +16,10 @@ function examplesOf(file: string): { title: string; code: string; expected: stri
   }))
 }
 
-const documents = ['README.md', ...readdirSync(new URL('docs/', root)).map((name) => `docs/${name}`)]
+const documents = [
+  'README.md',
+  ...readdirSync(new URL('docs/', root), { recursive: true, encoding: 'utf8' }).map((name) => `docs/${name}`),
+]
 const examples = documents.filter((name) => name.endsWith('.md')).flatMap(examplesOf)
 
 describe('examples in the documents', () => {
@@ -24,7 +27,8 @@ describe('examples in the documents', () => {
     expect(examples.length).toBeGreaterThan(0)
   })
 
-  it.each(examples)('$title prints what it says', async ({ code, expected }) => {
+  // Each is a process of its own, on a machine that may be busy.
+  it.each(examples)('$title prints what it says', { timeout: 30_000 }, async ({ code, expected }) => {
     const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', code], { cwd: root })
     expect(stdout.trimEnd().split('\n')).toEqual(expected)
   })
