@@ -110,6 +110,8 @@ export class LeasedStore implements LendingStore {
     if (charges.length === 1) {
       const verdict = this.#decideHere(charges[0], nowMs)
       if (verdict !== undefined) return [verdict]
+      if (isSliced(charges[0]) && charges[0].cost > 0 && charges[0].cost <= charges[0].limit.capacity)
+        return this.#decideByAsking(charges[0], nowMs)
     }
     if (this.#areExact(charges, nowMs)) return this.#decideThere(charges, nowMs)
     const group = new Group(charges, this.#slices, this.#refusals, nowMs)
@@ -185,6 +187,15 @@ export class LeasedStore implements LendingStore {
     if (!slice.isRefused(cost, nowMs)) return undefined
     this.#refusedHere++
     return slice.verdict(false, nowMs)
+  }
+
+  /** #decideByAsking lets the slice of a single charge ask for what it lacks. */
+  #decideByAsking(charge: Charge, nowMs: number): MaybePromise<readonly Verdict[]> {
+    this.#asked++
+    const slice = sliceOf(charge, this.#slices, nowMs)
+    const told = (isServed: boolean): readonly Verdict[] => [slice.verdict(isServed, slice.lastUsedMs, true)]
+    const served = this.#slices.request(slice, { cost: charge.cost, timeoutMs: timeoutOf(charge.policy) }, nowMs)
+    return served instanceof Promise ? served.then(told) : told(served)
   }
 
   /** #areExact says whether nothing is known here of a group: its rules are exact, have no slices left, and do not refuse. */

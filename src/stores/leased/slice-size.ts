@@ -9,6 +9,8 @@ const LONGEST_MS = 2_000
 /** … nor longer than this part of a window: what is spent in one window and told in the next counts twice. */
 const PARTS = 20
 const SHORTEST_MS = 25
+/** How much more a slice asks for than before, at the most. */
+const GROWTH = 8
 
 /**
  * A SliceSize follows how fast a slice is spent, and says how much to ask for in advance. The lender cuts that down to a
@@ -35,14 +37,17 @@ export class SliceSize {
   }
 
   /**
-   * ahead returns how much to ask for beside what is in hand and what waits. Asked again soon, it asks for twice as much; and
-   * for no less than what has come together by now, which will come again.
+   * ahead returns how much to ask for beside what is in hand and what waits: what comes in the time that a slice is meant to
+   * last, at the pace since it asked before. Asked again soon, it asks for at least twice as much, and for at most eight times
+   * what it was, or what waits: a few requests at once are no pace yet, but whoever waits must not grow in number.
    */
   ahead(spent: number, inHand: number, waiting: number, nowMs: number): number {
     const elapsedMs = nowMs - this.#askedAtMs
-    const gone = Math.max(0, spent - this.#spentThen)
-    if (elapsedMs < this.reportMs / 2) this.#target *= 2
-    else if (elapsedMs < Number.POSITIVE_INFINITY) this.#target = Math.ceil((gone * this.reportMs) / elapsedMs)
+    const come = Math.max(0, spent - this.#spentThen) + waiting
+    const expected = (come * this.reportMs) / Math.max(elapsedMs, 1)
+    const isSoon = elapsedMs < this.reportMs / 2
+    if (isSoon) this.#target = Math.min(Math.max(2 * this.#target, expected), GROWTH * Math.max(this.#target, waiting))
+    else if (elapsedMs < Number.POSITIVE_INFINITY) this.#target = expected
     this.#target = Math.min(Math.max(this.#target, waiting, this.#first), this.#capacity)
     this.#askedAtMs = nowMs
     this.#spentThen = spent
