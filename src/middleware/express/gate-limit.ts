@@ -1,9 +1,9 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express'
-import { SluiceError } from '../../core/errors.ts'
 import type { Refusal } from '../../core/http/refusal.ts'
 import { Budget } from '../budget.ts'
-import { GATE_OPTIONS, Gate, type Pass } from '../gate.ts'
+import { Gate, type Pass } from '../gate.ts'
 import { sendRefusal, whenEnded, writeFields } from '../node-response.ts'
+import { OptionKind } from '../option-kind.ts'
 import { headerText, type RequestReader } from '../request-reader.ts'
 import type { GateRequestHandler, HitOptions, PlainOptions } from './options.ts'
 import { Validations } from './validations.ts'
@@ -87,27 +87,10 @@ function delay(ms: number, response: Response, next: NextFunction): void {
   response.once('close', () => clearTimeout(timer))
 }
 
-/** Options of both kinds. */
-const SHARED: ReadonlySet<string> = new Set([
-  'limit',
-  'skip',
-  'redis',
-  'secret',
-  'handler',
-  'requestPropertyName',
-  'headers',
-])
-/** Options that make their owner a plain one. */
-const PLAIN: ReadonlySet<string> = new Set([...GATE_OPTIONS].filter((name) => !SHARED.has(name)))
+const SHARED = ['limit', 'skip', 'redis', 'secret', 'handler', 'requestPropertyName', 'headers']
+const KIND = new OptionKind('express-rate-limit', SHARED)
 
-/** isPlain says of which kind options are, and refuses a mixture: half of it would be ignored. */
+/** isPlain says of which kind options are. */
 export function isPlain(options: PlainOptions | HitOptions): options is PlainOptions {
-  const given = Object.entries(options).filter(([, value]) => value !== undefined)
-  const plain = given.find(([name]) => PLAIN.has(name))?.[0]
-  if (plain === undefined) return false
-  const other = given.find(([name]) => !PLAIN.has(name) && !SHARED.has(name))?.[0]
-  if (other !== undefined) {
-    throw new SluiceError('GATE_OPTIONS_INVALID', other, `it does not go with ${plain}: one is of express-rate-limit`)
-  }
-  return true
+  return KIND.isPlain(options)
 }

@@ -107,11 +107,10 @@ export class LeasedStore implements LendingStore {
   decide(charges: readonly Charge[]): MaybePromise<readonly Verdict[]> {
     const nowMs = this.#clock.nowMs()
     this.#decisions++
-    if (charges.length === 1) {
+    if (charges.length === 1 && isSpendable(charges[0])) {
       const verdict = this.#decideHere(charges[0], nowMs)
       if (verdict !== undefined) return [verdict]
-      if (isSliced(charges[0]) && charges[0].cost > 0 && charges[0].cost <= charges[0].limit.capacity)
-        return this.#decideByAsking(charges[0], nowMs)
+      if (isSliced(charges[0])) return this.#decideByAsking(charges[0], nowMs)
     }
     if (this.#areExact(charges, nowMs)) return this.#decideThere(charges, nowMs)
     const group = new Group(charges, this.#slices, this.#refusals, nowMs)
@@ -173,7 +172,6 @@ export class LeasedStore implements LendingStore {
   /** #decideHere answers a single charge without anybody else, which is nearly always possible. */
   #decideHere(charge: Charge, nowMs: number): Verdict | undefined {
     const { key, limit, cost } = charge
-    if (cost <= 0 || cost > limit.capacity) return undefined
     if (!isSliced(charge)) {
       const refusal = this.#refusals.find(key, limit, cost, nowMs)
       if (refusal !== undefined) this.#refusedHere++
@@ -321,6 +319,11 @@ export class LeasedStore implements LendingStore {
     this.#refusals.delete(key, nowMs)
     this.#slices.get(key)?.clear(nowMs)
   }
+}
+
+/** isSpendable says whether a charge takes something, and not more than there can ever be. */
+function isSpendable({ cost, limit }: Charge): boolean {
+  return cost > 0 && cost <= limit.capacity
 }
 
 const NOTHING_HELD: Lease = Object.freeze({ id: '', held: Object.freeze([]) })
