@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os'
+import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
 const project = (name: string, include: string[], globalSetup: string[] = []) => ({
@@ -7,6 +8,12 @@ const project = (name: string, include: string[], globalSetup: string[] = []) =>
 })
 
 export default defineConfig({
+  resolve: {
+    // Tests of the server run against the library's sources, not against its build.
+    alias: [
+      { find: /^sluice\/internal\/(.+)$/, replacement: `${fileURLToPath(new URL('./src', import.meta.url))}/$1.ts` },
+    ],
+  },
   test: {
     environment: 'node',
     retry: 0,
@@ -16,7 +23,11 @@ export default defineConfig({
     hookTimeout: 60_000,
     reporters: ['default', './scripts/closing-line-reporter.mjs'],
     projects: [
-      project('sluice', ['src/**/*.test.ts', 'tests/**/*.test.ts'], ['./tests/servers/global-setup.ts']),
+      project(
+        'sluice',
+        ['src/**/*.test.ts', 'server/src/**/*.test.ts', 'tests/**/*.test.ts'],
+        ['./tests/servers/global-setup.ts'],
+      ),
       project('client', ['client/src/**/*.test.ts']),
       project('dashboard', ['dashboard/src/**/*.test.ts']),
       project('scripts', ['scripts/**/*.test.mjs']),

@@ -6,16 +6,25 @@ import { ensureInstalled, readStamp, requireNode, root, run, runMain, SetupError
 
 const buildStamp = join('node_modules', '.cache', 'sluice-build.json')
 
-const packages = [
-  { dir: '', project: 'tsconfig.build.json', buildInfo: 'node_modules/.cache/sluice.tsbuildinfo' },
-  { dir: 'client', project: 'client/tsconfig.build.json', buildInfo: 'node_modules/.cache/sluice-client.tsbuildinfo' },
-]
+const library = { dir: '', project: 'tsconfig.build.json', buildInfo: 'node_modules/.cache/sluice.tsbuildinfo' }
+const server = {
+  dir: 'server',
+  project: 'server/tsconfig.build.json',
+  buildInfo: 'node_modules/.cache/sluice-server.tsbuildinfo',
+}
+const client = {
+  dir: 'client',
+  project: 'client/tsconfig.build.json',
+  buildInfo: 'node_modules/.cache/sluice-client.tsbuildinfo',
+}
+const packages = [library, server, client]
 
 /** ensureBuilt builds what changed since the last build, and tells whether there was anything to build. */
 export async function ensureBuilt() {
   const fingerprint = sourceFingerprint()
   if (readStamp(root, buildStamp) === fingerprint && packages.every(outputsExist)) return false
-  await Promise.all(packages.map(buildPackage))
+  // The server is compiled against the library's declarations.
+  await Promise.all([buildPackage(library).then(() => buildPackage(server)), buildPackage(client)])
   writeStamp(root, buildStamp, fingerprint)
   return true
 }

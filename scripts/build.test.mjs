@@ -8,6 +8,7 @@ const settings = {
   'package-lock.json': '{}',
   'tsconfig.json': '{}',
   'tsconfig.build.json': '{}',
+  'server/tsconfig.build.json': '{}',
   'client/tsconfig.build.json': '{}',
 }
 

@@ -5,39 +5,34 @@ import { pathToFileURL } from 'node:url'
 import { findImports } from './import-lexer.mjs'
 import { root } from './setup.mjs'
 
-/** layers says, for each layer of src, which others it may import. */
-export const layers = {
+/** libraryLayers says, for each layer of src, which others it may import. */
+export const libraryLayers = {
   core: [],
   engine: ['core'],
   stores: ['core', 'engine'],
-  quotas: ['core', 'engine'],
   sources: ['core', 'engine'],
-  observe: ['core', 'engine'],
   identity: ['core'],
-  grpc: [],
-  edge: ['core', 'engine', 'identity', 'grpc', 'observe'],
   library: ['core', 'engine', 'stores'],
   middleware: ['core', 'engine', 'identity', 'stores', 'sources', 'library'],
-  app: [
-    'core',
-    'engine',
-    'stores',
-    'quotas',
-    'sources',
-    'observe',
-    'identity',
-    'grpc',
-    'edge',
-    'library',
-    'middleware',
-  ],
-  cli: ['core', 'engine', 'sources', 'app'],
   'index.ts': ['core', 'engine', 'stores', 'library'],
+}
+
+const library = (...layers) => layers.map((layer) => `sluice/${layer}`)
+
+/** serverLayers says the same of server/src. The layers of the library are called sluice/NAME there. */
+export const serverLayers = {
+  grpc: [],
+  observe: library('core', 'engine'),
+  quotas: library('core', 'engine'),
+  edge: ['grpc', 'observe', ...library('core', 'engine', 'identity')],
+  app: ['grpc', 'observe', 'quotas', 'edge', ...library('core', 'engine', 'stores', 'sources', 'identity')],
+  cli: ['app', ...library('core', 'engine', 'sources')],
 }
 
 // The packages of the repository. What is pure runs without Node.js: the layers named, or the whole package.
 const packages = [
-  { dir: '', layers, pureLayers: ['core'] },
+  { dir: '', layers: libraryLayers, pureLayers: ['core'] },
+  { dir: 'server', layers: serverLayers, pureLayers: [] },
   { dir: 'client', pure: true },
   { dir: 'dashboard', pure: true },
 ]
@@ -49,7 +44,12 @@ export function checkImports(dir = root) {
   const { devDependencies = {} } = readManifest(dir)
   return packages
     .filter((each) => existsSync(join(dir, each.dir, 'src')))
-    .flatMap((each) => checkPackage({ ...each, src: join(dir, each.dir, 'src'), devDependencies }, join(dir, each.dir)))
+    .flatMap((each) =>
+      checkPackage(
+        { ...each, src: join(dir, each.dir, 'src'), librarySrc: join(dir, 'src'), devDependencies },
+        join(dir, each.dir),
+      ),
+    )
 }
 
 function checkPackage(settings, dir) {
@@ -93,6 +93,7 @@ const isMisplaced = ({ layers }, file) => layers && !isTestCode(file) && !Object
 /** problemOf returns the rule that an import breaks. Tests may import in every direction, but only what exists. */
 function problemOf(pkg, { file, specifier, target }) {
   if (target !== undefined) return fileProblem(pkg, file, target)
+  if (specifier.startsWith(INTERNAL)) return libraryProblem(pkg, file, specifier.slice(INTERNAL.length))
   return isBuiltin(specifier) ? builtinProblem(pkg, file) : packageProblem(pkg, file, specifier)
 }
 
@@ -101,10 +102,23 @@ function fileProblem({ src, layers }, file, target) {
   if (isTestCode(file)) return undefined
   if (target.startsWith('..')) return 'a source may import nothing outside of its src'
   if (isTestCode(target)) return 'only tests may import tests, which are not part of the build'
-  const [from, to] = [layerOf(file), layerOf(target)]
+  return layerProblem(layers, layerOf(file), layerOf(target))
+}
+
+function layerProblem(layers, from, to) {
   const allowed = layers?.[from]
   if (allowed === undefined || from === to || allowed.includes(to)) return undefined
   return `layer ${from} may not import layer ${to} (allowed: ${allowed.join(', ') || 'none'})`
+}
+
+/** What one package of this repository takes from the sources of the library, which others may not rely on. */
+const INTERNAL = 'sluice/internal/'
+
+function libraryProblem({ librarySrc, layers, manifest }, file, path) {
+  if (manifest.dependencies?.sluice === undefined) return 'only a package that depends on sluice may import its parts'
+  if (!existsSync(join(librarySrc, `${path}.ts`))) return 'there is no such file'
+  if (isTestCode(file)) return undefined
+  return layerProblem(layers, layerOf(file), `sluice/${layerOf(path)}`)
 }
 
 function builtinProblem({ manifest, pure, pureLayers }, file) {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { checkImports, layers } from './check-imports.mjs'
+import { checkImports, libraryLayers, serverLayers } from './check-imports.mjs'
 import { makeTree } from './temporary-tree.mjs'
 
 const manifest = JSON.stringify({
@@ -9,7 +9,10 @@ const manifest = JSON.stringify({
   devDependencies: { vitest: '1.0.0' },
 })
 
-const check = (files) => checkImports(makeTree({ 'package.json': manifest, ...files }))
+const serverManifest = JSON.stringify({ name: 'sluice-server', dependencies: { sluice: '1.0.0' } })
+
+const check = (files) =>
+  checkImports(makeTree({ 'package.json': manifest, 'server/package.json': serverManifest, ...files }))
 
 describe('layers', () => {
   test('a downward import and one within a layer pass', () => {
@@ -33,29 +36,63 @@ describe('layers', () => {
   })
 
   test('the failure lists what the layer may import', () => {
-    expect(check({ 'src/edge/rls/a.ts': `import '../../stores/b.ts'`, 'src/stores/b.ts': '' })).toEqual([
-      'src/edge/rls/a.ts:1 imports ../../stores/b.ts: ' +
-        'layer edge may not import layer stores (allowed: core, engine, identity, grpc, observe)',
+    expect(check({ 'src/stores/a.ts': `import '../library/b.ts'`, 'src/library/b.ts': '' })).toEqual([
+      'src/stores/a.ts:1 imports ../library/b.ts: layer stores may not import layer library (allowed: core, engine)',
     ])
   })
 
   test('every layer may import only layers that come before it', () => {
-    const names = Object.keys(layers)
-    for (const [index, name] of names.entries()) {
-      for (const allowed of layers[name]) expect(names.slice(0, index)).toContain(allowed)
+    const below = Object.keys(libraryLayers).map((name) => `sluice/${name}`)
+    for (const [layers, others] of [
+      [libraryLayers, []],
+      [serverLayers, below],
+    ]) {
+      const names = Object.keys(layers)
+      for (const [index, name] of names.entries()) {
+        for (const allowed of layers[name]) expect([...others, ...names.slice(0, index)]).toContain(allowed)
+      }
     }
   })
 
   test('a source in no layer fails', () => {
     expect(check({ 'src/utils/a.ts': '' })).toEqual([
-      `src/utils/a.ts is in no layer (layers: ${Object.keys(layers).join(', ')})`,
+      `src/utils/a.ts is in no layer (layers: ${Object.keys(libraryLayers).join(', ')})`,
     ])
   })
 
-  test('the entry of the library may not import the service', () => {
-    expect(check({ 'src/index.ts': `export * from './app/a.ts'`, 'src/app/a.ts': '' })).toEqual([
-      'src/index.ts:1 imports ./app/a.ts: layer index.ts may not import layer app ' +
-        '(allowed: core, engine, stores, library)',
+  test('the library may not import the service', () => {
+    expect(check({ 'src/index.ts': `export * from '../server/src/app/a.ts'`, 'server/src/app/a.ts': '' })).toEqual([
+      'src/index.ts:1 imports ../server/src/app/a.ts: a source may import nothing outside of its src',
+    ])
+  })
+
+  test('the service imports the library by name, as its layers allow', () => {
+    expect(
+      check({
+        'src/core/a.ts': '',
+        'src/stores/b.ts': '',
+        'server/src/app/c.ts': `import 'sluice/internal/stores/b'`,
+        'server/src/edge/d.ts': `import 'sluice/internal/core/a'\nimport 'sluice/internal/stores/b'`,
+        'server/src/edge/e.ts': `import 'sluice/internal/core/gone'\nimport '../../../src/core/a.ts'`,
+        'server/src/edge/f.test.ts': `import 'sluice/internal/stores/b'`,
+      }),
+    ).toEqual([
+      'server/src/edge/d.ts:2 imports sluice/internal/stores/b: layer edge may not import layer sluice/stores ' +
+        `(allowed: ${serverLayers.edge.join(', ')})`,
+      'server/src/edge/e.ts:1 imports sluice/internal/core/gone: there is no such file',
+      'server/src/edge/e.ts:2 imports ../../../src/core/a.ts: a source may import nothing outside of its src',
+    ])
+  })
+
+  test('nobody else may', () => {
+    expect(
+      check({
+        'src/core/a.ts': '',
+        'client/package.json': '{"name": "@sluice/client"}',
+        'client/src/b.ts': `import 'sluice/internal/core/a'`,
+      }),
+    ).toEqual([
+      'client/src/b.ts:1 imports sluice/internal/core/a: only a package that depends on sluice may import its parts',
     ])
   })
 })
@@ -127,19 +164,19 @@ describe('cycles', () => {
 describe('packages', () => {
   test('declared packages, their subpaths and Node.js modules pass', () => {
     const source = `import 'zod'\nimport 'zod/mini'\nimport '@scope/parser/x'\nimport 'express'\nimport 'node:fs'`
-    expect(check({ 'src/app/a.ts': source })).toEqual([])
+    expect(check({ 'src/library/a.ts': source })).toEqual([])
   })
 
   test('an undeclared package fails', () => {
-    expect(check({ 'src/app/a.ts': `import '@scope/other/x'` })).toEqual([
-      'src/app/a.ts:1 imports @scope/other/x: ' +
+    expect(check({ 'src/library/a.ts': `import '@scope/other/x'` })).toEqual([
+      'src/library/a.ts:1 imports @scope/other/x: ' +
         'package @scope/other is not among the dependencies or peerDependencies of package.json',
     ])
   })
 
   test('a development dependency is for tests alone', () => {
-    expect(check({ 'src/app/a.ts': `import 'vitest'`, 'src/app/a.test.ts': `import 'vitest'` })).toEqual([
-      'src/app/a.ts:1 imports vitest: package vitest is not among the dependencies or peerDependencies of package.json',
+    expect(check({ 'src/stores/a.ts': `import 'vitest'`, 'src/stores/a.test.ts': `import 'vitest'` })).toEqual([
+      'src/stores/a.ts:1 imports vitest: package vitest is not among the dependencies or peerDependencies of package.json',
     ])
   })
 
@@ -151,8 +188,10 @@ describe('packages', () => {
   })
 
   test('grpc may use Node.js, and nothing of the rest', () => {
-    expect(check({ 'src/grpc/a.ts': `import 'node:net'\nimport '../core/b.ts'`, 'src/core/b.ts': '' })).toEqual([
-      'src/grpc/a.ts:2 imports ../core/b.ts: layer grpc may not import layer core (allowed: none)',
+    const source = `import 'node:net'\nimport 'sluice/internal/core/b'`
+    expect(check({ 'server/src/grpc/a.ts': source, 'src/core/b.ts': '' })).toEqual([
+      'server/src/grpc/a.ts:2 imports sluice/internal/core/b: ' +
+        'layer grpc may not import layer sluice/core (allowed: none)',
     ])
   })
 

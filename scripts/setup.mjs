@@ -73,7 +73,7 @@ export function runScript(name) {
 
 // --- installing ---
 
-const manifestDirs = ['', 'client', 'dashboard']
+const manifestDirs = ['', 'server', 'client', 'dashboard']
 const installStamp = join('node_modules', '.cache', 'sluice-install.json')
 
 /** ensureInstalled installs the dependencies unless those of the lockfile are in place. It says so when it does. */
@@ -126,10 +126,10 @@ const sameDependencies = (manifest, locked) =>
 
 const sortedEntries = (dependencies = {}) => JSON.stringify(Object.entries(dependencies).sort())
 
-// Not `npm ci`: it refuses a lockfile from a registry that lacks the native packages of other platforms. The retries are
-// short because npm repeats them for each of those packages: with its own, it takes ten minutes to notice no network.
+// The retries are short because npm repeats them for each package: with its own, it takes ten minutes to notice that
+// there is no network.
 const installCommand = [
-  ...['install', '--no-save', '--include=dev', '--loglevel=error'],
+  ...['ci', '--include=dev', '--loglevel=error'],
   ...['--fetch-retries=2', '--fetch-retry-mintimeout=200', '--fetch-retry-maxtimeout=500'],
 ]
 

@@ -38,9 +38,10 @@ describe('manifestsAreLocked', () => {
     manifestsAreLocked(
       makeTree({
         'package.json': JSON.stringify(manifest),
+        'server/package.json': '{}',
         'client/package.json': '{}',
         'dashboard/package.json': '{}',
-        'package-lock.json': JSON.stringify({ packages: { '': locked, client: {}, dashboard: {} } }),
+        'package-lock.json': JSON.stringify({ packages: { '': locked, server: {}, client: {}, dashboard: {} } }),
       }),
     )
 

@@ -10,6 +10,6 @@ await runMain(async () => {
 })
 
 // The service runs in this very process: signals, standard streams and the exit code are its own.
-const entry = join(root, 'dist', 'cli', 'main.js')
+const entry = join(root, 'server', 'dist', 'cli', 'main.js')
 process.argv.splice(1, 1, entry, 'serve')
 await import(pathToFileURL(entry).href)

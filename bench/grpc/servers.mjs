@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import http2 from 'node:http2'
 import * as grpc from '@grpc/grpc-js'
-import { GrpcServer } from '../../dist/grpc/index.js'
+import { GrpcServer } from '../../server/dist/grpc/index.js'
 import { ANSWER, HOLD, METHOD } from './wire.mjs'
 
 /**

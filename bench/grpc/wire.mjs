@@ -1,5 +1,5 @@
-import { HpackDecoder } from '../../dist/grpc/hpack/hpack-decoder.js'
-import { HpackEncoder, mostEncodedBytes } from '../../dist/grpc/hpack/hpack-encoder.js'
+import { HpackDecoder } from '../../server/dist/grpc/hpack/hpack-decoder.js'
+import { HpackEncoder, mostEncodedBytes } from '../../server/dist/grpc/hpack/hpack-encoder.js'
 
 export const METHOD = '/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit'
 /** HOLD is a method that never answers: for counting what an open call costs. */

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
 const bareServer = fileURLToPath(new URL('../grpc/server.mjs', import.meta.url))
-const cli = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+const cli = fileURLToPath(new URL('../../server/dist/cli/main.js', import.meta.url))
 const TICK_US = 10_000
 
 /** startBare starts a grpc-js server that answers every call with the same bytes. */

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
-import { check } from '../../src/cli/check.ts'
+import { check } from '../../server/src/cli/check.ts'
 import { RuleDirectory, ruleText } from '../../src/sources/rule-directory.suite.ts'
 import { lines, printedBy, refusedBy } from './printed.suite.ts'
 import { run } from './sluice-process.suite.ts'

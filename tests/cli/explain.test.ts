@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it, vi } from 'vitest'
-import { explain } from '../../src/cli/explain.ts'
+import { explain } from '../../server/src/cli/explain.ts'
 import { RuleDirectory } from '../../src/sources/rule-directory.suite.ts'
 import { lines, printedBy, refusedBy } from './printed.suite.ts'
 import { run } from './sluice-process.suite.ts'

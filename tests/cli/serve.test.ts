@@ -5,7 +5,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { describe, expect, it, vi } from 'vitest'
-import { SETTINGS } from '../../src/app/settings.ts'
+import { SETTINGS } from '../../server/src/app/settings.ts'
 import { ENV, run, start } from './sluice-process.suite.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
@@ -57,7 +57,7 @@ describe('sluice serve', () => {
       expect.stringMatching(`^  HTTP   ${url} +/v1/check, `),
       expect.stringMatching(`^  admin  ${admin} +/rlconfig, /stats$`),
       '',
-      expect.stringMatching(/^counters in memory; \d+ limits in 5 domains, from the examples \(examples\/rules\)$/),
+      expect.stringMatching(/^counters in memory; \d+ limits in 5 domains, from the examples \(server\/examples\)$/),
       '',
     ])
     const commands = welcome.match(/^ {5}(?:curl|for) .*$/gm)?.map((line) => line.trim()) ?? []

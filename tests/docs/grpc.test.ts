@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { DEFAULT_BUDGETS } from '../../src/grpc/budgets.ts'
-import { DEFAULT_LIMITS } from '../../src/grpc/limits.ts'
-import { newCounters } from '../../src/grpc/stats.ts'
+import { DEFAULT_BUDGETS } from '../../server/src/grpc/budgets.ts'
+import { DEFAULT_LIMITS } from '../../server/src/grpc/limits.ts'
+import { newCounters } from '../../server/src/grpc/stats.ts'
 
 const text = readFileSync(new URL('../../docs/grpc.md', import.meta.url), 'utf8')
 const rows = text

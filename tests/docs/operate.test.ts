@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { readConfig } from '../../src/app/config.ts'
-import { SETTINGS } from '../../src/app/settings.ts'
+import { readConfig } from '../../server/src/app/config.ts'
+import { SETTINGS } from '../../server/src/app/settings.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const page = readFileSync(join(root, 'docs/operate.md'), 'utf8')
@@ -21,7 +21,7 @@ function eventsIn(folder: string): string[] {
 describe('docs/operate.md', () => {
   it('lists every event of the log, and no other', () => {
     const listed = [...page.matchAll(/^\| `([a-z]+\.[a-z]+)` \|/gm)].map(([, event]) => event)
-    expect(listed.sort()).toEqual([...new Set([...eventsIn('src/app'), ...eventsIn('src/cli')])].sort())
+    expect(listed.sort()).toEqual([...new Set([...eventsIn('server/src/app'), ...eventsIn('server/src/cli')])].sort())
   })
 
   it('names only flags that there are', () => {

@@ -3,8 +3,8 @@ import http2 from 'node:http2'
 import net, { type AddressInfo } from 'node:net'
 import fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
-import { HpackDecoder } from '../../src/grpc/hpack/hpack-decoder.ts'
-import { type HeaderField, HpackEncoder, mostEncodedBytes } from '../../src/grpc/hpack/hpack-encoder.ts'
+import { HpackDecoder } from '../../server/src/grpc/hpack/hpack-decoder.ts'
+import { type HeaderField, HpackEncoder, mostEncodedBytes } from '../../server/src/grpc/hpack/hpack-encoder.ts'
 
 // Our HPACK against the one inside of Node.js (nghttp2), over real sessions, in both directions.
 

@@ -1,4 +1,4 @@
-import { type HeaderField, HpackEncoder, mostEncodedBytes } from '../../src/grpc/hpack/hpack-encoder.ts'
+import { type HeaderField, HpackEncoder, mostEncodedBytes } from '../../server/src/grpc/hpack/hpack-encoder.ts'
 import type { Random } from './random.ts'
 import {
   callFields,

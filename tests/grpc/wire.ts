@@ -1,5 +1,5 @@
-import { HpackDecoder } from '../../src/grpc/hpack/hpack-decoder.ts'
-import { encodedOnce, type HeaderField } from '../../src/grpc/hpack/hpack-encoder.ts'
+import { HpackDecoder } from '../../server/src/grpc/hpack/hpack-decoder.ts'
+import { encodedOnce, type HeaderField } from '../../server/src/grpc/hpack/hpack-encoder.ts'
 
 // HTTP/2 and gRPC as bytes, for tests that send what no proper client sends.
 

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest'
+import type { RlsOptions } from '../../server/src/edge/rls/rls-options.ts'
 import { loadRules } from '../../src/core/rules/load.ts'
-import type { RlsOptions } from '../../src/edge/rls/rls-options.ts'
 import { entriesOf, sceneOf } from '../rules/examples.suite.ts'
 import { fromJson, startService, type TestService } from './rls-service.suite.ts'
 

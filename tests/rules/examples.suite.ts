@@ -15,7 +15,7 @@ export function filesIn(directory: string): RuleText[] {
   return names.map((name) => ({ file: name, text: readFileSync(new URL(`${directory}/${name}`, root), 'utf8') }))
 }
 
-export const exampleFiles = (): RuleText[] => filesIn('examples/rules')
+export const exampleFiles = (): RuleText[] => filesIn('server/examples')
 
 /** entriesOf reads entries that are written as `key=value, key=value`. */
 export function entriesOf(text: string): Entry[] {

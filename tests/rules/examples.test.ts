@@ -18,7 +18,7 @@ function acquired(scene: Scene, count: number, descriptor: string): Lease[] {
   return held.map(({ lease }) => lease).filter((lease) => lease !== undefined)
 }
 
-describe('examples/rules/quickstart.yaml', () => {
+describe('server/examples/quickstart.yaml', () => {
   it('gives every user 5 requests a minute, and each address a burst of 50, then 10 a second', () => {
     const scene = exampleScene('quickstart')
     expect(admitted(scene, 8, () => 'user=alice')).toBe(5)
@@ -56,7 +56,7 @@ describe('examples/rules/quickstart.yaml', () => {
   })
 })
 
-describe('examples/rules/github.yaml', () => {
+describe('server/examples/github.yaml', () => {
   it('gives anonymous callers 60 an hour, by address', () => {
     const scene = exampleScene('github')
     expect(admitted(scene, 70, () => 'ip=203.0.113.9')).toBe(60)
@@ -115,7 +115,7 @@ describe('examples/rules/github.yaml', () => {
   })
 })
 
-describe('examples/rules/stripe.yaml', () => {
+describe('server/examples/stripe.yaml', () => {
   it.each([
     ['live', 500, 100],
     ['test', 100, 25],
@@ -162,7 +162,7 @@ describe('examples/rules/stripe.yaml', () => {
   })
 })
 
-describe('examples/rules/login.yaml', () => {
+describe('server/examples/login.yaml', () => {
   const login = (account: string, ip: string, subnet = ip.replace(/\.\d+$/, '')): string[] => [
     `account=${account}`,
     `ip=${ip}`,
@@ -233,7 +233,7 @@ describe('examples/rules/login.yaml', () => {
   })
 })
 
-describe('examples/rules/llm.yaml', () => {
+describe('server/examples/llm.yaml', () => {
   const KEY = 'api_key=sk-0123456789abcdef'
 
   it.each<[tier: string, requests: number]>([

@@ -1,0 +1,58 @@
+import { parseArgs } from 'node:util'
+import { got, SluiceError } from 'sluice/internal/core/errors'
+import { didYouMean } from './nearest.ts'
+
+/** A FlagSpec is one flag of a command. Without `value` it is a switch. */
+export interface FlagSpec {
+  readonly flag: string
+  /** What the help calls the value. */
+  readonly value?: string
+}
+
+/** Flags are what a command line says: each flag with its values in order, and everything else. */
+export interface Flags {
+  all(flag: string): readonly string[]
+  last(flag: string): string | undefined
+  has(flag: string): boolean
+  /** isOn says whether a switch is: `--switch` and `--switch=true` are on, `--switch=false` is off. */
+  isOn(flag: string): boolean
+  readonly rest: readonly string[]
+}
+
+/** parseFlags reads a command line. A flag that the command does not have, or one without its value, is an error. */
+export function parseFlags(command: string, specs: readonly FlagSpec[], args: readonly string[]): Flags {
+  const options = Object.fromEntries(
+    specs.map(({ flag, value }) => [flag, { type: value === undefined ? ('boolean' as const) : ('string' as const) }]),
+  )
+  // Not strict: the parser's own errors go over several lines and talk about its options.
+  const { tokens } = parseArgs({ args: [...args], options, strict: false, tokens: true })
+  const values = new Map<string, string[]>()
+  const rest: string[] = []
+  for (const token of tokens) {
+    if (token.kind === 'option-terminator') continue
+    if (token.kind === 'positional') rest.push(token.value)
+    else if (!Object.hasOwn(options, token.name)) {
+      const hint = didYouMean(
+        token.rawName,
+        specs.map(({ flag }) => `--${flag}`),
+      )
+      throw new SluiceError('FLAG_UNKNOWN', command, `${got(token.rawName)}${hint}`)
+    } else if (options[token.name].type === 'string' && !token.value) {
+      throw new SluiceError('FLAG_VALUE_MISSING', token.rawName, 'no value')
+    } else values.set(token.name, [...(values.get(token.name) ?? []), token.value ?? 'true'])
+  }
+  return {
+    all: (flag) => values.get(flag) ?? [],
+    last: (flag) => values.get(flag)?.at(-1),
+    has: (flag) => values.has(flag),
+    isOn: (flag) => switchOf(values.get(flag)?.at(-1) ?? 'false', `--${flag}`),
+    rest,
+  }
+}
+
+/** switchOf reads the value of a switch. */
+export function switchOf(value: string, where: string): boolean {
+  if (value === 'true' || value === '1') return true
+  if (value === 'false' || value === '0') return false
+  throw new SluiceError('SWITCH_INVALID', where, got(value))
+}

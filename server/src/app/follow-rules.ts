@@ -1,0 +1,81 @@
+import type { RuleText } from 'sluice/internal/core/rules/load'
+import { RulesError } from 'sluice/internal/core/rules/problems'
+import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
+import { LiveRules } from 'sluice/internal/engine/live-rules'
+import { RuleWatcher } from 'sluice/internal/sources/rule-watcher'
+import type { Config } from './config.ts'
+import { summary } from './counted.ts'
+import type { Log } from './log.ts'
+
+/** FollowedRules are the rules of files, kept up to date. */
+export interface FollowedRules {
+  current(): RuleSet
+  /** What is in force, as it was read. */
+  texts(): readonly RuleText[]
+  /** How often rules came into force, and how often they were refused. */
+  counts(): { readonly loads: number; readonly refusals: number }
+  /** reload reads the files at once, and logs what came of it. */
+  reload(): Promise<void>
+  stop(): void
+}
+
+/**
+ * followRules reads the rule files, and keeps an eye on them from then on. Rules that are wrong at the start are thrown;
+ * later ones are logged, and leave the last good ones in force. `changed` is told of every set that comes into force.
+ */
+export async function followRules(
+  config: Pick<Config, 'rules' | 'mergeDomains'>,
+  log: Log,
+  changed: (texts: readonly RuleText[]) => void = () => {},
+): Promise<FollowedRules> {
+  let isStarted = false
+  let told = 0
+  let refusal: RulesError | undefined
+  let texts: readonly RuleText[] = []
+  const live = new LiveRules(config, {
+    loaded: (rules) => {
+      told++
+      if (isStarted) log.info('rules.loaded', `rules are in force: ${summary(rules)}`)
+    },
+    refused: (error) => {
+      told++
+      refusal = error
+      if (isStarted) logRefusal(log, error)
+    },
+  })
+  const apply = (read: readonly RuleText[]): boolean => {
+    const before = live.counts.loads
+    const isGood = live.apply(read)
+    if (live.counts.loads > before) {
+      texts = read
+      changed(read)
+    }
+    return isGood
+  }
+  const watcher = new RuleWatcher(config.rules, { apply, refuse: (error) => live.refuse(error) })
+  if (!(await watcher.start())) {
+    watcher.stop()
+    throw refusal ?? new RulesError([])
+  }
+  isStarted = true
+  return {
+    current: live.current,
+    texts: () => texts,
+    counts: () => live.counts,
+    reload: async () => {
+      const before = told
+      const isGood = await watcher.reload()
+      // Whoever asks gets a line for it, whatever came of it.
+      if (told > before) return
+      const result = isGood ? 'nothing changed' : 'still refused, as told above'
+      log.info('rules.read', `rules were read again: ${result}`)
+    },
+    stop: () => watcher.stop(),
+  }
+}
+
+function logRefusal(log: Log, { message, errors }: RulesError): void {
+  log.error('rules.refused', `rules are refused, the last good ones stay in force:\n${message}`, {
+    where: errors.slice(0, 20).map(({ where }) => where),
+  })
+}

@@ -1,0 +1,75 @@
+import { unlinkSync } from 'node:fs'
+import { type AddressInfo, connect, type ListenOptions, type Server } from 'node:net'
+import { SluiceError } from 'sluice/internal/core/errors'
+
+/** A Place is where a door listens: a host and a port, or a Unix socket. */
+export type Place = { readonly host: string; readonly port: number } | { readonly path: string }
+
+/**
+ * listen resolves when a server listens, and rejects with what keeps it from doing so, in words. The file of a Unix socket
+ * that a process left behind when it was killed is in nobody's way.
+ */
+export async function listen(server: Server, place: Place): Promise<void> {
+  try {
+    await startListening(server, place)
+  } catch (error) {
+    if (!('path' in place) || !(await isStale(place.path, error))) throw unavailable(error as Error, place)
+    unlinkSync(place.path)
+    await startListening(server, place)
+  }
+}
+
+function startListening(server: Server, place: Place): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(place as ListenOptions, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
+}
+
+function isStale(path: string, error: unknown): Promise<boolean> {
+  if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') return Promise.resolve(false)
+  return new Promise((resolve) => {
+    const probe = connect(path)
+    probe.on('connect', () => {
+      probe.destroy()
+      resolve(false)
+    })
+    probe.on('error', ({ code }: NodeJS.ErrnoException) => resolve(code === 'ECONNREFUSED'))
+  })
+}
+
+/** unavailable says why nobody can listen at a place. */
+export function unavailable({ code, message }: NodeJS.ErrnoException, place: Place): SluiceError {
+  const reason = REASONS.get(code ?? '')
+  return new SluiceError('PORT_UNAVAILABLE', placeText(place), reason === undefined ? message : `${reason} (${code})`)
+}
+
+const REASONS: ReadonlyMap<string, string> = new Map([
+  ['EADDRINUSE', 'something else listens there'],
+  ['EACCES', 'this user may not listen there'],
+  ['EADDRNOTAVAIL', 'this machine does not have that address'],
+  ['ENOTFOUND', 'there is no host of that name'],
+  ['ENOENT', 'there is no such folder'],
+])
+
+const EVERY_ADDRESS: ReadonlySet<string> = new Set(['0.0.0.0', '::'])
+
+/** portOf is the port that a server listens on, which the system may have picked. */
+export function portOf(server: Server): number {
+  return (server.address() as Partial<AddressInfo> | null)?.port ?? 0
+}
+
+/** reachable spells where a server can be reached from this machine: `localhost:8080`, `[::1]:8080`, `unix:/run/a.sock`. */
+export function reachable(port: number, place: Place): string {
+  if ('path' in place) return `unix:${place.path}`
+  const { host } = place
+  return placeText({ host: EVERY_ADDRESS.has(host) ? 'localhost' : host, port })
+}
+
+function placeText(place: Place): string {
+  if ('path' in place) return place.path
+  return place.host.includes(':') ? `[${place.host}]:${place.port}` : `${place.host}:${place.port}`
+}

@@ -1,0 +1,69 @@
+import { SluiceError } from 'sluice/internal/core/errors'
+import { isOn } from './setting-values.ts'
+
+/** What the environment says about Redis beside its address, in the words of envoyproxy/ratelimit. */
+type Env = NodeJS.ProcessEnv
+
+/**
+ * redisUrlOf makes one address of what was given: an address as Sluice writes it, or host:port, a list of them or a path,
+ * as REDIS_TYPE and REDIS_SOCKET_TYPE say. REDIS_AUTH and REDIS_TLS add what the address itself does not say.
+ */
+export function redisUrlOf(given: string, where: string, env: Env): string {
+  const address = given.trim()
+  const url = address.includes('://') ? address : schemed(address, where, env)
+  return withAuth(withTls(url, env), env.REDIS_AUTH ?? '')
+}
+
+function schemed(address: string, where: string, env: Env): string {
+  const type = typeOf(env)
+  if (type === 'cluster') return `redis+cluster://${hostsOf(address)}`
+  if (type === 'single') return isPath(address, env) ? `unix://${address}` : `redis://${hostsOf(address)}`
+  const [master, ...sentinels] = address.split(',').map((part) => part.trim())
+  if (sentinels.length === 0) {
+    throw new SluiceError('REDIS_URL_INVALID', where, 'REDIS_TYPE is SENTINEL, and there is no list master,host:port,…')
+  }
+  return `redis+sentinel://${sentinels.join(',')}/${master}`
+}
+
+function typeOf(env: Env): 'single' | 'sentinel' | 'cluster' {
+  const type = (env.REDIS_TYPE || 'single').toLowerCase()
+  if (type === 'single' || type === 'sentinel' || type === 'cluster') return type
+  throw new SluiceError(
+    'CHOICE_INVALID',
+    'REDIS_TYPE',
+    `got ${JSON.stringify(type)}, not single or sentinel or cluster`,
+  )
+}
+
+function isPath(address: string, env: Env): boolean {
+  return address.startsWith('/') || (env.REDIS_SOCKET_TYPE?.toLowerCase() === 'unix' && !/:\d+$/.test(address))
+}
+
+function hostsOf(list: string): string {
+  return list
+    .split(',')
+    .map((host) => host.trim())
+    .join(',')
+}
+
+function withTls(url: string, env: Env): string {
+  const { REDIS_TLS = '' } = env
+  if (REDIS_TLS === '' || !isOn({ values: [REDIS_TLS], where: 'REDIS_TLS', source: 'env' })) return url
+  return url.replace(/^redis(?=[+:])/, 'rediss')
+}
+
+/** withAuth puts a password into an address that has none. */
+function withAuth(url: string, auth: string): string {
+  const [scheme, rest] = url.split('://', 2)
+  if (auth === '' || rest.includes('@')) return url
+  const { username = '', password } = credentialsOf(auth)
+  return `${scheme}://${encodeURIComponent(username)}:${encodeURIComponent(password)}@${rest}`
+}
+
+/** credentialsOf splits `user:password`. Without a colon all of it is the password. */
+export function credentialsOf(auth: string): { readonly username: string | undefined; readonly password: string } {
+  const colon = auth.indexOf(':')
+  return colon < 0
+    ? { username: undefined, password: auth }
+    : { username: auth.slice(0, colon), password: auth.slice(colon + 1) }
+}

@@ -1,0 +1,33 @@
+import type { RuleText } from 'sluice/internal/core/rules/load'
+import type { Config } from '../config.ts'
+import type { LogEntry } from '../log-entry.ts'
+import type { ServiceStats } from '../service-stats.ts'
+
+/** The doors whose connections the primary hands to workers. */
+export const DOOR_NAMES = ['http', 'grpc'] as const
+export type DoorName = (typeof DOOR_NAMES)[number]
+
+/** What the primary tells a worker. A `connection` comes with its socket, and is to be acknowledged. */
+export type ToWorker =
+  | { readonly type: 'start'; readonly id: number; readonly config: Config; readonly texts: readonly RuleText[] }
+  | { readonly type: 'rules'; readonly texts: readonly RuleText[] }
+  | { readonly type: 'connection'; readonly door: DoorName; readonly number: number }
+  /** Others have fewer connections: so many are to connect anew. */
+  | { readonly type: 'shed'; readonly door: DoorName; readonly count: number }
+  | { readonly type: 'not-serving' }
+  | { readonly type: 'drain' }
+  | { readonly type: 'stats'; readonly question: number }
+
+/** What a worker tells the primary. */
+export type FromWorker =
+  | { readonly type: 'ready'; readonly storeName: string }
+  /** It cannot start, for a reason that somebody has to mend. */
+  | { readonly type: 'failed'; readonly message: string }
+  | { readonly type: 'log'; readonly entry: LogEntry }
+  /** It has a connection that it was given. */
+  | { readonly type: 'taken'; readonly number: number }
+  /** A connection that it was given has ended. */
+  | { readonly type: 'closed'; readonly door: DoorName }
+  /** It was told to end by somebody else, and wants no more connections. */
+  | { readonly type: 'leaving' }
+  | { readonly type: 'stats'; readonly question: number; readonly stats: ServiceStats }

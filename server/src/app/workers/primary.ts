@@ -1,0 +1,233 @@
+import { createServer, type Server } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { SluiceError } from 'sluice/internal/core/errors'
+import type { RuleText } from 'sluice/internal/core/rules/load'
+import type { Config } from '../config.ts'
+import { listen, type Place, portOf, reachable } from '../listen.ts'
+import type { Log } from '../log.ts'
+import { type ServiceStats, sumStats } from '../service-stats.ts'
+import { CrashPace } from './crash-pace.ts'
+import { DOOR_NAMES, type DoorName, type FromWorker } from './messages.ts'
+import { leastBusy, surplus } from './spread.ts'
+import { type Connection, WorkerProcess } from './worker-process.ts'
+
+/** Connections that wait for a worker while there is none. */
+const MOST_WAITING = 1_024
+const STATS_PATIENCE_MS = 1_000
+/** What workers get beyond the time for draining, to close the store and end. */
+const EXTRA_MS = 2_000
+
+/**
+ * Primary keeps workers running and hands them connections. It owns the ports, so that a worker can end without one of
+ * them being closed, and it never reads from a connection: requests are the workers' business alone.
+ */
+export class Primary {
+  readonly #config: Config
+  readonly #log: Log
+  readonly #texts: () => readonly RuleText[]
+  readonly #pace = new CrashPace()
+  readonly #servers: Server[] = []
+  readonly #waiting: Connection[] = []
+  readonly #questions = new Map<number, (stats: ServiceStats) => void>()
+  /** Those that wait longest for a connection come first. */
+  #workers: WorkerProcess[] = []
+  #question = 0
+  #isStarted = false
+  #isStopping = false
+  #isKilled = false
+  #storeName = ''
+  #whenReady: () => void = () => {}
+  #fail: (error: Error) => void = () => {}
+  /** Rejects when workers cannot be kept running. */
+  readonly failed: Promise<never>
+
+  constructor(config: Config, log: Log, texts: () => readonly RuleText[]) {
+    this.#config = config
+    this.#log = log
+    this.#texts = texts
+    this.failed = new Promise((_, reject) => {
+      this.#fail = reject
+    })
+    // Whoever is interested waits for it; an error at the start comes out of start().
+    this.failed.catch(() => {})
+  }
+
+  get storeName(): string {
+    return this.#storeName
+  }
+
+  /** listen opens the port of a door, and returns where it can be reached. */
+  async listen(door: DoorName, place: Place): Promise<string> {
+    const server = createServer({ pauseOnConnect: true, noDelay: true, allowHalfOpen: door === 'http' })
+    server.on('connection', (socket) => {
+      // A client that goes away while its connection waits here is the business of whoever gets it.
+      socket.on('error', () => {})
+      this.#give({ door, socket })
+    })
+    await listen(server, place)
+    this.#servers.push(server)
+    return reachable(portOf(server), place)
+  }
+
+  /** start starts all workers, and resolves when they are ready. */
+  async start(): Promise<void> {
+    const ready = new Promise<void>((resolve) => {
+      this.#whenReady = resolve
+    })
+    for (let id = 1; id <= this.#config.workers; id++) this.#spawn(id)
+    await Promise.race([ready, this.failed])
+  }
+
+  /** applyRules has every worker use other rules. */
+  applyRules(texts: readonly RuleText[]): void {
+    for (const worker of this.#workers) worker.tell({ type: 'rules', texts })
+  }
+
+  /** stats are the sums of all workers that answer. */
+  async stats(): Promise<ServiceStats> {
+    const answers = this.#workers.filter(({ state }) => state !== 'starting').map((worker) => this.#ask(worker))
+    const known = (await Promise.all(answers)).filter((stats) => stats !== undefined)
+    return { ...sumStats(known), ...Object.fromEntries(this.#connectionCounts()) }
+  }
+
+  /** stop has the workers say that they are not serving, then drains them. */
+  async stop(): Promise<void> {
+    this.#isStopping = true
+    const { drainDelayMs, drainTimeoutMs } = this.#config
+    for (const worker of this.#workers) worker.tell({ type: 'not-serving' })
+    if (drainDelayMs > 0 && !this.#isKilled) await pause(drainDelayMs)
+    this.#log.info('drain.closing', 'taking no new connections, answering what is under way')
+    for (const server of this.#servers) server.close()
+    const deadline = setTimeout(() => this.kill(), drainTimeoutMs + EXTRA_MS)
+    for (const worker of this.#workers) this.#drain(worker)
+    await Promise.all(this.#workers.map(({ ended }) => ended))
+    clearTimeout(deadline)
+    for (const { socket } of this.#waiting.splice(0)) socket.destroy()
+  }
+
+  /** kill ends all workers at once. */
+  kill(): void {
+    this.#isStopping = true
+    this.#isKilled = true
+    for (const worker of this.#workers) worker.kill()
+  }
+
+  #ready(): WorkerProcess[] {
+    return this.#workers.filter(({ state }) => state === 'ready')
+  }
+
+  /** #takers are who may get connections. At the start all wait for the last worker, or the first would get them all. */
+  #takers(door: DoorName): { readonly worker: WorkerProcess; readonly open: number }[] {
+    return this.#isStarted ? this.#ready().map((worker) => ({ worker, open: worker.open(door) })) : []
+  }
+
+  #spawn(id: number): void {
+    const worker = new WorkerProcess(id, {
+      told: (from, message) => this.#told(from, message),
+      ended: (from, how) => this.#ended(from, how),
+    })
+    this.#workers.push(worker)
+    worker.tell({ type: 'start', id, config: this.#config, texts: this.#texts() })
+  }
+
+  #give(connection: Connection): void {
+    const chosen = leastBusy(this.#takers(connection.door))?.worker
+    if (chosen !== undefined) {
+      this.#workers = [...this.#workers.filter((worker) => worker !== chosen), chosen]
+      chosen.give(connection)
+    } else if (this.#waiting.length < MOST_WAITING) {
+      this.#waiting.push(connection)
+    } else {
+      connection.socket.destroy()
+    }
+  }
+
+  #told(worker: WorkerProcess, message: FromWorker): void {
+    if (message.type === 'taken') worker.taken(message.number)
+    else if (message.type === 'closed') worker.lost(message.door)
+    else if (message.type === 'log') this.#log.write({ ...message.entry, worker: worker.id })
+    else if (message.type === 'ready') this.#isReady(worker, message.storeName)
+    else if (message.type === 'leaving') this.#replace(worker)
+    else if (message.type === 'stats') this.#questions.get(message.question)?.(message.stats)
+    else worker.lastWords = message.message
+  }
+
+  #isReady(worker: WorkerProcess, storeName: string): void {
+    worker.state = 'ready'
+    worker.readyAtMs = performance.now()
+    this.#storeName = storeName
+    this.#pace.ready()
+    this.#log.debug('worker.ready', `${nameOf(worker)} is ready`)
+    for (const other of this.#workers) if (other.hasSuccessor && other.id === worker.id) this.#drain(other)
+    if (!this.#isStarted && this.#ready().length < this.#config.workers) return
+    this.#isStarted = true
+    for (const connection of this.#waiting.splice(0)) this.#give(connection)
+    this.#rebalance()
+    this.#whenReady()
+  }
+
+  /**
+   * #rebalance has workers with more than their share of gRPC connections tell some of those clients to connect anew.
+   * These connections are few and last for days: without that, the others would keep the work of a worker that crashed,
+   * and its successor would have nothing to do.
+   */
+  #rebalance(): void {
+    for (const { taker, count } of surplus(this.#takers('grpc')))
+      taker.worker.tell({ type: 'shed', door: 'grpc', count })
+  }
+
+  /** #replace lets a worker go that somebody else told to end, as soon as there is another in its place. */
+  #replace(worker: WorkerProcess): void {
+    if (this.#isStopping || worker.hasSuccessor || worker.state !== 'ready') return
+    worker.hasSuccessor = true
+    this.#log.info('worker.leaving', `${nameOf(worker)} was told to end, another takes its place`)
+    this.#spawn(worker.id)
+  }
+
+  /** #drain has a worker end. It gets to see the connections first that it was given before. */
+  #drain(worker: WorkerProcess): void {
+    if (worker.state !== 'leaving') worker.tell({ type: 'drain' })
+    worker.state = 'leaving'
+  }
+
+  #ended(worker: WorkerProcess, how: string): void {
+    this.#workers = this.#workers.filter((other) => other !== worker)
+    for (const connection of worker.untaken()) this.#give(connection)
+    if (this.#isStopping || worker.state === 'leaving' || worker.hasSuccessor) return
+    const { id, readyAtMs, lastWords: reason } = worker
+    const delayMs = this.#pace.ended(readyAtMs && performance.now() - readyAtMs)
+    if (this.#pace.isHopeless && (this.#ready().length === 0 || !this.#isStarted)) {
+      this.#fail(new SluiceError('WORKERS_CRASH', 'serve', reason ?? `${nameOf(worker)} ended with ${how}`))
+      return
+    }
+    const text = `${nameOf(worker)} ended with ${how}, another takes its place`
+    this.#log.error('worker.crashed', text, { inMs: delayMs, reason })
+    void pause(delayMs).then(() => {
+      if (!this.#isStopping) this.#spawn(id)
+    })
+  }
+
+  *#connectionCounts(): Iterable<[name: string, count: number]> {
+    for (const worker of this.#workers) {
+      for (const door of DOOR_NAMES) yield [`sluice.worker.${worker.id}.${door}_connections`, worker.open(door)]
+    }
+  }
+
+  #ask(worker: WorkerProcess): Promise<ServiceStats | undefined> {
+    const question = this.#question++
+    return new Promise((resolve) => {
+      const answer = (stats: ServiceStats | undefined): void => {
+        clearTimeout(impatience)
+        this.#questions.delete(question)
+        resolve(stats)
+      }
+      const impatience = setTimeout(answer, STATS_PATIENCE_MS, undefined)
+      this.#questions.set(question, answer)
+      worker.tell({ type: 'stats', question })
+    })
+  }
+}
+
+function nameOf({ id, pid }: WorkerProcess): string {
+  return `worker ${id} (process ${pid})`
+}

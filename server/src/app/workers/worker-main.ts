@@ -1,0 +1,73 @@
+import type { Socket } from 'node:net'
+import { SluiceError } from 'sluice/internal/core/errors'
+import { LiveRules } from 'sluice/internal/engine/live-rules'
+import { type Doors, openDoors } from '../doors.ts'
+import { logTo } from '../log.ts'
+import type { DoorName, FromWorker, ToWorker } from './messages.ts'
+
+/**
+ * A worker answers requests on connections that the primary hands to it. It has no port, no rule files and no log of its
+ * own: all of these come from the primary, and go there.
+ */
+
+function tell(message: FromWorker, then: () => void = () => {}): void {
+  // Without the primary there is nobody to tell anything, and the end is near.
+  if (!process.connected || process.send === undefined) then()
+  else process.send(message, undefined, undefined, then)
+}
+
+const log = logTo((entry) => tell({ type: 'log', entry }))
+let doors: Doors | undefined
+let live = new LiveRules()
+let isLeaving = false
+
+function start({ config, texts }: Extract<ToWorker, { type: 'start' }>): void {
+  live = new LiveRules(config)
+  live.apply(texts)
+  doors = openDoors(config, live.current, log)
+  const { storeName, ready } = doors
+  void ready.then(() => tell({ type: 'ready', storeName }))
+}
+
+function take(door: DoorName, number: number, socket: Socket | undefined): void {
+  tell({ type: 'taken', number })
+  // The client may have gone while its connection was on the way.
+  if (socket === undefined || doors === undefined) {
+    tell({ type: 'closed', door })
+    return
+  }
+  socket.once('close', () => tell({ type: 'closed', door }))
+  doors.all[door].take(socket)
+}
+
+async function leave(): Promise<void> {
+  if (isLeaving) return
+  isLeaving = true
+  await doors?.close()
+  process.exit(0)
+}
+
+function crash(error: unknown): void {
+  const { message, stack = '' } = error instanceof Error ? error : new Error(String(error))
+  if (!(error instanceof SluiceError)) log.error('worker.fault', message, { stack })
+  tell({ type: 'failed', message }, () => process.exit(1))
+}
+
+function receive(message: ToWorker, socket?: Socket): void {
+  if (message.type === 'connection') take(message.door, message.number, socket)
+  else if (message.type === 'start') start(message)
+  else if (message.type === 'rules') live.apply(message.texts)
+  else if (message.type === 'shed') doors?.all[message.door].shed(message.count)
+  else if (message.type === 'not-serving') doors?.notServing()
+  else if (message.type === 'drain') void leave()
+  else tell({ type: 'stats', question: message.question, stats: doors?.stats() ?? {} })
+}
+
+process.on('uncaughtException', crash)
+process.on('message', (message: ToWorker, socket?: Socket) => receive(message, socket))
+// A primary that was killed cannot tell anything any more. What is under way is answered.
+process.on('disconnect', () => void leave())
+// The primary decides when all end: a terminal sends these to every process.
+process.on('SIGINT', () => {})
+process.on('SIGHUP', () => {})
+process.on('SIGTERM', () => tell({ type: 'leaving' }))

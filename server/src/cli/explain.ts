@@ -1,0 +1,156 @@
+import { formatDuration } from 'sluice/internal/core/duration'
+import { got, SluiceError } from 'sluice/internal/core/errors'
+import { KeyedHash } from 'sluice/internal/core/hash'
+import { KeySpeller } from 'sluice/internal/core/key-speller'
+import { eventualLifeMs, overAdmission } from 'sluice/internal/core/over-admission'
+import type { Entry } from 'sluice/internal/core/request'
+import { describeRule } from 'sluice/internal/core/rules/describe'
+import { type ExplainedStep, explain as explainMatch, type TierChoice } from 'sluice/internal/core/rules/explain'
+import { loadRules } from 'sluice/internal/core/rules/load'
+import type { Domain, Rule, RuleSet } from 'sluice/internal/core/rules/rule-set'
+import { readRuleFiles } from 'sluice/internal/sources/rule-files'
+import { parseFlags } from '../app/flags.ts'
+
+const FLAGS = [
+  { flag: 'domain', value: 'NAME' },
+  { flag: 'merge-domains' },
+  { flag: 'nodes', value: 'N' },
+  { flag: 'rate', value: 'HITS' },
+] as const
+
+/** explain prints which rules apply to a descriptor, why, in which order, on which counter and with which limit. */
+export async function explain(args: readonly string[]): Promise<void> {
+  const flags = parseFlags('explain', FLAGS, args)
+  const [path, ...pairs] = flags.rest
+  if (path === undefined) throw new SluiceError('ARGUMENT_MISSING', 'explain', 'no rules given')
+  if (pairs.length === 0) throw new SluiceError('ARGUMENT_MISSING', 'explain', 'no key=value given')
+  const entries = pairs.map(entryOf)
+  const mergeDomains = flags.isOn('merge-domains')
+  const rules = loadRules(await readRuleFiles([path]), { mergeDomains })
+  const fleet = { nodes: countOf('nodes', flags.last('nodes'), 1), rate: countOf('rate', flags.last('rate'), 0) }
+  process.stdout.write(explanation(domainOf(rules, flags.last('domain')), entries, fleet))
+}
+
+/** A Fleet is what is known about the nodes that count: how many, and how many hits a second each gets. */
+interface Fleet {
+  readonly nodes: number | undefined
+  readonly rate: number | undefined
+}
+
+function countOf(flag: string, text: string | undefined, least: number): number | undefined {
+  if (text === undefined) return undefined
+  const count = Number(text)
+  if (!Number.isSafeInteger(count) || count < least) throw new SluiceError('FLEET_INVALID', `--${flag}`, got(text))
+  return count
+}
+
+function domainOf(rules: RuleSet, name: string | undefined): Domain {
+  const known = [...rules.domains.keys()]
+  const wanted = name ?? (known.length === 1 ? known[0] : undefined)
+  const domain = wanted === undefined ? undefined : rules.domains.get(wanted)
+  if (domain !== undefined) return domain
+  const detail = name === undefined ? 'not given' : got(name)
+  throw new SluiceError('DOMAIN_UNKNOWN', '--domain', `${detail}, there are ${known.join(', ')}`)
+}
+
+function entryOf(pair: string): Entry {
+  const at = pair.indexOf('=')
+  if (at < 1) throw new SluiceError('ENTRY_INVALID', 'explain', got(pair))
+  return { key: pair.slice(0, at), value: pair.slice(at + 1) }
+}
+
+/** entriesOf sets the tier apart, as the service does: in a domain with tiers it takes no part in matching. */
+function entriesOf(domain: Domain, all: readonly Entry[]): { entries: readonly Entry[]; tier: string | undefined } {
+  const tier = domain.hasTiers ? all.find(({ key }) => key === 'tier')?.value : undefined
+  return { tier, entries: tier === undefined ? all : all.filter(({ key }) => key !== 'tier') }
+}
+
+function explanation(domain: Domain, all: readonly Entry[], fleet: Fleet): string {
+  const { entries, tier } = entriesOf(domain, all)
+  const { steps, rules, tiers, note } = explainMatch(domain, entries, tier)
+  const keys = new KeySpeller(new KeyedHash(0, 0))
+  const counters = rules.map((rule) => keys.spell(domain.name, rule, entries))
+  const sections = [
+    [headOf(domain, tier)],
+    stepLines(steps),
+    note === undefined ? ruleLines(domain, rules, counters, fleet) : [note],
+    tierLines(tiers, tier),
+    remarks(steps, rules),
+  ]
+  const filled = sections.filter((lines) => lines.length > 0)
+  return `${filled.map((lines) => lines.join('\n')).join('\n\n')}\n`
+}
+
+function headOf({ name, version }: Domain, tier: string | undefined): string {
+  return `domain ${name}${version === undefined ? '' : `, version ${version}`}${tier === undefined ? '' : `, tier ${tier}`}`
+}
+
+function stepLines(steps: readonly ExplainedStep[]): string[] {
+  const spelled = steps.map(({ entry, secret }) => `${entry.key}=${secret ? '(secret)' : entry.value}`)
+  const width = Math.max(0, ...spelled.map((text) => text.length))
+  return steps.flatMap(({ how, pattern, passedOver, known }, i) => [
+    `  ${spelled[i].padEnd(width)}  ${how}${pattern === undefined ? knownHere(known) : ` → ${pattern}`}`,
+    ...passedOver.map((other) => `  ${' '.repeat(width)}  before ${other.how} → ${other.pattern}`),
+  ])
+}
+
+const MOST_KNOWN = 8
+
+function knownHere(known: readonly string[]): string {
+  if (known.length === 0) return ''
+  const more = known.length > MOST_KNOWN ? `, and ${known.length - MOST_KNOWN} more` : ''
+  return `; this level has ${known.slice(0, MOST_KNOWN).join(', ')}${more}`
+}
+
+function ruleLines(domain: Domain, rules: readonly Rule[], counters: readonly string[], fleet: Fleet): string[] {
+  const several = domain.evaluatePath ? 'limits apply (evaluate: path), in this order' : 'limits apply'
+  return [
+    rules.length === 1 ? '1 limit applies:' : `${rules.length} ${several}; all of them must have budget:`,
+    ...rules.flatMap((rule, i) => [
+      `  ${i + 1}. ${JSON.stringify(rule.name)}`,
+      `     limit    ${describeRule(rule)}`,
+      `     counter  ${rule.unlimited ? 'none: nothing is counted' : counters[i]}`,
+      ...(rule.consistency === 'eventual' ? [`     bound    ${boundOf(rule, fleet)}`] : []),
+    ]),
+  ]
+}
+
+/** boundOf says how much more than its limit an eventual rule may admit. */
+function boundOf({ limit, syncIntervalMs }: Rule, { nodes, rate }: Fleet): string {
+  const counts = (nodes === undefined ? EXAMPLES : [nodes]).map(
+    (count) => `${overAdmission(limit, count, syncIntervalMs, rate)} with ${count === 1 ? '1 node' : `${count} nodes`}`,
+  )
+  const lifeMs = eventualLifeMs(syncIntervalMs)
+  const ofRate = `${rate ?? 'their rate'}${rate === undefined ? '' : '/s'} × ${formatDuration(lifeMs)}`
+  return `over the limit by at most ${counts.join(', ')}: (nodes − 1) × the smaller of ${limit.capacity} and ${ofRate}`
+}
+
+const EXAMPLES = [2, 4, 16]
+
+/** tierLines lists what each tier makes of the descriptor, with an arrow at the one that was taken. */
+function tierLines(tiers: readonly TierChoice[], given: string | undefined): string[] {
+  if (tiers.length === 0) return []
+  const isUnknown = given !== undefined && tiers.every(({ tier }) => tier !== given)
+  const names = tiers.map(({ tier }) => tier ?? 'no tier')
+  const width = Math.max(...names.map((name) => name.length))
+  const lines = tiers.flatMap(({ rules, isTaken, isSilent }, i) => {
+    const limits = rules.length === 0 ? ['not limited'] : rules.map(describeRule)
+    return (isSilent ? ['as without a tier: it does not mention this'] : limits).map(
+      (text, line) => `${line === 0 && isTaken ? '→ ' : '  '}${(line === 0 ? names[i] : '').padEnd(width)}  ${text}`,
+    )
+  })
+  return [isUnknown ? `By tier (there is no tier ${JSON.stringify(given)}):` : 'By tier:', ...lines]
+}
+
+function remarks(steps: readonly ExplainedStep[], rules: readonly Rule[]): string[] {
+  const lines: string[] = []
+  if (steps.some(({ passedOver }) => passedOver.length > 0)) {
+    lines.push(
+      'An exact value comes before address blocks (the smallest first), then wildcards (in file order), then any.',
+    )
+  }
+  if (rules.some(({ path }) => path.some(({ secret }) => secret))) {
+    lines.push('Secret values are hashed, and differently on every installation.')
+  }
+  return lines
+}

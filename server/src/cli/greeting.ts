@@ -1,0 +1,52 @@
+import type { Config } from '../app/config.ts'
+import { counted, summary } from '../app/counted.ts'
+import type { Service } from '../app/wire.ts'
+import { version } from './version.ts'
+
+/** greeting says where the service is and what it runs on; with the example rules, also what to try. */
+export function greeting(service: Service, config: Config): string {
+  const { isExample, rules: paths, workers } = config
+  const from = isExample ? 'the examples (server/examples)' : paths.join(', ')
+  const processes = workers > 1 ? `${counted(workers, 'worker')}; ` : ''
+  return `sluice ${version()} is listening
+${doorLines(service).join('\n')}
+
+${processes}counters ${service.storeName}; ${summary(service.rules())}, from ${from}
+${isExample ? thingsToTry(service) : 'Changed rules come into force by themselves; SIGHUP reads them at once.'}
+`
+}
+
+const WIDTH = 'http://localhost:12345'.length
+
+function doorLines({ addresses }: Service): string[] {
+  const { grpc, http, admin } = addresses
+  return [
+    `  gRPC   ${grpc.padEnd(WIDTH)}  Envoy's rate limit service, health, sluice.v1.Limiter`,
+    `  HTTP   ${`http://${http}`.padEnd(WIDTH)}  /v1/check, /v1/acquire, /v1/release, /json, /healthcheck`,
+    `  admin  ${`http://${admin}`.padEnd(WIDTH)}  /rlconfig, /stats`,
+  ]
+}
+
+/** thingsToTry are commands that work as they stand. */
+function thingsToTry({ addresses }: Service): string {
+  const http = `http://${addresses.http}`
+  const check = `curl -id '{"domain":"api","descriptors":[{"entries":[{"key":"user","value":"alice"}]}]}' ${http}/v1/check`
+  return `
+Four things to try in another terminal:
+
+  1. Ask whether alice may pass. She has 5 a minute:
+     ${check}
+
+  2. Ask six more times. The last ones are answered 429, with Retry-After and the reason:
+     for i in 1 2 3 4 5 6; do ${check}; done
+
+  3. Look at her budget without spending any (cost 0):
+     ${check.replace('}]}]}', '}]}],"cost":0}')}
+
+  4. Ask in the words of Envoy's rate limit service, and see what was counted:
+     ${check.replace('curl -id', 'curl -d').replace('/v1/check', '/json')}
+     curl http://${addresses.admin}/stats
+
+Envoy: name ${addresses.grpc} as its rate limit service, docs/migrate-from-envoy-ratelimit.md.
+Your own rules: --rules FILE. All settings: --help. Ctrl-C stops it.`
+}

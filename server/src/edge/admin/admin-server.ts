@@ -1,0 +1,57 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
+import type { MaybePromise } from 'sluice/internal/engine/ports'
+import { type Route, routeServer } from '../http/routes.ts'
+import { write, writeJson } from '../http/write.ts'
+import { listRules } from './rule-listing.ts'
+
+/** A Stat is a name in the form of envoyproxy/ratelimit, and its value. */
+export type Stat = readonly [name: string, value: number]
+
+/** What an adminServer shows. */
+export interface AdminSources {
+  /** The rules in force. */
+  rules(): RuleSet
+  /** Everything that is counted, in any order; by several processes, it takes a moment to collect. */
+  stats(): MaybePromise<Iterable<Stat>>
+}
+
+/**
+ * adminServer serves what operators look at: /rlconfig, the rules in force, and /stats, what was counted, as lines of
+ * `name: value` or, with `?format=json`, as JSON. / lists the paths. It has no lock of its own: bind it to this machine.
+ */
+export function adminServer(sources: AdminSources): Server {
+  const help = new Map<string, string>()
+  const routes = new Map<string, Route>()
+  const add = (path: string, about: string, answer: Route['answer']): void => {
+    help.set(path, about)
+    routes.set(path, { methods: ['GET', 'HEAD'], answer })
+  }
+  add('/rlconfig', 'the rules in force, a line for each limit', (_, response) => {
+    writeLines(response, listRules(sources.rules()))
+  })
+  add('/stats', 'what was counted, as lines; ?format=json as JSON', async (request, response) => {
+    writeStats(request, response, await sources.stats())
+  })
+  routes.set('/', {
+    methods: ['GET', 'HEAD'],
+    answer: (_, response) => writeLines(response, [...help].map(([path, about]) => `${path}: ${about}`).sort()),
+  })
+  return routeServer(routes)
+}
+
+function writeStats(request: IncomingMessage, response: ServerResponse, stats: Iterable<Stat>): void {
+  const sorted = [...stats].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
+  const { searchParams } = new URL(request.url ?? '/', 'http://localhost')
+  if (searchParams.get('format') === 'json') {
+    writeJson(response, 200, 'application/json', Object.fromEntries(sorted))
+  } else
+    writeLines(
+      response,
+      sorted.map(([name, value]) => `${name}: ${value}`),
+    )
+}
+
+function writeLines(response: ServerResponse, lines: readonly string[]): void {
+  write(response, 200, 'text/plain; charset=utf-8', lines.map((line) => `${line}\n`).join(''))
+}

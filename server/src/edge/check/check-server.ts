@@ -1,0 +1,106 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Decision } from 'sluice/internal/core/combine'
+import { decisionJson } from 'sluice/internal/core/http/decision-json'
+import { rateLimitFields } from 'sluice/internal/core/http/fields'
+import { problem } from 'sluice/internal/core/http/problem'
+import { GrpcStatus } from '../../grpc/index.ts'
+import { Health } from '../health/health.ts'
+import { readBody } from '../http/body.ts'
+import { type Route, routeServer } from '../http/routes.ts'
+import { write, writeJson, writeProblem } from '../http/write.ts'
+import { LeaseTokens } from '../leases/lease-tokens.ts'
+import type { LimiterPort } from '../limiter-port.ts'
+import { overruled } from '../overruled.ts'
+import { OVER_LIMIT } from '../rls/rls-answer.ts'
+import { Refusal, RlsDoor } from '../rls/rls-door.ts'
+import { parseRlsJson } from '../rls/rls-json.ts'
+import { parseCheckRequest, parseRelease } from './check-request.ts'
+
+/** What a checkServer shares with the other doors of its process. */
+export interface CheckServerOptions {
+  /** Answers /json, and counts it together with the calls over gRPC. */
+  readonly rls?: RlsDoor
+  readonly leases?: LeaseTokens
+  readonly health?: Health
+  /** Every request passes: a refusal is told, but answered 200 (SHADOW_MODE). */
+  readonly shadowMode?: boolean
+  /** Told of errors that are nobody's fault but ours. */
+  readonly failed?: (error: unknown) => void
+}
+
+/**
+ * checkServer is the HTTP door: POST /v1/check, /v1/acquire and /v1/release (200 or 429, the decision as JSON and as
+ * fields), POST /json (Envoy's rate limit service as JSON), and GET /healthcheck.
+ */
+export function checkServer(limiter: LimiterPort, options: CheckServerOptions = {}): Server {
+  const { leases = new LeaseTokens(), health = new Health(), shadowMode = false } = options
+  const rls = options.rls ?? new RlsDoor(limiter, { shadowMode })
+  const parts = { limiter, leases, shadowMode }
+  const routes: [string, Route][] = [
+    ['/v1/check', post((body, response) => check(parts, body, response))],
+    ['/v1/acquire', post((body, response) => acquire(parts, body, response))],
+    ['/v1/release', post((body, response) => release(parts, body, response))],
+    ['/json', post((body, response) => rateLimit(rls, body, response))],
+    ['/healthcheck', { methods: ['GET', 'HEAD'], answer: (_, response) => tellHealth(health, response) }],
+  ]
+  return routeServer(new Map(routes), options.failed)
+}
+
+function post(answer: (body: string, response: ServerResponse) => Promise<void>): Route {
+  return {
+    methods: ['POST'],
+    answer: async (request: IncomingMessage, response) => answer(await readBody(request), response),
+  }
+}
+
+interface Parts {
+  readonly limiter: LimiterPort
+  readonly leases: LeaseTokens
+  readonly shadowMode: boolean
+}
+
+async function check({ limiter, shadowMode }: Parts, body: string, response: ServerResponse): Promise<void> {
+  writeDecision(response, overruled(await limiter.check(parseCheckRequest(body)), shadowMode))
+}
+
+/** acquire answers as check does, with the lease to give back where places were taken. */
+async function acquire({ limiter, leases, shadowMode }: Parts, body: string, response: ServerResponse): Promise<void> {
+  const { decision, lease } = await limiter.acquire(parseCheckRequest(body))
+  const token = lease === undefined || lease.held.length === 0 ? undefined : leases.seal(lease)
+  writeDecision(response, overruled(decision, shadowMode), token)
+}
+
+async function release({ limiter, leases }: Parts, body: string, response: ServerResponse): Promise<void> {
+  const lease = leases.open(parseRelease(body))
+  if (lease !== undefined) await limiter.release(lease)
+  response.setHeader('Cache-Control', 'no-store')
+  response.writeHead(204).end()
+}
+
+/** rateLimit answers /json with the statuses of envoyproxy/ratelimit: 200, 429, 400, 500. */
+async function rateLimit(rls: RlsDoor, body: string, response: ServerResponse): Promise<void> {
+  try {
+    const { code, json } = await rls.answerJson(parseRlsJson(body))
+    response.setHeader('Cache-Control', 'no-store')
+    writeJson(response, code === OVER_LIMIT ? 429 : 200, 'application/json', json)
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    const isOurs = error.status === GrpcStatus.INTERNAL
+    const [status, title] = isOurs ? ([500, 'Internal Server Error'] as const) : ([400, 'Bad Request'] as const)
+    writeProblem(response, problem(status, title, error.message))
+  }
+}
+
+/** tellHealth answers as envoyproxy/ratelimit does: 200 and OK, or 500 and nothing. */
+function tellHealth(health: Health, response: ServerResponse): void {
+  if (health.isServing) write(response, 200, 'text/plain', 'OK')
+  else write(response, 500, 'text/plain', '')
+}
+
+function writeDecision(response: ServerResponse, decision: Decision, lease?: string): void {
+  for (const [name, value] of rateLimitFields(decision, Date.now(), Math.random)) response.setHeader(name, value)
+  response.setHeader('Cache-Control', 'no-store')
+  const json = decisionJson(decision)
+  const status = decision.allowed ? 200 : 429
+  writeJson(response, status, 'application/json', lease === undefined ? json : { ...json, lease })
+}

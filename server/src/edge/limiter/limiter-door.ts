@@ -1,0 +1,120 @@
+import type { Decision } from 'sluice/internal/core/combine'
+import { SluiceError } from 'sluice/internal/core/errors'
+import type { CheckRequest } from 'sluice/internal/core/request'
+import type { Held } from 'sluice/internal/engine/limiter'
+import type { MaybePromise } from 'sluice/internal/engine/ports'
+import type { GrpcServer, UnaryCall } from '../../grpc/index.ts'
+import { GrpcStatus } from '../../grpc/index.ts'
+import type { LeaseTokens } from '../leases/lease-tokens.ts'
+import type { LimiterPort } from '../limiter-port.ts'
+import { overruled } from '../overruled.ts'
+import { MalformedMessage, ProtoReader } from '../protobuf/reader.ts'
+import { checkRequest, decodeAcquireRequest, decodeCheckRequest, decodeReleaseRequest } from './limiter-request.ts'
+import { type AnswerError, encodeAcquireResponse, encodeCheckResponse } from './limiter-response.ts'
+
+/** What sluice.v1.Limiter shares with the other doors of its process. */
+export interface LimiterDoorOptions {
+  readonly leases: LeaseTokens
+  /** Every request passes: a refusal is told in the verdicts only (SHADOW_MODE). Default: false. */
+  readonly shadowMode?: boolean
+  /** Told of errors that are nobody's fault but ours. */
+  readonly failed?: (error: unknown) => void
+}
+
+const NO_BYTES = new Uint8Array(0)
+
+/** registerLimiter has a gRPC server answer the calls of sluice.v1.Limiter (proto/sluice/v1/limiter.proto). */
+export function registerLimiter(server: GrpcServer, limiter: LimiterPort, options: LimiterDoorOptions): void {
+  const door = new LimiterDoor(limiter, options)
+  server.unary('/sluice.v1.Limiter/Check', (call) => door.check(call))
+  server.unary('/sluice.v1.Limiter/Acquire', (call) => door.acquire(call))
+  server.unary('/sluice.v1.Limiter/Release', (call) => door.release(call))
+}
+
+class LimiterDoor {
+  readonly #limiter: LimiterPort
+  readonly #options: LimiterDoorOptions
+  readonly #reader = new ProtoReader()
+
+  constructor(limiter: LimiterPort, options: LimiterDoorOptions) {
+    this.#limiter = limiter
+    this.#options = options
+  }
+
+  check(call: UnaryCall): void {
+    this.#answer(call, () => {
+      const answers = decodeCheckRequest(this.#reader, call.message).map((request) => this.#checkOne(request))
+      if (answers.some((answer) => answer instanceof Promise)) return Promise.all(answers).then(encodeCheckResponse)
+      return encodeCheckResponse(answers as (Decision | AnswerError)[])
+    })
+  }
+
+  acquire(call: UnaryCall): void {
+    this.#answer(call, () => {
+      const request = decodeAcquireRequest(this.#reader, call.message)
+      checkRequest(request)
+      const held = this.#limiter.acquire(request)
+      return held instanceof Promise ? held.then((all) => this.#heldBytes(all)) : this.#heldBytes(held)
+    })
+  }
+
+  release(call: UnaryCall): void {
+    this.#answer(call, () => {
+      const lease = this.#options.leases.open(decodeReleaseRequest(this.#reader, call.message))
+      const released = lease === undefined ? undefined : this.#limiter.release(lease)
+      return released instanceof Promise ? released.then(() => NO_BYTES) : NO_BYTES
+    })
+  }
+
+  /** #checkOne decides one request of several. What goes wrong with it is its own answer. */
+  #checkOne(request: CheckRequest): MaybePromise<Decision | AnswerError> {
+    try {
+      checkRequest(request)
+      const decision = this.#limiter.check(request)
+      if (!(decision instanceof Promise)) return this.#overruled(decision)
+      return decision.then(
+        (decided) => this.#overruled(decided),
+        (error: unknown) => this.#errorOf(error),
+      )
+    } catch (error) {
+      return this.#errorOf(error)
+    }
+  }
+
+  #overruled(decision: Decision): Decision {
+    return overruled(decision, this.#options.shadowMode === true)
+  }
+
+  #errorOf(error: unknown): AnswerError {
+    if (error instanceof SluiceError) return { code: error.code, message: error.message }
+    this.#options.failed?.(error)
+    return { code: 'INTERNAL', message: 'the request could not be decided' }
+  }
+
+  #heldBytes({ decision, lease }: Held): Uint8Array {
+    const token = lease === undefined || lease.held.length === 0 ? '' : this.#options.leases.seal(lease)
+    return encodeAcquireResponse(this.#overruled(decision), token)
+  }
+
+  /** #answer responds with what `work` returns or promises, or with the error it ends in. */
+  #answer(call: UnaryCall, work: () => MaybePromise<Uint8Array>): void {
+    try {
+      const bytes = work()
+      if (!(bytes instanceof Promise)) respond(call, bytes)
+      else bytes.then((all) => respond(call, all)).catch((error: unknown) => this.#fail(call, error))
+    } catch (error) {
+      this.#fail(call, error)
+    }
+  }
+
+  #fail(call: UnaryCall, error: unknown): void {
+    if (call.cancelled) return
+    if (error instanceof MalformedMessage || error instanceof SluiceError) {
+      call.fail(GrpcStatus.INVALID_ARGUMENT, error.message)
+    } else call.fail(GrpcStatus.INTERNAL, this.#errorOf(error).message)
+  }
+}
+
+function respond(call: UnaryCall, bytes: Uint8Array): void {
+  if (!call.cancelled) call.respond(bytes)
+}

@@ -1,0 +1,119 @@
+import { SluiceError } from 'sluice/internal/core/errors'
+import type { CheckRequest, Descriptor, Entry, LimitOverride } from 'sluice/internal/core/request'
+import { MalformedMessage, type ProtoReader } from '../protobuf/reader.ts'
+import { MOST_DESCRIPTORS, MOST_ENTRIES, readEntry, UNITS } from '../rls/rls-request.ts'
+
+const MOST_REQUESTS = 256
+
+/** decodeCheckRequest reads sluice.v1.CheckRequest. */
+export function decodeCheckRequest(reader: ProtoReader, bytes: Uint8Array): readonly CheckRequest[] {
+  const requests: CheckRequest[] = []
+  const end = bytes.length
+  reader.open(bytes, 0, end)
+  while (reader.at < end) {
+    const tag = reader.tag(end)
+    if (tag !== 0x0a) reader.skip(tag, end)
+    else if (requests.length === MOST_REQUESTS) throw new MalformedMessage(`more than ${MOST_REQUESTS} requests`)
+    else requests.push(readRequest(reader, reader.part(end), new Request()))
+  }
+  reader.close()
+  return requests
+}
+
+/** decodeAcquireRequest reads sluice.v1.AcquireRequest. */
+export function decodeAcquireRequest(reader: ProtoReader, bytes: Uint8Array): CheckRequest {
+  const request = new Request()
+  const end = bytes.length
+  reader.open(bytes, 0, end)
+  while (reader.at < end) {
+    const tag = reader.tag(end)
+    if (tag === 0x0a) readRequest(reader, reader.part(end), request)
+    else reader.skip(tag, end)
+  }
+  reader.close()
+  return request
+}
+
+/** decodeReleaseRequest reads sluice.v1.ReleaseRequest, and returns the lease. */
+export function decodeReleaseRequest(reader: ProtoReader, bytes: Uint8Array): string {
+  let lease = ''
+  const end = bytes.length
+  reader.open(bytes, 0, end)
+  while (reader.at < end) {
+    const tag = reader.tag(end)
+    if (tag === 0x0a) lease = reader.text(reader.part(end))
+    else reader.skip(tag, end)
+  }
+  reader.close()
+  return lease
+}
+
+/** checkRequest refuses what asks for nothing, as every door does. */
+export function checkRequest({ domain, descriptors }: CheckRequest): void {
+  if (domain === '') throw new SluiceError('REQUEST_INVALID', 'domain', 'rate limit domain must not be empty')
+  if (descriptors.length === 0) {
+    throw new SluiceError('REQUEST_INVALID', 'descriptors', 'rate limit descriptor list must not be empty')
+  }
+  for (const [i, { limit }] of descriptors.entries()) {
+    if (limit !== undefined && limit.unit === undefined) {
+      throw new SluiceError('REQUEST_INVALID', `descriptors[${i}].limit.unit`, 'a limit has a unit of time')
+    }
+  }
+}
+
+class Request implements CheckRequest {
+  domain = ''
+  cost = 1
+  readonly descriptors: Described[] = []
+}
+
+class Described implements Descriptor {
+  readonly entries: Entry[] = []
+  cost: number | undefined = undefined
+  limit: Override | undefined = undefined
+}
+
+class Override implements LimitOverride {
+  requestsPerUnit = 0
+  /** Undefined until it is read; checkRequest refuses an override without. */
+  unit!: LimitOverride['unit']
+  unitMultiplier = 1
+}
+
+function readRequest(reader: ProtoReader, end: number, request: Request): Request {
+  while (reader.at < end) {
+    const tag = reader.tag(end)
+    if (tag === 0x0a) request.domain = reader.name(reader.part(end))
+    else if (tag === 0x12) request.descriptors.push(readDescriptor(reader, reader.part(end), request))
+    else if (tag === 0x18) request.cost = reader.sint64(end)
+    else reader.skip(tag, end)
+  }
+  return request
+}
+
+function readDescriptor(reader: ProtoReader, end: number, { descriptors }: Request): Described {
+  if (descriptors.length === MOST_DESCRIPTORS) throw new MalformedMessage(`more than ${MOST_DESCRIPTORS} descriptors`)
+  const descriptor = new Described()
+  while (reader.at < end) {
+    const tag = reader.tag(end)
+    if (tag === 0x0a) {
+      if (descriptor.entries.length === MOST_ENTRIES) throw new MalformedMessage(`more than ${MOST_ENTRIES} entries`)
+      descriptor.entries.push(readEntry(reader, reader.part(end)))
+    } else if (tag === 0x10) descriptor.cost = reader.sint64(end)
+    else if (tag === 0x1a) {
+      descriptor.limit ??= new Override()
+      readOverride(reader, reader.part(end), descriptor.limit)
+    } else reader.skip(tag, end)
+  }
+  return descriptor
+}
+
+function readOverride(reader: ProtoReader, end: number, override: Override): void {
+  while (reader.at < end) {
+    const tag = reader.tag(end)
+    if (tag === 0x08) override.requestsPerUnit = reader.uint32(end)
+    else if (tag === 0x10) override.unit = UNITS[reader.uint32(end)] as LimitOverride['unit']
+    else if (tag === 0x18) override.unitMultiplier = reader.uint32(end)
+    else reader.skip(tag, end)
+  }
+}

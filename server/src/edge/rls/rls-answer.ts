@@ -1,0 +1,170 @@
+import { type Decision, isTighter, type RuleVerdict } from 'sluice/internal/core/combine'
+import type { Verdict } from 'sluice/internal/core/decision'
+import { MAX_COUNT } from 'sluice/internal/core/limit'
+import type { HeaderNames, RlsOptions } from './rls-options.ts'
+import type { RlsDescriptor, RlsRequest } from './rls-request.ts'
+import { count } from './rls-stats.ts'
+import type { Header, RuleForm, RuleForms } from './rule-forms.ts'
+
+export const OK = 1
+export const OVER_LIMIT = 2
+
+/** A Status is what an answer says about one descriptor. */
+export interface Status {
+  code: typeof OK | typeof OVER_LIMIT
+  /** The verdict that is told: the tightest of those that bind, else of shadow rules. None where no limit applies. */
+  told: RuleVerdict | undefined
+  /** Its rule, spelled. */
+  form: RuleForm | undefined
+  /** Without a limit 0 as in envoyproxy/ratelimit; where a rule says so, `unlimited` is as much as there is. */
+  remaining: number
+  resetSeconds: number
+}
+
+/**
+ * RlsAnswer folds a decision into what the rate limit service answers: a status for each descriptor, in order, and one
+ * code for all of them. One instance folds one decision after the other; what it holds is good until the next.
+ */
+export class RlsAnswer {
+  overallCode: typeof OK | typeof OVER_LIMIT = OK
+  /** SHADOW_MODE let pass what was refused. */
+  isOverruled = false
+  /** How many of `statuses` are of this answer. */
+  size = 0
+  readonly statuses: Status[] = []
+  /** The verdict that the headers tell about. */
+  tightest: RuleVerdict | undefined = undefined
+  /** The rule whose response a refused caller gets. */
+  refusedBy: RuleForm | undefined = undefined
+  readonly #forms: RuleForms
+
+  constructor(forms: RuleForms) {
+    this.#forms = forms
+  }
+
+  fold(request: RlsRequest, decision: Decision, { shadowMode = false }: RlsOptions): void {
+    const { allowed, tightest, verdicts } = decision
+    const { domain, descriptors } = request
+    this.isOverruled = shadowMode && !allowed
+    this.overallCode = allowed || shadowMode ? OK : OVER_LIMIT
+    this.#reset(descriptors.length)
+    for (let i = 0; i < verdicts.length; i++) {
+      const { descriptor, rule, verdict } = verdicts[i]
+      const form = this.#forms.of(rule, domain)
+      if (verdict.unasked !== true) count(form.counts, rule, verdict, descriptors[descriptor].cost ?? request.cost)
+      tell(this.statuses[descriptor], verdicts[i], form)
+    }
+    this.tightest = tightest
+    this.refusedBy = this.overallCode === OVER_LIMIT && tightest ? this.#forms.of(tightest.rule, domain) : undefined
+  }
+
+  #reset(size: number): void {
+    this.size = size
+    while (this.statuses.length < size) {
+      this.statuses.push({ code: OK, told: undefined, form: undefined, remaining: 0, resetSeconds: 0 })
+    }
+    for (let i = 0; i < size; i++) {
+      const status = this.statuses[i]
+      status.code = OK
+      status.told = undefined
+      status.form = undefined
+      status.remaining = 0
+    }
+  }
+}
+
+/** tell lets a verdict be the one that is told about its descriptor, if it is tighter than the one so far. */
+function tell(status: Status, candidate: RuleVerdict, form: RuleForm): void {
+  const { rule, verdict } = candidate
+  if (rule.unlimited) {
+    if (status.told === undefined) status.remaining = MAX_COUNT
+    return
+  }
+  if (!verdict.allowed && !rule.shadow) status.code = OVER_LIMIT
+  if (status.told !== undefined && !binds(candidate, status.told)) return
+  status.told = candidate
+  status.form = form
+  status.remaining = verdict.remaining
+  status.resetSeconds = resetSeconds(verdict)
+}
+
+function binds(a: RuleVerdict, b: RuleVerdict): boolean {
+  return a.rule.shadow === b.rule.shadow ? isTighter(a.verdict, b.verdict) : b.rule.shadow
+}
+
+/** resetSeconds is when there is more, in whole seconds, rounded up: Envoy cuts off what is not whole. */
+export function resetSeconds(verdict: Verdict): number {
+  return Math.ceil((verdict.kind === 'refused' ? verdict.retryAfterMs : verdict.resetAfterMs) / 1000) | 0
+}
+
+/** limitHeaders are what the tightest limit tells, under the names that an operator chose. */
+export function limitHeaders(tightest: RuleVerdict | undefined, names: HeaderNames | undefined): readonly Header[] {
+  if (tightest === undefined || names === undefined) return []
+  const { verdict } = tightest
+  return [
+    { key: names.limit, value: String(verdict.limit) },
+    { key: names.remaining, value: String(verdict.remaining) },
+    { key: names.reset, value: String(resetSeconds(verdict)) },
+  ]
+}
+
+/** A JsonValue is what google.protobuf.Struct can hold. */
+export type JsonValue = null | boolean | number | string | readonly JsonValue[] | { readonly [key: string]: JsonValue }
+
+/**
+ * dynamicMetadata tells Envoy's other filters what was asked, in the form of envoyproxy/ratelimit: the domain, the
+ * descriptors, and under `metadata` that of all rules that admit the request, the first to name a key winning.
+ */
+export function dynamicMetadata(request: RlsRequest, answer: RlsAnswer): { readonly [key: string]: JsonValue } {
+  const merged = new Map<string, unknown>()
+  for (let i = 0; i < answer.size; i++) {
+    const { code, told } = answer.statuses[i]
+    const own = code === OK ? told?.rule.path.at(-1)?.metadata : undefined
+    if (own !== undefined) merge(merged, own)
+  }
+  return {
+    domain: request.domain,
+    descriptors: request.descriptors.map(descriptorValue),
+    ...(request.hitsAddend !== 0 && { hitsAddend: request.hitsAddend }),
+    ...(merged.size > 0 && { metadata: structValue(merged) }),
+  }
+}
+
+function descriptorValue({ entries, limit, hitsAddend }: RlsDescriptor): JsonValue {
+  return {
+    entries: entries.map(({ key, value }) => `${key}=${value}`),
+    ...(limit !== undefined && {
+      limit: `requests_per_unit:${limit.requestsPerUnit} unit:${limit.unit.toUpperCase()}`,
+    }),
+    ...(hitsAddend !== undefined && { hitsAddend }),
+  }
+}
+
+/** merge adds what is not there yet, level by level. Maps, because a rule may name a key `__proto__`. */
+function merge(into: Map<string, unknown>, from: Readonly<Record<string, unknown>>): void {
+  for (const [key, value] of Object.entries(from)) {
+    const there = into.get(key)
+    if (there instanceof Map) {
+      if (isObject(value)) merge(there, value)
+    } else if (!into.has(key)) into.set(key, isObject(value) ? mapOf(value) : value)
+  }
+}
+
+function mapOf(object: Readonly<Record<string, unknown>>): Map<string, unknown> {
+  const map = new Map<string, unknown>()
+  merge(map, object)
+  return map
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** structValue turns what YAML gave into what a Struct can hold. */
+function structValue(value: unknown): JsonValue {
+  if (value instanceof Map) return Object.fromEntries([...value].map(([key, each]) => [key, structValue(each)]))
+  if (Array.isArray(value)) return value.map(structValue)
+  if (isObject(value)) return structValue(mapOf(value))
+  if (value === null || typeof value === 'boolean' || typeof value === 'number') return value
+  return String(value)
+}

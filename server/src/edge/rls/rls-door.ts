@@ -1,0 +1,146 @@
+import type { Decision } from 'sluice/internal/core/combine'
+import { SluiceError } from 'sluice/internal/core/errors'
+import type { MaybePromise } from 'sluice/internal/engine/ports'
+import type { GrpcServer, UnaryCall } from '../../grpc/index.ts'
+import { GrpcStatus } from '../../grpc/index.ts'
+import type { Checker } from '../limiter-port.ts'
+import { MalformedMessage, ProtoReader } from '../protobuf/reader.ts'
+import { OVER_LIMIT, RlsAnswer } from './rls-answer.ts'
+import { rlsAnswerJson } from './rls-json.ts'
+import type { RlsOptions } from './rls-options.ts'
+import { decodeRlsRequest, type RlsRequest } from './rls-request.ts'
+import { encodeRlsAnswer, extraFields, mostBytes } from './rls-response.ts'
+import { RlsStats } from './rls-stats.ts'
+import { RuleForms } from './rule-forms.ts'
+
+/** What an RlsDoor tells: errors that are nobody's fault but ours. */
+export interface RlsEvents {
+  failed?(error: unknown): void
+}
+
+/** A Refusal is why a call is not answered: a gRPC status, and words. What was not evaluated is never OK. */
+export class Refusal extends Error {
+  readonly status: GrpcStatus
+
+  constructor(status: GrpcStatus, message: string) {
+    super(message)
+    this.status = status
+  }
+}
+
+/** A JsonAnswer is a RateLimitResponse as JSON, and its overall code. */
+export interface JsonAnswer {
+  readonly code: number
+  readonly json: object
+}
+
+/**
+ * RlsDoor answers the calls of Envoy's rate limit service. It answers at once where the limiter does, and otherwise as
+ * soon as the limiter has.
+ */
+export class RlsDoor {
+  readonly stats = new RlsStats()
+  readonly #limiter: Checker
+  readonly #options: RlsOptions & RlsEvents
+  readonly #reader = new ProtoReader()
+  readonly #answer: RlsAnswer
+
+  constructor(limiter: Checker, options: RlsOptions & RlsEvents = {}) {
+    this.#limiter = limiter
+    this.#options = options
+    this.#answer = new RlsAnswer(new RuleForms(this.stats, options))
+  }
+
+  /** shouldRateLimit serves the call of that name. */
+  shouldRateLimit(call: UnaryCall): void {
+    try {
+      const request = this.#decode(call)
+      const decision = this.#limiter.check(request)
+      if (!(decision instanceof Promise)) this.#respond(call, request, decision)
+      else {
+        decision
+          .then((decided) => this.#respond(call, request, decided))
+          .catch((error: unknown) => this.#fail(call, error))
+      }
+    } catch (error) {
+      this.#fail(call, error)
+    }
+  }
+
+  /** answerJson is shouldRateLimit for a request that came as JSON. It throws, or rejects with, a Refusal. */
+  answerJson(request: RlsRequest): MaybePromise<JsonAnswer> {
+    try {
+      checkRequest(request)
+      const decision = this.#limiter.check(request)
+      if (!(decision instanceof Promise)) return this.#jsonOf(request, decision)
+      return decision.then(
+        (decided) => this.#jsonOf(request, decided),
+        (error: unknown) => Promise.reject(this.#refusal(error)),
+      )
+    } catch (error) {
+      throw this.#refusal(error)
+    }
+  }
+
+  #jsonOf(request: RlsRequest, decision: Decision): JsonAnswer {
+    const answer = this.#fold(request, decision)
+    return { code: answer.overallCode, json: rlsAnswerJson(request, answer, this.#options) }
+  }
+
+  #decode({ messageBuffer, messageStart, messageEnd }: UnaryCall): RlsRequest {
+    const request = decodeRlsRequest(this.#reader, messageBuffer, messageStart, messageEnd)
+    checkRequest(request)
+    return request
+  }
+
+  #fold(request: RlsRequest, decision: Decision): RlsAnswer {
+    const { stats } = this
+    const answer = this.#answer
+    answer.fold(request, decision, this.#options)
+    stats.requests++
+    if (answer.overallCode === OVER_LIMIT) stats.overLimit++
+    if (answer.isOverruled) stats.overruled++
+    return answer
+  }
+
+  #respond(call: UnaryCall, request: RlsRequest, decision: Decision): void {
+    if (call.cancelled) return
+    const answer = this.#fold(request, decision)
+    const extra = extraFields(request, answer, this.#options)
+    call.respondInto(mostBytes(answer) + extra.length, (bytes, start) => encodeRlsAnswer(answer, extra, bytes, start))
+  }
+
+  #fail(call: UnaryCall, error: unknown): void {
+    const { status, message } = this.#refusal(error)
+    if (!call.cancelled) call.fail(status, message)
+  }
+
+  #refusal(error: unknown): Refusal {
+    if (error instanceof Refusal) {
+      this.stats.serviceErrors++
+      return error
+    }
+    if (error instanceof MalformedMessage || error instanceof SluiceError) {
+      this.stats.serviceErrors++
+      return new Refusal(GrpcStatus.INVALID_ARGUMENT, error.message)
+    }
+    this.stats.internalErrors++
+    this.#options.failed?.(error)
+    return new Refusal(GrpcStatus.INTERNAL, 'the request could not be decided')
+  }
+}
+
+const SHOULD_RATE_LIMIT = '/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit'
+
+/** registerRls has a gRPC server answer the calls of Envoy's rate limit service. */
+export function registerRls(server: GrpcServer, limiter: Checker, options: RlsOptions & RlsEvents = {}): RlsDoor {
+  const door = new RlsDoor(limiter, options)
+  server.unary(SHOULD_RATE_LIMIT, (call) => door.shouldRateLimit(call))
+  return door
+}
+
+/** checkRequest refuses what envoyproxy/ratelimit refuses, in its words and with its status. */
+function checkRequest({ domain, descriptors }: RlsRequest): void {
+  if (domain === '') throw new Refusal(GrpcStatus.UNKNOWN, 'rate limit domain must not be empty')
+  if (descriptors.length === 0) throw new Refusal(GrpcStatus.UNKNOWN, 'rate limit descriptor list must not be empty')
+}
