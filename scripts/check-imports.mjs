@@ -12,8 +12,9 @@ export const libraryLayers = {
   stores: ['core', 'engine'],
   sources: ['core', 'engine'],
   identity: ['core'],
+  'http-door': ['core', 'engine', 'stores', 'sources', 'identity'],
   library: ['core', 'engine', 'stores'],
-  middleware: ['core', 'engine', 'identity', 'stores', 'sources', 'library'],
+  middleware: ['core', 'engine', 'identity', 'stores', 'sources', 'http-door'],
   'index.ts': ['core', 'engine', 'stores', 'library'],
 }
 
@@ -24,7 +25,7 @@ export const serverLayers = {
   grpc: [],
   observe: library('core', 'engine'),
   quotas: library('core', 'engine'),
-  edge: ['grpc', 'observe', ...library('core', 'engine', 'identity')],
+  edge: ['grpc', 'observe', ...library('core', 'engine', 'identity', 'http-door')],
   app: ['grpc', 'observe', 'quotas', 'edge', ...library('core', 'engine', 'stores', 'sources', 'identity')],
   cli: ['app', ...library('core', 'engine', 'sources')],
 }

@@ -42,6 +42,16 @@ export class KeySpeller {
     return `sluice:{${this.#partition(domain, rule, entries)}}:${key}`
   }
 
+  /**
+   * spellOwn is spell for a limit of an app's own. In memory its store holds nothing else, and a hash of the key is all that
+   * is kept: a short spelling will do there. `position` tells the limits of one store apart.
+   */
+  spellOwn(domain: string, rule: Rule, entries: readonly Entry[], position: number): string {
+    if (this.#partitions > 0) return this.spell(domain, rule, entries)
+    const [{ key, value }] = entries
+    return position === 0 ? `${key}:${value}` : `${position}:${key}:${value}`
+  }
+
   /** #partition hashes the caller: the first entry whose pattern leaves the value open, or else the rule itself. */
   #partition(domain: string, rule: Rule, entries: readonly Entry[]): number {
     const caller = rule.path.findIndex(({ isOpen }) => isOpen)

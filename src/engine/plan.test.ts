@@ -4,7 +4,8 @@ import { KeySpeller } from '../core/key-speller.ts'
 import type { Descriptor, Entry } from '../core/request.ts'
 import { compileObjects } from '../core/rules/compile.ts'
 import type { DescriptorRule, RateLimitRule, RuleFile } from '../core/rules/schema.ts'
-import { type PlannedCharge, Planner } from './plan.ts'
+import type { PlannedCharge } from './charge.ts'
+import { Planner } from './plan.ts'
 
 const limit = (name: string, changes: RateLimitRule = {}): RateLimitRule => ({
   name,
@@ -22,7 +23,7 @@ function planFor(
   descriptors: (string | Descriptor)[],
   cost?: number,
 ): readonly PlannedCharge[] {
-  const planner = new Planner(new KeySpeller(new KeyedHash(1, 2)), undefined)
+  const planner = new Planner(new KeySpeller(new KeyedHash(1, 2)))
   const rules = compileObjects([{ domain: 'd', ...file }])
   return planner.plan(rules, {
     domain: 'd',

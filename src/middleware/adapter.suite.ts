@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { parseList } from 'structured-headers'
 import { afterEach, describe, expect, it } from 'vitest'
 import { until } from '../../tests/servers/until.mjs'
-import type { GateOptions } from './gate.ts'
+import type { GateOptions } from '../http-door/gate.ts'
 
 /** What a client got. */
 export interface Got {

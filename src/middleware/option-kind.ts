@@ -1,5 +1,5 @@
 import { SluiceError } from '../core/errors.ts'
-import { GATE_OPTIONS } from './gate.ts'
+import { GATE_OPTIONS } from '../http-door/gate.ts'
 
 /**
  * An OptionKind tells the plain options from those of a library that people come from, and refuses a mixture: half of it

@@ -39,7 +39,7 @@ describe('openDoors', () => {
       {
         level: 'error',
         event: 'request.failed',
-        message: 'a request could not be decided: a fault of ours',
+        message: 'a request could not be answered: a fault of ours',
         fields: { stack: expect.stringContaining('doors.test.ts') },
       },
     ])

@@ -9,13 +9,16 @@ import { LeaseTokens } from '../edge/leases/lease-tokens.ts'
 import { registerLimiter } from '../edge/limiter/limiter-door.ts'
 import { registerRls } from '../edge/rls/rls-door.ts'
 import type { GrpcServer } from '../grpc/index.ts'
+import { RuleStats } from '../observe/rule-stats.ts'
+import { StoreStats } from '../observe/store-stats.ts'
 import type { Config } from './config.ts'
 import type { Door } from './door.ts'
 import { drainable } from './drain.ts'
+import { faultLog } from './fault-log.ts'
 import { grpcDoor, grpcServer } from './grpc-door.ts'
 import { listen, portOf, reachable } from './listen.ts'
 import type { Log } from './log.ts'
-import { openStore } from './open-store.ts'
+import { openServiceStore } from './open-store.ts'
 import type { ServiceStats } from './service-stats.ts'
 import type { DoorName } from './workers/messages.ts'
 
@@ -45,21 +48,30 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log): Doors
   const arrived = new Promise<void>((resolve) => {
     arrive = resolve
   })
-  const { store, parts, name } = openStore(config, log, (isReached) => {
+  const storeStats = new StoreStats()
+  const ruleStats = new RuleStats()
+  const open = openServiceStore(config, log, storeStats, (isReached) => {
     if (isReached) arrive()
     if (config.healthNeedsRedis && !isLeaving) health.set(isReached)
   })
   const { http, grpc, rls } = makeServers(
     config,
-    new Limiter(rules, store, { ...parts, shadow: config.shadowMode }),
+    new Limiter(rules, open.store, { ...open.parts, shadow: config.shadowMode, observer: ruleStats }),
     health,
     log,
   )
   return {
     all: { http: httpDoor(http), grpc: grpcDoor(grpc, config) },
-    storeName: name,
+    storeName: open.name,
     ready: config.redisUrl === undefined ? Promise.resolve() : within(arrived, PATIENCE_MS),
-    stats: () => Object.fromEntries([...rls.stats.list(), ...grpcStats(grpc)]),
+    stats: () =>
+      Object.fromEntries([
+        ...rls.calls.list(),
+        ...ruleStats.list(),
+        ...storeStats.list(),
+        ...named('sluice.store', open.stats()),
+        ...grpcStats(grpc),
+      ]),
     notServing: () => {
       isLeaving = true
       health.set(false)
@@ -68,7 +80,7 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log): Doors
       this.notServing()
       health.leave()
       await Promise.all(Object.values(this.all).map((door) => door.drain(config.drainTimeoutMs)))
-      await store.close()
+      await open.close()
     },
   }
 }
@@ -79,10 +91,7 @@ const SERVICES = ['envoy.service.ratelimit.v3.RateLimitService', 'sluice.v1.Limi
 /** makeServers joins the doors with what they share: the limiter, health, leases and counts. */
 function makeServers(config: Config, limiter: Limiter<Store>, health: Health, log: Log) {
   const { shadowMode, responseHeaders, requestHeaders, dynamicMetadata, unitMultipliers } = config
-  const failed = (error: unknown): void => {
-    const { message, stack = '' } = error instanceof Error ? error : new Error(String(error))
-    log.error('request.failed', `a request could not be decided: ${message}`, { stack })
-  }
+  const failed = faultLog(log)
   const leases = new LeaseTokens(config.secret ?? config.leaseSecret)
   const grpc = grpcServer(config.grpc, failed)
   const rls = registerRls(grpc, limiter, {
@@ -101,8 +110,13 @@ function makeServers(config: Config, limiter: Limiter<Store>, health: Health, lo
 /** grpcStats are the counts of the gRPC server, in the manner of the others. */
 function* grpcStats({ stats }: GrpcServer): Iterable<readonly [name: string, value: number]> {
   const { closedFor, ...counts } = stats
-  for (const [name, value] of Object.entries(counts)) yield [`sluice.grpc.${snakeCase(name)}`, value]
-  for (const [name, value] of Object.entries(closedFor)) yield [`sluice.grpc.closed_for.${snakeCase(name)}`, value]
+  yield* named('sluice.grpc', counts)
+  yield* named('sluice.grpc.closed_for', closedFor)
+}
+
+/** named spells counts as /stats does. */
+function* named(prefix: string, counts: Readonly<Record<string, number>>): Iterable<readonly [string, number]> {
+  for (const [name, value] of Object.entries(counts)) yield [`${prefix}.${snakeCase(name)}`, value]
 }
 
 function snakeCase(name: string): string {

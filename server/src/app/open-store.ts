@@ -1,37 +1,30 @@
-import { FailurePolicy } from 'sluice/internal/engine/failure-policy'
-import type { LimiterParts } from 'sluice/internal/engine/limiter'
-import type { Store } from 'sluice/internal/engine/ports'
-import { PARTITIONS, sharedHash } from 'sluice/internal/engine/shared-hash'
-import { LeasedStore } from 'sluice/internal/stores/leased/leased-store'
-import { MemoryStore } from 'sluice/internal/stores/memory/memory-store'
+import { type OpenStore, openStore } from 'sluice/internal/stores/open-store'
 import type { Certificates } from 'sluice/internal/stores/redis/address'
-import { RedisStore } from 'sluice/internal/stores/redis/redis-store'
+import type { StoreStats } from '../observe/store-stats.ts'
 import type { Config, RedisTls } from './config.ts'
 import type { Log } from './log.ts'
 import { readPem } from './pem-files.ts'
 import { credentialsOf } from './redis-settings.ts'
 
-/** An OpenStore is where counters live, and what the limiter needs to know of it. */
-export interface OpenStore {
-  readonly store: Store
-  readonly parts: LimiterParts
-  /** For people: `in memory`, `in Redis`. */
-  readonly name: string
-}
-
 type StoreConfig = Pick<Config, 'redisUrl' | 'redisTimeoutMs' | 'redisTls' | 'redisSentinelAuth' | 'secret'>
 
 /**
- * openStore opens the store that the configuration names: memory, or Redis behind slices and the failure policy. `reached`
- * is told whether the servers of a shared store can be reached, whenever that may have changed.
+ * openServiceStore opens the store that the configuration names, logs what it tells and counts it. `reached` is told
+ * whether the servers of a shared store can be reached, whenever that may have changed.
  */
-export function openStore(config: StoreConfig, log: Log, reached: (isReached: boolean) => void = () => {}): OpenStore {
-  if (config.redisUrl === undefined) return { store: new MemoryStore(), parts: {}, name: 'in memory' }
-  const { redisUrl: url, redisTimeoutMs: timeoutMs, redisTls, redisSentinelAuth, secret } = config
+export function openServiceStore(
+  config: StoreConfig,
+  log: Log,
+  stats: StoreStats,
+  reached: (isReached: boolean) => void = () => {},
+): OpenStore {
+  const { redisUrl: redis, redisTimeoutMs: timeoutMs, redisTls, redisSentinelAuth, secret } = config
   const away = new Set<string>()
-  const redis = new RedisStore({
-    url,
+  const isDue = oncePer(FALLBACK_LOG_MS)
+  return openStore({
+    redis,
     timeoutMs,
+    secret,
     tls: certificatesOf(redisTls),
     sentinelCredentials: redisSentinelAuth === undefined ? undefined : credentialsOf(redisSentinelAuth),
     events: {
@@ -58,10 +51,32 @@ export function openStore(config: StoreConfig, log: Log, reached: (isReached: bo
           fields: { shard, state },
         })
       },
+      callEnded: (_shard, durationMs, decisions, fault) => stats.callEnded(durationMs, decisions, fault),
+      fellBack: (mode, reason, shard) => {
+        stats.fellBack(mode, reason)
+        // An outage may mean this for every request.
+        if (!isDue(`${mode} ${reason} ${shard}`)) return
+        log.warn('store.fallback', `decisions without ${shard} (${reason}), as on_store_failure says: ${mode}`, {
+          shard,
+          reason,
+          mode,
+        })
+      },
     },
   })
-  const store = new FailurePolicy(new LeasedStore(redis), new MemoryStore())
-  return { store, parts: { hash: sharedHash(secret ?? ''), partitions: PARTITIONS }, name: 'in Redis' }
+}
+
+const FALLBACK_LOG_MS = 10_000
+
+/** oncePer returns whether something was not told within the time that is given. */
+function oncePer(ms: number): (what: string) => boolean {
+  const toldAt = new Map<string, number>()
+  return (what) => {
+    const now = performance.now()
+    if (now - (toldAt.get(what) ?? Number.NEGATIVE_INFINITY) < ms) return false
+    toldAt.set(what, now)
+    return true
+  }
 }
 
 function certificatesOf({ caFile, certFile, keyFile, anyHostName }: RedisTls): Certificates {

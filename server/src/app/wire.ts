@@ -4,6 +4,7 @@ import type { MaybePromise } from 'sluice/internal/engine/ports'
 import { adminServer } from '../edge/admin/admin-server.ts'
 import type { Config } from './config.ts'
 import { openDoors } from './doors.ts'
+import { faultLog } from './fault-log.ts'
 import { type FollowedRules, followRules } from './follow-rules.ts'
 import { listen, type Place, portOf, reachable } from './listen.ts'
 import type { Log } from './log.ts'
@@ -45,10 +46,11 @@ function placesOf({ host, httpPort, grpc }: Config): Readonly<Record<DoorName, P
 }
 
 /** openAdmin opens the door for operators. It answers until the very end: that is when they look. */
-async function openAdmin(config: Config, rules: FollowedRules, stats: () => MaybePromise<ServiceStats>) {
+async function openAdmin(config: Config, log: Log, rules: FollowedRules, stats: () => MaybePromise<ServiceStats>) {
   const sources = {
     rules: rules.current,
     stats: async () => [...Object.entries(await stats()), ...ruleStats(rules)],
+    failed: faultLog(log),
   }
   const server = adminServer(sources)
   const place = { host: config.adminHost, port: config.adminPort }
@@ -92,7 +94,7 @@ function startAlone(config: Config, log: Log): Promise<Service> {
     const places = placesOf(config)
     const http = await doors.all.http.listen(places.http)
     const grpc = await doors.all.grpc.listen(places.grpc)
-    const admin = await openAdmin(config, rules, doors.stats)
+    const admin = await openAdmin(config, log, rules, doors.stats)
     return {
       addresses: { grpc, http, admin: admin.address },
       storeName: doors.storeName,
@@ -125,7 +127,7 @@ function startWorkers(config: Config, log: Log): Promise<Service> {
     const places = placesOf(config)
     const http = await primary.listen('http', places.http)
     const grpc = await primary.listen('grpc', places.grpc)
-    const admin = await openAdmin(config, rules, () => primary.stats())
+    const admin = await openAdmin(config, log, rules, () => primary.stats())
     undo.push(admin.close)
     await primary.start()
     return {

@@ -1,8 +1,8 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express'
 import type { Refusal } from '../../core/http/refusal.ts'
-import type { Gate, GateOptions, Pass, PlainMark } from '../gate.ts'
-import type { HitStore, Hits } from '../hits/hit-store.ts'
-import type { StoreOptions } from '../open-store.ts'
+import type { Gate, GateOptions, Pass, PlainMark } from '../../http-door/gate.ts'
+import type { HitStore, Hits } from '../../stores/hits/hit-store.ts'
+import type { StoreOptions } from '../../stores/store-options.ts'
 import type { EnabledValidations, Logger } from './validations.ts'
 
 /** What a handler of refused requests is told, with the plain options. */

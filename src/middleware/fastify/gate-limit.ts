@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { Budget } from '../budget.ts'
-import { mergeFields } from '../field-merge.ts'
-import { Gate, type Pass } from '../gate.ts'
-import { whenEnded } from '../node-response.ts'
-import { headerText, type RequestReader } from '../request-reader.ts'
+import { Budget } from '../../http-door/budget.ts'
+import { mergeFields } from '../../http-door/field-merge.ts'
+import { Gate, type Pass } from '../../http-door/gate.ts'
+import { whenEnded } from '../../http-door/node-response.ts'
+import { headerText, type RequestReader } from '../../http-door/request-reader.ts'
 import type { PlainOptions, Refused } from './options.ts'
 
 export type Done = (error?: Error) => void

@@ -8,9 +8,9 @@ import type {
   RouteOptions,
 } from 'fastify'
 import type { Refusal } from '../../core/http/refusal.ts'
+import type { Budget } from '../../http-door/budget.ts'
+import type { GateOptions, Pass } from '../../http-door/gate.ts'
 import type { RedisClient } from '../../stores/redis/client-connection.ts'
-import type { Budget } from '../budget.ts'
-import type { GateOptions, Pass } from '../gate.ts'
 
 type MaybePromise<T> = T | Promise<T>
 

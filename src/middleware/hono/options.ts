@@ -3,8 +3,8 @@ import type { GetConnInfo } from 'hono/conninfo'
 import type { StatusCode } from 'hono/utils/http-status'
 import type { WSContext } from 'hono/ws'
 import type { Refusal } from '../../core/http/refusal.ts'
-import type { Gate, GateOptions, Pass, PlainMark } from '../gate.ts'
-import type { StoreOptions } from '../open-store.ts'
+import type { Gate, GateOptions, Pass, PlainMark } from '../../http-door/gate.ts'
+import type { StoreOptions } from '../../stores/store-options.ts'
 
 /** What a handler of refused requests is told, with the plain options. */
 export interface Refused {

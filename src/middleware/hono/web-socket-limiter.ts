@@ -1,6 +1,6 @@
 import type { Context, Env, Input } from 'hono'
 import type { WSContext, WSEvents } from 'hono/ws'
-import { HitGate } from '../hits/hit-gate.ts'
+import { HitGate } from '../../http-door/hit-gate.ts'
 import { addressKey } from './connection.ts'
 import { defined } from './defined.ts'
 import { checkStore, counting, storeOf } from './hit-limit.ts'

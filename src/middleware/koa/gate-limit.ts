@@ -1,8 +1,8 @@
 import type { Context, Middleware, Next } from 'koa'
 import type { Refusal } from '../../core/http/refusal.ts'
-import { Budget } from '../budget.ts'
-import { Gate, type Pass } from '../gate.ts'
-import { whenEnded, writeFields } from '../node-response.ts'
+import { Budget } from '../../http-door/budget.ts'
+import { Gate, type Pass } from '../../http-door/gate.ts'
+import { whenEnded, writeFields } from '../../http-door/node-response.ts'
 import { koaReader } from './client-address.ts'
 import type { GateMiddleware, PlainFields } from './options.ts'
 

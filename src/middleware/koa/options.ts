@@ -1,8 +1,8 @@
 import type { Context, Middleware, Next } from 'koa'
 import type { Refusal } from '../../core/http/refusal.ts'
 import type { MaybePromise } from '../../engine/ports.ts'
-import type { Gate, GateOptions, Pass, PlainMark } from '../gate.ts'
-import type { StoreOptions } from '../open-store.ts'
+import type { Gate, GateOptions, Pass, PlainMark } from '../../http-door/gate.ts'
+import type { StoreOptions } from '../../stores/store-options.ts'
 
 /** What a handler of refused requests is told, with the plain options. */
 export interface Refused {

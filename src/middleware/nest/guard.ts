@@ -8,9 +8,9 @@ import {
 } from '@nestjs/common'
 import { Reflector } from '@nestjs/core'
 import type { MaybePromise } from '../../engine/ports.ts'
-import { Budget } from '../budget.ts'
-import { Gate, type GateOptions, type Pass } from '../gate.ts'
-import { sendRefusal, whenEnded } from '../node-response.ts'
+import { Budget } from '../../http-door/budget.ts'
+import { Gate, type GateOptions, type Pass } from '../../http-door/gate.ts'
+import { sendRefusal, whenEnded } from '../../http-door/node-response.ts'
 import { objectOf, RateLimitException } from './exception.ts'
 import {
   type Exchange,

@@ -38,6 +38,8 @@ export interface RedisStoreOptions extends BatcherOptions {
   readonly tls?: Certificates
   /** For redis+sentinel://, where the sentinels ask for a password. */
   readonly sentinelCredentials?: Credentials | undefined
+  /** Connections keep the process alive. Default: true. */
+  readonly keepAlive?: boolean
   readonly events?: Partial<ConnectionEvents & BatcherEvents>
 }
 
@@ -250,7 +252,7 @@ type NoticeSource = Pick<NoticeChannel, 'listen' | 'close'>
 
 /** connect opens what the options name. On a client of somebody else nobody listens: it has other things to do. */
 function connect(
-  { url, tls: certificates, sentinelCredentials }: RedisStoreOptions,
+  { url, tls: certificates, sentinelCredentials, keepAlive = true }: RedisStoreOptions,
   events: ConnectionEvents,
 ): { connection: RedisConnection; notices: NoticeSource } {
   if (typeof url !== 'string') {
@@ -258,7 +260,7 @@ function connect(
     const notices = { listen: (listener: NoticeListener) => board.listen(listener), close: async () => {} }
     return { connection: new ClientConnection(url), notices }
   }
-  const address = { ...parseRedisUrl(url), certificates, sentinelCredentials }
+  const address = { ...parseRedisUrl(url), certificates, sentinelCredentials, keepAlive }
   const locate = locateIn(address)
   const notices = new NoticeChannel({ ...address, database: 0 }, locate, events.warned)
   const isCluster = address.kind === 'cluster'

@@ -4,7 +4,6 @@ import type { Rule } from 'sluice/internal/core/rules/rule-set'
 import { OVERRIDE_ID } from 'sluice/internal/engine/plan'
 import { bytesField, join, messageField, numberField, type ProtoField, textField } from '../protobuf/writer.ts'
 import type { RlsOptions } from './rls-options.ts'
-import type { RlsStats, RuleCounts } from './rls-stats.ts'
 
 /** A Header as HeaderValue: Envoy reads `value`, and ignores `raw_value` in older versions. */
 export interface Header {
@@ -26,7 +25,6 @@ export interface RuleForm {
   readonly body: Uint8Array | undefined
   /** RateLimitResponse.response_headers_to_add and raw_body of a refusal. */
   readonly refusal: ProtoField
-  readonly counts: RuleCounts
 }
 
 export type Unit = keyof typeof UNIT_NUMBERS
@@ -41,24 +39,22 @@ const UNIT_OF_MS: ReadonlyMap<number, Unit> = new Map(
 /** RuleForms keeps the forms of rules for as long as the rules themselves are kept. */
 export class RuleForms {
   readonly #forms = new WeakMap<Rule, RuleForm>()
-  readonly #stats: RlsStats
   readonly #windowOf: (limit: Limit) => Window
 
-  constructor(stats: RlsStats, { unitMultipliers = false }: RlsOptions = {}) {
-    this.#stats = stats
+  constructor({ unitMultipliers = false }: RlsOptions = {}) {
     this.#windowOf = unitMultipliers ? multipleOf : unitOf
   }
 
-  of(rule: Rule, domain: string): RuleForm {
+  of(rule: Rule): RuleForm {
     const known = this.#forms.get(rule)
     if (known !== undefined) return known
-    const form = formOf(rule, this.#windowOf(rule.limit), this.#stats.countsOf(domain, rule))
+    const form = formOf(rule, this.#windowOf(rule.limit))
     this.#forms.set(rule, form)
     return form
   }
 }
 
-function formOf(rule: Rule, { unit, multiplier }: Window, counts: RuleCounts): RuleForm {
+function formOf(rule: Rule, { unit, multiplier }: Window): RuleForm {
   const name = rule.name === rule.id || rule.id === OVERRIDE_ID ? '' : plainName(rule.name)
   const { headers, body } = refusalOf(rule)
   return {
@@ -75,7 +71,6 @@ function formOf(rule: Rule, { unit, multiplier }: Window, counts: RuleCounts): R
     headers,
     body,
     refusal: join([...headers.map((header) => headerField(3, header)), ...(body ? [bytesField(5, body)] : [])]),
-    counts,
   }
 }
 

@@ -1,4 +1,4 @@
-import type { MaybePromise } from '../engine/ports.ts'
+import type { MaybePromise } from './ports.ts'
 
 /**
  * andThen goes on with a value at once, and with a promise when it is there: no turn of the event loop without need. (A

@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts'
 import { compileLimit, type Limit, MAX_COUNT } from '../../core/limit.ts'
-import type { MemoryStore } from '../../stores/memory/memory-store.ts'
+import type { MemoryStore } from '../memory/memory-store.ts'
 
 /** A Throttling is what a hit is counted by. */
 export interface Throttling {

@@ -21,22 +21,31 @@
  * decisionOf for a FieldRenderer. hits/counter-store.ts and memory-store.ts are such stores, on the same counters as
  * everything else. PlainMark and GATE_OPTIONS tell the plain options from another library's.
  */
-import type { Decision } from '../core/combine.ts'
-import { UNLIMITED } from '../core/combine.ts'
+import { type Decision, UNLIMITED, undecided } from '../core/combine.ts'
 import type { FieldList } from '../core/http/field-list.ts'
 import { FieldRenderer } from '../core/http/field-renderer.ts'
 import { type Refusal, refusalOf } from '../core/http/refusal.ts'
-import type { MaybePromise } from '../engine/ports.ts'
+import type { PlannedCharge } from '../engine/charge.ts'
+import { Decider, type Held } from '../engine/decider.ts'
+import { andThen } from '../engine/maybe.ts'
+import type { MaybePromise, Store } from '../engine/ports.ts'
+import type { OpenStore } from '../stores/open-store.ts'
+import { openAppStore } from '../stores/store-options.ts'
 import { type Caller, CallerFinder } from './caller.ts'
-import type { Answer, Decider, ResetCaller } from './decider.ts'
+import type { ChargePlanner, ResetCaller } from './charge-planner.ts'
 import { checkOptions, fieldSettings, type GateOptions, hasRules, limitsOf } from './gate-options.ts'
-import { LimitDecider } from './limit-decider.ts'
-import { andThen } from './maybe.ts'
-import { openStore } from './open-store.ts'
+import { LimitPlanner } from './limit-planner.ts'
 import type { RequestReader } from './request-reader.ts'
-import { RuleDecider } from './rule-decider.ts'
+import { RulePlanner } from './rule-planner.ts'
 
 export { GATE_OPTIONS, type GateOptions, type PlainMark } from './gate-options.ts'
+
+/** An Asked is what a limiter was asked about a request, what it said, and how to undo it. */
+interface Asked extends Held {
+  readonly charges: readonly PlannedCharge[]
+  readonly decider: Decider<Store>
+  readonly planner: Pick<ChargePlanner<never>, 'scopeOf'>
+}
 
 /** A Pass is what a Gate says about one request. */
 export class Pass {
@@ -46,24 +55,28 @@ export class Pass {
   readonly atMs = Date.now()
   /** Undefined where nobody was asked who is calling: the request was skipped, or that failed. */
   readonly caller: Caller | undefined
-  readonly #answer: Answer | undefined
+  readonly #asked: Asked | undefined
   #isRefunded: ((status: number | undefined) => boolean) | undefined
   #isEnded = false
 
   constructor(
-    answer: Answer | undefined,
-    caller: Caller | undefined,
-    isRefunded: ((status: number | undefined) => boolean) | undefined,
+    decision: Decision,
+    asked?: Asked,
+    caller?: Caller,
+    isRefunded?: ((status: number | undefined) => boolean) | undefined,
   ) {
-    this.decision = answer?.decision ?? UNLIMITED
-    this.allowed = this.decision.allowed
+    this.decision = decision
+    this.allowed = decision.allowed
     this.caller = caller
-    this.#answer = answer
+    this.#asked = asked
     this.#isRefunded = this.allowed ? isRefunded : undefined
   }
 
+  /** Whose budget it was, as it may be shown. */
   get scope(): string | undefined {
-    return this.#answer?.scope
+    const { tightest, verdicts } = this.decision
+    if (this.#asked === undefined || tightest === undefined) return undefined
+    return this.#asked.planner.scopeOf(this.#asked.charges[verdicts.indexOf(tightest)])
   }
 
   /** Go on only after this long. */
@@ -73,25 +86,36 @@ export class Pass {
 
   /** isOpen says whether somebody has to say how the request ended. */
   get isOpen(): boolean {
-    return this.#answer?.release !== undefined || (this.#isRefunded !== undefined && this.#answer?.refund !== undefined)
+    return this.#asked !== undefined && (isHolding(this.#asked) || this.#isRefunded !== undefined)
   }
 
   /** end gives back what is to be given back. The first call counts; undefined is a client that went away. */
   end(status: number | undefined): MaybePromise<void> {
     if (this.#isEnded) return undefined
     this.#isEnded = true
-    const answer = this.#answer
-    return andThen(answer?.release?.(), () =>
-      andThen(this.#isRefunded?.(status) === true ? answer?.refund?.() : undefined, () => undefined),
+    const asked = this.#asked
+    if (asked === undefined) return undefined
+    const released = isHolding(asked) ? asked.decider.release(asked.lease) : undefined
+    return andThen(released, () =>
+      andThen(
+        this.#isRefunded?.(status) === true ? asked.decider.refund(asked.charges, this.decision) : undefined,
+        () => undefined,
+      ),
     )
   }
+}
+
+function isHolding(asked: Asked): asked is Asked & { readonly lease: NonNullable<Held['lease']> } {
+  return asked.lease !== undefined && asked.lease.held.length > 0
 }
 
 /** A Gate lets requests in, or not. */
 export class Gate<R> {
   readonly #reader: RequestReader<R>
   readonly #finder: CallerFinder<R>
-  readonly #decider: Decider<R>
+  readonly #planner: ChargePlanner<R>
+  readonly #decider: Decider<Store>
+  readonly #open: OpenStore
   readonly #renderer: FieldRenderer
   readonly #skip: GateOptions<R>['skip']
   readonly #refund: GateOptions<R>['refund']
@@ -109,13 +133,15 @@ export class Gate<R> {
     this.#onError = onError
     const specs = limitsOf(options)
     this.#failsClosed = specs.some(({ onStoreFailure }) => onStoreFailure === 'closed')
-    const open = openStore(options)
+    this.#open = openAppStore(options)
+    this.#decider = new Decider(this.#open.store)
+    const { keys } = this.#open
     try {
-      this.#decider = hasRules(options)
-        ? new RuleDecider(options, reader, cost, open)
-        : new LimitDecider(specs, cost, open)
+      this.#planner = hasRules(options)
+        ? new RulePlanner(options, reader, cost, keys)
+        : new LimitPlanner(specs, cost, keys)
     } catch (error) {
-      void open.close()
+      void this.#open.close()
       throw error
     }
   }
@@ -157,12 +183,13 @@ export class Gate<R> {
 
   /** reset gives a caller the whole budget again. */
   async reset(caller: Partial<ResetCaller>): Promise<void> {
-    await this.#decider.reset({ ...NOBODY, ...caller })
+    await this.#decider.reset(this.#planner.planReset({ ...NOBODY, ...caller }))
   }
 
   /** close lets go of the store and of watched rules. */
   async close(): Promise<void> {
-    await this.#decider.close()
+    this.#planner.close()
+    await this.#open.close()
   }
 
   #unlessSkipped(request: R, skipped: MaybePromise<boolean>): MaybePromise<Pass> {
@@ -176,9 +203,20 @@ export class Gate<R> {
   }
 
   #decideAbout(request: R, caller: Caller): MaybePromise<Pass> {
-    const answer = this.#decider.decide(request, caller)
-    if (answer instanceof Promise) return answer.then((later) => new Pass(later, caller, this.#refundOf(request)))
-    return new Pass(answer, caller, this.#refundOf(request))
+    const charges = this.#planner.plan(request, caller)
+    if (charges instanceof Promise) return charges.then((planned) => this.#ask(request, caller, planned))
+    return this.#ask(request, caller, charges)
+  }
+
+  #ask(request: R, caller: Caller, charges: readonly PlannedCharge[]): MaybePromise<Pass> {
+    const held = this.#decider.acquire(charges)
+    if (held instanceof Promise) return held.then((later) => this.#passOf(request, caller, charges, later))
+    return this.#passOf(request, caller, charges, held)
+  }
+
+  #passOf(request: R, caller: Caller, charges: readonly PlannedCharge[], { decision, lease }: Held): Pass {
+    const asked = { charges, decision, lease, decider: this.#decider, planner: this.#planner }
+    return new Pass(decision, asked, caller, this.#refundOf(request))
   }
 
   #refundOf(request: R): ((status: number | undefined) => boolean) | undefined {
@@ -207,17 +245,8 @@ const isFailure = (status: number | undefined): boolean => status === undefined 
 const isSuccess = (status: number | undefined): boolean => status !== undefined && status < 400
 
 const NOBODY: Caller = { ip: undefined, apiKey: undefined, user: undefined, tenant: undefined, tier: undefined }
-const SKIPPED = new Pass(undefined, undefined, undefined)
-const CLOSED = new Pass(
-  {
-    decision: Object.freeze({ ...UNLIMITED, allowed: false, retryAfterMs: 1_000 }),
-    scope: undefined,
-    refund: undefined,
-    release: undefined,
-  },
-  undefined,
-  undefined,
-)
+const SKIPPED = new Pass(UNLIMITED)
+const CLOSED = new Pass(undecided(1_000))
 
 const told = new Set<string>()
 

@@ -5,7 +5,7 @@ import { Redis } from 'ioredis'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { sharedRedis } from '../../../tests/servers/shared.ts'
 import { until } from '../../../tests/servers/until.mjs'
-import { type RunningApp, runApp } from '../express/express-app.suite.ts'
+import { type RunningApp, runApp } from '../../middleware/express/express-app.suite.ts'
 import { CounterStore, type CounterStoreOptions } from './counter-store.ts'
 
 let url: string

@@ -3,9 +3,10 @@ import type { Verdict } from '../../core/decision.ts'
 import { compileLimit, type Limit, MAX_COUNT, scaleLimit } from '../../core/limit.ts'
 import type { Rule } from '../../core/rules/rule-set.ts'
 import type { MaybePromise } from '../../engine/ports.ts'
-import type { MemoryStore } from '../../stores/memory/memory-store.ts'
-import type { RedisStore } from '../../stores/redis/redis-store.ts'
-import { type OpenStore, openStore, type StoreOptions } from '../open-store.ts'
+import type { MemoryStore } from '../memory/memory-store.ts'
+import type { OpenRedis } from '../open-redis.ts'
+import type { OpenStore } from '../open-store.ts'
+import { openAppStore, type StoreOptions } from '../store-options.ts'
 import { hitRule } from './hit-rule.ts'
 import { nearestWindow } from './hit-window.ts'
 
@@ -39,7 +40,6 @@ export class WindowCounter {
   readonly #options: WindowCounterOptions
   readonly #open: OpenStore
   readonly #memory: MemoryStore | undefined
-  readonly #redis: RedisStore | undefined
   /** Counts while Redis is away. */
   #away: WindowCounter | undefined
   readonly #rules = new Map<number, Rule>()
@@ -47,9 +47,8 @@ export class WindowCounter {
 
   constructor(options: WindowCounterOptions) {
     this.#options = options
-    this.#open = openStore({ clock: WALL_CLOCK, ...options })
+    this.#open = openAppStore({ clock: WALL_CLOCK, ...options })
     this.#memory = this.#open.memory
-    this.#redis = this.#open.redis
     this.#latest = ruleOf(60_000)
   }
 
@@ -95,7 +94,8 @@ export class WindowCounter {
     if (beyond !== 'keep') {
       try {
         const args = [rule.limit.windowMs, most, beyond, hits]
-        const [current, ttl] = await (this.#redis as RedisStore).run('count', spelled, args, TIMEOUT_MS)
+        const { redis } = await (this.#open.redis as () => Promise<OpenRedis>)()
+        const [current, ttl] = await redis.run('count', spelled, args, TIMEOUT_MS)
         return { current, ttl }
       } catch (error) {
         if (onStoreFailure !== 'local') throw error
@@ -103,7 +103,8 @@ export class WindowCounter {
         return hits === 1 ? this.#away.count(key, windowMs, most) : this.#away.read(key, windowMs, most)
       }
     }
-    const store = onStoreFailure === 'local' ? this.#open.store : (this.#redis ?? this.#open.store)
+    const store =
+      onStoreFailure === 'local' ? this.#open.store : ((await this.#open.redis?.())?.redis ?? this.#open.store)
     const [verdict] = await store.decide([{ key: spelled, limit: rule.limit, cost: hits, enforce: true, policy: rule }])
     return countOf(verdict)
   }

@@ -1,21 +1,22 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { SluiceError } from '../core/errors.ts'
-import type { CheckRequest, Descriptor } from '../core/request.ts'
+import type { KeySpeller } from '../core/key-speller.ts'
+import type { Descriptor } from '../core/request.ts'
 import { compileObjects } from '../core/rules/compile.ts'
 import type { RuleText } from '../core/rules/load.ts'
 import { RulesError } from '../core/rules/problems.ts'
 import type { Domain, RuleSet } from '../core/rules/rule-set.ts'
 import type { RuleFile } from '../core/rules/schema.ts'
-import { Limiter } from '../engine/limiter.ts'
+import type { PlannedCharge } from '../engine/charge.ts'
 import { LiveRules } from '../engine/live-rules.ts'
-import type { MaybePromise, Store } from '../engine/ports.ts'
+import { andThen } from '../engine/maybe.ts'
+import { Planner } from '../engine/plan.ts'
+import type { MaybePromise } from '../engine/ports.ts'
 import { RuleWatcher } from '../sources/rule-watcher.ts'
 import type { Caller } from './caller.ts'
-import type { Answer, Decider } from './decider.ts'
-import type { Cost } from './limit-decider.ts'
-import { andThen } from './maybe.ts'
-import type { OpenStore } from './open-store.ts'
+import type { ChargePlanner } from './charge-planner.ts'
+import type { Cost } from './limit-planner.ts'
 import type { RequestReader } from './request-reader.ts'
 
 export interface RuleOptions<R> {
@@ -29,60 +30,48 @@ export interface RuleOptions<R> {
   readonly onRulesRefused?: (error: Error) => void
 }
 
-/** RuleDecider decides by rules in the language of docs/rules.md. */
-export class RuleDecider<R> implements Decider<R> {
+/** RulePlanner plans by rules in the language of docs/rules.md. */
+export class RulePlanner<R> implements ChargePlanner<R> {
   readonly #options: RuleOptions<R>
   readonly #reader: RequestReader<R>
   readonly #cost: Cost<R>
-  readonly #open: OpenStore
-  readonly #limiter: Limiter<Store>
+  readonly #planner: Planner
   readonly #rules: () => RuleSet
   readonly #watcher: RuleWatcher | undefined
 
-  constructor(options: RuleOptions<R>, reader: RequestReader<R>, cost: Cost<R>, open: OpenStore) {
+  constructor(options: RuleOptions<R>, reader: RequestReader<R>, cost: Cost<R>, keys: KeySpeller) {
     this.#options = options
     this.#reader = reader
     this.#cost = cost
-    this.#open = open
+    this.#planner = new Planner(keys)
     const { rules, watcher } = loaded(options)
     this.#rules = rules
     this.#watcher = watcher
-    this.#limiter = new Limiter<Store>(rules, open.store, open.parts)
     this.#domain()
   }
 
-  decide(request: R, caller: Caller): MaybePromise<Answer> {
+  plan(request: R, caller: Caller): MaybePromise<readonly PlannedCharge[]> {
     const { descriptors } = this.#options
     const given = descriptors === undefined ? this.#descriptorsOf(request, caller) : descriptors(request, caller)
     return andThen(given, (list) =>
       andThen(typeof this.#cost === 'number' ? this.#cost : this.#cost(request, caller), (cost) =>
-        this.#ask({ domain: this.#domain().name, descriptors: list, cost }),
+        this.#planner.plan(this.#rules(), { domain: this.#domain().name, descriptors: list, cost }),
       ),
     )
   }
 
-  reset(caller: Caller): MaybePromise<unknown> {
+  planReset(caller: Caller): readonly PlannedCharge[] {
     const domain = this.#domain()
-    return this.#limiter.reset({ domain: domain.name, descriptors: callerDescriptors(domain, caller, []) })
+    const request = { domain: domain.name, descriptors: callerDescriptors(domain, caller, []) }
+    return this.#planner.plan(this.#rules(), request)
   }
 
-  close(): MaybePromise<void> {
+  scopeOf(): undefined {
+    return undefined
+  }
+
+  close(): void {
     this.#watcher?.stop()
-    return this.#open.close()
-  }
-
-  #ask(request: CheckRequest): MaybePromise<Answer> {
-    return andThen(this.#limiter.acquire(request), ({ decision, lease }): Answer => {
-      const isHeld = lease !== undefined && lease.held.length > 0
-      const isCharged = decision.verdicts.some(({ verdict }) => verdict.allowed && verdict.fallback === undefined)
-      const cost = request.cost ?? 1
-      return {
-        decision,
-        scope: undefined,
-        refund: isCharged && cost > 0 ? () => this.#limiter.check({ ...request, cost: -cost }) : undefined,
-        release: isHeld ? () => this.#limiter.release(lease) : undefined,
-      }
-    })
   }
 
   /** #domain is looked up each time: rules that are watched may name another one by now. */

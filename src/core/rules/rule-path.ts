@@ -1,4 +1,4 @@
-import type { PathStep } from '../core/rules/rule-set.ts'
+import type { PathStep } from './rule-set.ts'
 
 const OPEN: PathStep = Object.freeze({
   isOpen: true,

@@ -2,10 +2,10 @@ import { type Duration, formatDuration, parseDuration } from '../core/duration.t
 import { got, SluiceError } from '../core/errors.ts'
 import { compileLimit, isLeasable, type Limit, type LimitOptions } from '../core/limit.ts'
 import { DEFAULTS } from '../core/rules/compile-rule.ts'
+import { OPEN_PATH, SECRET_PATH } from '../core/rules/rule-path.ts'
 import type { Rule, RuleResponse } from '../core/rules/rule-set.ts'
 import type { MaybePromise } from '../engine/ports.ts'
 import type { Caller } from './caller.ts'
-import { OPEN_PATH, SECRET_PATH } from './rule-path.ts'
 
 /** Whose budget a limit is: the first of several that a caller has. All of them end at the address. */
 export type By = 'ip' | 'api_key' | 'user' | 'tenant' | 'everyone'

@@ -3,9 +3,10 @@ import type { Verdict } from '../../core/decision.ts'
 import { SluiceError } from '../../core/errors.ts'
 import { compileLimit, type Limit, MAX_COUNT, scaleLimit } from '../../core/limit.ts'
 import type { Rule } from '../../core/rules/rule-set.ts'
+import { andThen } from '../../engine/maybe.ts'
 import type { MaybePromise } from '../../engine/ports.ts'
-import { andThen } from '../maybe.ts'
-import { type OpenStore, openStore, type StoreOptions } from '../open-store.ts'
+import type { OpenStore } from '../open-store.ts'
+import { openAppStore, type StoreOptions } from '../store-options.ts'
 import { hitRule } from './hit-rule.ts'
 import type { HitStore, Hits } from './hit-store.ts'
 import { nearestWindow } from './hit-window.ts'
@@ -52,7 +53,7 @@ export class CounterStore implements HitStore {
     this.localKeys = options.redis === undefined
     this.#rule = this.#ruleOf(DEFAULT_WINDOW_MS)
     this.#full = scaleLimit(this.#rule.limit, 0)
-    this.#open = openStore({ clock: WALL_CLOCK, ...options })
+    this.#open = openAppStore({ clock: WALL_CLOCK, ...options })
   }
 
   init({ windowMs, limit }: { readonly windowMs: number; readonly limit?: unknown }): void {
@@ -96,7 +97,7 @@ export class CounterStore implements HitStore {
 
   resetAll(): void {
     if (!this.localKeys) throw new SluiceError('RESET_ALL_NOT_APPLICABLE', 'resetAll', 'this store is on Redis')
-    this.#open = openStore({ clock: WALL_CLOCK, ...this.#options })
+    this.#open = openAppStore({ clock: WALL_CLOCK, ...this.#options })
   }
 
   shutdown(): MaybePromise<void> {

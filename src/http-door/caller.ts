@@ -2,10 +2,10 @@ import { got, SluiceError } from '../core/errors.ts'
 import { type ApiKeyOptions, readApiKey, readBearer } from '../core/identity/api-key.ts'
 import { type IpKeyOptions, ipKey } from '../core/identity/ip-key.ts'
 import { ProxyTrust, type ProxyTrustOptions } from '../core/identity/proxy-trust.ts'
+import { andThen } from '../engine/maybe.ts'
 import type { MaybePromise } from '../engine/ports.ts'
 import type { Claims, TokenVerifier } from '../identity/claims.ts'
 import { type JwtOptions, jwtVerifier } from '../identity/jwt-verifier.ts'
-import { andThen } from './maybe.ts'
 import type { RequestReader } from './request-reader.ts'
 
 /** A Caller is who is calling, as far as a request says so and it was verified. */
@@ -94,7 +94,7 @@ export class CallerFinder<R> {
   ): MaybePromise<Caller> {
     const { claims: names = {} } = this.#options
     const told = (tell: Tell<R, string | undefined> | undefined, claim: string | undefined) =>
-      andThen(tell?.(request), (value) => toldText(value) ?? textOf(claim === undefined ? undefined : claims?.[claim]))
+      andThen(tell?.(request), (value) => keyText(value) ?? textOf(claim === undefined ? undefined : claims?.[claim]))
     return andThen(told(this.#options.user, names.user ?? 'sub'), (user) =>
       andThen(told(this.#options.tenant, names.tenant), (tenant) =>
         andThen(told(this.#options.tier, names.tier), (tier) => ({ ip, apiKey, user, tenant, tier })),
@@ -125,10 +125,10 @@ function checkNames(options: object, known: ReadonlySet<string>, where: string):
 }
 
 /**
- * toldText returns what a function of the app's said: text, or undefined for nothing. Apps without types say numbers, too;
+ * keyText returns what a function of the app's said: text, or undefined for nothing. Apps without types say numbers, too;
  * anything else is a mistake, and would make one caller of many.
  */
-export function toldText(value: unknown): string | undefined {
+export function keyText(value: unknown): string | undefined {
   if (typeof value === 'string') return value
   if (value === undefined || value === null) return undefined
   if (typeof value === 'bigint' || (typeof value === 'number' && Number.isFinite(value))) return String(value)

@@ -1,11 +1,11 @@
 import { SluiceError } from '../core/errors.ts'
 import { FIELD_FORMS, type FieldSettings } from '../core/http/field-renderer.ts'
 import type { MaybePromise } from '../engine/ports.ts'
+import type { StoreOptions } from '../stores/store-options.ts'
 import type { IdentityOptions } from './caller.ts'
-import type { Cost } from './limit-decider.ts'
+import type { Cost } from './limit-planner.ts'
 import { type LimitSpec, SPEC_OPTIONS } from './limit-spec.ts'
-import type { StoreOptions } from './open-store.ts'
-import type { RuleOptions } from './rule-decider.ts'
+import type { RuleOptions } from './rule-planner.ts'
 
 /** GateOptions are the plain options of every middleware. One limit, or `limits`, or `rules`. */
 export interface GateOptions<R> extends Partial<LimitSpec<R>>, Partial<RuleOptions<R>>, StoreOptions {
