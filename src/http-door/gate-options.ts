@@ -1,5 +1,6 @@
 import { SluiceError } from '../core/errors.ts'
 import { FIELD_FORMS, type FieldSettings } from '../core/http/field-renderer.ts'
+import type { Observer } from '../engine/observer.ts'
 import type { MaybePromise } from '../engine/ports.ts'
 import type { StoreOptions } from '../stores/store-options.ts'
 import type { IdentityOptions } from './caller.ts'
@@ -26,6 +27,8 @@ export interface GateOptions<R> extends Partial<LimitSpec<R>>, Partial<RuleOptio
   readonly headers?: FieldSettings | boolean
   /** Told what went wrong inside of the limiter; requests go on as `onStoreFailure` says. Default: a process warning. */
   readonly onError?: (error: unknown) => void
+  /** Hears of every decision. Default: nobody. */
+  readonly observer?: Observer | undefined
 }
 
 /** What of the plain options is found in no other library: whoever gives one of these means them. */
@@ -36,7 +39,7 @@ export type PlainMark<R> =
   | Required<Pick<GateOptions<R>, 'limits'>>
   | Required<Pick<GateOptions<R>, 'rules'>>
 
-const OWN_OPTIONS = ['limits', 'identity', 'skip', 'refund', 'headers', 'onError'] as const
+const OWN_OPTIONS = ['limits', 'identity', 'skip', 'refund', 'headers', 'onError', 'observer'] as const
 const STORE_OPTIONS = ['redis', 'secret', 'maxKeys', 'log', 'clock'] as const
 const RULE_OPTIONS = ['rules', 'domain', 'descriptors', 'onRulesRefused'] as const
 const LIMIT_OPTIONS = [

@@ -134,7 +134,7 @@ export class Gate<R> {
     const specs = limitsOf(options)
     this.#failsClosed = specs.some(({ onStoreFailure }) => onStoreFailure === 'closed')
     this.#open = openAppStore(options)
-    this.#decider = new Decider(this.#open.store)
+    this.#decider = new Decider(this.#open.store, options.observer)
     const { keys } = this.#open
     try {
       this.#planner = hasRules(options)

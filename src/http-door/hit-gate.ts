@@ -19,7 +19,7 @@ export interface HitGateOptions<A extends readonly unknown[]> {
   readonly skip: About<A, boolean>
   readonly store: HitStore
   /** Hears of every decision. Default: nobody. */
-  readonly observer?: Observer
+  readonly observer?: Observer | undefined
 }
 
 /** A Hit is one request that was counted: what these libraries put on the request. */

@@ -336,6 +336,22 @@ export function testAdapter(adapter: AdapterUnderTest): void {
       expect(await closed()).toMatchObject({ status: 503, headers: { 'retry-after': '1' } })
     })
 
+    it('tells an observer of every decision', async () => {
+      const told: [rule: string, cost: number, allowed: boolean][] = []
+      const observer: SuiteOptions['observer'] = {
+        decided: (charges, { allowed }) => {
+          for (const { rule, cost } of charges) told.push([rule.name, cost, allowed])
+        },
+      }
+      const get = await start({ limit: 1, window: '1m', observer })
+      await get()
+      await get()
+      expect(told).toEqual([
+        ['1-in-1m', 1, true],
+        ['1-in-1m', 1, false],
+      ])
+    })
+
     it('forgets a caller', async () => {
       const get = await start({ limit: 1, window: '1m' })
       expect(await statuses(get, '/', '/')).toEqual([200, 429])

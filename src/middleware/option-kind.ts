@@ -12,7 +12,7 @@ export class OptionKind {
 
   constructor(library: string, shared: readonly string[], added: readonly string[] = []) {
     this.#library = library
-    this.#shared = new Set(shared)
+    this.#shared = new Set([...shared, 'observer'])
     this.#plain = new Set([...GATE_OPTIONS, ...added].filter((name) => !this.#shared.has(name)))
   }
 

@@ -37,6 +37,7 @@ const KNOWN_OPTIONS: ReadonlySet<string> = new Set([
   'legacyHeaders',
   'standardHeaders',
   'identifier',
+  'observer',
   'retryAfter',
   'requestPropertyName',
   'skipFailedRequests',

@@ -52,6 +52,7 @@ class MessageLimiter {
       keyGenerator: (_event, _ws, c) => keyGenerator(c),
       skip: (event, ws) => options.skip(event, ws),
       store: counting(store),
+      observer: given.observer,
     })
     this.#keys = { getKey: store.get?.bind(store), resetKey: (key) => store.resetKey(key) }
   }

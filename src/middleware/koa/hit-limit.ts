@@ -88,6 +88,7 @@ class HitLimiter {
       limit: max,
       keyGenerator: addressKey,
       skip: () => false,
+      observer: options.observer,
       store: {
         increment: (key) => hits.store.increment(key),
         decrement: (key) => hits.store.decrement(key),

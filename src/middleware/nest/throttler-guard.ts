@@ -4,6 +4,7 @@ import type { Decision } from '../../core/combine.ts'
 import { allowedVerdict, refusedVerdict } from '../../core/decision.ts'
 import { SluiceError } from '../../core/errors.ts'
 import { FieldRenderer } from '../../core/http/field-renderer.ts'
+import type { Observer } from '../../engine/observer.ts'
 import { HitDecisions } from '../../http-door/hit-decisions.ts'
 import { throttlingOf } from '../../stores/hits/throttle-counter.ts'
 import { type NestResponse, setFields } from './http-exchange.ts'
@@ -16,7 +17,11 @@ import { type NestResponse, setFields } from './http-exchange.ts'
  */
 export class SluiceThrottlerGuard extends baseGuard() {
   readonly #renderer = new FieldRenderer({ legacy: false })
-  readonly #decisions = new HitDecisions()
+  readonly #decisions = new HitDecisions({
+    decided: (charges, decision, ms) => this.observer?.decided(charges, decision, ms),
+  })
+  /** Hears of every decision. Default: nobody. */
+  protected observer: Observer | undefined
 
   protected override async handleRequest(props: Throttler.ThrottlerRequest): Promise<boolean> {
     const { context, limit, ttl, throttler, blockDuration, getTracker, generateKey } = props
