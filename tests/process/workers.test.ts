@@ -3,26 +3,19 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
 import { RuleDirectory, ruleText } from '../../src/sources/rule-directory.suite.ts'
-import { FREE_PORTS, run, type Started, startWith } from '../cli/sluice-process.suite.ts'
+import { FREE_PORTS, run, type Started } from '../cli/sluice-process.suite.ts'
 import { makeTemporaryDir } from '../servers/reaper.mjs'
 import { sharedRedis } from '../servers/shared.ts'
 import { until } from '../servers/until.mjs'
 import { grpcClient, rlsRequest, shouldRateLimit, startGrpcLoad } from './grpc-load.suite.ts'
 import { startHttpLoad } from './http-load.suite.ts'
 import type { Load } from './load.suite.ts'
+import { isRunning, pidsIn, startWorkers } from './worker-service.suite.ts'
 
 // Each test starts several processes, on a machine that may be busy.
 vi.setConfig({ testTimeout: 60_000 })
 
 const { url: redis } = await sharedRedis()
-const READY = / debug worker \d+ \(process (\d+)\) is ready/g
-
-/** startWorkers runs the service with two workers on a shared Redis. */
-async function startWorkers(rules: RuleDirectory, ...args: string[]): Promise<Started> {
-  const env = { REDIS_URL: redis, SLUICE_SECRET: 'a secret of this test', LOG_LEVEL: 'debug' }
-  return startWith(env, '--workers', '2', '--rules', rules.path, ...args)
-}
-
 const DOORS: [name: string, start: (services: readonly Started[]) => Load][] = [
   [
     'HTTP',
@@ -41,19 +34,6 @@ const DOORS: [name: string, start: (services: readonly Started[]) => Load][] = [
       ),
   ],
 ]
-
-/** pidsIn returns the processes that were ready, in the order in which they were. */
-function pidsIn(printed: string): number[] {
-  return [...printed.matchAll(READY)].map(([, pid]) => Number(pid))
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch {
-    return false
-  }
-}
 
 /** limitOf asks over a connection of its own. */
 async function limitOf(url: string, domain: string): Promise<number | undefined> {
@@ -161,6 +141,10 @@ describe('sluice serve --workers 2', () => {
     expect(stats['ratelimit.service.rate_limit.load.user.total_hits']).toBe(6)
     expect(stats['sluice.grpc.calls']).toBe(6)
     expect(stats['ratelimit.service.config_load_success']).toBe(1)
+    await until('connections that have ended do not count any more', async () => {
+      const { 'sluice.worker.1.grpc_connections': one, 'sluice.worker.2.grpc_connections': two } = await statsOf(admin)
+      return one === 0 && two === 0
+    })
     expect(await (await fetch(`${admin}/rlconfig`)).text()).toMatch(
       /^load\.user: unit=MINUTE requests_per_unit=1000000000,/,
     )
@@ -176,24 +160,6 @@ describe('sluice serve --workers 2', () => {
       const limits = await Promise.all(Array.from({ length: 8 }, () => limitOf(url, 'api')))
       return limits.every((limit) => limit === 77)
     })
-  })
-
-  it('ends at once on a second signal, with all workers', async () => {
-    const { child, welcome, printed } = await startWorkers(
-      new RuleDirectory({ 'a.yaml': ruleText(9) }),
-      '--drain-delay=10m',
-    )
-    child.kill('SIGTERM')
-    await printed(' info  SIGTERM: health says no from now on')
-    child.kill('SIGTERM')
-    expect(await once(child, 'exit')).toEqual([143, null])
-    for (const pid of pidsIn(welcome)) await until('the worker has ended', () => !isRunning(pid))
-  })
-
-  it('leaves no worker behind when it is killed', async () => {
-    const { child, welcome } = await startWorkers(new RuleDirectory({ 'a.yaml': ruleText(9) }))
-    child.kill('SIGKILL')
-    for (const pid of pidsIn(welcome)) await until('the worker has ended', () => !isRunning(pid))
   })
 
   it('ends with the reason when workers cannot start', () => {

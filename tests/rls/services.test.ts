@@ -253,6 +253,10 @@ describe('sluice.v1.Limiter', () => {
     expect(await call(service, 'check', { requests: [{ ...ASK, cost: 3 }] })).toMatchObject({
       answers: [{ decision: { allowed: true, verdicts: [{ kind: 'KIND_IMPOSSIBLE' }] } }],
     })
+    await call(service, 'acquire', { request: JOB })
+    const second = await call(service, 'acquire', { request: JOB })
+    expect(second).toMatchObject({ decision: { allowed: true, verdicts: [{ kind: 'KIND_REFUSED' }] } })
+    expect(second).not.toHaveProperty('decision.retryAfterMs')
   })
 })
 

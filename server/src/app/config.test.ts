@@ -56,6 +56,7 @@ describe('readConfig', () => {
       {},
       { drainDelayMs: 5_000, redisTimeoutMs: 20 },
     ],
+    ['drains without a delay, for 10 s at most', [], {}, { drainDelayMs: 0, drainTimeoutMs: 10_000 }],
     ['reads a plain 0 as a duration', [], { GRPC_MAX_CONNECTION_AGE: '0' }, { grpc: { maxConnectionAgeMs: 0 } }],
     ['asks for no headers', [], { LIMIT_LIMIT_HEADER: 'X-Limit' }, { responseHeaders: undefined }],
     [

@@ -1,13 +1,17 @@
 import { once } from 'node:events'
+import { connect as connectHttp2 } from 'node:http2'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { NO_RULES } from 'sluice/internal/core/rules/compile'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { loadRules } from 'sluice/internal/core/rules/load'
+import { MemoryStore } from 'sluice/internal/stores/memory/memory-store'
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { readConfig } from './config.ts'
 import { type Doors, openDoors } from './doors.ts'
 import { logTo } from './log.ts'
 import type { LogEntry } from './log-entry.ts'
 
 const BODY = '{"domain":"api","descriptors":[{"entries":[{"key":"user","value":"alice"}]}]}'
+const JOBS = 'domain: api\ndescriptors: [{key: user, rate_limit: {requests_per_unit: 1, algorithm: concurrency}}]'
 const HERE = { host: '127.0.0.1', port: 0 }
 
 let doors: Doors | undefined
@@ -89,6 +93,49 @@ describe('openDoors', () => {
     await Promise.all([ended, drained])
     vi.useRealTimers()
     listener.close()
+  })
+
+  it('closes the store when everything is answered, so that it gives back what it lent', async () => {
+    const { url, doors } = await open()
+    const close = vi.spyOn(MemoryStore.prototype, 'close')
+    onTestFinished(() => close.mockRestore())
+    const idle = connect(Number(new URL(url).port), '127.0.0.1')
+    idle.write('GET /healthcheck HTTP/1.1\r\nHost: a\r\n\r\n')
+    await once(idle, 'data')
+    const closed = doors.close()
+    expect(close).not.toHaveBeenCalled()
+    idle.destroy()
+    await closed
+    expect(close).toHaveBeenCalledTimes(1)
+  })
+
+  it('takes back a lease that another worker of the service gave', async () => {
+    const config = readConfig([], {})
+    const rules = loadRules([{ file: 'a.yaml', text: JOBS }])
+    const [giver, taker] = [1, 2].map(() =>
+      openDoors(
+        config,
+        () => rules,
+        logTo(() => {}),
+      ),
+    )
+    onTestFinished(async () => void (await Promise.all([giver.close(), taker.close()])))
+    const headers = { connection: 'close' }
+    const post = async (to: Doors, path: string, body: string): Promise<Response> =>
+      fetch(`http://${await to.all.http.listen(HERE)}${path}`, { method: 'POST', body, headers })
+    const { lease } = (await (await post(giver, '/v1/acquire', BODY)).json()) as { lease: string }
+    expect((await post(taker, '/v1/release', JSON.stringify({ lease }))).status).toBe(204)
+  })
+
+  it('serves gRPC with the limits of the settings', async () => {
+    const args = ['--grpc-max-streams=7', '--grpc-max-connection-age=0', '--grpc-max-connection-age-grace=0']
+    const { doors } = await open(undefined, args)
+    const client = connectHttp2(`http://${await doors.all.grpc.listen(HERE)}`)
+    const [settings] = await once(client, 'remoteSettings')
+    expect(settings.maxConcurrentStreams).toBe(7)
+    // As much as a message of Envoy may need, with its prefix.
+    expect(settings.initialWindowSize).toBeGreaterThan(524_288)
+    client.destroy()
   })
 
   it('says why it cannot listen', async () => {
