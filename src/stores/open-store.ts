@@ -73,7 +73,7 @@ function openMemory({ maxKeys, clock }: OpenStoreOptions): OpenStore {
     name: 'in memory',
     ready: Promise.resolve(),
     stats: () => ({ ...memory.stats }),
-    close: async () => {},
+    close: async () => memory.close(),
   }
 }
 

@@ -165,7 +165,7 @@ describe('an answer of the rate limit service', () => {
         },
       ],
     })
-    expect(forms.of(rule, 'd')).toMatchObject({ unit: unit || 'UNKNOWN', multiplier: multiplier ?? 1 })
+    expect(forms.of(rule)).toMatchObject({ unit: unit || 'UNKNOWN', multiplier: multiplier ?? 1 })
   })
 
   it('names a limit as its author did, without what would break a header of Envoy', () => {
