@@ -208,6 +208,24 @@ describe('the key of a charge', () => {
   })
 })
 
+describe('a rule that another one replaces', () => {
+  const descriptors: DescriptorRule[] = [
+    { key: 'user', rate_limit: limit('user') },
+    { key: 'vip', rate_limit: limit('vip', { replaces: [{ name: 'user' }, { name: 'path' }] }) },
+    { key: 'path', rate_limit: limit('path') },
+  ]
+  const names = (...texts: string[]): string[] => planFor({ descriptors }, texts).map(({ rule }) => rule.name)
+
+  it('is left out of a request that both match, in whatever order', () => {
+    expect(names('user=a', 'vip=a')).toEqual(['vip'])
+    expect(names('path=/', 'vip=a', 'user=a')).toEqual(['vip'])
+  })
+
+  it('stays where the other does not match', () => {
+    expect(names('user=a', 'path=/')).toEqual(['user', 'path'])
+  })
+})
+
 describe('limits that requests bring along', () => {
   const planner = new Planner(new KeySpeller(new KeyedHash(1, 2)), undefined)
   const rules = compileObjects([{ domain: 'd' }])

@@ -71,6 +71,39 @@ describe('a group that is refused after the parent took its part', () => {
   })
 })
 
+describe('a group that a leased rule in quota mode lets pass', () => {
+  it('is charged where another rule in quota mode, at the parent, is spent', async () => {
+    const { lender, nodes } = new Scene()
+    const quota = (one: Charge): Charge => ({ ...one, quota: true })
+    lender.decide([charge(limit, 100, 'exact', 'spent')])
+    const group = [
+      quota(charge(limit, 1, 'leased', 'open')),
+      quota(charge(limit, 1, 'exact', 'spent')),
+      charge(limit, 3, 'exact', 'beside'),
+    ]
+    const verdicts = await nodes[0].decide(group)
+    expect(verdicts.map(({ kind }) => kind)).toEqual(['allowed', 'refused', 'allowed'])
+    expect(lender.decideOne('beside', limit, 0).remaining).toBe(97)
+  })
+})
+
+describe('a slice of a node that is gone', () => {
+  it('is out until twice its lease has passed, to the millisecond, and is spent from then on', async () => {
+    const scene = new Scene(1, { leaseMs: LEASE_MS })
+    await ask(scene.nodes[0], charge(limit, 4))
+    const out = 4 + scene.nodes[0].stats.held
+    const look = (holder: string) => {
+      const request = { key: 'k', limit, holder, sequence: 1, spent: 0, confirmed: 0, keep: 0, need: 0, ahead: 0 }
+      return scene.lender.exchange({ ...request, cost: 1, leaseMs: LEASE_MS, timeoutMs: 5 })
+    }
+    scene.nowMs += 2 * LEASE_MS - 1
+    expect(look('a')).toMatchObject({ free: 100 - out, holders: 2 })
+    scene.nowMs += 1
+    expect(look('b')).toMatchObject({ free: 100 - out, holders: 1 })
+    expect(scene.lender.decideOne('k', limit, 0).remaining).toBe(100 - out)
+  })
+})
+
 describe('slices on their way back', () => {
   /** A Stalled lender lends, and never answers who gives back. */
   class Stalled extends SlowLender {
