@@ -10,5 +10,5 @@ import type { Outcome } from './outcome.ts'
 export function leakyBucket(dryAtMs: number, limit: Limit, nowMs: number, cost: number, out: Outcome): void {
   gcra(dryAtMs, limit, nowMs, cost, out)
   const ahead = Math.round(dryAtMs * limit.unitsPerMs) - nowMs * limit.unitsPerMs
-  if (out.allowed && cost > 0 && ahead > 0) out.delayMs = Math.ceil(Math.min(ahead, limit.fullUnits) / limit.unitsPerMs)
+  if (out.allowed && cost > 0 && ahead > 0) out.delayMs = Math.ceil(ahead / limit.unitsPerMs)
 }
