@@ -15,7 +15,7 @@ function tokenBucketOf(options: LimitOptions) {
   }
 }
 
-describe('gcra against token_bucket', () => {
+describe('gcra against token_bucket', { timeout: 60_000 }, () => {
   it('has the same pace whenever limit / gcd(limit, window) is at most 512 and the bucket fills within 4 years', () => {
     fc.assert(
       fc.property(pairs, (options) => {
