@@ -3,7 +3,7 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { startRedis } from '../../tests/servers/redis.mjs'
 import { sharedRedis } from '../../tests/servers/shared.ts'
 import { until } from '../../tests/servers/until.mjs'
-import { type AdapterUnderTest, PATIENT, Routes, type StartedAdapter, type SuiteOptions } from './adapter.suite.ts'
+import { type AdapterUnderTest, PATIENT, Routes, type StartedAdapter, type SuiteOptions } from './adapter-app.suite.ts'
 
 /** testAdapterOnRedis states what every adapter does with counters in Redis. */
 export function testAdapterOnRedis(adapter: AdapterUnderTest): void {
@@ -48,7 +48,7 @@ export function testAdapterOnRedis(adapter: AdapterUnderTest): void {
         const client = app.visit(path)
         await until('the place is taken', () => routes.hanging + routes.streaming > 0)
         expect((await app.get()).status).toBe(429)
-        client.leave()
+        await client.leave()
         await until('the place is free again', async () => (await app.get()).status === 200)
         routes.hanging = 0
       }

@@ -2,8 +2,12 @@ import type { Request, RequestHandler } from 'express'
 import { parseList } from 'structured-headers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { until } from '../../../tests/servers/until.mjs'
+import { testAdapter } from '../adapter.suite.ts'
+import { expressAdapter } from './express-adapter.suite.ts'
 import { type RunningApp, runApp } from './express-app.suite.ts'
 import { type HitOptions, type PlainOptions, rateLimit } from './index.ts'
+
+testAdapter(expressAdapter)
 
 let running: RunningApp | undefined
 

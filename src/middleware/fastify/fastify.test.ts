@@ -4,11 +4,13 @@ import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import { parseList } from 'structured-headers'
 import { afterEach, describe, expect, it } from 'vitest'
 import { until } from '../../../tests/servers/until.mjs'
+import { testAdapter } from '../adapter.suite.ts'
+import { fastifyAdapter } from './fastify-adapter.suite.ts'
 import rateLimit, { type PlainOptions } from './index.ts'
 
-let app: FastifyInstance
+testAdapter(fastifyAdapter)
 
-afterEach(() => app.close())
+let app: FastifyInstance
 
 /** serve makes an app with routes: / answers 200, /error 400, /hang never answers, /left says what is left. */
 async function serve(...options: PlainOptions[]): Promise<FastifyInstance> {
@@ -30,6 +32,8 @@ const statuses = async (count: number, url = '/'): Promise<number[]> => {
 }
 
 describe('sluice/fastify with the plain options', () => {
+  afterEach(() => app.close())
+
   it('protects an app in one line, with the current and the legacy fields', async () => {
     await serve({ limit: 2, window: '1m' })
     const { statusCode, headers, body } = await app.inject('/')

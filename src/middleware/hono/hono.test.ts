@@ -1,7 +1,8 @@
 import { getConnInfo } from '@hono/node-server/conninfo'
 import type { Context } from 'hono'
 import { afterEach, describe, expect, it } from 'vitest'
-import { type Client, type Got, type SuiteOptions, testAdapter } from '../adapter.suite.ts'
+import { testAdapter } from '../adapter.suite.ts'
+import type { Client, Got, SuiteOptions } from '../adapter-app.suite.ts'
 import { headerOf, honoApp, onNode, onWeb } from './hono-app.suite.ts'
 import { type Budget, type PlainOptions, rateLimiter } from './index.ts'
 

@@ -1,8 +1,12 @@
 import { type ArgumentsHost, Catch } from '@nestjs/common'
 import { afterEach, describe, expect, it } from 'vitest'
 import { until } from '../../../tests/servers/until.mjs'
+import { testAdapter } from '../adapter.suite.ts'
 import { RateLimit, RateLimitException, SkipRateLimit, SluiceGuard, SluiceModule, type SluiceOptions } from './index.ts'
+import { nestAdapters } from './nest-adapter.suite.ts'
 import { decorated, PLATFORMS, type RunningApp, runApp, type Setup } from './nest-app.suite.ts'
+
+for (const adapter of nestAdapters) testAdapter(adapter)
 
 let running: RunningApp | undefined
 
