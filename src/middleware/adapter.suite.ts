@@ -2,6 +2,7 @@ import { parseList } from 'structured-headers'
 import { describe, expect, it } from 'vitest'
 import { until } from '../../tests/servers/until.mjs'
 import { type AdapterUnderTest, type Client, PATIENT, runnerOf } from './adapter-app.suite.ts'
+import { testLeaving } from './adapter-leaving.suite.ts'
 
 /** testAdapter states what every adapter does with the plain options. */
 export function testAdapter(adapter: AdapterUnderTest): void {
@@ -108,6 +109,27 @@ export function testAdapter(adapter: AdapterUnderTest): void {
       ])
     })
 
+    it('counts each of several limits for itself, also where they are about the same caller', async () => {
+      const get = await start({
+        limits: [
+          { limit: 3, window: '1m', name: 'three' },
+          { limit: 5, window: '1m', name: 'five' },
+        ],
+      })
+      const left = async (): Promise<unknown> =>
+        parseList((await get()).headers.ratelimit).map(([name, parameters]) => [name, parameters.get('r')])
+      expect([await left(), await left()]).toEqual([
+        [
+          ['three', 2],
+          ['five', 4],
+        ],
+        [
+          ['three', 1],
+          ['five', 3],
+        ],
+      ])
+    })
+
     it('gives more to a better tier, and counts costs', async () => {
       const get = await start({
         limit: { free: 2, pro: 100 },
@@ -188,12 +210,6 @@ export function testAdapter(adapter: AdapterUnderTest): void {
       expect(seen).toEqual([400])
     })
 
-    it('lets a leaky bucket hold a request back', async () => {
-      const get = await start({ limit: 50, window: '1s', burst: 3, algorithm: 'leaky_bucket' })
-      const answers = await Promise.all([get(), get(), get()])
-      expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
-    })
-
     it('never lets its own errors reach the app', async () => {
       const told: unknown[] = []
       const broken = { window: '1m', cost: () => Promise.reject(new Error('broken')) } as const
@@ -225,4 +241,5 @@ export function testAdapter(adapter: AdapterUnderTest): void {
       expect((await wary('/', { 'x-forwarded-for': '203.0.113.2' })).status).toBe(429)
     })
   })
+  testLeaving(adapter)
 }
