@@ -6,7 +6,11 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { startRedis } from '../../../tests/servers/redis.mjs'
 import { sharedRedis } from '../../../tests/servers/shared.ts'
 import { until } from '../../../tests/servers/until.mjs'
+import { testAdapterOnRedis } from '../adapter-redis.suite.ts'
+import { fastifyAdapter } from './fastify-adapter.suite.ts'
 import rateLimit, { type PlainOptions, type RateLimitPluginOptions } from './index.ts'
+
+testAdapterOnRedis(fastifyAdapter)
 
 const closing: (() => unknown)[] = []
 
