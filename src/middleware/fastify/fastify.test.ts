@@ -5,6 +5,7 @@ import { parseList } from 'structured-headers'
 import { afterEach, describe, expect, it } from 'vitest'
 import { until } from '../../../tests/servers/until.mjs'
 import { testAdapter } from '../adapter.suite.ts'
+import { TestClock } from '../gate.suite.ts'
 import { fastifyAdapter } from './fastify-adapter.suite.ts'
 import rateLimit, { type PlainOptions } from './index.ts'
 
@@ -110,6 +111,46 @@ describe('sluice/fastify with the plain options', () => {
     expect((await app.inject({ url: '/login', method: 'POST' })).statusCode).toBe(429)
     expect((await app.inject('/free')).headers.ratelimit).toBeUndefined()
     expect((await app.inject('/')).headers['ratelimit-policy']).toBe('"100-in-1m";q=100;w=60')
+  })
+
+  it('counts the callers of a route, or of a hook, as it counts those of the app', async () => {
+    const own = { limit: 1, window: '1m' } as const
+    await serve({ limit: 100, window: '1m', identity: { trustedProxies: ['loopback'] } })
+    app.get('/own', { config: { rateLimit: own } }, async () => 'own')
+    app.get('/hooked', { preHandler: app.rateLimit({ ...own, name: 'hooked' }) }, async () => 'hooked')
+    for (const url of ['/own', '/hooked']) {
+      const from = async (client: string): Promise<number> =>
+        (await app.inject({ url, headers: { 'x-forwarded-for': client } })).statusCode
+      expect([await from('203.0.113.7'), await from('203.0.113.8'), await from('203.0.113.7')]).toEqual([200, 200, 429])
+    }
+  })
+
+  it('gives the limit of a route the clock, the fields, the handler and the ear for errors of the app', async () => {
+    const clock = new TestClock()
+    const told: unknown[] = []
+    await serve({
+      limit: 100,
+      window: '1m',
+      clock,
+      headers: { legacy: false },
+      handler: (_request, reply) => reply.code(420).send('mine'),
+      onError: (error) => void told.push(error),
+    })
+    const own = { limit: 1, window: '1m' } as const
+    const broken = {
+      ...own,
+      cost: () => {
+        throw new Error('broken')
+      },
+    }
+    app.get('/own', { config: { rateLimit: own } }, async () => 'own')
+    app.get('/broken', { config: { rateLimit: broken } }, async () => 'broken')
+    const { headers } = await app.inject('/own')
+    expect([headers.ratelimit, headers['x-ratelimit-limit']]).toEqual([expect.any(String), undefined])
+    expect(await app.inject('/own')).toMatchObject({ statusCode: 420, body: 'mine' })
+    clock.now += 120_000
+    expect((await app.inject('/own')).statusCode).toBe(200)
+    expect([(await app.inject('/broken')).statusCode, told]).toEqual([200, [new Error('broken')]])
   })
 
   it('has a hook of its own for whoever asks', async () => {

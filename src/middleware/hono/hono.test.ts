@@ -43,6 +43,17 @@ describe('sluice/hono', () => {
     expect(fields(await get('/nowhere'))).toEqual(['9', undefined])
   })
 
+  it('gives back once what a request took whose client leaves after the answer', async () => {
+    const app = honoApp([rateLimiter({ limit: 2, window: '1m', refund: 'failure' })])
+    const controller = new AbortController()
+    const failed = await app.request('/error', { signal: controller.signal })
+    const { get } = onWeb(app, {})
+    expect([failed.status, (await get()).status]).toEqual([400, 200])
+    await failed.text()
+    controller.abort()
+    expect([(await get()).status, (await get()).status]).toEqual([200, 429])
+  })
+
   it('tells the context what is left', async () => {
     const seen: unknown[] = []
     const look = async (c: Context, next: () => Promise<void>): Promise<void> => {
