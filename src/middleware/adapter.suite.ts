@@ -208,6 +208,13 @@ export function testAdapter(adapter: AdapterUnderTest): void {
       const other = await start({ limit: 1, window: '1m', refund: (status) => seen.push(status) > 1 })
       expect(await statuses(other, '/error', '/')).toEqual([400, 429])
       expect(seen).toEqual([400])
+      await stop()
+      const leaving = await start({ limit: 1, window: '1m', refund: (status) => seen.push(status) > 1 })
+      const client = app.running.visit('/hang')
+      await until('the hit is taken', () => app.routes.hanging === 1)
+      await client.leave()
+      expect(seen).toEqual([400, undefined])
+      expect(await statuses(leaving, '/')).toEqual([200])
     })
 
     it('never lets its own errors reach the app', async () => {
