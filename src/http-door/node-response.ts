@@ -37,9 +37,30 @@ export function whenEnded(response: ServerResponse, ended: (status: number | und
   }
   const end = (): void => tell(response.writableFinished ? response.statusCode : undefined)
   // A client that left while the limiter was asked has left already.
-  if (response.closed || response.destroyed) end()
+  if (isClosed(response)) end()
   else {
     response.once('finish', () => tell(response.statusCode))
     response.once('close', end)
   }
+}
+
+/** holdBack goes on after a while, or says that the client has left by then: one of the two, once. */
+export function holdBack(response: ServerResponse, ms: number, goOn: () => void, left: () => void = () => {}): void {
+  if (isClosed(response)) {
+    left()
+    return
+  }
+  const leave = (): void => {
+    clearTimeout(timer)
+    left()
+  }
+  const timer = setTimeout(() => {
+    response.off('close', leave)
+    goOn()
+  }, ms)
+  response.once('close', leave)
+}
+
+function isClosed(response: ServerResponse): boolean {
+  return response.closed || response.destroyed
 }

@@ -137,6 +137,17 @@ describe('check', () => {
     expect((await limiter.check(get())).allowed).toBe(false)
   })
 
+  it('gives back once, however often a request is said to have ended', async () => {
+    const limiter = rateLimit({ limit: 2, window: '1m', refund: 'failure' })
+    const controller = new AbortController()
+    const checked = await limiter.check(new Request('http://localhost/', { signal: controller.signal }))
+    await limiter.check(get())
+    await checked.answer(new Response('no', { status: 500 })).text()
+    checked.end(500)
+    controller.abort()
+    expect([(await limiter.check(get())).allowed, (await limiter.check(get())).allowed]).toEqual([true, false])
+  })
+
   it('ends a request at once when its client has left already', async () => {
     const limiter = rateLimit({ limit: 1, algorithm: 'concurrency' })
     const signal = AbortSignal.abort()

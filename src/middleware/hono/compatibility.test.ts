@@ -3,7 +3,7 @@ import { WSContext as WebSocketContext, type WSContext, type WSEvents } from 'ho
 import { parseList } from 'structured-headers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { until } from '../../../tests/servers/until.mjs'
-import { type Client, Routes } from '../adapter.suite.ts'
+import { type Client, Routes } from '../adapter-app.suite.ts'
 import { honoApp, onNode, onWeb } from './hono-app.suite.ts'
 import {
   type ConfigProps,
@@ -188,7 +188,7 @@ describe('sluice/hono with the options of hono-rate-limiter', () => {
     try {
       const client = running.visit('/hang')
       await until('the hit is counted', () => routes.hanging === 1)
-      client.leave()
+      await client.leave()
       await until('it is taken back', () => store.hits === 0)
       expect(store.calls).toEqual(['+127.0.0.1', '-127.0.0.1'])
     } finally {

@@ -1,6 +1,6 @@
 import type { Context, Middleware } from 'koa'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import type { Client } from '../adapter.suite.ts'
+import type { Client } from '../adapter-app.suite.ts'
 import { type MiddlewareOptions, rateLimit } from './index.ts'
 import { koaApp, serveKoa } from './koa-app.suite.ts'
 
