@@ -1,19 +1,11 @@
+import { ALGORITHM_NAMES, type Algorithm } from './algorithms/algorithm.ts'
+import { type LimitNumbers, MAX_COUNT } from './algorithms/limit-numbers.ts'
 import { Calendar, type CalendarOptions } from './calendar.ts'
 import { type Duration, formatDuration, parseDuration } from './duration.ts'
 import { type ErrorCode, got, SluiceError } from './errors.ts'
 import { type Pace, paceOf } from './pace.ts'
 
-export const ALGORITHMS = [
-  'sliding_window',
-  'token_bucket',
-  'gcra',
-  'leaky_bucket',
-  'fixed_window',
-  'sliding_log',
-  'concurrency',
-] as const
-
-export type Algorithm = (typeof ALGORITHMS)[number]
+export { ALGORITHM_NAMES, type Algorithm, MAX_COUNT }
 
 export const ANCHORS = ['epoch', 'first_hit'] as const
 
@@ -45,24 +37,8 @@ export interface LimitOptions {
 }
 
 /** Limit is one limit, checked and computed once, so that a decision is arithmetic alone. */
-export interface Limit {
-  readonly algorithm: Algorithm
-  readonly limit: number
-  /** The window; for `concurrency` the lease's time to live; with a calendar the longest window. */
-  readonly windowMs: number
-  /** The largest cost that can ever be admitted: the burst of a bucket, the limit of everything else. */
-  readonly capacity: number
-  /** Buckets: budget grows by unitsPerMs each millisecond, and a hit takes unitsPerHit. Whole numbers. */
-  readonly unitsPerMs: number
-  readonly unitsPerHit: number
-  /** Buckets: capacity × unitsPerHit, a full bucket. */
-  readonly fullUnits: number
-  /** Logs: hits are recorded at the end of their quantum; 1 is exact to the millisecond. */
-  readonly quantumMs: number
+export interface Limit extends LimitNumbers {
   readonly calendar: Calendar | undefined
-  /** Fixed windows: a caller's window begins with its first hit. */
-  readonly isAnchored: boolean
-  readonly countDenied: boolean
   /** True where the state is a list of records (sliding_log, concurrency, sub-windows). */
   readonly isLog: boolean
   /** What the state's numbers mean, as text: counters of one key and another shape are other counters. */
@@ -71,17 +47,16 @@ export interface Limit {
   readonly space: number
 }
 
-export const MAX_COUNT = 4_294_967_295
 const MAX_WINDOW_MS = 10 * 366 * 86_400_000
 const MAX_LOG_LIMIT = 10_000
 const DEFAULT_LEASE_MS = 60_000
 const YEAR_2100_MS = 4_102_444_800_000
 
 const OPTION_ALGORITHMS: Readonly<Record<string, readonly Algorithm[]>> = {
-  limit: ALGORITHMS,
-  algorithm: ALGORITHMS,
-  countDenied: ALGORITHMS.filter((name) => name !== 'concurrency'),
-  window: ALGORITHMS.filter((name) => name !== 'concurrency'),
+  limit: ALGORITHM_NAMES,
+  algorithm: ALGORITHM_NAMES,
+  countDenied: ALGORITHM_NAMES.filter((name) => name !== 'concurrency'),
+  window: ALGORITHM_NAMES.filter((name) => name !== 'concurrency'),
   burst: ['token_bucket', 'gcra', 'leaky_bucket'],
   subWindows: ['sliding_window'],
   calendar: ['fixed_window'],
@@ -93,7 +68,7 @@ const OPTION_ALGORITHMS: Readonly<Record<string, readonly Algorithm[]>> = {
 export function compileLimit(options: LimitOptions, where = ''): Limit {
   const at = (option: string): string => (where === '' ? option : `${where}.${option}`)
   const algorithm = options.algorithm ?? 'sliding_window'
-  if (!ALGORITHMS.includes(algorithm)) {
+  if (!ALGORITHM_NAMES.includes(algorithm)) {
     throw new SluiceError('ALGORITHM_UNKNOWN', at('algorithm'), got(options.algorithm))
   }
   checkApplicable(options, algorithm, at)

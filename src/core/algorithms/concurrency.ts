@@ -1,4 +1,4 @@
-import type { Limit } from '../limit.ts'
+import type { LimitNumbers } from './limit-numbers.ts'
 import type { Outcome } from './outcome.ts'
 import { type HitLog, slidingLog } from './sliding-log.ts'
 
@@ -7,6 +7,6 @@ import { type HitLog, slidingLog } from './sliding-log.ts'
  * is released, or when its lease has run out (`windowMs` is the lease's time to live), so that the place of a holder
  * that crashed comes back. By time alone it is the sliding log; releasing a record early is the store's part.
  */
-export function concurrency(holders: HitLog, limit: Limit, nowMs: number, cost: number, out: Outcome): void {
+export function concurrency(holders: HitLog, limit: LimitNumbers, nowMs: number, cost: number, out: Outcome): void {
   slidingLog(holders, limit, nowMs, cost, out)
 }

@@ -1,8 +1,8 @@
-import type { Limit } from '../limit.ts'
 import { concurrency } from './concurrency.ts'
 import { fixedWindow } from './fixed-window.ts'
 import { gcra } from './gcra.ts'
 import { leakyBucket } from './leaky-bucket.ts'
+import type { LimitNumbers } from './limit-numbers.ts'
 import type { Outcome } from './outcome.ts'
 import { type HitLog, slidingLog } from './sliding-log.ts'
 import { slidingWindow } from './sliding-window.ts'
@@ -13,7 +13,7 @@ export function evaluateNumbers(
   at: number,
   first: number,
   second: number,
-  limit: Limit,
+  limit: LimitNumbers,
   nowMs: number,
   cost: number,
   out: Outcome,
@@ -37,7 +37,7 @@ export function evaluateNumbers(
 }
 
 /** evaluateLog runs the algorithm of a limit whose state is a list of records (`limit.isLog`). */
-export function evaluateLog(log: HitLog, limit: Limit, nowMs: number, cost: number, out: Outcome): void {
+export function evaluateLog(log: HitLog, limit: LimitNumbers, nowMs: number, cost: number, out: Outcome): void {
   if (limit.algorithm === 'concurrency') concurrency(log, limit, nowMs, cost, out)
   else slidingLog(log, limit, nowMs, cost, out)
 }

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { verdictOf } from '../decision.ts'
 import type { Limit } from '../limit.ts'
+import type { CounterState, HitRecord } from '../step.ts'
 import { holds, jumpySchedules, KIND_NAMES, play, type Request } from './arbitraries.suite.ts'
 import { evaluateLog, evaluateNumbers } from './evaluate.ts'
 import { NEVER, Outcome } from './outcome.ts'
 import type { HitLog } from './sliding-log.ts'
-import type { CounterState, HitRecord } from './step.ts'
 
 type Numbers = readonly [at: number, first: number, second: number]
 const UNUSED: Numbers = [NEVER, 0, 0]

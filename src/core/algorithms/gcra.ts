@@ -1,4 +1,4 @@
-import type { Limit } from '../limit.ts'
+import type { LimitNumbers } from './limit-numbers.ts'
 import type { Outcome } from './outcome.ts'
 
 /**
@@ -10,7 +10,7 @@ import type { Outcome } from './outcome.ts'
  * One number cannot tell that the clock went back, but a TAT further away than the deepest debt can only come from
  * that, and is cut down to it: nothing is handed out, and nobody waits longer than for an empty bucket.
  */
-export function gcra(tatMs: number, limit: Limit, nowMs: number, cost: number, out: Outcome): void {
+export function gcra(tatMs: number, limit: LimitNumbers, nowMs: number, cost: number, out: Outcome): void {
   const full = limit.fullUnits
   const now = nowMs * limit.unitsPerMs
   const tat = Math.round(tatMs * limit.unitsPerMs)

@@ -1,5 +1,5 @@
-import type { Limit } from '../limit.ts'
 import { gcra } from './gcra.ts'
+import type { LimitNumbers } from './limit-numbers.ts'
 import type { Outcome } from './outcome.ts'
 
 /**
@@ -7,7 +7,7 @@ import type { Outcome } from './outcome.ts'
  * `delayMs` after which its turn comes; one that finds the bucket full (`burst` hits, the one leaving now included) is
  * refused. State: one number, the moment at which the bucket runs dry: GCRA's arithmetic, read as a queue.
  */
-export function leakyBucket(dryAtMs: number, limit: Limit, nowMs: number, cost: number, out: Outcome): void {
+export function leakyBucket(dryAtMs: number, limit: LimitNumbers, nowMs: number, cost: number, out: Outcome): void {
   gcra(dryAtMs, limit, nowMs, cost, out)
   const ahead = Math.round(dryAtMs * limit.unitsPerMs) - nowMs * limit.unitsPerMs
   if (out.allowed && cost > 0 && ahead > 0) out.delayMs = Math.ceil(Math.min(ahead, limit.fullUnits) / limit.unitsPerMs)

@@ -1,4 +1,4 @@
-import { type Limit, MAX_COUNT } from '../limit.ts'
+import { type LimitNumbers, MAX_COUNT } from './limit-numbers.ts'
 import type { Outcome } from './outcome.ts'
 
 /**
@@ -23,7 +23,7 @@ export interface HitLog {
  * With a quantum above 1 ms (sub-windows) a hit is recorded at the end of its quantum, so that it counts a little too
  * long, never too short: no window ever holds more than the limit. A clock that went back moves later records to now.
  */
-export function slidingLog(log: HitLog, limit: Limit, nowMs: number, cost: number, out: Outcome): void {
+export function slidingLog(log: HitLog, limit: LimitNumbers, nowMs: number, cost: number, out: Outcome): void {
   const latestMs = limit.quantumMs === 1 ? nowMs : nowMs - (nowMs % limit.quantumMs) + limit.quantumMs - 1
   let hits = dropWhile(log, nowMs - limit.windowMs, 0, out)
   out.push = 0

@@ -1,4 +1,4 @@
-import { type Limit, MAX_COUNT } from '../limit.ts'
+import { type LimitNumbers, MAX_COUNT } from './limit-numbers.ts'
 import type { Outcome } from './outcome.ts'
 
 /**
@@ -14,7 +14,7 @@ export function slidingWindow(
   start: number,
   previous: number,
   current: number,
-  limit: Limit,
+  limit: LimitNumbers,
   nowMs: number,
   cost: number,
   out: Outcome,
@@ -55,7 +55,7 @@ export function slidingWindow(
 }
 
 /** roomFor returns the largest whole cost that fits now. */
-function roomFor(previous: number, current: number, leftMs: number, limit: Limit): number {
+function roomFor(previous: number, current: number, leftMs: number, limit: LimitNumbers): number {
   if (previous === 0) return current < limit.limit ? limit.limit - current : 0
   const weight = previous * leftMs
   const used = Math.ceil(weight / limit.windowMs)
@@ -67,7 +67,7 @@ function roomFor(previous: number, current: number, leftMs: number, limit: Limit
 }
 
 /** waitMs returns after how long the cost fits: in this window as the previous one fades, or else in the next. */
-function waitMs(previous: number, current: number, leftMs: number, limit: Limit, cost: number): number {
+function waitMs(previous: number, current: number, leftMs: number, limit: LimitNumbers, cost: number): number {
   const free = limit.limit - current - cost
   if (free >= 0) return leftMs - fadedTo(previous, free, limit.windowMs)
   return leftMs + limit.windowMs - fadedTo(current, limit.limit - cost, limit.windowMs)

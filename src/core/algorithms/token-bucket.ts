@@ -1,4 +1,4 @@
-import type { Limit } from '../limit.ts'
+import type { LimitNumbers } from './limit-numbers.ts'
 import { NEVER, type Outcome } from './outcome.ts'
 
 /**
@@ -12,7 +12,14 @@ import { NEVER, type Outcome } from './outcome.ts'
  *
  * A clock that went back refills nothing and counts on from now.
  */
-export function tokenBucket(at: number, used: number, limit: Limit, nowMs: number, cost: number, out: Outcome): void {
+export function tokenBucket(
+  at: number,
+  used: number,
+  limit: LimitNumbers,
+  nowMs: number,
+  cost: number,
+  out: Outcome,
+): void {
   const full = limit.fullUnits
   let units = full
   if (at !== NEVER) {

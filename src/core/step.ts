@@ -1,8 +1,8 @@
-import { type Verdict, verdictOf } from '../decision.ts'
-import type { Limit } from '../limit.ts'
-import { evaluateLog, evaluateNumbers } from './evaluate.ts'
-import { NEVER, Outcome } from './outcome.ts'
-import type { HitLog } from './sliding-log.ts'
+import { evaluateLog, evaluateNumbers } from './algorithms/evaluate.ts'
+import { NEVER, Outcome } from './algorithms/outcome.ts'
+import type { HitLog } from './algorithms/sliding-log.ts'
+import { type Verdict, verdictOf } from './decision.ts'
+import type { Limit } from './limit.ts'
 
 /** A CounterState is the whole state of one counter, as a value. */
 export type CounterState =
