@@ -18,16 +18,16 @@ import {
   type SliceRequest,
   type SyncStore,
 } from '../../engine/ports.ts'
-import { forcedLimit } from '../leased/forced-limit.ts'
-import { NoticeBoard } from '../leased/notice-board.ts'
-import type { BookedCounter } from '../leased/slice-book.ts'
-import { SliceBooks } from '../leased/slice-books.ts'
+import { forcedLimit } from '../lending/forced-limit.ts'
+import { NoticeBoard } from '../lending/notice-board.ts'
+import type { BookedCounter } from '../lending/slice-book.ts'
+import { SliceBooks } from '../lending/slice-books.ts'
+import { systemClock } from '../system-clock.ts'
 import { CHUNK_BITS, CHUNK_MASK, Entries, FREED, isLogEntry, NONE, Standing, standingOf } from './entries.ts'
 import { evaluateEntry, writeEntry } from './entry-state.ts'
 import { Hand, LOOKED_AT, MOST_LOOKED_AT } from './hand.ts'
 import { HitPages } from './hit-pages.ts'
 import { KeyIndex } from './key-index.ts'
-import { systemClock } from './system-clock.ts'
 
 export interface MemoryStoreOptions {
   /** How many counters are kept at the most; about 41 bytes each. Default: 1,000,000. */

@@ -14,7 +14,7 @@ import {
   type SliceRequest,
 } from '../../engine/ports.ts'
 import type { StoreFault } from '../../engine/store-fault.ts'
-import { NoticeBoard } from '../leased/notice-board.ts'
+import { NoticeBoard } from '../lending/notice-board.ts'
 import { type Certificates, type Credentials, parseRedisUrl, type RedisAddress } from './address.ts'
 import { Batcher, type BatcherEvents, type BatcherOptions } from './batcher.ts'
 import { ClientConnection, type RedisClient } from './client-connection.ts'
