@@ -2,10 +2,10 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { NO_RULES } from 'sluice/internal/core/rules/compile'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { readConfig } from './config.ts'
+import { logTo } from '../log/log.ts'
+import type { LogEntry } from '../log/log-entry.ts'
+import { readConfig } from '../settings/config.ts'
 import { type Doors, openDoors } from './doors.ts'
-import { logTo } from './log.ts'
-import type { LogEntry } from './log-entry.ts'
 
 const BODY = '{"domain":"api","descriptors":[{"entries":[{"key":"user","value":"alice"}]}]}'
 const HERE = { host: '127.0.0.1', port: 0 }

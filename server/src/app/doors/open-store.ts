@@ -6,10 +6,10 @@ import { LeasedStore } from 'sluice/internal/stores/leased/leased-store'
 import { MemoryStore } from 'sluice/internal/stores/memory/memory-store'
 import type { Certificates } from 'sluice/internal/stores/redis/address'
 import { RedisStore } from 'sluice/internal/stores/redis/redis-store'
-import type { Config, RedisTls } from './config.ts'
-import type { Log } from './log.ts'
-import { readPem } from './pem-files.ts'
-import { credentialsOf } from './redis-settings.ts'
+import type { Log } from '../log/log.ts'
+import type { Config, RedisTls } from '../settings/config.ts'
+import { readPem } from '../settings/pem-files.ts'
+import { credentialsOf } from '../settings/redis-settings.ts'
 
 /** An OpenStore is where counters live, and what the limiter needs to know of it. */
 export interface OpenStore {
