@@ -1,7 +1,7 @@
 import type { Clock } from '../core/clock.ts'
 import type { Verdict } from '../core/decision.ts'
 import { got, SluiceError } from '../core/errors.ts'
-import { compileLimit, type Limit, type LimitOptions, MAX_COUNT } from '../core/limit.ts'
+import { compileLimit, holdsPermits, type Limit, type LimitOptions, MAX_COUNT } from '../core/limit.ts'
 import { type MemoryStats, MemoryStore } from '../stores/memory/memory-store.ts'
 import { Permit } from './permit.ts'
 
@@ -57,7 +57,7 @@ export class RateLimiter {
   /** acquire takes a place of a `concurrency` limit; the permit gives it back. */
   acquire(key: string, cost = 1): Permit {
     checkKey(key)
-    if (this.limit.algorithm !== 'concurrency') {
+    if (!holdsPermits(this.limit)) {
       throw new SluiceError('ACQUIRE_NOT_APPLICABLE', 'acquire', `this limit is a ${this.limit.algorithm}`)
     }
     if (!Number.isInteger(cost) || cost < 1 || cost > MAX_COUNT)

@@ -3,9 +3,8 @@ import { verdictOf } from '../decision.ts'
 import type { Limit } from '../limit.ts'
 import type { CounterState, HitRecord } from '../step.ts'
 import { holds, jumpySchedules, KIND_NAMES, play, type Request } from './arbitraries.suite.ts'
-import { evaluateLog, evaluateNumbers } from './evaluate.ts'
+import type { HitLog } from './hit-log.ts'
 import { NEVER, Outcome } from './outcome.ts'
-import type { HitLog } from './sliding-log.ts'
 
 type Numbers = readonly [at: number, first: number, second: number]
 const UNUSED: Numbers = [NEVER, 0, 0]
@@ -37,13 +36,13 @@ function expectForgettable(limit: Limit, { before, after, nowMs, cost }: Request
 
 function onNumbers([at, first, second]: Numbers, limit: Limit, nowMs: number, cost: number): Outcome {
   const out = new Outcome()
-  evaluateNumbers(at, first, second, limit, nowMs, cost, out)
+  limit.algorithmRecord.evaluateNumbers(at, first, second, limit, nowMs, cost, out)
   return out
 }
 
 function onLog(records: readonly HitRecord[], limit: Limit, nowMs: number, cost: number): Outcome {
   const out = new Outcome()
-  evaluateLog(hitLog(records), limit, nowMs, cost, out)
+  limit.algorithmRecord.evaluateLog(hitLog(records), limit, nowMs, cost, out)
   return out
 }
 

@@ -1,3 +1,4 @@
+import { type AlgorithmRecord, noLog } from './algorithm.ts'
 import { type LimitNumbers, MAX_COUNT } from './limit-numbers.ts'
 import type { Outcome } from './outcome.ts'
 
@@ -51,4 +52,16 @@ function endOf(start: number, limit: LimitNumbers): number {
   if (limit.calendar === undefined) return start + limit.windowMs
   const window = limit.calendar.windowAt(start)
   return start + (window.endMs - window.startMs)
+}
+
+export const FIXED_WINDOW: AlgorithmRecord = {
+  letter: 'f',
+  anchoredLetter: 'a',
+  logLetter: undefined,
+  stateNumbers: 2,
+  isLeasable: true,
+  holdsPermits: false,
+  maxUnitsPerMs: undefined,
+  evaluateNumbers: (at, first, _, limit, nowMs, cost, out) => fixedWindow(at, first, limit, nowMs, cost, out),
+  evaluateLog: noLog,
 }

@@ -1,4 +1,5 @@
-import { gcra } from './gcra.ts'
+import { type AlgorithmRecord, noLog } from './algorithm.ts'
+import { gcra, maxUnitsPerMs } from './gcra.ts'
 import type { LimitNumbers } from './limit-numbers.ts'
 import type { Outcome } from './outcome.ts'
 
@@ -11,4 +12,17 @@ export function leakyBucket(dryAtMs: number, limit: LimitNumbers, nowMs: number,
   gcra(dryAtMs, limit, nowMs, cost, out)
   const ahead = Math.round(dryAtMs * limit.unitsPerMs) - nowMs * limit.unitsPerMs
   if (out.allowed && cost > 0 && ahead > 0) out.delayMs = Math.ceil(Math.min(ahead, limit.fullUnits) / limit.unitsPerMs)
+}
+
+/** Turns follow each other, whoever takes them: they cannot be lent. */
+export const LEAKY_BUCKET: AlgorithmRecord = {
+  letter: 'l',
+  anchoredLetter: undefined,
+  logLetter: undefined,
+  stateNumbers: 1,
+  isLeasable: false,
+  holdsPermits: false,
+  maxUnitsPerMs: maxUnitsPerMs,
+  evaluateNumbers: (at, _first, _second, limit, nowMs, cost, out) => leakyBucket(at, limit, nowMs, cost, out),
+  evaluateLog: noLog,
 }

@@ -1,11 +1,8 @@
-import type { Algorithm } from './algorithm.ts'
-
 /** MAX_COUNT is the largest limit, cost and count: 32 bits. */
 export const MAX_COUNT = 4_294_967_295
 
 /** LimitNumbers is the part of a limit that the algorithms compute with. */
 export interface LimitNumbers {
-  readonly algorithm: Algorithm
   readonly limit: number
   /** The window; for `concurrency` the time after which a permit ends by itself; with a calendar the longest window. */
   readonly windowMs: number

@@ -1,5 +1,7 @@
+import type { AlgorithmRecord } from './algorithm.ts'
 import { type LimitNumbers, MAX_COUNT } from './limit-numbers.ts'
 import type { Outcome } from './outcome.ts'
+import { slidingLog } from './sliding-log.ts'
 
 /**
  * slidingWindow admits when previous × overlap + current + cost ≤ limit, where overlap is the share of the previous
@@ -79,4 +81,17 @@ function fadedTo(count: number, free: number, windowMs: number): number {
   const leftMs = Math.floor((free * windowMs) / count)
   if (count * leftMs > free * windowMs) return leftMs - 1
   return count * (leftMs + 1) <= free * windowMs ? leftMs + 1 : leftMs
+}
+
+/** With sub-windows it keeps a log, and is a sliding log of coarser times. */
+export const SLIDING_WINDOW: AlgorithmRecord = {
+  letter: 's',
+  anchoredLetter: undefined,
+  logLetter: 'x',
+  stateNumbers: 3,
+  isLeasable: true,
+  holdsPermits: false,
+  maxUnitsPerMs: undefined,
+  evaluateNumbers: slidingWindow,
+  evaluateLog: slidingLog,
 }

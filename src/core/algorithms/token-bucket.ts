@@ -1,3 +1,4 @@
+import { type AlgorithmRecord, noLog } from './algorithm.ts'
 import type { LimitNumbers } from './limit-numbers.ts'
 import { NEVER, type Outcome } from './outcome.ts'
 
@@ -43,4 +44,16 @@ export function tokenBucket(
   out.at = nowMs
   out.first = (full - units) / limit.unitsPerHit
   out.second = 0
+}
+
+export const TOKEN_BUCKET: AlgorithmRecord = {
+  letter: 't',
+  anchoredLetter: undefined,
+  logLetter: undefined,
+  stateNumbers: 2,
+  isLeasable: true,
+  holdsPermits: false,
+  maxUnitsPerMs: () => Number.MAX_SAFE_INTEGER,
+  evaluateNumbers: (at, first, _, limit, nowMs, cost, out) => tokenBucket(at, first, limit, nowMs, cost, out),
+  evaluateLog: noLog,
 }

@@ -1,4 +1,5 @@
 import type { Verdict } from '../../core/decision.ts'
+import { holdsPermits } from '../../core/limit.ts'
 import { type Charge, isRefused } from '../../engine/ports.ts'
 import type { Refusals } from './refusals.ts'
 import type { Slice } from './slice.ts'
@@ -101,7 +102,7 @@ export class Group {
       // The parent's part fitted by itself, and was charged. Places are given back by whoever holds the lease.
       const charge = this.charges[i]
       const isCharged = this.#verdicts[i]?.allowed === true && charge.cost > 0
-      if (isCharged && charge.limit.algorithm !== 'concurrency') refund(charge)
+      if (isCharged && !holdsPermits(charge.limit)) refund(charge)
     }
     this.undo(nowMs, refund)
     return known.map((verdict, i) => {

@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { evaluateLog, evaluateNumbers } from '../../core/algorithms/evaluate.ts'
 import { NEVER, Outcome } from '../../core/algorithms/outcome.ts'
 import type { Clock } from '../../core/clock.ts'
 import { unchargedOf, type Verdict, verdictOf } from '../../core/decision.ts'
 import { got, SluiceError } from '../../core/errors.ts'
 import { KeyedHash } from '../../core/hash.ts'
-import type { Limit } from '../../core/limit.ts'
+import { holdsPermits, type Limit } from '../../core/limit.ts'
 import {
   type Acquired,
   type Charge,
@@ -108,7 +107,7 @@ export class MemoryStore implements SyncStore, LendingStore {
     const id = ++this.#leases
     const verdicts = this.#decideGroup(charges, id)
     if (isRefused(charges, verdicts)) return { verdicts, lease: undefined }
-    const held = charges.filter((charge, i) => charge.limit.algorithm === 'concurrency' && verdicts[i].allowed)
+    const held = charges.filter((charge, i) => holdsPermits(charge.limit) && verdicts[i].allowed)
     return { verdicts, lease: { id, held: held.map(({ key, limit }) => ({ key, limit })) } }
   }
 
@@ -266,10 +265,10 @@ export class MemoryStore implements SyncStore, LendingStore {
   #evaluate(id: number, limit: Limit, nowMs: number, cost: number): void {
     const out = this.#out
     if (limit.isLog) {
-      this.#pages.open(id, limit.algorithm === 'concurrency')
-      evaluateLog(this.#pages, limit, nowMs, cost, out)
+      this.#pages.open(id, holdsPermits(limit))
+      limit.algorithmRecord.evaluateLog(this.#pages, limit, nowMs, cost, out)
     } else if (id === NONE) {
-      evaluateNumbers(NEVER, 0, 0, limit, nowMs, cost, out)
+      limit.algorithmRecord.evaluateNumbers(NEVER, 0, 0, limit, nowMs, cost, out)
     } else {
       evaluateEntry(this.#entries.chunks[id >>> CHUNK_BITS], (id & CHUNK_MASK) << 2, limit, nowMs, cost, out)
     }
@@ -301,7 +300,7 @@ export class MemoryStore implements SyncStore, LendingStore {
     this.#entries.setKey(id, this.#hash.low, this.#hash.high)
     this.#index.add(id)
     if (limit.isLog) {
-      this.#pages.open(id, limit.algorithm === 'concurrency')
+      this.#pages.open(id, holdsPermits(limit))
       this.#pages.clear()
     }
     return id
@@ -387,7 +386,7 @@ const CHARGE = 0
 
 /** modeOf says what a charge does: a cost of 0 looks, and only a lease takes places or gives them back. */
 function modeOf(limit: Limit, cost: number, lease: number): number {
-  if (limit.algorithm === 'concurrency') return cost > 0 ? lease : LOOK
+  if (holdsPermits(limit)) return cost > 0 ? lease : LOOK
   return cost === 0 ? LOOK : CHARGE
 }
 
