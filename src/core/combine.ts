@@ -1,5 +1,5 @@
 import type { Verdict } from './decision.ts'
-import type { Rule } from './rules/rule-set.ts'
+import type { Rule } from './rule.ts'
 
 /** A RuleVerdict is a verdict with the rule that gave it, and the descriptor it was about. */
 export interface RuleVerdict {

@@ -1,7 +1,7 @@
 import type { KeyedHash } from './hash.ts'
 import { counterKey } from './keys.ts'
 import type { Entry } from './request.ts'
-import type { PathStep, Rule } from './rules/rule-set.ts'
+import type { PathStep, Rule } from './rule.ts'
 
 const LONGEST_VALUE = 200
 const PREFIX = 4

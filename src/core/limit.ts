@@ -1,19 +1,12 @@
+import type { AlgorithmRecord } from './algorithms/algorithm.ts'
+import { ALGORITHM_NAMES, ALGORITHMS, type Algorithm } from './algorithms/algorithms.ts'
+import { type LimitNumbers, MAX_COUNT } from './algorithms/limit-numbers.ts'
 import { Calendar, type CalendarOptions } from './calendar.ts'
 import { type Duration, formatDuration, parseDuration } from './duration.ts'
 import { type ErrorCode, got, SluiceError } from './errors.ts'
 import { type Pace, paceOf } from './pace.ts'
 
-export const ALGORITHMS = [
-  'sliding_window',
-  'token_bucket',
-  'gcra',
-  'leaky_bucket',
-  'fixed_window',
-  'sliding_log',
-  'concurrency',
-] as const
-
-export type Algorithm = (typeof ALGORITHMS)[number]
+export { ALGORITHM_NAMES, type Algorithm, MAX_COUNT }
 
 export const ANCHORS = ['epoch', 'first_hit'] as const
 
@@ -45,24 +38,11 @@ export interface LimitOptions {
 }
 
 /** Limit is one limit, checked and computed once, so that a decision is arithmetic alone. */
-export interface Limit {
+export interface Limit extends LimitNumbers {
   readonly algorithm: Algorithm
-  readonly limit: number
-  /** The window; for `concurrency` the lease's time to live; with a calendar the longest window. */
-  readonly windowMs: number
-  /** The largest cost that can ever be admitted: the burst of a bucket, the limit of everything else. */
-  readonly capacity: number
-  /** Buckets: budget grows by unitsPerMs each millisecond, and a hit takes unitsPerHit. Whole numbers. */
-  readonly unitsPerMs: number
-  readonly unitsPerHit: number
-  /** Buckets: capacity × unitsPerHit, a full bucket. */
-  readonly fullUnits: number
-  /** Logs: hits are recorded at the end of their quantum; 1 is exact to the millisecond. */
-  readonly quantumMs: number
+  /** What is known of the algorithm, and how it is evaluated. */
+  readonly algorithmRecord: AlgorithmRecord
   readonly calendar: Calendar | undefined
-  /** Fixed windows: a caller's window begins with its first hit. */
-  readonly isAnchored: boolean
-  readonly countDenied: boolean
   /** True where the state is a list of records (sliding_log, concurrency, sub-windows). */
   readonly isLog: boolean
   /** What the state's numbers mean, as text: counters of one key and another shape are other counters. */
@@ -71,17 +51,15 @@ export interface Limit {
   readonly space: number
 }
 
-export const MAX_COUNT = 4_294_967_295
 const MAX_WINDOW_MS = 10 * 366 * 86_400_000
 const MAX_LOG_LIMIT = 10_000
 const DEFAULT_LEASE_MS = 60_000
-const YEAR_2100_MS = 4_102_444_800_000
 
 const OPTION_ALGORITHMS: Readonly<Record<string, readonly Algorithm[]>> = {
-  limit: ALGORITHMS,
-  algorithm: ALGORITHMS,
-  countDenied: ALGORITHMS.filter((name) => name !== 'concurrency'),
-  window: ALGORITHMS.filter((name) => name !== 'concurrency'),
+  limit: ALGORITHM_NAMES,
+  algorithm: ALGORITHM_NAMES,
+  countDenied: ALGORITHM_NAMES.filter((name) => name !== 'concurrency'),
+  window: ALGORITHM_NAMES.filter((name) => name !== 'concurrency'),
   burst: ['token_bucket', 'gcra', 'leaky_bucket'],
   subWindows: ['sliding_window'],
   calendar: ['fixed_window'],
@@ -93,7 +71,7 @@ const OPTION_ALGORITHMS: Readonly<Record<string, readonly Algorithm[]>> = {
 export function compileLimit(options: LimitOptions, where = ''): Limit {
   const at = (option: string): string => (where === '' ? option : `${where}.${option}`)
   const algorithm = options.algorithm ?? 'sliding_window'
-  if (!ALGORITHMS.includes(algorithm)) {
+  if (!ALGORITHM_NAMES.includes(algorithm)) {
     throw new SluiceError('ALGORITHM_UNKNOWN', at('algorithm'), got(options.algorithm))
   }
   checkApplicable(options, algorithm, at)
@@ -104,14 +82,16 @@ export function compileLimit(options: LimitOptions, where = ''): Limit {
   if (!ANCHORS.includes(anchor)) throw new SluiceError('ANCHOR_UNKNOWN', at('anchor'), got(anchor))
   const calendar = options.calendar && new Calendar(options.calendar, at('calendar'))
   const windowMs = calendar ? calendar.longestMs : windowOf(options, algorithm, at)
-  const isLog = algorithm === 'sliding_log' || algorithm === 'concurrency' || options.subWindows !== undefined
+  const algorithmRecord = ALGORITHMS[algorithm]
+  const isLog = algorithmRecord.stateNumbers === 0 || options.subWindows !== undefined
   if (isLog && options.subWindows === undefined && options.limit > MAX_LOG_LIMIT) {
     throw new SluiceError('LOG_LIMIT_TOO_HIGH', at('limit'), got(options.limit))
   }
-  const bucket = bucketOf(options, algorithm, windowMs, at)
-  const shape = shapeOf(options, algorithm, windowMs)
+  const bucket = bucketOf(options, algorithmRecord, windowMs, at)
+  const shape = shapeOf(options, algorithmRecord, windowMs)
   return Object.freeze({
     algorithm,
+    algorithmRecord,
     limit: options.limit,
     windowMs,
     capacity: bucket.capacity,
@@ -135,29 +115,20 @@ export function compileLimit(options: LimitOptions, where = ''): Limit {
 export function scaleLimit(limit: Limit, share: number): Limit {
   const scaled = (count: number): number => (count === 0 ? 0 : Math.max(1, Math.floor(count * share)))
   const capacity = scaled(limit.capacity)
-  const most = limit.algorithm === 'token_bucket' ? Number.MAX_SAFE_INTEGER : MOST_UNITS_PER_MS
-  const pace = limit.unitsPerMs === 0 ? NO_PACE : (paceOf(scaled(limit.limit), limit.windowMs, most) ?? NO_PACE)
+  const finest = limit.algorithmRecord.maxUnitsPerMs?.(0) ?? 0
+  const pace = limit.unitsPerMs === 0 ? NO_PACE : (paceOf(scaled(limit.limit), limit.windowMs, finest) ?? NO_PACE)
   const fullUnits = capacity * pace.unitsPerHit
   return Object.freeze({ ...limit, ...pace, limit: scaled(limit.limit), capacity, fullUnits })
 }
 
-/**
- * isLeasable says whether a limit can be counted by slices, or by and by. Places of `concurrency` are held, not spent. The
- * turns of a `leaky_bucket` follow each other, whoever takes them. And where refused hits count, each has to be told.
- */
-export function isLeasable({ algorithm, countDenied }: Limit): boolean {
-  return algorithm !== 'concurrency' && algorithm !== 'leaky_bucket' && !countDenied
+/** isLeasable says whether a limit can be counted by slices, or eventually. Where refused hits count, each has to be told. */
+export function isLeasable({ algorithmRecord, countDenied }: Limit): boolean {
+  return algorithmRecord.isLeasable && !countDenied
 }
 
-/** The letter that an algorithm has in a shape, and so in the keys of a shared store. Anchored windows have their own. */
-const LETTERS: Readonly<Record<Algorithm, string>> = {
-  sliding_window: 's',
-  token_bucket: 't',
-  gcra: 'g',
-  leaky_bucket: 'l',
-  fixed_window: 'f',
-  sliding_log: 'x',
-  concurrency: 'c',
+/** holdsPermits says whether a limit counts permits, which are held and released, and not hits. */
+export function holdsPermits(limit: Limit): boolean {
+  return limit.algorithmRecord.holdsPermits
 }
 
 /**
@@ -165,9 +136,9 @@ const LETTERS: Readonly<Record<Algorithm, string>> = {
  * sub-windows), `f/month/Europe/Berlin`. Limit and burst are not part of it, so that raising a limit in the middle of an
  * incident keeps what callers have used.
  */
-function shapeOf(options: LimitOptions, algorithm: Algorithm, windowMs: number): string {
+function shapeOf(options: LimitOptions, algorithm: AlgorithmRecord, windowMs: number): string {
   const { calendar, subWindows } = options
-  const letter = options.anchor === 'first_hit' ? 'a' : LETTERS[algorithm]
+  const letter = options.anchor === 'first_hit' ? algorithm.anchoredLetter : algorithm.letter
   if (calendar !== undefined) return `${letter}/${calendar.unit}/${calendar.timeZone ?? 'UTC'}`
   return `${letter}${formatDuration(windowMs)}${subWindows === undefined ? '' : `/${subWindows}`}`
 }
@@ -221,34 +192,22 @@ function quantumOf(subWindows: number | undefined, windowMs: number, where: stri
   return Math.ceil(windowMs / subWindows)
 }
 
-const MOST_UNITS_PER_MS = 512
 const NO_PACE: Pace = { unitsPerMs: 0, unitsPerHit: 1 }
 
 /** bucketOf computes the arithmetic of the three buckets; everything else has the limit as its capacity. */
 function bucketOf(
   options: LimitOptions,
-  algorithm: Algorithm,
+  { maxUnitsPerMs }: AlgorithmRecord,
   windowMs: number,
   at: Where,
 ): Pace & { capacity: number } {
-  const isBucket = algorithm === 'token_bucket' || algorithm === 'gcra' || algorithm === 'leaky_bucket'
-  if (!isBucket || (options.limit === 0 && options.burst === undefined)) return { ...NO_PACE, capacity: options.limit }
+  if (maxUnitsPerMs === undefined || (options.limit === 0 && options.burst === undefined))
+    return { ...NO_PACE, capacity: options.limit }
   const capacity = options.burst ?? options.limit
   checkCount('BURST_INVALID', capacity, 1, at('burst'))
   if (options.limit === 0) throw new SluiceError('BURST_INVALID', at('burst'), `got ${capacity} with a limit of 0`)
-  const most =
-    algorithm === 'token_bucket' ? Number.MAX_SAFE_INTEGER : mostUnitsPerMs((capacity * windowMs) / options.limit)
-  const pace = paceOf(options.limit, windowMs, most)
+  const pace = paceOf(options.limit, windowMs, maxUnitsPerMs((capacity * windowMs) / options.limit))
   if (pace === undefined) throw new SluiceError('RATE_TOO_HIGH', at('limit'), got(options.limit))
   if (capacity * pace.unitsPerHit > 2 ** 50) throw new SluiceError('BUCKET_TOO_LARGE', at('burst'), got(capacity))
   return { ...pace, capacity }
-}
-
-/**
- * mostUnitsPerMs returns the finest pace of a bucket on one number (a time), such that times before the year 2100 plus
- * two full buckets stay below 2^51 units: 512, and less only for buckets that take over 4 years to fill. Below 2^51, a
- * time in units survives being divided and multiplied by the pace: each step is off by less than a quarter of a unit.
- */
-function mostUnitsPerMs(fillMs: number): number {
-  return Math.max(1, Math.min(MOST_UNITS_PER_MS, Math.floor(2 ** 51 / (YEAR_2100_MS + 2 * fillMs))))
 }

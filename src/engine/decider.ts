@@ -1,5 +1,6 @@
 import { combine, combineOne, type Decision, type RuleVerdict, UNLIMITED } from '../core/combine.ts'
 import { UNLIMITED_VERDICT, type Verdict } from '../core/decision.ts'
+import { holdsPermits } from '../core/limit.ts'
 import type { Rule } from '../core/rules/rule-set.ts'
 import { chargeOf, type PlannedCharge } from './charge.ts'
 import type { Observer } from './observer.ts'
@@ -130,7 +131,7 @@ function isSync(store: Store): store is SyncStore {
   return typeof (store as Partial<SyncStore>).decideOne === 'function'
 }
 
-const isConcurrency = ({ limit }: Charge): boolean => limit.algorithm === 'concurrency'
+const isConcurrency = ({ limit }: Charge): boolean => holdsPermits(limit)
 
 const withoutLease = (decision: Decision): Held => ({ decision, lease: undefined })
 

@@ -1,5 +1,5 @@
 import { got, SluiceError } from '../core/errors.ts'
-import { type Limit, MAX_COUNT } from '../core/limit.ts'
+import { holdsPermits, type Limit, MAX_COUNT } from '../core/limit.ts'
 import type { CheckRequest } from '../core/request.ts'
 
 const MAX_KEY_CHARACTERS = 65_536
@@ -21,9 +21,9 @@ export function checkRefund(cost: number): void {
 }
 
 /** checkPermits refuses to take permits of a limit that has none, and to take less than one. */
-export function checkPermits({ algorithm }: Limit, cost: number): void {
-  if (algorithm !== 'concurrency') {
-    throw new SluiceError('ACQUIRE_NOT_APPLICABLE', 'acquire', `this limit is a ${algorithm}`)
+export function checkPermits(limit: Limit, cost: number): void {
+  if (!holdsPermits(limit)) {
+    throw new SluiceError('ACQUIRE_NOT_APPLICABLE', 'acquire', `this limit is a ${limit.algorithm}`)
   }
   if (!Number.isInteger(cost) || cost < 1 || cost > MAX_COUNT) throw new SluiceError('COST_INVALID', 'cost', got(cost))
 }

@@ -1,11 +1,11 @@
-import type { OpenStore } from '../stores/open-store.ts'
+import type { OpenStore } from '../stores/open/open-store.ts'
 
-/** How long a first call waits for a connection. */
-const CONNECT_MS = 1_000
+/** How long a first call waits at the most: the attempt itself ends after a second, unless this process is held up. */
+const CONNECT_MS = 10_000
 
 /**
- * firstConnection returns what to wait for before a call: the end of the first attempt to connect, for a second at the
- * most, and nothing from then on. A job that asks once and ends would otherwise never reach Redis. It keeps the process
+ * firstConnection returns what to wait for before a call: the end of the first attempt to connect, and nothing from then
+ * on. A job that asks once and ends would otherwise never reach Redis. It keeps the process
  * alive while somebody waits.
  */
 export function firstConnection({ ready }: OpenStore): () => Promise<void> | undefined {

@@ -5,7 +5,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { describe, expect, it, vi } from 'vitest'
-import { SETTINGS } from '../../server/src/app/settings.ts'
+import { SETTINGS } from '../../server/src/app/settings/settings.ts'
 import { ENV, run, start } from './sluice-process.suite.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { readConfig } from '../../server/src/app/config.ts'
-import { SETTINGS } from '../../server/src/app/settings.ts'
+import { readConfig } from '../../server/src/app/settings/config.ts'
+import { SETTINGS } from '../../server/src/app/settings/settings.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const page = readFileSync(join(root, 'docs/operate.md'), 'utf8')

@@ -3,7 +3,7 @@ import { describeRules } from 'sluice/internal/core/rules/describe'
 import { loadRules } from 'sluice/internal/core/rules/load'
 import { readRuleFiles } from 'sluice/internal/sources/rule-files'
 import { counted, summary } from '../app/counted.ts'
-import { parseFlags } from '../app/flags.ts'
+import { parseFlags } from '../app/settings/flags.ts'
 
 /** check reads rule files as the service would, and prints what it understood. Errors are thrown, all at once. */
 export async function check(args: readonly string[]): Promise<void> {

@@ -9,7 +9,7 @@ import { type ExplainedStep, explain as explainMatch, type TierChoice } from 'sl
 import { loadRules } from 'sluice/internal/core/rules/load'
 import type { Domain, Rule, RuleSet } from 'sluice/internal/core/rules/rule-set'
 import { readRuleFiles } from 'sluice/internal/sources/rule-files'
-import { parseFlags } from '../app/flags.ts'
+import { parseFlags } from '../app/settings/flags.ts'
 
 const FLAGS = [
   { flag: 'domain', value: 'NAME' },

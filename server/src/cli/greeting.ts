@@ -1,5 +1,5 @@
-import type { Config } from '../app/config.ts'
 import { counted, summary } from '../app/counted.ts'
+import type { Config } from '../app/settings/config.ts'
 import type { Service } from '../app/wire.ts'
 import { version } from './version.ts'
 

@@ -1,4 +1,4 @@
-import { SETTING_GROUPS, SETTINGS, type SettingSpec } from '../app/settings.ts'
+import { SETTING_GROUPS, SETTINGS, type SettingSpec } from '../app/settings/settings.ts'
 
 const WIDTH = 80
 const LEFT = 26

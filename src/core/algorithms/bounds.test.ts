@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { compileLimit, type LimitOptions } from '../limit.ts'
+import { type CounterState, step } from '../step.ts'
 import { chargingSchedules, greedySchedules, holds, KIND_NAMES, play } from './arbitraries.suite.ts'
 import { admit, admittedOf, expectBounded, mostWithin, poisson } from './oracle.suite.ts'
-import { type CounterState, step } from './step.ts'
 
 /*
  * The most that any span of s ms up to a window W can hold, for limit L and burst B at rate r:

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { compileLimit, type LimitOptions } from '../limit.ts'
+import { type CounterState, step } from '../step.ts'
 import { bucket, chargingSchedules, play, steadySchedules } from './arbitraries.suite.ts'
-import { type CounterState, step } from './step.ts'
 
 /** Limits that both algorithms take. */
 const pairs = bucket('gcra').filter((options) => tokenBucketOf(options) !== undefined)

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Limit } from '../limit.ts'
+import { step } from '../step.ts'
 import { holds, jumpySchedules, KIND_NAMES, play, type Request } from './arbitraries.suite.ts'
-import { step } from './step.ts'
 
 describe.each(KIND_NAMES)('%s', { timeout: 60_000 }, (kind) => {
   it('admits a refused cost at retryAfterMs, and not one millisecond before', () => {

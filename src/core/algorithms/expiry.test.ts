@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { verdictOf } from '../decision.ts'
 import { compileLimit, type Limit, type LimitOptions } from '../limit.ts'
+import { type CounterState, type HitRecord, step } from '../step.ts'
 import { holds, jumpySchedules, KIND_NAMES, play, type Request } from './arbitraries.suite.ts'
-import { evaluateLog, evaluateNumbers } from './evaluate.ts'
+import type { HitLog } from './hit-log.ts'
 import { NEVER, Outcome } from './outcome.ts'
-import type { HitLog } from './sliding-log.ts'
-import { type CounterState, type HitRecord, step } from './step.ts'
 
 type Numbers = readonly [at: number, first: number, second: number]
 const AT_MS = 1_780_000_020_000
@@ -61,13 +60,13 @@ function expectForgettable(limit: Limit, { before, after, nowMs, cost }: Request
 
 function onNumbers([at, first, second]: Numbers, limit: Limit, nowMs: number, cost: number): Outcome {
   const out = new Outcome()
-  evaluateNumbers(at, first, second, limit, nowMs, cost, out)
+  limit.algorithmRecord.evaluateNumbers(at, first, second, limit, nowMs, cost, out)
   return out
 }
 
 function onLog(records: readonly HitRecord[], limit: Limit, nowMs: number, cost: number): Outcome {
   const out = new Outcome()
-  evaluateLog(hitLog(records), limit, nowMs, cost, out)
+  limit.algorithmRecord.evaluateLog(hitLog(records), limit, nowMs, cost, out)
   return out
 }
 

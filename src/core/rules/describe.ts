@@ -1,11 +1,11 @@
 import { formatDuration } from '../duration.ts'
-import type { Limit } from '../limit.ts'
+import { holdsPermits, type Limit } from '../limit.ts'
 import type { Rule, RuleNode, RuleSet } from './rule-set.ts'
 
 /** describeLimit spells a limit for people: `100 per 1m, token_bucket, burst 500`. */
 export function describeLimit(limit: Limit): string {
   const { algorithm, calendar, windowMs } = limit
-  if (algorithm === 'concurrency') return `${limit.limit} at once, leases of ${formatDuration(windowMs)}`
+  if (holdsPermits(limit)) return `${limit.limit} at once, leases of ${formatDuration(windowMs)}`
   const span = calendar ? `calendar ${calendar.unit} (${calendar.timeZone})` : formatDuration(windowMs)
   const parts = [`${limit.limit} per ${span}`, algorithm]
   if (limit.unitsPerMs > 0 && limit.capacity !== limit.limit) parts.push(`burst ${limit.capacity}`)

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { ALGORITHMS, ANCHORS } from '../limit.ts'
+import { ALGORITHM_NAMES, ANCHORS } from '../limit.ts'
 
 /**
  * The rule language. A rule file is what envoyproxy/ratelimit reads, and more; as YAML or as plain objects of the same
@@ -50,7 +50,7 @@ const rateLimit = z
     requests_per_unit: count.optional().describe('How many. 0 blocks everything'),
     unit: unit.optional().describe('month is 30 days, year is 365; see calendar for the real ones'),
     window: duration.optional().describe('Any length instead of a unit'),
-    algorithm: z.enum(ALGORITHMS).optional().describe('Default: sliding_window'),
+    algorithm: z.enum(ALGORITHM_NAMES).optional().describe('Default: sliding_window'),
     burst: z.int().optional().describe('Buckets: how many fit at once. Default: requests_per_unit'),
     sub_windows: z.int().optional().describe('sliding_window: count in this many parts; never above the limit'),
     calendar: calendar.optional().describe('fixed_window: follow the calendar'),

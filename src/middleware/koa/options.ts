@@ -3,7 +3,7 @@ import type { Refusal } from '../../core/http/refusal.ts'
 import type { Observer } from '../../engine/observer.ts'
 import type { MaybePromise } from '../../engine/ports.ts'
 import type { Gate, GateOptions, Pass, PlainMark } from '../../http-door/gate.ts'
-import type { StoreOptions } from '../../stores/store-options.ts'
+import type { StoreOptions } from '../../stores/open/store-options.ts'
 
 /** What a handler of refused requests is told, with the plain options. */
 export interface Refused {

@@ -9,9 +9,9 @@ import {
   WALL_CLOCK,
 } from '../../stores/hits/throttle-counter.ts'
 import { MemoryStore } from '../../stores/memory/memory-store.ts'
-import type { OpenStore } from '../../stores/open-store.ts'
+import type { OpenStore } from '../../stores/open/open-store.ts'
+import { openAppStore, type StoreOptions } from '../../stores/open/store-options.ts'
 import type { RedisStore } from '../../stores/redis/redis-store.ts'
-import { openAppStore, type StoreOptions } from '../../stores/store-options.ts'
 
 export interface StorageOptions extends StoreOptions {
   /** What keys in Redis begin with: apps with one prefix share their counters. Default: `throttler`. */

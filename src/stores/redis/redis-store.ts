@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Verdict } from '../../core/decision.ts'
 import { storedKey } from '../../core/keys.ts'
-import type { Limit } from '../../core/limit.ts'
+import { holdsPermits, type Limit } from '../../core/limit.ts'
 import {
   type Acquired,
   type Charge,
@@ -14,7 +14,7 @@ import {
   type SliceRequest,
 } from '../../engine/ports.ts'
 import type { StoreFault } from '../../engine/store-fault.ts'
-import { NoticeBoard } from '../leased/notice-board.ts'
+import { NoticeBoard } from '../lending/notice-board.ts'
 import { type Certificates, type Credentials, parseRedisUrl, type RedisAddress } from './address.ts'
 import { Batcher, type BatcherEvents, type BatcherOptions } from './batcher.ts'
 import { ClientConnection, type RedisClient } from './client-connection.ts'
@@ -86,7 +86,7 @@ export class RedisStore implements LendingStore {
       ? this.#submit({ charges, lease: id })
       : this.#decideParts(charges, parts, id))
     if (isRefused(charges, verdicts)) return { verdicts, lease: undefined }
-    const held = charges.filter((charge, i) => charge.limit.algorithm === 'concurrency' && verdicts[i].allowed)
+    const held = charges.filter((charge, i) => holdsPermits(charge.limit) && verdicts[i].allowed)
     return { verdicts, lease: { id: id.toString('hex'), held: held.map(({ key, limit }) => ({ key, limit })) } }
   }
 
@@ -217,9 +217,9 @@ export class RedisStore implements LendingStore {
     if (isKnown && isRefused(group, answer.value)) return
     const taken = group.filter(({ cost }, i) => cost > 0 && (!isKnown || answer.value[i].allowed))
     const refunds = taken
-      .filter(({ limit }) => isKnown && limit.algorithm !== 'concurrency')
+      .filter(({ limit }) => isKnown && !holdsPermits(limit))
       .map((charge) => ({ ...charge, cost: -charge.cost }))
-    const held = taken.filter(({ limit }) => limit.algorithm === 'concurrency')
+    const held = taken.filter(({ limit }) => holdsPermits(limit))
     // A refund that does not arrive leaves the caller with less, for a window at most. There is nothing to do about it.
     if (refunds.length > 0) this.#refund(refunds).catch(() => {})
     if (lease === undefined || held.length === 0) return

@@ -1,6 +1,6 @@
 import { allowedVerdict, impossibleVerdict, refusedVerdict, type Verdict } from '../../core/decision.ts'
 import { storedKey } from '../../core/keys.ts'
-import type { Limit } from '../../core/limit.ts'
+import { holdsPermits, type Limit } from '../../core/limit.ts'
 import type { Charge } from '../../engine/ports.ts'
 import { type BatchFormat, type EncodedBatch, numberOf } from './batch-format.ts'
 import type { LimitTexts } from './limit-texts.ts'
@@ -49,7 +49,7 @@ export function encodeGroups(groups: readonly Group[], limitTexts: LimitTexts, n
 
 /** flagsOf says what a charge does. A cost of 0 looks, and only a lease takes places. */
 function flagsOf({ enforce, quota, limit, cost }: Charge, lease: Buffer | undefined): number {
-  const isConcurrency = limit.algorithm === 'concurrency'
+  const isConcurrency = holdsPermits(limit)
   const isKept = isConcurrency ? lease !== undefined && cost > 0 : cost !== 0
   return (
     (enforce ? ENFORCE : 0) |

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { step } from '../../core/algorithms/step.ts'
 import { type Algorithm, compileLimit, type LimitOptions } from '../../core/limit.ts'
+import { step } from '../../core/step.ts'
 import {
   COUNTERS,
   charge,

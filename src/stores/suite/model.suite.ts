@@ -1,6 +1,6 @@
-import { type CounterState, type HitRecord, step } from '../../core/algorithms/step.ts'
 import type { Verdict } from '../../core/decision.ts'
 import type { Limit } from '../../core/limit.ts'
+import { type CounterState, type HitRecord, step } from '../../core/step.ts'
 import type { Charge } from '../../engine/ports.ts'
 
 type Counter = Pick<Charge, 'key' | 'limit'>

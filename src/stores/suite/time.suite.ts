@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { step } from '../../core/algorithms/step.ts'
+import { step } from '../../core/step.ts'
 import { COUNTERS, charge, NAMES, START_MS, type Subject, TEN } from './subject.suite.ts'
 
 /** Requests as [ms since the start, cost], on a clock that is set back by a little, by a minute and by an hour. */

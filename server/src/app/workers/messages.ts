@@ -1,11 +1,8 @@
 import type { RuleText } from 'sluice/internal/core/rules/load'
-import type { Config } from '../config.ts'
-import type { LogEntry } from '../log-entry.ts'
-import type { ServiceStats } from '../service-stats.ts'
-
-/** The doors whose connections the primary hands to workers. */
-export const DOOR_NAMES = ['http', 'grpc'] as const
-export type DoorName = (typeof DOOR_NAMES)[number]
+import type { DoorName } from '../doors/door.ts'
+import type { ServiceStats } from '../doors/service-stats.ts'
+import type { LogEntry } from '../log/log-entry.ts'
+import type { Config } from '../settings/config.ts'
 
 /** What the primary tells a worker. A `connection` comes with its socket, and is to be acknowledged. */
 export type ToWorker =

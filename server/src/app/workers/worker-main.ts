@@ -1,9 +1,10 @@
 import type { Socket } from 'node:net'
 import { SluiceError } from 'sluice/internal/core/errors'
 import { LiveRules } from 'sluice/internal/engine/live-rules'
-import { type Doors, openDoors } from '../doors.ts'
-import { logTo } from '../log.ts'
-import type { DoorName, FromWorker, ToWorker } from './messages.ts'
+import type { DoorName } from '../doors/door.ts'
+import { type Doors, openDoors } from '../doors/doors.ts'
+import { logTo } from '../log/log.ts'
+import type { FromWorker, ToWorker } from './messages.ts'
 
 /**
  * A worker answers requests on connections that the primary hands to it. It has no port, no rule files and no log of its

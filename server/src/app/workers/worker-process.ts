@@ -1,7 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import type { Socket } from 'node:net'
 import { fileURLToPath } from 'node:url'
-import { DOOR_NAMES, type DoorName, type FromWorker, type ToWorker } from './messages.ts'
+import { DOOR_NAMES, type DoorName } from '../doors/door.ts'
+import type { FromWorker, ToWorker } from './messages.ts'
 
 const MAIN = fileURLToPath(new URL('./worker-main.js', import.meta.url))
 

@@ -1,4 +1,4 @@
-import type { Limit } from 'sluice/internal/core/limit'
+import { holdsPermits, type Limit } from 'sluice/internal/core/limit'
 import { UNIT_MS } from 'sluice/internal/core/rules/compile-rule'
 import type { Rule } from 'sluice/internal/core/rules/rule-set'
 import { OVERRIDE_ID } from 'sluice/internal/engine/plan'
@@ -85,8 +85,9 @@ const NO_UNIT: Window = { unit: 'UNKNOWN', multiplier: 1 }
  * unitOf names the unit of a window. A window that is none (90s) has the unit UNKNOWN: Envoy then leaves it out of
  * X-RateLimit-Limit, where any other unit would have it tell a window that is not so.
  */
-export function unitOf({ algorithm, calendar, windowMs }: Limit): Window {
-  if (algorithm === 'concurrency') return NO_UNIT
+export function unitOf(limit: Limit): Window {
+  if (holdsPermits(limit)) return NO_UNIT
+  const { calendar, windowMs } = limit
   const unit = calendar === undefined ? UNIT_OF_MS.get(windowMs) : (calendar.unit.toUpperCase() as Unit)
   return unit === undefined ? NO_UNIT : { unit, multiplier: 1 }
 }
@@ -94,7 +95,7 @@ export function unitOf({ algorithm, calendar, windowMs }: Limit): Window {
 /** multipleOf spells a window as so many of the longest unit that divides it. Fractions of a second have none. */
 function multipleOf(limit: Limit): Window {
   const { windowMs } = limit
-  if (limit.algorithm === 'concurrency' || limit.calendar !== undefined) return unitOf(limit)
+  if (holdsPermits(limit) || limit.calendar !== undefined) return unitOf(limit)
   const [ms, unit] = [...UNIT_OF_MS].reverse().find(([each]) => windowMs % each === 0) ?? [windowMs, NO_UNIT.unit]
   return { unit, multiplier: windowMs / ms }
 }

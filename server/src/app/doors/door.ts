@@ -1,6 +1,10 @@
 import type { Socket } from 'node:net'
 import type { Place } from './listen.ts'
 
+/** The doors whose connections can be handed to workers. */
+export const DOOR_NAMES = ['http', 'grpc'] as const
+export type DoorName = (typeof DOOR_NAMES)[number]
+
 /** A Door is a way in for requests, through a port of its own or by connections that it is given. */
 export interface Door {
   /** listen opens its port, and returns where it can be reached. */

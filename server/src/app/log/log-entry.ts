@@ -1,4 +1,4 @@
-import type { LogLevel } from './setting-values.ts'
+import type { LogLevel } from '../settings/setting-values.ts'
 
 /** What belongs to an event beside its message. */
 export type LogFields = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>

@@ -1,10 +1,10 @@
 import { checkServerIdentity } from 'node:tls'
-import { MOST_MESSAGE_BYTES } from '../edge/rls/rls-request.ts'
-import { GrpcServer, type GrpcTlsOptions } from '../grpc/index.ts'
-import type { Config, GrpcConfig, GrpcTls } from './config.ts'
+import { MOST_MESSAGE_BYTES } from '../../edge/rls/rls-request.ts'
+import { GrpcServer, type GrpcTlsOptions } from '../../grpc/index.ts'
+import type { Config, GrpcConfig, GrpcTls } from '../settings/config.ts'
+import { readPem } from '../settings/pem-files.ts'
 import type { Door } from './door.ts'
 import { reachable, unavailable } from './listen.ts'
-import { readPem } from './pem-files.ts'
 
 /** grpcServer makes the server that the settings describe. */
 export function grpcServer(config: GrpcConfig, failed: (error: unknown, path: string) => void): GrpcServer {

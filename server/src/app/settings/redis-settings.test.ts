@@ -1,6 +1,6 @@
 import { parseRedisUrl } from 'sluice/internal/stores/redis/address'
 import { describe, expect, it } from 'vitest'
-import { raisedBy } from '../../../src/core/raised.suite.ts'
+import { raisedBy } from '../../../../src/core/raised.suite.ts'
 import { redisUrlOf } from './redis-settings.ts'
 
 const urlOf = (given: string, env: Record<string, string> = {}) => redisUrlOf(given, 'REDIS_URL', env)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { raisedBy } from '../../../src/core/raised.suite.ts'
+import { raisedBy } from '../../../../src/core/raised.suite.ts'
 import { parseFlags } from './flags.ts'
 
 const SPECS = [{ flag: 'name', value: 'NAME' }, { flag: 'port', value: 'PORT' }, { flag: 'quick' }]

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { readConfig } from './config.ts'
+import { readConfig } from '../settings/config.ts'
+import { secretsOf } from '../settings/secrets.ts'
 import { createLog, hider, type LogOptions } from './log.ts'
 import type { LogEntry } from './log-entry.ts'
-import { secretsOf } from './secrets.ts'
 
 afterEach(() => {
   vi.useRealTimers()

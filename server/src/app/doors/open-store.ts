@@ -1,10 +1,10 @@
-import { type OpenStore, openStore } from 'sluice/internal/stores/open-store'
+import { type OpenStore, openStore } from 'sluice/internal/stores/open/open-store'
 import type { Certificates } from 'sluice/internal/stores/redis/address'
-import type { StoreStats } from '../observe/store-stats.ts'
-import type { Config, RedisTls } from './config.ts'
-import type { Log } from './log.ts'
-import { readPem } from './pem-files.ts'
-import { credentialsOf } from './redis-settings.ts'
+import type { StoreStats } from '../../observe/store-stats.ts'
+import type { Log } from '../log/log.ts'
+import type { Config, RedisTls } from '../settings/config.ts'
+import { readPem } from '../settings/pem-files.ts'
+import { credentialsOf } from '../settings/redis-settings.ts'
 
 type StoreConfig = Pick<Config, 'redisUrl' | 'redisTimeoutMs' | 'redisTls' | 'redisSentinelAuth' | 'secret'>
 

@@ -1,6 +1,6 @@
-import type { Verdict } from '../core/decision.ts'
-import type { Limit } from '../core/limit.ts'
-import type { Acquired, Charge, Lease, MaybePromise, Store } from '../engine/ports.ts'
+import type { Verdict } from '../../core/decision.ts'
+import type { Limit } from '../../core/limit.ts'
+import type { Acquired, Charge, Lease, MaybePromise, Store } from '../../engine/ports.ts'
 
 /** LazyStore is a store that is still being loaded: calls wait for it, and go straight to it from then on. */
 export class LazyStore implements Store {

@@ -1,6 +1,6 @@
-import type { Clock } from '../core/clock.ts'
+import type { Clock } from '../../core/clock.ts'
+import type { RedisClient } from '../redis/client-connection.ts'
 import { type OpenStore, openStore } from './open-store.ts'
-import type { RedisClient } from './redis/client-connection.ts'
 
 /** StoreOptions is what an app says of where its counters live. */
 export interface StoreOptions {

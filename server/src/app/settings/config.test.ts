@@ -10,7 +10,7 @@ const VALUE_RULE = 'a flag is followed by its value, as in --flag VALUE or --fla
 
 const TLS_RULE = 'TLS of gRPC needs a certificate and its key; a name to ask of clients needs their authority'
 
-const EXAMPLES = fileURLToPath(new URL('../../examples', import.meta.url))
+const EXAMPLES = fileURLToPath(new URL('../../../examples', import.meta.url))
 
 function messageOf(args: string[], env: Record<string, string> = {}): string {
   try {

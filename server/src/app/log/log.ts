@@ -1,8 +1,8 @@
 import { type DestinationStream, pino, stdTimeFunctions } from 'pino'
+import type { LogLevel } from '../settings/setting-values.ts'
 import { BoundedLog } from './log-bound.ts'
 import type { LogEntry, LogFields } from './log-entry.ts'
 import { formatRecord, type LogRecord } from './log-text.ts'
-import type { LogLevel } from './setting-values.ts'
 
 /** A Log takes what happens. Nothing on the path of a request does. */
 export interface Log {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { raisedBy } from '../../../src/core/raised.suite.ts'
+import { raisedBy } from '../../../../src/core/raised.suite.ts'
 import { readConfig } from './config.ts'
 import { fileKey, SETTINGS } from './settings.ts'
 

@@ -1,8 +1,7 @@
-import { type Verdict, verdictOf } from '../decision.ts'
-import type { Limit } from '../limit.ts'
-import { evaluateLog, evaluateNumbers } from './evaluate.ts'
-import { NEVER, Outcome } from './outcome.ts'
-import type { HitLog } from './sliding-log.ts'
+import type { HitLog } from './algorithms/hit-log.ts'
+import { NEVER, Outcome } from './algorithms/outcome.ts'
+import { type Verdict, verdictOf } from './decision.ts'
+import type { Limit } from './limit.ts'
 
 /** A CounterState is the whole state of one counter, as a value. */
 export type CounterState =
@@ -26,12 +25,12 @@ export function step(state: CounterState | undefined, limit: Limit, nowMs: numbe
   const out = new Outcome()
   if (limit.isLog) {
     const records = state !== undefined && 'records' in state ? state.records : []
-    evaluateLog(new RecordLog(records), limit, nowMs, cost, out)
+    limit.algorithmRecord.evaluateLog(new RecordLog(records), limit, nowMs, cost, out)
     const next = { records: applyToRecords(records, out) }
     return { verdict: verdictOf(out, limit), state: next.records.length > 0 ? next : undefined }
   }
   const { at, first, second } = state !== undefined && 'at' in state ? state : { at: NEVER, first: 0, second: 0 }
-  evaluateNumbers(at, first, second, limit, nowMs, cost, out)
+  limit.algorithmRecord.evaluateNumbers(at, first, second, limit, nowMs, cost, out)
   const next = { at: out.at, first: out.first, second: out.second }
   return { verdict: verdictOf(out, limit), state: out.expiresAtMs > nowMs ? next : undefined }
 }

@@ -1,4 +1,4 @@
-import { type Clock, SteadyClock } from '../../core/clock.ts'
+import { type Clock, SteadyClock } from '../core/clock.ts'
 
 const { hrtime } = process
 

@@ -289,5 +289,5 @@ function misspelt(env: Env): string[] {
 }
 
 function exampleRules(): string {
-  return fileURLToPath(new URL('../../examples', import.meta.url))
+  return fileURLToPath(new URL('../../../examples', import.meta.url))
 }

@@ -1,5 +1,5 @@
-import { LeasedStore } from './leased/leased-store.ts'
-import { RedisStore, type RedisStoreOptions } from './redis/redis-store.ts'
+import { LeasedStore } from '../leased/leased-store.ts'
+import { RedisStore, type RedisStoreOptions } from '../redis/redis-store.ts'
 
 /** An OpenRedis is Redis behind slices, and without them. */
 export interface OpenRedis {
