@@ -32,6 +32,11 @@ describe('protect', () => {
     expect(await handler(get(), context, 3)).toMatchObject({ status: 429 })
   })
 
+  it('releases a place when the handler returns no answer', async () => {
+    const handler = protect(() => undefined, { limit: 1, algorithm: 'concurrency' })
+    expect([await handler(get()), await handler(get())]).toEqual([undefined, undefined])
+  })
+
   it('leaves an answer that it has nothing to say about as it is', async () => {
     const answer = new Response('ok')
     const handler = protect(() => answer, { limit: 1, window: '1m', headers: false })

@@ -196,6 +196,32 @@ describe('sluice/hono with the options of hono-rate-limiter', () => {
     }
   })
 
+  it('takes a hit back once, also where its client leaves in the middle of an answer that failed', async () => {
+    vi.useRealTimers()
+    const routes = new Routes()
+    const store = new VisibleStore()
+    const options = { store, skipFailedRequests: true, requestWasSuccessful: () => false }
+    const running = await onNode(honoApp([rateLimiter(options)], routes))
+    try {
+      const client = running.visit('/stream')
+      await until('the answer has begun', () => routes.streaming === 1)
+      await client.leave()
+      expect(store.calls).toEqual(['+127.0.0.1', '-127.0.0.1'])
+    } finally {
+      await running.close()
+    }
+  })
+
+  it('takes a hit back whose refusal fails', async () => {
+    const store = new VisibleStore()
+    const handler = (): never => {
+      throw new Error('mine')
+    }
+    const get = serve({ limit: 0, store, keyGenerator: () => 'k', skipFailedRequests: true, handler })
+    expect(await statuses(get, '/')).toEqual([500])
+    expect(store.calls).toEqual(['+k', '-k'])
+  })
+
   it('leaves errors of the app’s functions and of its store to the app, or passes them over', async () => {
     const store = { ...new VisibleStore(), increment: () => Promise.reject(new Error('away')) } as unknown as Store
     expect(await statuses(serve({ store }), '/')).toEqual([500])

@@ -1,5 +1,5 @@
 import { getConnInfo } from '@hono/node-server/conninfo'
-import type { Context } from 'hono'
+import { type Context, Hono } from 'hono'
 import { afterEach, describe, expect, it } from 'vitest'
 import { testAdapter } from '../adapter.suite.ts'
 import type { Client, Got, SuiteOptions } from '../adapter-app.suite.ts'
@@ -52,6 +52,13 @@ describe('sluice/hono', () => {
     await failed.text()
     controller.abort()
     expect([(await get()).status, (await get()).status]).toEqual([200, 429])
+  })
+
+  it('releases a place when a handler throws what is no error, which Hono leaves to the runtime', async () => {
+    const app = new Hono()
+    app.use(rateLimiter({ limit: 1, algorithm: 'concurrency' }))
+    app.get('/', () => Promise.reject('thrown'))
+    for (let i = 0; i < 2; i++) await expect(Promise.resolve(app.request('/'))).rejects.toBe('thrown')
   })
 
   it('tells the context what is left', async () => {

@@ -66,6 +66,14 @@ describe('sluice/koa with the options of koa-ratelimit', () => {
     expect((await get('/', { who: 'nobody' })).headers['x-ratelimit-limit']).toBeUndefined()
   })
 
+  it.each([undefined, ''])('counts each address for itself where the id is %j', async (id) => {
+    const app = koaApp([rateLimit({ max: 1, id: () => id as string })])
+    running = await serveKoa(Object.assign(app, { proxy: true, maxIpsCount: 1 }))
+    const { get } = running
+    const from = async (client: string): Promise<number> => (await get('/', { 'x-forwarded-for': client })).status
+    expect([await from('203.0.113.7'), await from('203.0.113.8'), await from('203.0.113.7')]).toEqual([200, 200, 429])
+  })
+
   it('lets the whitelisted through, and forbids the blacklisted', async () => {
     const is = (who: string) => async (ctx: Context) => ctx.get('who') === who
     const get = await serve({ max: 0, whitelist: is('friend'), blacklist: is('foe') })
