@@ -1,23 +1,18 @@
 import { Calendar, type CalendarOptions } from './calendar.ts'
 import { type Duration, formatDuration, parseDuration } from './duration.ts'
-import { type ErrorCode, got, SluiceError } from './errors.ts'
+import { got, SluiceError } from './errors.ts'
+import {
+  ALGORITHMS,
+  type Algorithm,
+  type Anchor,
+  COUNTING,
+  COUNTING_OPTIONS,
+  countingOption,
+  isValueOf,
+} from './limit-options.ts'
 import { type Pace, paceOf } from './pace.ts'
 
-export const ALGORITHMS = [
-  'sliding_window',
-  'token_bucket',
-  'gcra',
-  'leaky_bucket',
-  'fixed_window',
-  'sliding_log',
-  'concurrency',
-] as const
-
-export type Algorithm = (typeof ALGORITHMS)[number]
-
-export const ANCHORS = ['epoch', 'first_hit'] as const
-
-export type Anchor = (typeof ANCHORS)[number]
+export { ALGORITHMS, type Algorithm, type Anchor, MAX_COUNT } from './limit-options.ts'
 
 /** LimitOptions is one limit as a person writes it. compileLimit checks it and turns it into a Limit. */
 export interface LimitOptions {
@@ -71,37 +66,18 @@ export interface Limit {
   readonly space: number
 }
 
-export const MAX_COUNT = 4_294_967_295
-const MAX_WINDOW_MS = 10 * 366 * 86_400_000
 const MAX_LOG_LIMIT = 10_000
-const DEFAULT_LEASE_MS = 60_000
 const YEAR_2100_MS = 4_102_444_800_000
-
-const OPTION_ALGORITHMS: Readonly<Record<string, readonly Algorithm[]>> = {
-  limit: ALGORITHMS,
-  algorithm: ALGORITHMS,
-  countDenied: ALGORITHMS.filter((name) => name !== 'concurrency'),
-  window: ALGORITHMS.filter((name) => name !== 'concurrency'),
-  burst: ['token_bucket', 'gcra', 'leaky_bucket'],
-  subWindows: ['sliding_window'],
-  calendar: ['fixed_window'],
-  anchor: ['fixed_window'],
-  leaseTtl: ['concurrency'],
-}
 
 /** compileLimit checks every option and returns the frozen Limit. `where` prefixes the option's name in errors. */
 export function compileLimit(options: LimitOptions, where = ''): Limit {
   const at = (option: string): string => (where === '' ? option : `${where}.${option}`)
-  const algorithm = options.algorithm ?? 'sliding_window'
+  const algorithm = options.algorithm ?? COUNTING.algorithm.default
   if (!ALGORITHMS.includes(algorithm)) {
     throw new SluiceError('ALGORITHM_UNKNOWN', at('algorithm'), got(options.algorithm))
   }
   checkApplicable(options, algorithm, at)
-  checkCount('LIMIT_INVALID', options.limit, 0, at('limit'))
-  const { countDenied = false } = options
-  if (typeof countDenied !== 'boolean') throw new SluiceError('SWITCH_INVALID', at('countDenied'), got(countDenied))
-  const { anchor = 'epoch' } = options
-  if (!ANCHORS.includes(anchor)) throw new SluiceError('ANCHOR_UNKNOWN', at('anchor'), got(anchor))
+  checkValues(options, at)
   const calendar = options.calendar && new Calendar(options.calendar, at('calendar'))
   const windowMs = calendar ? calendar.longestMs : windowOf(options, algorithm, at)
   const isLog = algorithm === 'sliding_log' || algorithm === 'concurrency' || options.subWindows !== undefined
@@ -120,8 +96,8 @@ export function compileLimit(options: LimitOptions, where = ''): Limit {
     fullUnits: bucket.capacity * bucket.unitsPerHit,
     quantumMs: quantumOf(options.subWindows, windowMs, at('subWindows')),
     calendar,
-    isAnchored: anchor === 'first_hit',
-    countDenied,
+    isAnchored: options.anchor === 'first_hit',
+    countDenied: options.countDenied ?? COUNTING.count_denied.default,
     isLog,
     shape,
     space: fnv1a(shape),
@@ -135,8 +111,8 @@ export function compileLimit(options: LimitOptions, where = ''): Limit {
 export function scaleLimit(limit: Limit, share: number): Limit {
   const scaled = (count: number): number => (count === 0 ? 0 : Math.max(1, Math.floor(count * share)))
   const capacity = scaled(limit.capacity)
-  const most = limit.algorithm === 'token_bucket' ? Number.MAX_SAFE_INTEGER : MOST_UNITS_PER_MS
-  const pace = limit.unitsPerMs === 0 ? NO_PACE : (paceOf(scaled(limit.limit), limit.windowMs, most) ?? NO_PACE)
+  const maxPace = limit.algorithm === 'token_bucket' ? Number.MAX_SAFE_INTEGER : MAX_UNITS_PER_MS
+  const pace = limit.unitsPerMs === 0 ? NO_PACE : (paceOf(scaled(limit.limit), limit.windowMs, maxPace) ?? NO_PACE)
   const fullUnits = capacity * pace.unitsPerHit
   return Object.freeze({ ...limit, ...pace, limit: scaled(limit.limit), capacity, fullUnits })
 }
@@ -183,10 +159,10 @@ type Where = (option: string) => string
 function checkApplicable(options: LimitOptions, algorithm: Algorithm, at: Where): void {
   for (const [option, value] of Object.entries(options)) {
     if (value === undefined) continue
-    const algorithms = Object.hasOwn(OPTION_ALGORITHMS, option) ? OPTION_ALGORITHMS[option] : undefined
-    if (algorithms === undefined) throw new SluiceError('OPTION_UNKNOWN', at(option), 'no such option')
-    if (!algorithms.includes(algorithm)) {
-      const detail = `not used by ${algorithm}, only by ${algorithms.join(', ')}`
+    const row = countingOption(option)
+    if (row === undefined) throw new SluiceError('OPTION_UNKNOWN', at(option), 'no such option')
+    if (row.algorithms !== undefined && !row.algorithms.includes(algorithm)) {
+      const detail = `not used by ${algorithm}, only by ${row.algorithms.join(', ')}`
       throw new SluiceError('OPTION_NOT_APPLICABLE', at(option), detail)
     }
   }
@@ -198,30 +174,33 @@ function checkApplicable(options: LimitOptions, algorithm: Algorithm, at: Where)
   }
 }
 
-function checkCount(code: ErrorCode, value: unknown, least: number, where: string): void {
-  if (typeof value !== 'number' || !Number.isInteger(value) || value < least || value > MAX_COUNT) {
-    throw new SluiceError(code, where, got(value))
+/** checkValues holds each option to its type and its bounds. */
+function checkValues(options: LimitOptions, at: Where): void {
+  for (const option of COUNTING_OPTIONS) {
+    const value = options[option]
+    if (value === undefined && option !== 'limit') continue
+    const row = countingOption(option)
+    if (row?.code !== undefined && !isValueOf(row, value)) throw new SluiceError(row.code, at(option), got(value))
   }
 }
 
 function windowOf(options: LimitOptions, algorithm: Algorithm, at: Where): number {
   const option = algorithm === 'concurrency' ? 'leaseTtl' : 'window'
-  const value = algorithm === 'concurrency' ? (options.leaseTtl ?? DEFAULT_LEASE_MS) : options.window
+  const value = algorithm === 'concurrency' ? (options.leaseTtl ?? COUNTING.lease_ttl.default) : options.window
   if (value === undefined) throw new SluiceError('WINDOW_REQUIRED', at(option), 'not given')
   const windowMs = parseDuration(value, at(option))
-  if (windowMs < 1 || windowMs > MAX_WINDOW_MS) throw new SluiceError('WINDOW_INVALID', at(option), got(value))
+  const [min, max] = COUNTING.window.within
+  if (windowMs < min || windowMs > max) throw new SluiceError('WINDOW_INVALID', at(option), got(value))
   return windowMs
 }
 
 function quantumOf(subWindows: number | undefined, windowMs: number, where: string): number {
   if (subWindows === undefined) return 1
-  if (!Number.isInteger(subWindows) || subWindows < 2 || subWindows > 1000 || subWindows > windowMs) {
-    throw new SluiceError('SUB_WINDOWS_INVALID', where, got(subWindows))
-  }
+  if (subWindows > windowMs) throw new SluiceError('SUB_WINDOWS_INVALID', where, got(subWindows))
   return Math.ceil(windowMs / subWindows)
 }
 
-const MOST_UNITS_PER_MS = 512
+const MAX_UNITS_PER_MS = 512
 const NO_PACE: Pace = { unitsPerMs: 0, unitsPerHit: 1 }
 
 /** bucketOf computes the arithmetic of the three buckets; everything else has the limit as its capacity. */
@@ -234,21 +213,20 @@ function bucketOf(
   const isBucket = algorithm === 'token_bucket' || algorithm === 'gcra' || algorithm === 'leaky_bucket'
   if (!isBucket || (options.limit === 0 && options.burst === undefined)) return { ...NO_PACE, capacity: options.limit }
   const capacity = options.burst ?? options.limit
-  checkCount('BURST_INVALID', capacity, 1, at('burst'))
   if (options.limit === 0) throw new SluiceError('BURST_INVALID', at('burst'), `got ${capacity} with a limit of 0`)
-  const most =
-    algorithm === 'token_bucket' ? Number.MAX_SAFE_INTEGER : mostUnitsPerMs((capacity * windowMs) / options.limit)
-  const pace = paceOf(options.limit, windowMs, most)
+  const maxPace =
+    algorithm === 'token_bucket' ? Number.MAX_SAFE_INTEGER : maxUnitsPerMs((capacity * windowMs) / options.limit)
+  const pace = paceOf(options.limit, windowMs, maxPace)
   if (pace === undefined) throw new SluiceError('RATE_TOO_HIGH', at('limit'), got(options.limit))
   if (capacity * pace.unitsPerHit > 2 ** 50) throw new SluiceError('BUCKET_TOO_LARGE', at('burst'), got(capacity))
   return { ...pace, capacity }
 }
 
 /**
- * mostUnitsPerMs returns the finest pace of a bucket on one number (a time), such that times before the year 2100 plus
+ * maxUnitsPerMs returns the finest pace of a bucket on one number (a time), such that times before the year 2100 plus
  * two full buckets stay below 2^51 units: 512, and less only for buckets that take over 4 years to fill. Below 2^51, a
  * time in units survives being divided and multiplied by the pace: each step is off by less than a quarter of a unit.
  */
-function mostUnitsPerMs(fillMs: number): number {
-  return Math.max(1, Math.min(MOST_UNITS_PER_MS, Math.floor(2 ** 51 / (YEAR_2100_MS + 2 * fillMs))))
+function maxUnitsPerMs(fillMs: number): number {
+  return Math.max(1, Math.min(MAX_UNITS_PER_MS, Math.floor(2 ** 51 / (YEAR_2100_MS + 2 * fillMs))))
 }

@@ -1,18 +1,13 @@
-type Tree = Record<PropertyKey, unknown>
+import type { Issue } from '../schema/check.ts'
 
-/** What salvage needs to know of a fault: where it is, and which keys are too many. */
-export interface SalvageIssue {
-  readonly code: string
-  readonly path: readonly PropertyKey[]
-  readonly keys?: readonly string[]
-}
+type Tree = Record<PropertyKey, unknown>
 
 /**
  * salvage returns a copy of a rule file without the parts that do not follow the language, so that the rest can be
  * checked as well and its errors be told in the same breath. What cannot be left out (a level, a key) is replaced by
  * something that is right and means nothing. `first` numbers the replacements: no two files have the same.
  */
-export function salvage(value: unknown, issues: readonly SalvageIssue[], first: number): unknown {
+export function salvage(value: unknown, issues: readonly Issue[], first: number): unknown {
   const root = copyOf(value)
   issues.forEach((issue, i) => {
     mend(root, issue, `?${first + i}`)
@@ -20,14 +15,14 @@ export function salvage(value: unknown, issues: readonly SalvageIssue[], first: 
   return root
 }
 
-function mend(root: unknown, issue: SalvageIssue, placeholder: string): void {
+function mend(root: unknown, issue: Issue, placeholder: string): void {
   const { path } = issue
   const last = path.at(-1)
   const limit = path.findLastIndex((part) => part === 'rate_limit' || part === 'rate_limits')
   if (limit >= 0) mendLimit(root, path, limit)
   else if (path[0] === 'tiers' && path.length <= 2) mendTiers(root, path, placeholder)
-  else if (issue.keys !== undefined) {
-    for (const key of issue.keys) set(root, [...path, key], undefined)
+  else if (issue.of === 'unknown keys') {
+    for (const key of issue.unknownKeys) set(root, [...path, key], undefined)
     if (typeof last === 'number') makeUnique(root, path, placeholder)
   } else if (typeof last === 'number') set(root, path, { key: placeholder, enabled: false })
   else if (last === 'key' || last === 'domain') set(root, path, placeholder)
