@@ -4,8 +4,8 @@ import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import { LiveRules } from 'sluice/internal/engine/live-rules'
 import { RuleWatcher } from 'sluice/internal/sources/rule-watcher'
 import type { Config } from './config.ts'
-import { summary } from './counted.ts'
 import type { Log } from './log.ts'
+import { summary } from './plural.ts'
 
 /** FollowedRules are the rules of files, kept up to date. */
 export interface FollowedRules {

@@ -1,15 +1,4 @@
-/** What a setting's value is; `setting-values.ts` reads each kind. */
-export type SettingKind =
-  | 'choice'
-  | 'count'
-  | 'duration'
-  | 'header'
-  | 'level'
-  | 'paths'
-  | 'port'
-  | 'switch'
-  | 'text'
-  | 'workers'
+import type { SettingKind } from './setting-values.ts'
 
 export const SETTING_GROUPS = ['Rules', 'Counters', 'Doors', 'Process', 'gRPC', 'Answers to Envoy'] as const
 
@@ -18,18 +7,23 @@ export interface SettingSpec {
   readonly group: (typeof SETTING_GROUPS)[number]
   readonly flag: string
   readonly env: string
+  /** What its value is, and so how it is read. */
   readonly kind: SettingKind
   /** What the help calls the value. A switch has none. */
   readonly value?: string
   readonly choices?: readonly string[]
-  /** The default, as the help says it. */
-  readonly fallback: string
+  /** The default, spelled as somebody would give it. */
+  readonly default?: string
+  /** Where there is no such default: what happens when it is not given, in words. */
+  readonly unset?: string
+  /** One line about it. */
   readonly text: string
 }
 
 /**
  * SETTINGS is the one list of what can be told, as a flag, as an environment variable and (the flag's name with _ for -)
- * in the config file. The loader reads it, and `--help` is printed from it.
+ * in the config file. The loader reads settings by it, `--help` is printed from it, and docs/operate.md has its rows. What
+ * envoyproxy/ratelimit calls them stands in envoy-settings.ts.
  */
 export const SETTINGS = [
   {
@@ -38,7 +32,7 @@ export const SETTINGS = [
     env: 'SLUICE_RULES',
     kind: 'paths',
     value: 'FILE|DIR',
-    fallback: 'the examples',
+    unset: 'the examples',
     text: 'rules: a file, or a directory of them; several: repeat the flag, or use commas',
   },
   {
@@ -46,7 +40,7 @@ export const SETTINGS = [
     flag: 'merge-domains',
     env: 'SLUICE_MERGE_DOMAINS',
     kind: 'switch',
-    fallback: 'off',
+    unset: 'off',
     text: 'files of the same domain make one set of rules',
   },
   {
@@ -54,7 +48,7 @@ export const SETTINGS = [
     flag: 'shadow-mode',
     env: 'SHADOW_MODE',
     kind: 'switch',
-    fallback: 'off',
+    unset: 'off',
     text: 'every rule counts and reports, none refuses',
   },
   {
@@ -63,7 +57,7 @@ export const SETTINGS = [
     env: 'REDIS_URL',
     kind: 'text',
     value: 'URL',
-    fallback: 'counters in memory',
+    unset: 'counters in memory',
     text: 'share counters through Redis: redis://, rediss://, redis+sentinel://, redis+cluster://, unix://',
   },
   {
@@ -72,7 +66,7 @@ export const SETTINGS = [
     env: 'SLUICE_REDIS_TIMEOUT',
     kind: 'duration',
     value: 'DURATION',
-    fallback: '5ms',
+    default: '5ms',
     text: "how long a decision waits for Redis before the rule's policy answers; a rule's timeout_ms comes first",
   },
   {
@@ -81,7 +75,7 @@ export const SETTINGS = [
     env: 'REDIS_TLS_CACERT',
     kind: 'text',
     value: 'FILE',
-    fallback: "the machine's",
+    unset: "the machine's",
     text: 'with TLS: the authority that signed the certificate of Redis',
   },
   {
@@ -90,7 +84,7 @@ export const SETTINGS = [
     env: 'REDIS_TLS_CLIENT_CERT',
     kind: 'text',
     value: 'FILE',
-    fallback: 'none',
+    unset: 'none',
     text: 'with TLS: our certificate, where Redis asks for one',
   },
   {
@@ -99,7 +93,7 @@ export const SETTINGS = [
     env: 'REDIS_TLS_CLIENT_KEY',
     kind: 'text',
     value: 'FILE',
-    fallback: 'none',
+    unset: 'none',
     text: 'with TLS: the key of that certificate',
   },
   {
@@ -108,7 +102,7 @@ export const SETTINGS = [
     env: 'SLUICE_SECRET',
     kind: 'text',
     value: 'TEXT',
-    fallback: 'none',
+    unset: 'none',
     text: 'with Redis: the same text on every node; better given as a variable, which others cannot see',
   },
   {
@@ -117,7 +111,7 @@ export const SETTINGS = [
     env: 'GRPC_PORT',
     kind: 'port',
     value: 'PORT',
-    fallback: '8081',
+    default: '8081',
     text: 'gRPC: the rate limit service of Envoy, health checks; 0 picks a free port',
   },
   {
@@ -126,7 +120,7 @@ export const SETTINGS = [
     env: 'GRPC_HOST',
     kind: 'text',
     value: 'ADDRESS',
-    fallback: 'that of --host',
+    unset: 'that of --host',
     text: 'address that gRPC listens on',
   },
   {
@@ -135,7 +129,7 @@ export const SETTINGS = [
     env: 'GRPC_UDS',
     kind: 'text',
     value: 'PATH',
-    fallback: 'none',
+    unset: 'none',
     text: 'gRPC on a Unix socket instead of a port',
   },
   {
@@ -144,7 +138,7 @@ export const SETTINGS = [
     env: 'PORT',
     kind: 'port',
     value: 'PORT',
-    fallback: '8080',
+    default: '8080',
     text: 'HTTP: /v1/check, /json, /healthcheck; 0 picks a free port',
   },
   {
@@ -153,7 +147,7 @@ export const SETTINGS = [
     env: 'HOST',
     kind: 'text',
     value: 'ADDRESS',
-    fallback: '0.0.0.0',
+    default: '0.0.0.0',
     text: 'address that HTTP listens on',
   },
   {
@@ -162,7 +156,7 @@ export const SETTINGS = [
     env: 'ADMIN_PORT',
     kind: 'port',
     value: 'PORT',
-    fallback: '8082',
+    default: '8082',
     text: 'for operators: /rlconfig, /stats; 0 picks a free port',
   },
   {
@@ -171,7 +165,7 @@ export const SETTINGS = [
     env: 'ADMIN_HOST',
     kind: 'text',
     value: 'ADDRESS',
-    fallback: '127.0.0.1',
+    default: '127.0.0.1',
     text: 'address that it listens on; whoever reaches it may look at all rules',
   },
   {
@@ -179,7 +173,7 @@ export const SETTINGS = [
     flag: 'response-headers',
     env: 'LIMIT_RESPONSE_HEADERS_ENABLED',
     kind: 'switch',
-    fallback: 'off',
+    unset: 'off',
     text: 'have Envoy add the limit, what remains of it and the seconds until it is back to its answers',
   },
   {
@@ -188,7 +182,7 @@ export const SETTINGS = [
     env: 'LIMIT_LIMIT_HEADER',
     kind: 'header',
     value: 'NAME',
-    fallback: 'RateLimit-Limit',
+    default: 'RateLimit-Limit',
     text: 'name of the first of them',
   },
   {
@@ -197,7 +191,7 @@ export const SETTINGS = [
     env: 'LIMIT_REMAINING_HEADER',
     kind: 'header',
     value: 'NAME',
-    fallback: 'RateLimit-Remaining',
+    default: 'RateLimit-Remaining',
     text: 'name of the second',
   },
   {
@@ -206,7 +200,7 @@ export const SETTINGS = [
     env: 'LIMIT_RESET_HEADER',
     kind: 'header',
     value: 'NAME',
-    fallback: 'RateLimit-Reset',
+    default: 'RateLimit-Reset',
     text: 'name of the third',
   },
   {
@@ -214,7 +208,7 @@ export const SETTINGS = [
     flag: 'request-headers',
     env: 'LIMIT_REQUEST_HEADERS_ENABLED',
     kind: 'switch',
-    fallback: 'off',
+    unset: 'off',
     text: 'have Envoy add the same to the requests that it passes on',
   },
   {
@@ -223,7 +217,7 @@ export const SETTINGS = [
     env: 'LIMIT_REQUEST_LIMIT_HEADER',
     kind: 'header',
     value: 'NAME',
-    fallback: 'RateLimit-Limit',
+    default: 'RateLimit-Limit',
     text: 'name of the first there',
   },
   {
@@ -232,7 +226,7 @@ export const SETTINGS = [
     env: 'LIMIT_REQUEST_REMAINING_HEADER',
     kind: 'header',
     value: 'NAME',
-    fallback: 'RateLimit-Remaining',
+    default: 'RateLimit-Remaining',
     text: 'name of the second',
   },
   {
@@ -241,7 +235,7 @@ export const SETTINGS = [
     env: 'LIMIT_REQUEST_RESET_HEADER',
     kind: 'header',
     value: 'NAME',
-    fallback: 'RateLimit-Reset',
+    default: 'RateLimit-Reset',
     text: 'name of the third',
   },
   {
@@ -249,7 +243,7 @@ export const SETTINGS = [
     flag: 'dynamic-metadata',
     env: 'RESPONSE_DYNAMIC_METADATA',
     kind: 'switch',
-    fallback: 'off',
+    unset: 'off',
     text: "tell Envoy's other filters what was asked, and the metadata of the rules",
   },
   {
@@ -257,7 +251,7 @@ export const SETTINGS = [
     flag: 'unit-multipliers',
     env: 'SLUICE_UNIT_MULTIPLIERS',
     kind: 'switch',
-    fallback: 'off',
+    unset: 'off',
     text: 'tell a window of 90s as such; for Envoy 1.40 and newer, an older one would read 1s',
   },
   {
@@ -265,7 +259,7 @@ export const SETTINGS = [
     flag: 'grpc-tls',
     env: 'GRPC_SERVER_USE_TLS',
     kind: 'switch',
-    fallback: 'off',
+    unset: 'off',
     text: 'encrypt gRPC; needs the next two',
   },
   {
@@ -274,7 +268,7 @@ export const SETTINGS = [
     env: 'GRPC_SERVER_TLS_CERT',
     kind: 'text',
     value: 'FILE',
-    fallback: 'none',
+    unset: 'none',
     text: 'our certificate, with its chain',
   },
   {
@@ -283,7 +277,7 @@ export const SETTINGS = [
     env: 'GRPC_SERVER_TLS_KEY',
     kind: 'text',
     value: 'FILE',
-    fallback: 'none',
+    unset: 'none',
     text: 'its key',
   },
   {
@@ -292,7 +286,7 @@ export const SETTINGS = [
     env: 'GRPC_CLIENT_TLS_CACERT',
     kind: 'text',
     value: 'FILE',
-    fallback: 'anyone may connect',
+    unset: 'anyone may connect',
     text: 'ask callers for a certificate that this authority signed',
   },
   {
@@ -301,7 +295,7 @@ export const SETTINGS = [
     env: 'GRPC_CLIENT_TLS_SAN',
     kind: 'text',
     value: 'NAME',
-    fallback: 'any',
+    unset: 'any',
     text: 'and that is made out to this name',
   },
   {
@@ -310,7 +304,7 @@ export const SETTINGS = [
     env: 'SLUICE_CONFIG',
     kind: 'text',
     value: 'FILE',
-    fallback: 'none',
+    unset: 'none',
     text: 'a YAML file of these settings, such as "http_port: 8080"; flags and variables come before it',
   },
   {
@@ -319,7 +313,7 @@ export const SETTINGS = [
     env: 'SLUICE_WORKERS',
     kind: 'workers',
     value: 'N|auto',
-    fallback: '1',
+    default: '1',
     text: 'processes that share the ports; auto: one for each core. More than one needs Redis',
   },
   {
@@ -328,7 +322,7 @@ export const SETTINGS = [
     env: 'SLUICE_DRAIN_DELAY',
     kind: 'duration',
     value: 'DURATION',
-    fallback: '0s',
+    default: '0s',
     text: 'on SIGTERM: go on serving for so long while health says no, so that balancers notice',
   },
   {
@@ -337,7 +331,7 @@ export const SETTINGS = [
     env: 'SLUICE_DRAIN_TIMEOUT',
     kind: 'duration',
     value: 'DURATION',
-    fallback: '10s',
+    default: '10s',
     text: 'after that: how long calls under way may take before they are cut off',
   },
   {
@@ -346,7 +340,7 @@ export const SETTINGS = [
     env: 'GRPC_MAX_CONNECTION_AGE',
     kind: 'duration',
     value: 'DURATION',
-    fallback: '24h',
+    default: '24h',
     text: 'have gRPC clients connect anew after so long, give or take a tenth; 0s: never',
   },
   {
@@ -355,7 +349,7 @@ export const SETTINGS = [
     env: 'GRPC_MAX_CONNECTION_AGE_GRACE',
     kind: 'duration',
     value: 'DURATION',
-    fallback: '1h',
+    default: '1h',
     text: 'and cut them off so much later',
   },
   {
@@ -364,7 +358,7 @@ export const SETTINGS = [
     env: 'GRPC_MAX_CONCURRENT_STREAMS',
     kind: 'count',
     value: 'N',
-    fallback: '1024',
+    unset: '1024',
     text: 'calls that may be under way at once on a gRPC connection',
   },
   {
@@ -372,7 +366,7 @@ export const SETTINGS = [
     flag: 'health-needs-redis',
     env: 'REDIS_HEALTH_CHECK_ACTIVE_CONNECTION',
     kind: 'switch',
-    fallback: 'off',
+    unset: 'off',
     text: "health says no while Redis cannot be reached; otherwise the rules' policies answer, and it says yes",
   },
   {
@@ -382,7 +376,7 @@ export const SETTINGS = [
     kind: 'level',
     value: 'LEVEL',
     choices: ['debug', 'info', 'warn', 'error'],
-    fallback: 'info',
+    default: 'info',
     text: 'debug, info, warn or error',
   },
   {
@@ -392,12 +386,15 @@ export const SETTINGS = [
     kind: 'choice',
     value: 'FORMAT',
     choices: ['text', 'json'],
-    fallback: 'text on a terminal, else json',
+    unset: 'text on a terminal, else json',
     text: 'text or json',
   },
 ] as const satisfies readonly SettingSpec[]
 
 export type SettingName = (typeof SETTINGS)[number]['flag']
+
+/** SettingOf is the row of a setting. */
+export type SettingOf<N extends SettingName> = Extract<(typeof SETTINGS)[number], { flag: N }>
 
 /** fileKey is the name of a setting in the config file. */
 export function fileKey(flag: string): string {
