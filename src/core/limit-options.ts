@@ -209,7 +209,7 @@ export const LIMIT_OPTIONS = {
     option: 'consistency',
     schema: { kind: 'choice', of: CONSISTENCIES },
     default: 'exact',
-    doc: 'How nodes count together. A rule with one counter, whoever calls, is leased unless it says otherwise',
+    doc: 'How nodes count together. A rule with a single counter for all callers is leased unless it says otherwise',
   },
   sync_interval: {
     option: 'syncInterval',

@@ -30,7 +30,7 @@ export interface LimitOptions {
   readonly calendar?: CalendarOptions
   /**
    * `fixed_window` only: where windows begin. `'epoch'` (default): all at the same moments, counted from 1970.
-   * `'first_hit'`: each caller's with its first hit, as in express-rate-limit and its kin.
+   * `'first_hit'`: each caller's with its first hit, as in express-rate-limit.
    */
   readonly anchor?: Anchor
   /** `concurrency` only: a permit that is never released comes back after this long. Default: `'60s'`. */
@@ -118,8 +118,8 @@ export function scaleLimit(limit: Limit, share: number): Limit {
 }
 
 /**
- * isLeasable says whether a limit can be counted by slices, or by and by. Places of `concurrency` are held, not spent. The
- * turns of a `leaky_bucket` follow each other, whoever takes them. And where refused hits count, each has to be told.
+ * isLeasable says whether nodes may count a limit in slices, or exchange their counts later. Places of `concurrency` are
+ * held, not spent. The turns of a `leaky_bucket` form one queue. And with countDenied, the store has to see every refused hit.
  */
 export function isLeasable({ algorithm, countDenied }: Limit): boolean {
   return algorithm !== 'concurrency' && algorithm !== 'leaky_bucket' && !countDenied

@@ -178,7 +178,7 @@ function grpcTlsOf(from: SettingSources): GrpcTls {
   return { certFile, keyFile, clientCaFile, clientSan }
 }
 
-/** tlsWarnings: whoever names a certificate expects that it is used. */
+/** tlsWarnings warns of a certificate that is given but not used. */
 function tlsWarnings(from: SettingSources): string[] {
   const certificate = from.given('grpc-tls-cert')
   if (certificate === undefined || from.value('grpc-tls')) return []

@@ -33,7 +33,7 @@ export function portOf(given: Given): number {
   return Number(value)
 }
 
-/** isOn reads a switch. In variables it may be spelt as Go programs do: TRUE, True, t. */
+/** isOn reads a switch. Variables may be spelled as in Go programs: TRUE, True, t. */
 export function isOn(given: Given): boolean {
   const value = lastOf(given)
   if (given.source !== 'env') return switchOf(value, given.where)

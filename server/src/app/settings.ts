@@ -33,7 +33,7 @@ export const SETTINGS = [
     kind: 'paths',
     value: 'FILE|DIR',
     unset: 'the examples',
-    text: 'rules: a file, or a directory of them; several: repeat the flag, or use commas',
+    text: 'a rule file, or a directory of them; for several, repeat the flag or use commas',
   },
   {
     group: 'Rules',
@@ -41,7 +41,7 @@ export const SETTINGS = [
     env: 'SLUICE_MERGE_DOMAINS',
     kind: 'switch',
     unset: 'off',
-    text: 'files of the same domain make one set of rules',
+    text: 'files of the same domain are merged into one set of rules',
   },
   {
     group: 'Rules',
@@ -76,7 +76,7 @@ export const SETTINGS = [
     kind: 'text',
     value: 'FILE',
     unset: "the machine's",
-    text: 'with TLS: the authority that signed the certificate of Redis',
+    text: 'TLS: the CA that signed the certificate of Redis',
   },
   {
     group: 'Counters',
@@ -85,7 +85,7 @@ export const SETTINGS = [
     kind: 'text',
     value: 'FILE',
     unset: 'none',
-    text: 'with TLS: our certificate, where Redis asks for one',
+    text: 'TLS: our client certificate, if Redis asks for one',
   },
   {
     group: 'Counters',
@@ -94,7 +94,7 @@ export const SETTINGS = [
     kind: 'text',
     value: 'FILE',
     unset: 'none',
-    text: 'with TLS: the key of that certificate',
+    text: 'TLS: the private key of the client certificate',
   },
   {
     group: 'Counters',
@@ -103,7 +103,7 @@ export const SETTINGS = [
     kind: 'text',
     value: 'TEXT',
     unset: 'none',
-    text: 'with Redis: the same text on every node; better given as a variable, which others cannot see',
+    text: 'with Redis: the same text on every node; prefer the variable, other users can see flags',
   },
   {
     group: 'Doors',
@@ -166,7 +166,7 @@ export const SETTINGS = [
     kind: 'text',
     value: 'ADDRESS',
     default: '127.0.0.1',
-    text: 'address that it listens on; whoever reaches it may look at all rules',
+    text: 'address that the admin port listens on; anyone who can reach it can read all rules',
   },
   {
     group: 'Answers to Envoy',
@@ -174,7 +174,7 @@ export const SETTINGS = [
     env: 'LIMIT_RESPONSE_HEADERS_ENABLED',
     kind: 'switch',
     unset: 'off',
-    text: 'have Envoy add the limit, what remains of it and the seconds until it is back to its answers',
+    text: 'ask Envoy to add headers to its responses: the limit, what remains, the seconds until the reset',
   },
   {
     group: 'Answers to Envoy',
@@ -183,7 +183,7 @@ export const SETTINGS = [
     kind: 'header',
     value: 'NAME',
     default: 'RateLimit-Limit',
-    text: 'name of the first of them',
+    text: 'name of the response header with the limit',
   },
   {
     group: 'Answers to Envoy',
@@ -192,7 +192,7 @@ export const SETTINGS = [
     kind: 'header',
     value: 'NAME',
     default: 'RateLimit-Remaining',
-    text: 'name of the second',
+    text: 'name of the response header with what remains',
   },
   {
     group: 'Answers to Envoy',
@@ -201,7 +201,7 @@ export const SETTINGS = [
     kind: 'header',
     value: 'NAME',
     default: 'RateLimit-Reset',
-    text: 'name of the third',
+    text: 'name of the response header with the seconds until the reset',
   },
   {
     group: 'Answers to Envoy',
@@ -209,7 +209,7 @@ export const SETTINGS = [
     env: 'LIMIT_REQUEST_HEADERS_ENABLED',
     kind: 'switch',
     unset: 'off',
-    text: 'have Envoy add the same to the requests that it passes on',
+    text: 'ask Envoy to add the same headers to the requests that it forwards',
   },
   {
     group: 'Answers to Envoy',
@@ -218,7 +218,7 @@ export const SETTINGS = [
     kind: 'header',
     value: 'NAME',
     default: 'RateLimit-Limit',
-    text: 'name of the first there',
+    text: 'name of the request header with the limit',
   },
   {
     group: 'Answers to Envoy',
@@ -227,7 +227,7 @@ export const SETTINGS = [
     kind: 'header',
     value: 'NAME',
     default: 'RateLimit-Remaining',
-    text: 'name of the second',
+    text: 'name of the request header with what remains',
   },
   {
     group: 'Answers to Envoy',
@@ -236,7 +236,7 @@ export const SETTINGS = [
     kind: 'header',
     value: 'NAME',
     default: 'RateLimit-Reset',
-    text: 'name of the third',
+    text: 'name of the request header with the seconds until the reset',
   },
   {
     group: 'Answers to Envoy',
@@ -244,7 +244,7 @@ export const SETTINGS = [
     env: 'RESPONSE_DYNAMIC_METADATA',
     kind: 'switch',
     unset: 'off',
-    text: "tell Envoy's other filters what was asked, and the metadata of the rules",
+    text: "pass the descriptors of the request and the metadata of the rules to Envoy's other filters",
   },
   {
     group: 'Answers to Envoy',
@@ -252,7 +252,7 @@ export const SETTINGS = [
     env: 'SLUICE_UNIT_MULTIPLIERS',
     kind: 'switch',
     unset: 'off',
-    text: 'tell a window of 90s as such; for Envoy 1.40 and newer, an older one would read 1s',
+    text: 'report a window of 90s as such; needs Envoy 1.40 or newer, an older one reads 1s',
   },
   {
     group: 'gRPC',
@@ -260,7 +260,7 @@ export const SETTINGS = [
     env: 'GRPC_SERVER_USE_TLS',
     kind: 'switch',
     unset: 'off',
-    text: 'encrypt gRPC; needs the next two',
+    text: 'encrypt gRPC; needs --grpc-tls-cert and --grpc-tls-key',
   },
   {
     group: 'gRPC',
@@ -269,7 +269,7 @@ export const SETTINGS = [
     kind: 'text',
     value: 'FILE',
     unset: 'none',
-    text: 'our certificate, with its chain',
+    text: 'the server certificate, with its chain',
   },
   {
     group: 'gRPC',
@@ -278,7 +278,7 @@ export const SETTINGS = [
     kind: 'text',
     value: 'FILE',
     unset: 'none',
-    text: 'its key',
+    text: 'the private key of the server certificate',
   },
   {
     group: 'gRPC',
@@ -287,7 +287,7 @@ export const SETTINGS = [
     kind: 'text',
     value: 'FILE',
     unset: 'anyone may connect',
-    text: 'ask callers for a certificate that this authority signed',
+    text: 'require client certificates that this CA signed',
   },
   {
     group: 'gRPC',
@@ -296,7 +296,7 @@ export const SETTINGS = [
     kind: 'text',
     value: 'NAME',
     unset: 'any',
-    text: 'and that is made out to this name',
+    text: 'require client certificates that are issued to this name',
   },
   {
     group: 'Process',
@@ -305,7 +305,7 @@ export const SETTINGS = [
     kind: 'text',
     value: 'FILE',
     unset: 'none',
-    text: 'a YAML file of these settings, such as "http_port: 8080"; flags and variables come before it',
+    text: 'a YAML file with these settings, such as "http_port: 8080"; flags and variables override it',
   },
   {
     group: 'Process',
@@ -314,7 +314,7 @@ export const SETTINGS = [
     kind: 'workers',
     value: 'N|auto',
     default: '1',
-    text: 'processes that share the ports; auto: one for each core. More than one needs Redis',
+    text: 'processes that share the ports; auto: one per core. More than one needs Redis',
   },
   {
     group: 'Process',
@@ -323,7 +323,7 @@ export const SETTINGS = [
     kind: 'duration',
     value: 'DURATION',
     default: '0s',
-    text: 'on SIGTERM: go on serving for so long while health says no, so that balancers notice',
+    text: 'on SIGTERM: keep serving this long while health checks fail, so that load balancers notice',
   },
   {
     group: 'Process',
@@ -332,7 +332,7 @@ export const SETTINGS = [
     kind: 'duration',
     value: 'DURATION',
     default: '10s',
-    text: 'after that: how long calls under way may take before they are cut off',
+    text: 'after that: how long calls in progress may take before they are cut off',
   },
   {
     group: 'gRPC',
@@ -341,7 +341,7 @@ export const SETTINGS = [
     kind: 'duration',
     value: 'DURATION',
     default: '24h',
-    text: 'have gRPC clients connect anew after so long, give or take a tenth; 0s: never',
+    text: 'ask gRPC clients to reconnect after this long, give or take a tenth; 0s: never',
   },
   {
     group: 'gRPC',
@@ -350,7 +350,7 @@ export const SETTINGS = [
     kind: 'duration',
     value: 'DURATION',
     default: '1h',
-    text: 'and cut them off so much later',
+    text: 'then close the connection this much later',
   },
   {
     group: 'gRPC',
@@ -359,7 +359,7 @@ export const SETTINGS = [
     kind: 'count',
     value: 'N',
     unset: '1024',
-    text: 'calls that may be under way at once on a gRPC connection',
+    text: 'concurrent calls on one gRPC connection',
   },
   {
     group: 'Process',
@@ -367,7 +367,7 @@ export const SETTINGS = [
     env: 'REDIS_HEALTH_CHECK_ACTIVE_CONNECTION',
     kind: 'switch',
     unset: 'off',
-    text: "health says no while Redis cannot be reached; otherwise the rules' policies answer, and it says yes",
+    text: "health checks fail while Redis is unreachable; otherwise they pass, and the rules' policies answer",
   },
   {
     group: 'Process',

@@ -96,7 +96,7 @@ export function compileRule(rate: RateLimitRule, place: RulePlace, problems: Pro
 }
 
 /**
- * defaultConsistency is `leased` for a rule that has one counter, whoever calls: every node asks about that one all the
+ * defaultConsistency is `leased` for a rule with a single counter for all callers: every node asks about that one all the
  * time, and on a cluster one server would have to answer them all.
  */
 function defaultConsistency(limit: Limit, rate: RateLimitRule, path: readonly PathStep[]): Rule['consistency'] {

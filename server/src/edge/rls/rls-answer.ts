@@ -28,7 +28,7 @@ export interface Status {
 export class RlsAnswer {
   overallCode: typeof OK | typeof OVER_LIMIT = OK
   /** SHADOW_MODE let pass what was refused. */
-  isOverruled = false
+  isShadowed = false
   /** How many of `statuses` are of this answer. */
   size = 0
   readonly statuses: Status[] = []
@@ -45,7 +45,7 @@ export class RlsAnswer {
   fold(request: RlsRequest, decision: Decision, { shadowMode = false }: RlsOptions): void {
     const { allowed, tightest, verdicts } = decision
     const { domain, descriptors } = request
-    this.isOverruled = shadowMode && !allowed
+    this.isShadowed = shadowMode && !allowed
     this.overallCode = allowed || shadowMode ? OK : OVER_LIMIT
     this.#reset(descriptors.length)
     for (let i = 0; i < verdicts.length; i++) {

@@ -99,7 +99,7 @@ export class RlsDoor {
     answer.fold(request, decision, this.#options)
     stats.requests++
     if (answer.overallCode === OVER_LIMIT) stats.overLimit++
-    if (answer.isOverruled) stats.overruled++
+    if (answer.isShadowed) stats.shadowed++
     return answer
   }
 

@@ -42,7 +42,7 @@ export class RlsStats {
   requests = 0
   overLimit = 0
   /** Requests that SHADOW_MODE let pass. */
-  overruled = 0
+  shadowed = 0
   readonly #rules = new Map<string, RuleCounts>()
 
   /** countsOf returns the counts of a rule. They outlive it: a rule that is loaded again goes on counting. */
@@ -67,7 +67,7 @@ export class RlsStats {
   *list(): Iterable<readonly [name: string, value: number]> {
     yield ['ratelimit.service.call.should_rate_limit.service_error', this.serviceErrors]
     yield ['ratelimit.service.call.should_rate_limit.internal_error', this.internalErrors]
-    yield ['ratelimit.service.global_shadow_mode', this.overruled]
+    yield ['ratelimit.service.global_shadow_mode', this.shadowed]
     yield ['ratelimit_server.ShouldRateLimit.total_requests', this.requests]
     yield ['ratelimit_server.ShouldRateLimit.over_limit', this.overLimit]
     for (const [name, counts] of this.#rules) {
