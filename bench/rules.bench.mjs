@@ -87,7 +87,7 @@ async function reportLoading() {
 }
 
 const startedAt = Date.now()
-say(header('npm run bench -- rules', ['sluice', 'yaml', 'zod']))
+say(header('npm run bench -- rules', ['sluice', 'yaml']))
 await reportCases()
 await reportGrowth()
 await reportLoading()

@@ -1,16 +1,15 @@
 import type { AlgorithmRecord } from './algorithms/algorithm.ts'
 import { ALGORITHM_NAMES, ALGORITHMS, type Algorithm } from './algorithms/algorithms.ts'
-import { type LimitNumbers, MAX_COUNT } from './algorithms/limit-numbers.ts'
+import type { LimitNumbers } from './algorithms/limit-numbers.ts'
 import { Calendar, type CalendarOptions } from './calendar.ts'
 import { type Duration, formatDuration, parseDuration } from './duration.ts'
-import { type ErrorCode, got, SluiceError } from './errors.ts'
+import { got, SluiceError } from './errors.ts'
+import { type Anchor, COUNTING, COUNTING_OPTIONS, countingOption, isValueOf } from './limit-options.ts'
 import { type Pace, paceOf } from './pace.ts'
 
-export { ALGORITHM_NAMES, type Algorithm, MAX_COUNT }
-
-export const ANCHORS = ['epoch', 'first_hit'] as const
-
-export type Anchor = (typeof ANCHORS)[number]
+export { ALGORITHM_NAMES, type Algorithm } from './algorithms/algorithms.ts'
+export { MAX_COUNT } from './algorithms/limit-numbers.ts'
+export type { Anchor } from './limit-options.ts'
 
 /** LimitOptions is one limit as a person writes it. compileLimit checks it and turns it into a Limit. */
 export interface LimitOptions {
@@ -28,7 +27,7 @@ export interface LimitOptions {
   readonly calendar?: CalendarOptions
   /**
    * `fixed_window` only: where windows begin. `'epoch'` (default): all at the same moments, counted from 1970.
-   * `'first_hit'`: each caller's with its first hit, as in express-rate-limit and its kin.
+   * `'first_hit'`: each caller's with its first hit, as in express-rate-limit.
    */
   readonly anchor?: Anchor
   /** `concurrency` only: a permit that is never released comes back after this long. Default: `'60s'`. */
@@ -51,35 +50,17 @@ export interface Limit extends LimitNumbers {
   readonly space: number
 }
 
-const MAX_WINDOW_MS = 10 * 366 * 86_400_000
 const MAX_LOG_LIMIT = 10_000
-const DEFAULT_LEASE_MS = 60_000
-
-const OPTION_ALGORITHMS: Readonly<Record<string, readonly Algorithm[]>> = {
-  limit: ALGORITHM_NAMES,
-  algorithm: ALGORITHM_NAMES,
-  countDenied: ALGORITHM_NAMES.filter((name) => name !== 'concurrency'),
-  window: ALGORITHM_NAMES.filter((name) => name !== 'concurrency'),
-  burst: ['token_bucket', 'gcra', 'leaky_bucket'],
-  subWindows: ['sliding_window'],
-  calendar: ['fixed_window'],
-  anchor: ['fixed_window'],
-  leaseTtl: ['concurrency'],
-}
 
 /** compileLimit checks every option and returns the frozen Limit. `where` prefixes the option's name in errors. */
 export function compileLimit(options: LimitOptions, where = ''): Limit {
   const at = (option: string): string => (where === '' ? option : `${where}.${option}`)
-  const algorithm = options.algorithm ?? 'sliding_window'
+  const algorithm = options.algorithm ?? COUNTING.algorithm.default
   if (!ALGORITHM_NAMES.includes(algorithm)) {
     throw new SluiceError('ALGORITHM_UNKNOWN', at('algorithm'), got(options.algorithm))
   }
   checkApplicable(options, algorithm, at)
-  checkCount('LIMIT_INVALID', options.limit, 0, at('limit'))
-  const { countDenied = false } = options
-  if (typeof countDenied !== 'boolean') throw new SluiceError('SWITCH_INVALID', at('countDenied'), got(countDenied))
-  const { anchor = 'epoch' } = options
-  if (!ANCHORS.includes(anchor)) throw new SluiceError('ANCHOR_UNKNOWN', at('anchor'), got(anchor))
+  checkValues(options, at)
   const calendar = options.calendar && new Calendar(options.calendar, at('calendar'))
   const windowMs = calendar ? calendar.longestMs : windowOf(options, algorithm, at)
   const algorithmRecord = ALGORITHMS[algorithm]
@@ -100,8 +81,8 @@ export function compileLimit(options: LimitOptions, where = ''): Limit {
     fullUnits: bucket.capacity * bucket.unitsPerHit,
     quantumMs: quantumOf(options.subWindows, windowMs, at('subWindows')),
     calendar,
-    isAnchored: anchor === 'first_hit',
-    countDenied,
+    isAnchored: options.anchor === 'first_hit',
+    countDenied: options.countDenied ?? COUNTING.count_denied.default,
     isLog,
     shape,
     space: fnv1a(shape),
@@ -121,7 +102,10 @@ export function scaleLimit(limit: Limit, share: number): Limit {
   return Object.freeze({ ...limit, ...pace, limit: scaled(limit.limit), capacity, fullUnits })
 }
 
-/** isLeasable says whether a limit can be counted by slices, or eventually. Where refused hits count, each has to be told. */
+/**
+ * isLeasable says whether nodes may count a limit in slices, or exchange their counts later. With countDenied, the store
+ * has to see every refused hit.
+ */
 export function isLeasable({ algorithmRecord, countDenied }: Limit): boolean {
   return algorithmRecord.isLeasable && !countDenied
 }
@@ -154,10 +138,10 @@ type Where = (option: string) => string
 function checkApplicable(options: LimitOptions, algorithm: Algorithm, at: Where): void {
   for (const [option, value] of Object.entries(options)) {
     if (value === undefined) continue
-    const algorithms = Object.hasOwn(OPTION_ALGORITHMS, option) ? OPTION_ALGORITHMS[option] : undefined
-    if (algorithms === undefined) throw new SluiceError('OPTION_UNKNOWN', at(option), 'no such option')
-    if (!algorithms.includes(algorithm)) {
-      const detail = `not used by ${algorithm}, only by ${algorithms.join(', ')}`
+    const row = countingOption(option)
+    if (row === undefined) throw new SluiceError('OPTION_UNKNOWN', at(option), 'no such option')
+    if (row.algorithms !== undefined && !row.algorithms.includes(algorithm)) {
+      const detail = `not used by ${algorithm}, only by ${row.algorithms.join(', ')}`
       throw new SluiceError('OPTION_NOT_APPLICABLE', at(option), detail)
     }
   }
@@ -169,26 +153,29 @@ function checkApplicable(options: LimitOptions, algorithm: Algorithm, at: Where)
   }
 }
 
-function checkCount(code: ErrorCode, value: unknown, least: number, where: string): void {
-  if (typeof value !== 'number' || !Number.isInteger(value) || value < least || value > MAX_COUNT) {
-    throw new SluiceError(code, where, got(value))
+/** checkValues holds each option to its type and its bounds. */
+function checkValues(options: LimitOptions, at: Where): void {
+  for (const option of COUNTING_OPTIONS) {
+    const value = options[option]
+    if (value === undefined && option !== 'limit') continue
+    const row = countingOption(option)
+    if (row?.code !== undefined && !isValueOf(row, value)) throw new SluiceError(row.code, at(option), got(value))
   }
 }
 
 function windowOf(options: LimitOptions, algorithm: Algorithm, at: Where): number {
   const option = algorithm === 'concurrency' ? 'leaseTtl' : 'window'
-  const value = algorithm === 'concurrency' ? (options.leaseTtl ?? DEFAULT_LEASE_MS) : options.window
+  const value = algorithm === 'concurrency' ? (options.leaseTtl ?? COUNTING.lease_ttl.default) : options.window
   if (value === undefined) throw new SluiceError('WINDOW_REQUIRED', at(option), 'not given')
   const windowMs = parseDuration(value, at(option))
-  if (windowMs < 1 || windowMs > MAX_WINDOW_MS) throw new SluiceError('WINDOW_INVALID', at(option), got(value))
+  const [min, max] = COUNTING.window.within
+  if (windowMs < min || windowMs > max) throw new SluiceError('WINDOW_INVALID', at(option), got(value))
   return windowMs
 }
 
 function quantumOf(subWindows: number | undefined, windowMs: number, where: string): number {
   if (subWindows === undefined) return 1
-  if (!Number.isInteger(subWindows) || subWindows < 2 || subWindows > 1000 || subWindows > windowMs) {
-    throw new SluiceError('SUB_WINDOWS_INVALID', where, got(subWindows))
-  }
+  if (subWindows > windowMs) throw new SluiceError('SUB_WINDOWS_INVALID', where, got(subWindows))
   return Math.ceil(windowMs / subWindows)
 }
 
@@ -204,7 +191,6 @@ function bucketOf(
   if (maxUnitsPerMs === undefined || (options.limit === 0 && options.burst === undefined))
     return { ...NO_PACE, capacity: options.limit }
   const capacity = options.burst ?? options.limit
-  checkCount('BURST_INVALID', capacity, 1, at('burst'))
   if (options.limit === 0) throw new SluiceError('BURST_INVALID', at('burst'), `got ${capacity} with a limit of 0`)
   const pace = paceOf(options.limit, windowMs, maxUnitsPerMs((capacity * windowMs) / options.limit))
   if (pace === undefined) throw new SluiceError('RATE_TOO_HIGH', at('limit'), got(options.limit))

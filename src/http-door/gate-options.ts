@@ -1,5 +1,6 @@
 import { SluiceError } from '../core/errors.ts'
 import { FIELD_FORMS, type FieldSettings } from '../core/http/field-renderer.ts'
+import { COUNTING_OPTIONS } from '../core/limit-options.ts'
 import type { Observer } from '../engine/observer.ts'
 import type { MaybePromise } from '../engine/ports.ts'
 import type { StoreOptions } from '../stores/open/store-options.ts'
@@ -42,24 +43,13 @@ export type PlainMark<R> =
 const OWN_OPTIONS = ['limits', 'identity', 'skip', 'refund', 'headers', 'onError', 'observer'] as const
 const STORE_OPTIONS = ['redis', 'secret', 'maxKeys', 'log', 'clock'] as const
 const RULE_OPTIONS = ['rules', 'domain', 'descriptors', 'onRulesRefused'] as const
-const LIMIT_OPTIONS = [
-  'limit',
-  'window',
-  'algorithm',
-  'burst',
-  'subWindows',
-  'calendar',
-  'anchor',
-  'leaseTtl',
-  'countDenied',
-] as const
 
 /** GATE_OPTIONS are the names of all plain options. */
 export const GATE_OPTIONS: ReadonlySet<string> = new Set([
   ...OWN_OPTIONS,
   ...STORE_OPTIONS,
   ...RULE_OPTIONS,
-  ...LIMIT_OPTIONS,
+  ...COUNTING_OPTIONS,
   ...SPEC_OPTIONS,
 ])
 
@@ -70,7 +60,7 @@ export function hasRules<R>(options: GateOptions<R>): options is GateOptions<R> 
 /** limitsOf returns the limits that options have. Given among a middleware's options, a limit's cost is the middleware's. */
 export function limitsOf<R>(options: GateOptions<R>): readonly LimitSpec<R>[] {
   return (options.limits ?? [options as LimitSpec<R>]).map((spec) => {
-    const entries = [...LIMIT_OPTIONS, ...SPEC_OPTIONS].map((name) => [name, spec[name]] as const)
+    const entries = [...COUNTING_OPTIONS, ...SPEC_OPTIONS].map((name) => [name, spec[name]] as const)
     return Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as unknown as LimitSpec<R>
   })
 }
@@ -86,7 +76,7 @@ export function checkOptions<R>(options: GateOptions<R>): void {
     throw new SluiceError('GATE_OPTIONS_INVALID', 'options', detail)
   }
   if (options.limit === undefined) {
-    const lost = [...LIMIT_OPTIONS, ...SPEC_OPTIONS].find((name) => name !== 'cost' && options[name] !== undefined)
+    const lost = [...COUNTING_OPTIONS, ...SPEC_OPTIONS].find((name) => name !== 'cost' && options[name] !== undefined)
     if (lost !== undefined) {
       const detail = `it belongs to a limit; put it into ${options.rules === undefined ? 'limits' : 'the rules'}`
       throw new SluiceError('GATE_OPTIONS_INVALID', lost, detail)
@@ -94,7 +84,7 @@ export function checkOptions<R>(options: GateOptions<R>): void {
   }
   for (const [i, spec] of (options.limits ?? []).entries()) {
     for (const option of Object.keys(spec)) {
-      const isKnown = (LIMIT_OPTIONS as readonly string[]).includes(option) || SPEC_NAMES.has(option)
+      const isKnown = (COUNTING_OPTIONS as readonly string[]).includes(option) || SPEC_NAMES.has(option)
       if (!isKnown) throw new SluiceError('OPTION_UNKNOWN', `limits[${i}].${option}`, 'no such option')
     }
   }

@@ -1,6 +1,7 @@
 import { type Duration, formatDuration, parseDuration } from '../core/duration.ts'
 import { got, SluiceError } from '../core/errors.ts'
 import { compileLimit, isLeasable, type Limit, type LimitOptions } from '../core/limit.ts'
+import { HEADER_NAME, HEADER_VALUE, RULE_OPTIONS } from '../core/limit-options.ts'
 import { DEFAULTS } from '../core/rules/compile-rule.ts'
 import { OPEN_PATH, SECRET_PATH } from '../core/rules/rule-path.ts'
 import type { Rule, RuleResponse } from '../core/rules/rule-set.ts'
@@ -50,19 +51,7 @@ export interface LimitSpec<R> extends Omit<LimitOptions, 'limit'> {
 }
 
 /** The options of a LimitSpec that are not those of a limit itself. */
-export const SPEC_OPTIONS = [
-  'name',
-  'by',
-  'cost',
-  'shadow',
-  'onStoreFailure',
-  'localShare',
-  'timeoutMs',
-  'consistency',
-  'syncInterval',
-  'retryAfterJitter',
-  'response',
-] as const
+export const SPEC_OPTIONS = ['by', 'shadow', ...RULE_OPTIONS] as const satisfies readonly (keyof LimitSpec<never>)[]
 
 const MOST_RULES = 1_000
 
@@ -144,9 +133,6 @@ function checkConsistency(consistency: unknown, limit: Limit, where: string): vo
   throw new SluiceError('GATE_OPTIONS_INVALID', where, `${got(consistency)} beside ${beside}, which is always exact`)
 }
 
-const FIELD_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
-const FIELD_VALUE = /^[\t\x20-\x7e]*$/
-
 /** checkResponse holds a response to what rules may have: frameworks throw at anything else, at the worst moment. */
 function checkResponse(response: LimitSpec<never>['response'], where: string): void {
   const { status = 429, headers = [] } = response ?? {}
@@ -154,7 +140,7 @@ function checkResponse(response: LimitSpec<never>['response'], where: string): v
     throw new SluiceError('GATE_OPTIONS_INVALID', `${where}.status`, `${got(status)}; it is from 400 to 599`)
   }
   for (const [name, value] of headers) {
-    if (FIELD_NAME.test(name) && FIELD_VALUE.test(value)) continue
+    if (HEADER_NAME.test(name) && HEADER_VALUE.test(value)) continue
     throw new SluiceError('GATE_OPTIONS_INVALID', `${where}.headers`, `${JSON.stringify([name, value])} is no field`)
   }
 }

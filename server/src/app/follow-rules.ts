@@ -3,8 +3,8 @@ import { RulesError } from 'sluice/internal/core/rules/problems'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import { LiveRules } from 'sluice/internal/engine/live-rules'
 import { RuleWatcher } from 'sluice/internal/sources/rule-watcher'
-import { summary } from './counted.ts'
 import type { Log } from './log/log.ts'
+import { summary } from './plural.ts'
 import type { Config } from './settings/config.ts'
 
 /** FollowedRules are the rules of files, kept up to date. */

@@ -40,7 +40,8 @@ interface Fleet {
 function countOf(flag: string, text: string | undefined, least: number): number | undefined {
   if (text === undefined) return undefined
   const count = Number(text)
-  if (!Number.isSafeInteger(count) || count < least) throw new SluiceError('FLEET_INVALID', `--${flag}`, got(text))
+  if (!Number.isSafeInteger(count) || count < least)
+    throw new SluiceError('NODES_OR_RATE_INVALID', `--${flag}`, got(text))
   return count
 }
 

@@ -1,7 +1,8 @@
 import type { SluiceError } from '../errors.ts'
 import { type CompileOptions, compileRules } from './compile.ts'
-import { parseRules, type RuleDocument } from './parse.ts'
+import { parseRules } from './parse.ts'
 import { RulesError } from './problems.ts'
+import type { RuleDocument } from './rule-document.ts'
 import type { RuleSet } from './rule-set.ts'
 
 /** A RuleText is one rule file: its name, as errors are to mention it, and its content. */

@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { raisedBy } from '../../../../src/core/raised.suite.ts'
 import { readConfig } from './config.ts'
-import { fileKey, SETTINGS } from './settings.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'sluice-config-'))
 afterAll(() => rmSync(dir, { recursive: true }))
@@ -60,12 +59,17 @@ describe('the config file', () => {
     ['a setting twice', 'host: a\nhost: b\n', `CONFIG_INVALID: FILE:2: Map keys must be unique; ${INVALID}`],
     ['a list where a value belongs', 'host:\n  - a\n', `CONFIG_INVALID: FILE:1: host: got a list; ${INVALID}`],
     ['a map where a value belongs', 'host: { a: 1 }\n', `CONFIG_INVALID: FILE:1: host: got an object; ${INVALID}`],
+    ['an empty text', 'host: ""\n', `CONFIG_INVALID: FILE:1: host: got ""; ${INVALID}`],
+    ['a text of spaces', 'secret: "  "\n', `CONFIG_INVALID: FILE:1: secret: got "  "; ${INVALID}`],
+    ['no rules at all', 'rules: []\n', `CONFIG_INVALID: FILE:1: rules: got an empty list; ${INVALID}`],
+    ['an empty name among rules', 'rules: [a, ""]\n', `CONFIG_INVALID: FILE:1: rules: got ""; ${INVALID}`],
+    ['a list of lists of rules', 'rules: [[a]]\n', `CONFIG_INVALID: FILE:1: rules: got a list; ${INVALID}`],
     ['a list', '- host\n', `CONFIG_INVALID: FILE: it is not a list of settings; ${INVALID}`],
     ['a text', 'host\n', `CONFIG_INVALID: FILE: it is not a list of settings; ${INVALID}`],
     [
       'a wrong value',
       'host: a\nhttp_port: http\n',
-      'FLAG_INVALID: FILE:2: http_port: got "http"; a port is a whole number from 0 to 65535, and 0 picks a free one',
+      'PORT_INVALID: FILE:2: http_port: got "http"; a port is a whole number from 0 to 65535, and 0 picks a free one',
     ],
   ])('refuses %s', (_, text, message) => {
     const file = fileOf(text)
@@ -88,17 +92,5 @@ describe('the config file', () => {
   it('never shows a secret in an error', () => {
     const file = fileOf('secret: { hunter2: 1 }\n')
     expect(raisedBy(() => readConfig(['--config', file], {}))).not.toContain('hunter2')
-  })
-})
-
-describe('SETTINGS', () => {
-  it('names each flag, variable and key once', () => {
-    for (const names of [
-      SETTINGS.map(({ flag }) => flag),
-      SETTINGS.map(({ env }) => env),
-      SETTINGS.map(({ flag }) => fileKey(flag)),
-    ]) {
-      expect(new Set(names).size).toBe(SETTINGS.length)
-    }
   })
 })

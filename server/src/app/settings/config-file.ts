@@ -29,7 +29,7 @@ export function readConfigFile(file: string): ReadonlyMap<string, Given> {
       throw new SluiceError('CONFIG_KEY_UNKNOWN', where.slice(0, where.lastIndexOf(`: ${name}`)), detail)
     }
     const values = valuesOf(value, flag, where)
-    if (values.length > 0) settings.set(flag, { values, where, source: 'file' })
+    if (values !== undefined) settings.set(flag, { values, where, source: 'file' })
   }
   return settings
 }
@@ -44,9 +44,14 @@ function textOf(file: string): string {
 }
 
 /** valuesOf spells a value as a flag would have it. A setting without a value is not given. */
-function valuesOf(node: unknown, flag: string, where: string): string[] {
-  if (node === null || (isScalar(node) && node.value === null)) return []
-  if (isScalar(node)) return [String(node.value)]
-  if (isSeq(node) && flag === 'rules') return node.items.flatMap((item) => valuesOf(item, '', where))
-  throw new SluiceError('CONFIG_INVALID', where, got(isSeq(node) ? [] : {}))
+function valuesOf(node: unknown, flag: string, where: string): string[] | undefined {
+  if (node === null || (isScalar(node) && node.value === null)) return undefined
+  const isList = isSeq(node) && flag === 'rules'
+  const values = (isList ? node.items : [node]).map((item) => (isScalar(item) ? String(item.value ?? '') : undefined))
+  if (values.length === 0) throw new SluiceError('CONFIG_INVALID', where, 'got an empty list')
+  return values.map((value) => {
+    if (value === undefined) throw new SluiceError('CONFIG_INVALID', where, got(isSeq(node) ? [] : {}))
+    if (value.trim() === '') throw new SluiceError('CONFIG_INVALID', where, got(value))
+    return value
+  })
 }

@@ -189,7 +189,7 @@ describe('readConfig', () => {
       ['--grpc-tls', '--grpc-tls-cert', 'a', '--grpc-tls-key', 'b', '--grpc-client-san', 'envoy'],
       `TLS_INCOMPLETE: --grpc-tls: --grpc-client-san is given, --grpc-client-ca is not; ${TLS_RULE}`,
     ],
-    ['a flag in place of a value', ['--http-port', '--host'], `FLAG_INVALID: --http-port: got "--host"; ${PORT_RULE}`],
+    ['a flag in place of a value', ['--http-port', '--host'], `PORT_INVALID: --http-port: got "--host"; ${PORT_RULE}`],
   ])('refuses %s', (_, args, message) => {
     expect(messageOf(args)).toBe(message)
   })
@@ -197,8 +197,8 @@ describe('readConfig', () => {
   it.each(['-1', '65536', '1.5', '0x50', '1e3', ' 80', '80a', 'http', '99999999999'])(
     'refuses the port "%s"',
     (port) => {
-      expect(messageOf(['--http-port', port])).toBe(`FLAG_INVALID: --http-port: got "${port}"; ${PORT_RULE}`)
-      expect(messageOf([], { PORT: port })).toBe(`FLAG_INVALID: PORT: got "${port}"; ${PORT_RULE}`)
+      expect(messageOf(['--http-port', port])).toBe(`PORT_INVALID: --http-port: got "${port}"; ${PORT_RULE}`)
+      expect(messageOf([], { PORT: port })).toBe(`PORT_INVALID: PORT: got "${port}"; ${PORT_RULE}`)
     },
   )
 })

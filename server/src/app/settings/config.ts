@@ -2,26 +2,13 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { got, SluiceError } from 'sluice/internal/core/errors'
-import { readConfigFile } from './config-file.ts'
-import { ENVOY_SETTINGS, ignoredWarnings } from './envoy-settings.ts'
-import { type Flags, parseFlags } from './flags.ts'
-import { nearest } from './nearest.ts'
+import { ignoredWarnings } from './envoy-settings.ts'
+import { parseFlags } from './flags.ts'
+import { misspelledVariables } from './misspelled-variables.ts'
 import { redisUrlOf } from './redis-settings.ts'
-import {
-  choiceOf,
-  countOf,
-  durationOf,
-  type Given,
-  headerOf,
-  isOn,
-  type LogLevel,
-  lastOf,
-  levelOf,
-  pathsOf,
-  portOf,
-  workersOf,
-} from './setting-values.ts'
-import { SETTINGS, type SettingName } from './settings.ts'
+import { SettingSources } from './setting-sources.ts'
+import { type Given, isOn, type LogLevel, lastOf, pathsOf } from './setting-values.ts'
+import { SETTINGS } from './settings.ts'
 
 /** A Config is everything `sluice serve` can be told. It is plain data: workers get it as a message. */
 export interface Config {
@@ -104,40 +91,40 @@ type Env = NodeJS.ProcessEnv
 export function readConfig(args: readonly string[], env: Env): Config {
   const flags = parseFlags('serve', SETTINGS, args)
   if (flags.rest.length > 0) throw new SluiceError('FLAG_UNKNOWN', 'serve', got(flags.rest[0]))
-  const from = new Sources(flags, env)
+  const from = new SettingSources(flags, env)
   const rules = from.given('rules') ?? runtimeRules(env)
   const redis = from.given('redis')
   const redisUrl = redis && redisUrlOf(lastOf(redis), redis.where, env)
-  const host = from.text('host') ?? '0.0.0.0'
+  const host = from.value('host')
   return {
     rules: rules === undefined ? [exampleRules()] : pathsOf(rules),
     isExample: rules === undefined,
-    mergeDomains: from.isOn('merge-domains'),
-    shadowMode: from.isOn('shadow-mode'),
+    mergeDomains: from.value('merge-domains'),
+    shadowMode: from.value('shadow-mode'),
     redisUrl,
-    redisTimeoutMs: from.durationMs('redis-timeout', 5),
+    redisTimeoutMs: from.value('redis-timeout'),
     redisTls: redisTlsOf(from, env),
     redisSentinelAuth: env.REDIS_SENTINEL_AUTH || undefined,
-    secret: from.text('secret'),
+    secret: from.value('secret'),
     leaseSecret: randomBytes(32).toString('hex'),
     host,
-    httpPort: from.port('http-port', 8080),
+    httpPort: from.value('http-port'),
     grpc: grpcOf(from, host),
-    adminHost: from.text('admin-host') ?? '127.0.0.1',
-    adminPort: from.port('admin-port', 8082),
-    responseHeaders: headersOf(from, 'response-headers', ['limit-header', 'remaining-header', 'reset-header']),
-    requestHeaders: headersOf(from, 'request-headers', REQUEST_HEADERS),
-    dynamicMetadata: from.isOn('dynamic-metadata'),
-    unitMultipliers: from.isOn('unit-multipliers'),
+    adminHost: from.value('admin-host'),
+    adminPort: from.value('admin-port'),
+    responseHeaders: responseHeadersOf(from),
+    requestHeaders: requestHeadersOf(from),
+    dynamicMetadata: from.value('dynamic-metadata'),
+    unitMultipliers: from.value('unit-multipliers'),
     workers: workerCount(from, redisUrl !== undefined),
-    drainDelayMs: from.durationMs('drain-delay', 0),
-    drainTimeoutMs: from.durationMs('drain-timeout', 10_000),
-    healthNeedsRedis: from.isOn('health-needs-redis'),
-    logLevel: from.read('log-level', levelOf) ?? 'info',
-    logFormat: from.read('log-format', (given) => choiceOf(given, ['text', 'json'] as const)),
+    drainDelayMs: from.value('drain-delay'),
+    drainTimeoutMs: from.value('drain-timeout'),
+    healthNeedsRedis: from.value('health-needs-redis'),
+    logLevel: from.value('log-level'),
+    logFormat: from.value('log-format'),
     warnings: [
       ...ignoredWarnings(env),
-      ...misspelt(env),
+      ...misspelledVariables(env),
       ...tlsWarnings(from),
       ...(redisUrl !== undefined && from.given('secret') === undefined ? [NO_SECRET] : []),
     ],
@@ -145,59 +132,6 @@ export function readConfig(args: readonly string[], env: Env): Config {
 }
 
 const NO_SECRET = 'SLUICE_SECRET is not set: set it to the same text on every node (docs/redis.md)'
-
-/** Sources is where settings come from: the command line before the environment before the config file. */
-class Sources {
-  readonly #flags: Flags
-  readonly #env: Env
-  readonly #file: ReadonlyMap<string, Given>
-
-  constructor(flags: Flags, env: Env) {
-    this.#flags = flags
-    this.#env = env
-    this.#file = new Map()
-    const file = this.given('config')
-    if (file !== undefined) this.#file = readConfigFile(lastOf(file))
-  }
-
-  given(name: SettingName): Given | undefined {
-    if (this.#flags.has(name)) return { values: this.#flags.all(name), where: `--${name}`, source: 'flag' }
-    for (const variable of VARIABLES.get(name) ?? []) {
-      const value = this.#env[variable]
-      if (value !== undefined && value !== '') return { values: [value], where: variable, source: 'env' }
-    }
-    return this.#file.get(name)
-  }
-
-  read<T>(name: SettingName, read: (given: Given) => T): T | undefined {
-    const given = this.given(name)
-    return given && read(given)
-  }
-
-  text(name: SettingName): string | undefined {
-    return this.read(name, lastOf)
-  }
-
-  isOn(name: SettingName): boolean {
-    return this.read(name, isOn) ?? false
-  }
-
-  port(name: SettingName, fallback: number): number {
-    return this.read(name, portOf) ?? fallback
-  }
-
-  durationMs(name: SettingName, fallback: number): number {
-    return this.read(name, durationOf) ?? fallback
-  }
-}
-
-/** The variables of a setting: ours, then what envoyproxy/ratelimit calls it. */
-const VARIABLES: ReadonlyMap<string, readonly string[]> = new Map(
-  SETTINGS.map(({ flag, env }) => {
-    const others = ENVOY_SETTINGS.filter(({ sets, name }) => sets === flag && name !== env)
-    return [flag, [env, ...others.map(({ name }) => name)]]
-  }),
-)
 
 /** runtimeRules is where envoyproxy/ratelimit would look for rules, if the environment says so. */
 function runtimeRules(env: Env): Given | undefined {
@@ -207,34 +141,34 @@ function runtimeRules(env: Env): Given | undefined {
   return { values: [path], where: 'RUNTIME_ROOT', source: 'env' }
 }
 
-function redisTlsOf(from: Sources, env: Env): RedisTls {
+function redisTlsOf(from: SettingSources, env: Env): RedisTls {
   const name = 'REDIS_TLS_SKIP_HOSTNAME_VERIFICATION'
   const value = env[name] ?? ''
   return {
-    caFile: from.text('redis-ca'),
-    certFile: from.text('redis-cert'),
-    keyFile: from.text('redis-key'),
+    caFile: from.value('redis-ca'),
+    certFile: from.value('redis-cert'),
+    keyFile: from.value('redis-key'),
     anyHostName: value !== '' && isOn({ values: [value], where: name, source: 'env' }),
   }
 }
 
-function grpcOf(from: Sources, host: string): GrpcConfig {
+function grpcOf(from: SettingSources, host: string): GrpcConfig {
   return {
-    host: from.text('grpc-host') ?? host,
-    port: from.port('grpc-port', 8081),
-    socketPath: from.text('grpc-socket'),
-    tls: from.isOn('grpc-tls') ? grpcTlsOf(from) : undefined,
-    maxConnectionAgeMs: from.durationMs('grpc-max-connection-age', 24 * 3_600_000),
-    maxConnectionAgeGraceMs: from.durationMs('grpc-max-connection-age-grace', 3_600_000),
-    maxStreams: from.read('grpc-max-streams', countOf),
+    host: from.value('grpc-host') ?? host,
+    port: from.value('grpc-port'),
+    socketPath: from.value('grpc-socket'),
+    tls: from.value('grpc-tls') ? grpcTlsOf(from) : undefined,
+    maxConnectionAgeMs: from.value('grpc-max-connection-age'),
+    maxConnectionAgeGraceMs: from.value('grpc-max-connection-age-grace'),
+    maxStreams: from.value('grpc-max-streams'),
   }
 }
 
-function grpcTlsOf(from: Sources): GrpcTls {
-  const certFile = from.text('grpc-tls-cert')
-  const keyFile = from.text('grpc-tls-key')
-  const clientCaFile = from.text('grpc-client-ca')
-  const clientSan = from.text('grpc-client-san')
+function grpcTlsOf(from: SettingSources): GrpcTls {
+  const certFile = from.value('grpc-tls-cert')
+  const keyFile = from.value('grpc-tls-key')
+  const clientCaFile = from.value('grpc-client-ca')
+  const clientSan = from.value('grpc-client-san')
   const where = from.given('grpc-tls')?.where ?? '--grpc-tls'
   if (certFile === undefined) throw new SluiceError('TLS_INCOMPLETE', where, '--grpc-tls-cert is not given')
   if (keyFile === undefined) throw new SluiceError('TLS_INCOMPLETE', where, '--grpc-tls-key is not given')
@@ -244,48 +178,34 @@ function grpcTlsOf(from: Sources): GrpcTls {
   return { certFile, keyFile, clientCaFile, clientSan }
 }
 
-/** tlsWarnings: whoever names a certificate expects that it is used. */
-function tlsWarnings(from: Sources): string[] {
+/** tlsWarnings warns of a certificate that is given but not used. */
+function tlsWarnings(from: SettingSources): string[] {
   const certificate = from.given('grpc-tls-cert')
-  if (certificate === undefined || from.isOn('grpc-tls')) return []
+  if (certificate === undefined || from.value('grpc-tls')) return []
   return [`${certificate.where} is given, but TLS of gRPC is off: --grpc-tls turns it on`]
 }
 
-const REQUEST_HEADERS = ['request-limit-header', 'request-remaining-header', 'request-reset-header'] as const
-
-/** headersOf reads the names even where they are switched off: a wrong one is told today, not when they are needed. */
-function headersOf(from: Sources, isWanted: SettingName, names: readonly SettingName[]): LimitHeaders | undefined {
-  const [limit, remaining, reset] = names.map((name) => from.read(name, headerOf))
-  const headers = {
-    limit: limit ?? 'RateLimit-Limit',
-    remaining: remaining ?? 'RateLimit-Remaining',
-    reset: reset ?? 'RateLimit-Reset',
-  }
-  return from.isOn(isWanted) ? headers : undefined
+/** responseHeadersOf reads the names even where they are switched off: a wrong one is told today, not when it is needed. */
+function responseHeadersOf(from: SettingSources): LimitHeaders | undefined {
+  const limit = from.value('limit-header')
+  const remaining = from.value('remaining-header')
+  const reset = from.value('reset-header')
+  return from.value('response-headers') ? { limit, remaining, reset } : undefined
 }
 
-function workerCount(from: Sources, isShared: boolean): number {
+function requestHeadersOf(from: SettingSources): LimitHeaders | undefined {
+  const limit = from.value('request-limit-header')
+  const remaining = from.value('request-remaining-header')
+  const reset = from.value('request-reset-header')
+  return from.value('request-headers') ? { limit, remaining, reset } : undefined
+}
+
+function workerCount(from: SettingSources, isShared: boolean): number {
+  const count = from.value('workers')
   const given = from.given('workers')
-  if (given === undefined) return 1
-  const count = workersOf(given)
-  const isOne = lastOf(given) === '1'
+  const isOne = given === undefined || lastOf(given) === '1'
   if (isShared || isOne) return count
   throw new SluiceError('WORKERS_NEED_REDIS', given.where, `${got(lastOf(given))}, and counters live in memory`)
-}
-
-const OUR_VARIABLES = SETTINGS.map(({ env }) => env).filter((name) => name.startsWith('SLUICE_'))
-
-/** misspelt warns of variables that look like ours. They are no error: Kubernetes sets SLUICE_PORT for a service. */
-function misspelt(env: Env): string[] {
-  return Object.keys(env)
-    .filter((name) => name.startsWith('SLUICE_') && !OUR_VARIABLES.includes(name as never))
-    .flatMap((name) => {
-      const meant = nearest(
-        name.slice(7),
-        OUR_VARIABLES.map((known) => known.slice(7)),
-      )
-      return meant === undefined ? [] : [`${name} is not a setting, did you mean SLUICE_${meant}?`]
-    })
 }
 
 function exampleRules(): string {

@@ -1,13 +1,18 @@
-/** nearest returns the known name that a misspelt one was probably meant to be, or undefined. */
-export function nearest(name: string, known: Iterable<string>): string | undefined {
+/** nearest returns the known name that a misspelled one was probably meant to be, or undefined. */
+export function nearest(
+  name: string,
+  known: Iterable<string>,
+  maxEdits = Math.max(1, Math.floor(name.length / 3)),
+): string | undefined {
   const wanted = plain(name)
   let best: string | undefined
-  let least = Math.max(1, Math.floor(wanted.length / 3)) + 1
+  let fewest = maxEdits + 1
   for (const candidate of known) {
+    if (Math.abs(candidate.length - name.length) >= fewest) continue
     const edits = editsBetween(wanted, plain(candidate))
-    if (edits >= least) continue
+    if (edits >= fewest) continue
     best = candidate
-    least = edits
+    fewest = edits
   }
   return best
 }

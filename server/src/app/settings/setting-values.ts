@@ -12,8 +12,8 @@ export interface Given {
 }
 
 /** The longest time that a setting may name: timers of Node.js go no further than 24 days. */
-const LONGEST_MS = 20 * 86_400_000
-const MOST_WORKERS = 512
+const MAX_DURATION_MS = 20 * 86_400_000
+const MAX_WORKERS = 512
 
 /** lastOf is the value that counts: that of a flag given twice is the last. */
 export function lastOf({ values }: Given): string {
@@ -29,11 +29,11 @@ export function pathsOf({ values, where }: Given): string[] {
 
 export function portOf(given: Given): number {
   const value = lastOf(given)
-  if (!/^\d{1,5}$/.test(value) || Number(value) > 65_535) throw new SluiceError('FLAG_INVALID', given.where, got(value))
+  if (!/^\d{1,5}$/.test(value) || Number(value) > 65_535) throw new SluiceError('PORT_INVALID', given.where, got(value))
   return Number(value)
 }
 
-/** isOn reads a switch. In variables it may be spelt as Go programs do: TRUE, True, t. */
+/** isOn reads a switch. Variables may be spelled as in Go programs: TRUE, True, t. */
 export function isOn(given: Given): boolean {
   const value = lastOf(given)
   if (given.source !== 'env') return switchOf(value, given.where)
@@ -45,7 +45,7 @@ export function isOn(given: Given): boolean {
 export function durationOf(given: Given): number {
   const value = lastOf(given)
   const ms = parseDuration(value === '0' ? 0 : value, given.where)
-  if (ms > LONGEST_MS) throw new SluiceError('DURATION_TOO_LONG', given.where, got(value))
+  if (ms > MAX_DURATION_MS) throw new SluiceError('DURATION_TOO_LONG', given.where, got(value))
   return ms
 }
 
@@ -85,7 +85,7 @@ export function workersOf(given: Given): number {
   const value = lastOf(given)
   if (value.toLowerCase() === 'auto') return availableParallelism()
   const count = /^\d{1,3}$/.test(value) ? Number(value) : 0
-  if (count < 1 || count > MOST_WORKERS) throw new SluiceError('WORKERS_INVALID', given.where, got(value))
+  if (count < 1 || count > MAX_WORKERS) throw new SluiceError('WORKERS_INVALID', given.where, got(value))
   return count
 }
 
@@ -97,3 +97,19 @@ export function headerOf(given: Given): string {
   }
   return value
 }
+
+/** READERS has a function for each kind of setting: it checks what was given, and returns the value. */
+export const READERS = {
+  choice: choiceOf,
+  count: countOf,
+  duration: durationOf,
+  header: headerOf,
+  level: levelOf,
+  paths: pathsOf,
+  port: portOf,
+  switch: isOn,
+  text: lastOf,
+  workers: workersOf,
+} as const
+
+export type SettingKind = keyof typeof READERS

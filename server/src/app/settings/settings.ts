@@ -1,15 +1,4 @@
-/** What a setting's value is; `setting-values.ts` reads each kind. */
-export type SettingKind =
-  | 'choice'
-  | 'count'
-  | 'duration'
-  | 'header'
-  | 'level'
-  | 'paths'
-  | 'port'
-  | 'switch'
-  | 'text'
-  | 'workers'
+import type { SettingKind } from './setting-values.ts'
 
 export const SETTING_GROUPS = ['Rules', 'Counters', 'Doors', 'Process', 'gRPC', 'Answers to Envoy'] as const
 
@@ -18,18 +7,23 @@ export interface SettingSpec {
   readonly group: (typeof SETTING_GROUPS)[number]
   readonly flag: string
   readonly env: string
+  /** What its value is, and so how it is read. */
   readonly kind: SettingKind
   /** What the help calls the value. A switch has none. */
   readonly value?: string
   readonly choices?: readonly string[]
-  /** The default, as the help says it. */
-  readonly fallback: string
+  /** The default, spelled as somebody would give it. */
+  readonly default?: string
+  /** Where there is no such default: what happens when it is not given, in words. */
+  readonly unset?: string
+  /** One line about it. */
   readonly text: string
 }
 
 /**
  * SETTINGS is the one list of what can be told, as a flag, as an environment variable and (the flag's name with _ for -)
- * in the config file. The loader reads it, and `--help` is printed from it.
+ * in the config file. The loader reads settings by it, `--help` is printed from it, and docs/operate.md has its rows. What
+ * envoyproxy/ratelimit calls them stands in envoy-settings.ts.
  */
 export const SETTINGS = [
   {
@@ -38,23 +32,23 @@ export const SETTINGS = [
     env: 'SLUICE_RULES',
     kind: 'paths',
     value: 'FILE|DIR',
-    fallback: 'the examples',
-    text: 'rules: a file, or a directory of them; several: repeat the flag, or use commas',
+    unset: 'the examples',
+    text: 'a rule file, or a directory of them; for several, repeat the flag or use commas',
   },
   {
     group: 'Rules',
     flag: 'merge-domains',
     env: 'SLUICE_MERGE_DOMAINS',
     kind: 'switch',
-    fallback: 'off',
-    text: 'files of the same domain make one set of rules',
+    unset: 'off',
+    text: 'files of the same domain are merged into one set of rules',
   },
   {
     group: 'Rules',
     flag: 'shadow-mode',
     env: 'SHADOW_MODE',
     kind: 'switch',
-    fallback: 'off',
+    unset: 'off',
     text: 'every rule counts and reports, none refuses',
   },
   {
@@ -63,7 +57,7 @@ export const SETTINGS = [
     env: 'REDIS_URL',
     kind: 'text',
     value: 'URL',
-    fallback: 'counters in memory',
+    unset: 'counters in memory',
     text: 'share counters through Redis: redis://, rediss://, redis+sentinel://, redis+cluster://, unix://',
   },
   {
@@ -72,7 +66,7 @@ export const SETTINGS = [
     env: 'SLUICE_REDIS_TIMEOUT',
     kind: 'duration',
     value: 'DURATION',
-    fallback: '5ms',
+    default: '5ms',
     text: "how long a decision waits for Redis before the rule's policy answers; a rule's timeout_ms comes first",
   },
   {
@@ -81,8 +75,8 @@ export const SETTINGS = [
     env: 'REDIS_TLS_CACERT',
     kind: 'text',
     value: 'FILE',
-    fallback: "the machine's",
-    text: 'with TLS: the authority that signed the certificate of Redis',
+    unset: "the machine's",
+    text: 'TLS: the CA that signed the certificate of Redis',
   },
   {
     group: 'Counters',
@@ -90,8 +84,8 @@ export const SETTINGS = [
     env: 'REDIS_TLS_CLIENT_CERT',
     kind: 'text',
     value: 'FILE',
-    fallback: 'none',
-    text: 'with TLS: our certificate, where Redis asks for one',
+    unset: 'none',
+    text: 'TLS: our client certificate, if Redis asks for one',
   },
   {
     group: 'Counters',
@@ -99,8 +93,8 @@ export const SETTINGS = [
     env: 'REDIS_TLS_CLIENT_KEY',
     kind: 'text',
     value: 'FILE',
-    fallback: 'none',
-    text: 'with TLS: the key of that certificate',
+    unset: 'none',
+    text: 'TLS: the private key of the client certificate',
   },
   {
     group: 'Counters',
@@ -108,8 +102,8 @@ export const SETTINGS = [
     env: 'SLUICE_SECRET',
     kind: 'text',
     value: 'TEXT',
-    fallback: 'none',
-    text: 'with Redis: the same text on every node; better given as a variable, which others cannot see',
+    unset: 'none',
+    text: 'with Redis: the same text on every node; prefer the variable, other users can see flags',
   },
   {
     group: 'Doors',
@@ -117,7 +111,7 @@ export const SETTINGS = [
     env: 'GRPC_PORT',
     kind: 'port',
     value: 'PORT',
-    fallback: '8081',
+    default: '8081',
     text: 'gRPC: the rate limit service of Envoy, health checks; 0 picks a free port',
   },
   {
@@ -126,7 +120,7 @@ export const SETTINGS = [
     env: 'GRPC_HOST',
     kind: 'text',
     value: 'ADDRESS',
-    fallback: 'that of --host',
+    unset: 'that of --host',
     text: 'address that gRPC listens on',
   },
   {
@@ -135,7 +129,7 @@ export const SETTINGS = [
     env: 'GRPC_UDS',
     kind: 'text',
     value: 'PATH',
-    fallback: 'none',
+    unset: 'none',
     text: 'gRPC on a Unix socket instead of a port',
   },
   {
@@ -144,7 +138,7 @@ export const SETTINGS = [
     env: 'PORT',
     kind: 'port',
     value: 'PORT',
-    fallback: '8080',
+    default: '8080',
     text: 'HTTP: /v1/check, /json, /healthcheck; 0 picks a free port',
   },
   {
@@ -153,7 +147,7 @@ export const SETTINGS = [
     env: 'HOST',
     kind: 'text',
     value: 'ADDRESS',
-    fallback: '0.0.0.0',
+    default: '0.0.0.0',
     text: 'address that HTTP listens on',
   },
   {
@@ -162,7 +156,7 @@ export const SETTINGS = [
     env: 'ADMIN_PORT',
     kind: 'port',
     value: 'PORT',
-    fallback: '8082',
+    default: '8082',
     text: 'for operators: /rlconfig, /stats; 0 picks a free port',
   },
   {
@@ -171,16 +165,16 @@ export const SETTINGS = [
     env: 'ADMIN_HOST',
     kind: 'text',
     value: 'ADDRESS',
-    fallback: '127.0.0.1',
-    text: 'address that it listens on; whoever reaches it may look at all rules',
+    default: '127.0.0.1',
+    text: 'address that the admin port listens on; anyone who can reach it can read all rules',
   },
   {
     group: 'Answers to Envoy',
     flag: 'response-headers',
     env: 'LIMIT_RESPONSE_HEADERS_ENABLED',
     kind: 'switch',
-    fallback: 'off',
-    text: 'have Envoy add the limit, what remains of it and the seconds until it is back to its answers',
+    unset: 'off',
+    text: 'ask Envoy to add headers to its responses: the limit, what remains, the seconds until the reset',
   },
   {
     group: 'Answers to Envoy',
@@ -188,8 +182,8 @@ export const SETTINGS = [
     env: 'LIMIT_LIMIT_HEADER',
     kind: 'header',
     value: 'NAME',
-    fallback: 'RateLimit-Limit',
-    text: 'name of the first of them',
+    default: 'RateLimit-Limit',
+    text: 'name of the response header with the limit',
   },
   {
     group: 'Answers to Envoy',
@@ -197,8 +191,8 @@ export const SETTINGS = [
     env: 'LIMIT_REMAINING_HEADER',
     kind: 'header',
     value: 'NAME',
-    fallback: 'RateLimit-Remaining',
-    text: 'name of the second',
+    default: 'RateLimit-Remaining',
+    text: 'name of the response header with what remains',
   },
   {
     group: 'Answers to Envoy',
@@ -206,16 +200,16 @@ export const SETTINGS = [
     env: 'LIMIT_RESET_HEADER',
     kind: 'header',
     value: 'NAME',
-    fallback: 'RateLimit-Reset',
-    text: 'name of the third',
+    default: 'RateLimit-Reset',
+    text: 'name of the response header with the seconds until the reset',
   },
   {
     group: 'Answers to Envoy',
     flag: 'request-headers',
     env: 'LIMIT_REQUEST_HEADERS_ENABLED',
     kind: 'switch',
-    fallback: 'off',
-    text: 'have Envoy add the same to the requests that it passes on',
+    unset: 'off',
+    text: 'ask Envoy to add the same headers to the requests that it forwards',
   },
   {
     group: 'Answers to Envoy',
@@ -223,8 +217,8 @@ export const SETTINGS = [
     env: 'LIMIT_REQUEST_LIMIT_HEADER',
     kind: 'header',
     value: 'NAME',
-    fallback: 'RateLimit-Limit',
-    text: 'name of the first there',
+    default: 'RateLimit-Limit',
+    text: 'name of the request header with the limit',
   },
   {
     group: 'Answers to Envoy',
@@ -232,8 +226,8 @@ export const SETTINGS = [
     env: 'LIMIT_REQUEST_REMAINING_HEADER',
     kind: 'header',
     value: 'NAME',
-    fallback: 'RateLimit-Remaining',
-    text: 'name of the second',
+    default: 'RateLimit-Remaining',
+    text: 'name of the request header with what remains',
   },
   {
     group: 'Answers to Envoy',
@@ -241,32 +235,32 @@ export const SETTINGS = [
     env: 'LIMIT_REQUEST_RESET_HEADER',
     kind: 'header',
     value: 'NAME',
-    fallback: 'RateLimit-Reset',
-    text: 'name of the third',
+    default: 'RateLimit-Reset',
+    text: 'name of the request header with the seconds until the reset',
   },
   {
     group: 'Answers to Envoy',
     flag: 'dynamic-metadata',
     env: 'RESPONSE_DYNAMIC_METADATA',
     kind: 'switch',
-    fallback: 'off',
-    text: "tell Envoy's other filters what was asked, and the metadata of the rules",
+    unset: 'off',
+    text: "pass the descriptors of the request and the metadata of the rules to Envoy's other filters",
   },
   {
     group: 'Answers to Envoy',
     flag: 'unit-multipliers',
     env: 'SLUICE_UNIT_MULTIPLIERS',
     kind: 'switch',
-    fallback: 'off',
-    text: 'tell a window of 90s as such; for Envoy 1.40 and newer, an older one would read 1s',
+    unset: 'off',
+    text: 'report a window of 90s as such; needs Envoy 1.40 or newer, an older one reads 1s',
   },
   {
     group: 'gRPC',
     flag: 'grpc-tls',
     env: 'GRPC_SERVER_USE_TLS',
     kind: 'switch',
-    fallback: 'off',
-    text: 'encrypt gRPC; needs the next two',
+    unset: 'off',
+    text: 'encrypt gRPC; needs --grpc-tls-cert and --grpc-tls-key',
   },
   {
     group: 'gRPC',
@@ -274,8 +268,8 @@ export const SETTINGS = [
     env: 'GRPC_SERVER_TLS_CERT',
     kind: 'text',
     value: 'FILE',
-    fallback: 'none',
-    text: 'our certificate, with its chain',
+    unset: 'none',
+    text: 'the server certificate, with its chain',
   },
   {
     group: 'gRPC',
@@ -283,8 +277,8 @@ export const SETTINGS = [
     env: 'GRPC_SERVER_TLS_KEY',
     kind: 'text',
     value: 'FILE',
-    fallback: 'none',
-    text: 'its key',
+    unset: 'none',
+    text: 'the private key of the server certificate',
   },
   {
     group: 'gRPC',
@@ -292,8 +286,8 @@ export const SETTINGS = [
     env: 'GRPC_CLIENT_TLS_CACERT',
     kind: 'text',
     value: 'FILE',
-    fallback: 'anyone may connect',
-    text: 'ask callers for a certificate that this authority signed',
+    unset: 'anyone may connect',
+    text: 'require client certificates that this CA signed',
   },
   {
     group: 'gRPC',
@@ -301,8 +295,8 @@ export const SETTINGS = [
     env: 'GRPC_CLIENT_TLS_SAN',
     kind: 'text',
     value: 'NAME',
-    fallback: 'any',
-    text: 'and that is made out to this name',
+    unset: 'any',
+    text: 'require client certificates that are issued to this name',
   },
   {
     group: 'Process',
@@ -310,8 +304,8 @@ export const SETTINGS = [
     env: 'SLUICE_CONFIG',
     kind: 'text',
     value: 'FILE',
-    fallback: 'none',
-    text: 'a YAML file of these settings, such as "http_port: 8080"; flags and variables come before it',
+    unset: 'none',
+    text: 'a YAML file with these settings, such as "http_port: 8080"; flags and variables override it',
   },
   {
     group: 'Process',
@@ -319,8 +313,8 @@ export const SETTINGS = [
     env: 'SLUICE_WORKERS',
     kind: 'workers',
     value: 'N|auto',
-    fallback: '1',
-    text: 'processes that share the ports; auto: one for each core. More than one needs Redis',
+    default: '1',
+    text: 'processes that share the ports; auto: one per core. More than one needs Redis',
   },
   {
     group: 'Process',
@@ -328,8 +322,8 @@ export const SETTINGS = [
     env: 'SLUICE_DRAIN_DELAY',
     kind: 'duration',
     value: 'DURATION',
-    fallback: '0s',
-    text: 'on SIGTERM: go on serving for so long while health says no, so that balancers notice',
+    default: '0s',
+    text: 'on SIGTERM: keep serving this long while health checks fail, so that load balancers notice',
   },
   {
     group: 'Process',
@@ -337,8 +331,8 @@ export const SETTINGS = [
     env: 'SLUICE_DRAIN_TIMEOUT',
     kind: 'duration',
     value: 'DURATION',
-    fallback: '10s',
-    text: 'after that: how long calls under way may take before they are cut off',
+    default: '10s',
+    text: 'after that: how long calls in progress may take before they are cut off',
   },
   {
     group: 'gRPC',
@@ -346,8 +340,8 @@ export const SETTINGS = [
     env: 'GRPC_MAX_CONNECTION_AGE',
     kind: 'duration',
     value: 'DURATION',
-    fallback: '24h',
-    text: 'have gRPC clients connect anew after so long, give or take a tenth; 0s: never',
+    default: '24h',
+    text: 'ask gRPC clients to reconnect after this long, give or take a tenth; 0s: never',
   },
   {
     group: 'gRPC',
@@ -355,8 +349,8 @@ export const SETTINGS = [
     env: 'GRPC_MAX_CONNECTION_AGE_GRACE',
     kind: 'duration',
     value: 'DURATION',
-    fallback: '1h',
-    text: 'and cut them off so much later',
+    default: '1h',
+    text: 'then close the connection this much later',
   },
   {
     group: 'gRPC',
@@ -364,16 +358,16 @@ export const SETTINGS = [
     env: 'GRPC_MAX_CONCURRENT_STREAMS',
     kind: 'count',
     value: 'N',
-    fallback: '1024',
-    text: 'calls that may be under way at once on a gRPC connection',
+    unset: '1024',
+    text: 'concurrent calls on one gRPC connection',
   },
   {
     group: 'Process',
     flag: 'health-needs-redis',
     env: 'REDIS_HEALTH_CHECK_ACTIVE_CONNECTION',
     kind: 'switch',
-    fallback: 'off',
-    text: "health says no while Redis cannot be reached; otherwise the rules' policies answer, and it says yes",
+    unset: 'off',
+    text: "health checks fail while Redis is unreachable; otherwise they pass, and the rules' policies answer",
   },
   {
     group: 'Process',
@@ -382,7 +376,7 @@ export const SETTINGS = [
     kind: 'level',
     value: 'LEVEL',
     choices: ['debug', 'info', 'warn', 'error'],
-    fallback: 'info',
+    default: 'info',
     text: 'debug, info, warn or error',
   },
   {
@@ -392,12 +386,15 @@ export const SETTINGS = [
     kind: 'choice',
     value: 'FORMAT',
     choices: ['text', 'json'],
-    fallback: 'text on a terminal, else json',
+    unset: 'text on a terminal, else json',
     text: 'text or json',
   },
 ] as const satisfies readonly SettingSpec[]
 
 export type SettingName = (typeof SETTINGS)[number]['flag']
+
+/** SettingOf is the row of a setting. */
+export type SettingOf<N extends SettingName> = Extract<(typeof SETTINGS)[number], { flag: N }>
 
 /** fileKey is the name of a setting in the config file. */
 export function fileKey(flag: string): string {

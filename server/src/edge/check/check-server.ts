@@ -1,9 +1,10 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import { type Decision, letPass } from 'sluice/internal/core/combine'
+import type { Decision } from 'sluice/internal/core/combine'
 import { decisionJson } from 'sluice/internal/core/http/decision-json'
 import { rateLimitFields } from 'sluice/internal/core/http/fields'
 import { problem } from 'sluice/internal/core/http/problem'
 import { GrpcStatus } from '../../grpc/index.ts'
+import { applyShadowMode } from '../apply-shadow-mode.ts'
 import { Health } from '../health/health.ts'
 import { readBody } from '../http/body.ts'
 import { type Route, routeServer } from '../http/routes.ts'
@@ -59,14 +60,14 @@ interface Parts {
 }
 
 async function check({ limiter, shadowMode }: Parts, body: string, response: ServerResponse): Promise<void> {
-  writeDecision(response, told(await limiter.check(parseCheckRequest(body)), shadowMode))
+  writeDecision(response, applyShadowMode(await limiter.check(parseCheckRequest(body)), shadowMode))
 }
 
 /** acquire answers as check does, with the lease to give back where places were taken. */
 async function acquire({ limiter, leases, shadowMode }: Parts, body: string, response: ServerResponse): Promise<void> {
   const { decision, lease } = await limiter.acquire(parseCheckRequest(body))
   const token = lease === undefined || lease.held.length === 0 ? undefined : leases.seal(lease)
-  writeDecision(response, told(decision, shadowMode), token)
+  writeDecision(response, applyShadowMode(decision, shadowMode), token)
 }
 
 async function release({ limiter, leases }: Parts, body: string, response: ServerResponse): Promise<void> {
@@ -94,11 +95,6 @@ async function rateLimit(rls: RlsDoor, body: string, response: ServerResponse): 
 function tellHealth(health: Health, response: ServerResponse): void {
   if (health.isServing) write(response, 200, 'text/plain', 'OK')
   else write(response, 500, 'text/plain', '')
-}
-
-/** told is what a caller is told: with SHADOW_MODE on, that the request passes. */
-function told(decision: Decision, isShadow: boolean): Decision {
-  return isShadow ? letPass(decision) : decision
 }
 
 function writeDecision(response: ServerResponse, decision: Decision, lease?: string): void {

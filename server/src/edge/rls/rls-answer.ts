@@ -27,7 +27,7 @@ export interface Status {
 export class RlsAnswer {
   overallCode: typeof OK | typeof OVER_LIMIT = OK
   /** SHADOW_MODE let pass what was refused. */
-  isLetPass = false
+  isShadowed = false
   /** How many of `statuses` are of this answer. */
   size = 0
   readonly statuses: Status[] = []
@@ -44,7 +44,7 @@ export class RlsAnswer {
   fold(request: RlsRequest, decision: Decision, { shadowMode = false }: RlsOptions): void {
     const { allowed, tightest, verdicts } = decision
     const { descriptors } = request
-    this.isLetPass = shadowMode && !allowed
+    this.isShadowed = shadowMode && !allowed
     this.overallCode = allowed || shadowMode ? OK : OVER_LIMIT
     this.#reset(descriptors.length)
     for (let i = 0; i < verdicts.length; i++) {

@@ -7,13 +7,13 @@ export class RlsCalls {
   requests = 0
   overLimit = 0
   /** Requests that SHADOW_MODE let pass. */
-  letPass = 0;
+  shadowed = 0;
 
   /** list returns every name with its count. */
   *list(): Iterable<readonly [name: string, value: number]> {
     yield ['ratelimit.service.call.should_rate_limit.service_error', this.serviceErrors]
     yield ['ratelimit.service.call.should_rate_limit.internal_error', this.internalErrors]
-    yield ['ratelimit.service.global_shadow_mode', this.letPass]
+    yield ['ratelimit.service.global_shadow_mode', this.shadowed]
     yield ['ratelimit_server.ShouldRateLimit.total_requests', this.requests]
     yield ['ratelimit_server.ShouldRateLimit.over_limit', this.overLimit]
   }

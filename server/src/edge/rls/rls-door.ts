@@ -99,7 +99,7 @@ export class RlsDoor {
     answer.fold(request, decision, this.#options)
     calls.requests++
     if (answer.overallCode === OVER_LIMIT) calls.overLimit++
-    if (answer.isLetPass) calls.letPass++
+    if (answer.isShadowed) calls.shadowed++
     return answer
   }
 
