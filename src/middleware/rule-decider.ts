@@ -10,7 +10,7 @@ import type { RuleFile } from '../core/rules/schema.ts'
 import { Limiter } from '../engine/limiter.ts'
 import { LiveRules } from '../engine/live-rules.ts'
 import type { MaybePromise, Store } from '../engine/ports.ts'
-import { RuleWatcher } from '../sources/rule-watcher.ts'
+import { FileSource } from '../sources/file-source.ts'
 import type { Caller } from './caller.ts'
 import type { Answer, Decider } from './decider.ts'
 import type { Cost } from './limit-decider.ts'
@@ -37,16 +37,16 @@ export class RuleDecider<R> implements Decider<R> {
   readonly #open: OpenStore
   readonly #limiter: Limiter<Store>
   readonly #rules: () => RuleSet
-  readonly #watcher: RuleWatcher | undefined
+  readonly #stop: () => void
 
   constructor(options: RuleOptions<R>, reader: RequestReader<R>, cost: Cost<R>, open: OpenStore) {
     this.#options = options
     this.#reader = reader
     this.#cost = cost
     this.#open = open
-    const { rules, watcher } = loaded(options)
+    const { rules, stop } = loaded(options)
     this.#rules = rules
-    this.#watcher = watcher
+    this.#stop = stop
     this.#limiter = new Limiter<Store>(rules, open.store, open.parts)
     this.#domain()
   }
@@ -67,7 +67,7 @@ export class RuleDecider<R> implements Decider<R> {
   }
 
   close(): MaybePromise<void> {
-    this.#watcher?.stop()
+    this.#stop()
     return this.#open.close()
   }
 
@@ -142,10 +142,10 @@ function callerDescriptors(
   return found
 }
 
-function loaded<R>({ rules, onRulesRefused }: RuleOptions<R>): { rules: () => RuleSet; watcher?: RuleWatcher } {
+function loaded<R>({ rules, onRulesRefused }: RuleOptions<R>): { rules: () => RuleSet; stop: () => void } {
   if (typeof rules !== 'string') {
     const compiled = compileObjects(isList(rules) ? rules : [rules])
-    return { rules: () => compiled }
+    return { rules: () => compiled, stop: () => {} }
   }
   let refusal: RulesError | undefined
   const live = new LiveRules(
@@ -160,10 +160,8 @@ function loaded<R>({ rules, onRulesRefused }: RuleOptions<R>): { rules: () => Ru
   const isText = rules.includes('\n')
   const isGood = live.apply(isText ? [{ file: 'rules', text: rules }] : readRules(rules))
   if (!isGood) throw refusal ?? new RulesError([])
-  if (isText) return { rules: live.current }
-  const watcher = new RuleWatcher([rules], live)
-  void watcher.start()
-  return { rules: live.current, watcher }
+  if (!isText) void live.follow([new FileSource([rules])])
+  return { rules: live.current, stop: () => live.stop() }
 }
 
 function isList(rules: RuleFile | readonly RuleFile[]): rules is readonly RuleFile[] {

@@ -1,4 +1,4 @@
-import type { RuleText } from 'sluice/internal/core/rules/load'
+import type { RuleInput } from 'sluice/internal/core/rules/load'
 import type { Config } from '../config.ts'
 import type { LogEntry } from '../log-entry.ts'
 import type { ServiceStats } from '../service-stats.ts'
@@ -9,8 +9,8 @@ export type DoorName = (typeof DOOR_NAMES)[number]
 
 /** What the primary tells a worker. A `connection` comes with its socket, and is to be acknowledged. */
 export type ToWorker =
-  | { readonly type: 'start'; readonly id: number; readonly config: Config; readonly texts: readonly RuleText[] }
-  | { readonly type: 'rules'; readonly texts: readonly RuleText[] }
+  | { readonly type: 'start'; readonly id: number; readonly config: Config; readonly texts: readonly RuleInput[] }
+  | { readonly type: 'rules'; readonly texts: readonly RuleInput[] }
   | { readonly type: 'connection'; readonly door: DoorName; readonly number: number }
   /** Others have fewer connections: so many are to connect anew. */
   | { readonly type: 'shed'; readonly door: DoorName; readonly count: number }

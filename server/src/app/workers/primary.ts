@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { SluiceError } from 'sluice/internal/core/errors'
-import type { RuleText } from 'sluice/internal/core/rules/load'
+import type { RuleInput } from 'sluice/internal/core/rules/load'
 import type { Config } from '../config.ts'
 import { listen, type Place, portOf, reachable } from '../listen.ts'
 import type { Log } from '../log.ts'
@@ -24,7 +24,7 @@ const EXTRA_MS = 2_000
 export class Primary {
   readonly #config: Config
   readonly #log: Log
-  readonly #texts: () => readonly RuleText[]
+  readonly #texts: () => readonly RuleInput[]
   readonly #pace = new CrashPace()
   readonly #servers: Server[] = []
   readonly #waiting: Connection[] = []
@@ -41,7 +41,7 @@ export class Primary {
   /** Rejects when workers cannot be kept running. */
   readonly failed: Promise<never>
 
-  constructor(config: Config, log: Log, texts: () => readonly RuleText[]) {
+  constructor(config: Config, log: Log, texts: () => readonly RuleInput[]) {
     this.#config = config
     this.#log = log
     this.#texts = texts
@@ -79,7 +79,7 @@ export class Primary {
   }
 
   /** applyRules has every worker use other rules. */
-  applyRules(texts: readonly RuleText[]): void {
+  applyRules(texts: readonly RuleInput[]): void {
     for (const worker of this.#workers) worker.tell({ type: 'rules', texts })
   }
 
