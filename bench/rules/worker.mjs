@@ -1,3 +1,4 @@
+import { compileLimit } from '../../dist/core/limit.js'
 import { compileObjects } from '../../dist/core/rules/compile.js'
 import { loadRules } from '../../dist/core/rules/load.js'
 import { match } from '../../dist/core/rules/match.js'
@@ -10,7 +11,7 @@ import { cases } from './cases.mjs'
 /** kept holds the last answer, so that no compiler may leave the work out. */
 let kept
 
-const tasks = { lookups, loading }
+const tasks = { lookups, loading, accounts }
 const { task, ...options } = JSON.parse(process.argv[2])
 process.stdout.write(JSON.stringify(tasks[task](options)))
 
@@ -85,6 +86,39 @@ function shuffled(items) {
     ;[items[i], items[j]] = [items[j], items[i]]
   }
   return items
+}
+
+/**
+ * accounts measures decisions under a tiered rule, for callers that are known in different ways. Each of them is one of so
+ * many callers, in random order; the ways take turns.
+ */
+function accounts({ callers, perRound, rounds }) {
+  const rate_limit = { unit: 'hour', requests_per_unit: 4_000_000_000 }
+  const rules = compileObjects([
+    { domain: 'd', tiers: { pro: { rate_limit } }, descriptors: [{ key: 'api_key', tiered: true, rate_limit }] },
+  ])
+  const own = (i) => ({ limit: 1_000_000_000 + i, window: '1h' })
+  const kept = new Map(Array.from({ length: callers }, (_, i) => [`key-${i}`, [compileLimit(own(i))]]))
+  const ways = {
+    'the rule': undefined,
+    'its tier': () => ({ tier: 'pro', limitsFor: () => undefined }),
+    'limits of its own': (_, { value }) => ({ tier: 'pro', limitsFor: () => kept.get(value) }),
+    'limits of its own, compiled anew': (_, { value }) => ({
+      tier: 'pro',
+      limitsFor: () => [compileLimit(own(Number(value.slice(4))))],
+    }),
+  }
+  const requests = shuffled(
+    Array.from({ length: callers }, (_, i) => ({
+      domain: 'd',
+      descriptors: [{ entries: [{ key: 'api_key', value: `key-${i}` }] }],
+    })),
+  )
+  const sets = Object.values(ways).map((accounts) => ({
+    limiter: new Limiter(() => rules, new MemoryStore(), accounts === undefined ? {} : { accounts }),
+  }))
+  const times = measure(sets, runDecision, requests, perRound, rounds)
+  return Object.fromEntries(Object.keys(ways).map((way, i) => [way, times[i]]))
 }
 
 /** loading measures how long a YAML file of many rules takes from text to rules in force, and what they weigh. */
