@@ -5,7 +5,7 @@ import { RulesError } from '../core/rules/problems.ts'
 import type { RuleSet } from '../core/rules/rule-set.ts'
 import { MergedSources } from './merged-sources.ts'
 import type { MaybePromise } from './ports.ts'
-import type { RuleLoader, RuleSource } from './rule-source.ts'
+import type { LoadedRules, RuleLoader, RuleSource } from './rule-source.ts'
 
 export interface LiveRulesOptions extends CompileOptions {
   /** Loads what sources deliver while rules are in force. Default: loadRules, which stops everything else meanwhile. */
@@ -14,8 +14,13 @@ export interface LiveRulesOptions extends CompileOptions {
 
 /** What LiveRules tells: rules came into force, or were refused (told once for each different reason). */
 export interface LiveRulesEvents {
-  loaded?(rules: RuleSet, inputs: readonly RuleInput[]): void
+  loaded?(rules: RuleSet, from: RuleOrigin): void
   refused?(error: RulesError): void
+}
+
+/** A RuleOrigin is what rules were made of: what sources delivered and, if the loader keeps them, the parts. */
+export interface RuleOrigin extends Pick<LoadedRules, 'parts'> {
+  readonly inputs: readonly RuleInput[]
 }
 
 /**
@@ -49,7 +54,7 @@ export class LiveRules {
   apply(inputs: readonly RuleInput[]): boolean {
     if (this.#isInForce(inputs, this)) return true
     try {
-      this.#adopt(loadRules(inputs, this.#options), inputs, [this])
+      this.#adopt({ rules: loadRules(inputs, this.#options) }, inputs, [this])
       return true
     } catch (error) {
       if (!(error instanceof RulesError)) throw error
@@ -67,7 +72,7 @@ export class LiveRules {
     this.#sources = new MergedSources(sources, {
       load: (inputs) => this.#load(inputs),
       isInForce: (inputs, by) => this.#isInForce(inputs, by),
-      adopt: (rules, inputs, by) => this.#adopt(rules, inputs, by),
+      adopt: (loaded, inputs, by) => this.#adopt(loaded, inputs, by),
       refuse: (error, by) => this.#refuse(error, by),
     })
     return this.#sources.start()
@@ -78,9 +83,10 @@ export class LiveRules {
     return (await this.#sources?.readNow()) ?? true
   }
 
-  /** stop ends all sources. The rules in force stay. */
+  /** stop ends all sources, and the loader. The rules in force stay. */
   stop(): void {
     this.#sources?.stop()
+    this.#options.loader?.close()
   }
 
   /** refuse counts rules that could not be read or compiled, and tells why unless it did so the last time. */
@@ -89,10 +95,10 @@ export class LiveRules {
   }
 
   /** #load loads at once what comes first, when there is nothing yet that could be stopped. */
-  #load(inputs: readonly RuleInput[]): MaybePromise<RuleSet> {
+  #load(inputs: readonly RuleInput[]): MaybePromise<LoadedRules> {
     const { loader } = this.#options
     return loader === undefined || this.#loads === 0
-      ? loadRules(inputs, this.#options)
+      ? { rules: loadRules(inputs, this.#options) }
       : loader.load(inputs, this.#options)
   }
 
@@ -100,12 +106,12 @@ export class LiveRules {
     return this.#inputs !== undefined && !this.#lastRefusals.has(by) && areSame(this.#inputs, inputs)
   }
 
-  #adopt(rules: RuleSet, inputs: readonly RuleInput[], by: readonly object[]): void {
+  #adopt({ rules, parts }: LoadedRules, inputs: readonly RuleInput[], by: readonly object[]): void {
     this.#rules = rules
     this.#inputs = inputs
     for (const each of by) this.#lastRefusals.delete(each)
     this.#loads++
-    this.#events.loaded?.(rules, inputs)
+    this.#events.loaded?.(rules, { inputs, parts })
   }
 
   #refuse(error: RulesError, by: object): void {

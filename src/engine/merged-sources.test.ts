@@ -199,8 +199,9 @@ describe('a loader', () => {
       loader: {
         load: (inputs) =>
           new Promise((resolve, reject) => {
-            loads.push((isGood) => (isGood ? resolve(loadRules(inputs)) : reject(new RulesError([]))))
+            loads.push((isGood) => (isGood ? resolve({ rules: loadRules(inputs) }) : reject(new RulesError([]))))
           }),
+        close: () => {},
       },
     })
     expect(await live.follow([source])).toBe(true)

@@ -1,14 +1,13 @@
 import type { RuleInput } from '../core/rules/load.ts'
 import { RulesError } from '../core/rules/problems.ts'
-import type { RuleSet } from '../core/rules/rule-set.ts'
 import type { MaybePromise } from './ports.ts'
-import type { RuleReceiver, RuleSource } from './rule-source.ts'
+import type { LoadedRules, RuleReceiver, RuleSource } from './rule-source.ts'
 
 /** What MergedSources puts rules into. `by` is who delivered them: refusals are told, and forgotten, for each. */
 export interface RuleTarget {
-  load(inputs: readonly RuleInput[]): MaybePromise<RuleSet>
+  load(inputs: readonly RuleInput[]): MaybePromise<LoadedRules>
   isInForce(inputs: readonly RuleInput[], by: object): boolean
-  adopt(rules: RuleSet, inputs: readonly RuleInput[], by: readonly object[]): void
+  adopt(loaded: LoadedRules, inputs: readonly RuleInput[], by: readonly object[]): void
   refuse(error: RulesError, by: object): void
 }
 
@@ -115,10 +114,10 @@ export class MergedSources {
   async #tried(inputs: readonly RuleInput[], of: readonly Slot[]): Promise<boolean | RulesError> {
     const taken = of.map((slot) => ({ slot, newest: slot.newest }))
     try {
-      const rules = await this.#target.load(inputs)
+      const loaded = await this.#target.load(inputs)
       if (this.#isStopped) return false
       for (const { slot, newest } of taken) slot.accepted = newest
-      this.#target.adopt(rules, inputs, [this, ...of.filter(({ isReadable }) => isReadable)])
+      this.#target.adopt(loaded, inputs, [this, ...of.filter(({ isReadable }) => isReadable)])
       return true
     } catch (error) {
       if (!(error instanceof RulesError)) throw error

@@ -1,5 +1,6 @@
 import type { CompileOptions } from '../core/rules/compile.ts'
 import type { RuleInput } from '../core/rules/load.ts'
+import type { RulePart } from '../core/rules/packed-rules.ts'
 import type { RulesError } from '../core/rules/problems.ts'
 import type { RuleSet } from '../core/rules/rule-set.ts'
 import type { MaybePromise } from './ports.ts'
@@ -34,5 +35,13 @@ export interface RuleReceiver {
 /** A RuleLoader turns what sources deliver into rules. One load at a time. */
 export interface RuleLoader {
   /** load throws a RulesError with everything that is wrong, or rejects with it. */
-  load(inputs: readonly RuleInput[], options: CompileOptions): MaybePromise<RuleSet>
+  load(inputs: readonly RuleInput[], options: CompileOptions): MaybePromise<LoadedRules>
+  /** close ends it. What is being loaded is refused. */
+  close(): void
+}
+
+/** LoadedRules are rules, and perhaps the parts that they were made of, for other processes to make the same of them. */
+export interface LoadedRules {
+  readonly rules: RuleSet
+  readonly parts?: readonly RulePart[] | undefined
 }

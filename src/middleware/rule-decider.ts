@@ -11,6 +11,7 @@ import { Limiter } from '../engine/limiter.ts'
 import { LiveRules } from '../engine/live-rules.ts'
 import type { MaybePromise, Store } from '../engine/ports.ts'
 import { FileSource } from '../sources/file-source.ts'
+import { ThreadLoader } from '../sources/thread-loader.ts'
 import type { Caller } from './caller.ts'
 import type { Answer, Decider } from './decider.ts'
 import type { Cost } from './limit-decider.ts'
@@ -148,16 +149,13 @@ function loaded<R>({ rules, onRulesRefused }: RuleOptions<R>): { rules: () => Ru
     return { rules: () => compiled, stop: () => {} }
   }
   let refusal: RulesError | undefined
-  const live = new LiveRules(
-    {},
-    {
-      refused: (error) => {
-        refusal = error
-        onRulesRefused?.(error)
-      },
-    },
-  )
   const isText = rules.includes('\n')
+  const live = new LiveRules(isText ? {} : { loader: new ThreadLoader() }, {
+    refused: (error) => {
+      refusal = error
+      onRulesRefused?.(error)
+    },
+  })
   const isGood = live.apply(isText ? [{ file: 'rules', text: rules }] : readRules(rules))
   if (!isGood) throw refusal ?? new RulesError([])
   if (!isText) void live.follow([new FileSource([rules])])

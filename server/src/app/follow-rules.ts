@@ -1,8 +1,8 @@
-import type { RuleInput } from 'sluice/internal/core/rules/load'
 import { RulesError } from 'sluice/internal/core/rules/problems'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
-import { LiveRules } from 'sluice/internal/engine/live-rules'
+import { LiveRules, type RuleOrigin } from 'sluice/internal/engine/live-rules'
 import { FileSource } from 'sluice/internal/sources/file-source'
+import { ThreadLoader } from 'sluice/internal/sources/thread-loader'
 import type { Config } from './config.ts'
 import { summary } from './counted.ts'
 import type { Log } from './log.ts'
@@ -11,7 +11,7 @@ import type { Log } from './log.ts'
 export interface FollowedRules {
   current(): RuleSet
   /** What is in force, as it was read. */
-  texts(): readonly RuleInput[]
+  origin(): RuleOrigin
   /** How often rules came into force, and how often they were refused. */
   counts(): { readonly loads: number; readonly refusals: number }
   /** reload reads the files at once, and logs what came of it. */
@@ -26,25 +26,30 @@ export interface FollowedRules {
 export async function followRules(
   config: Pick<Config, 'rules' | 'mergeDomains'>,
   log: Log,
-  changed: (texts: readonly RuleInput[]) => void = () => {},
+  changed?: (origin: RuleOrigin) => void,
 ): Promise<FollowedRules> {
   let isStarted = false
   let told = 0
   let refusal: RulesError | undefined
-  let texts: readonly RuleInput[] = []
-  const live = new LiveRules(config, {
-    loaded: (rules, inputs) => {
-      told++
-      if (isStarted) log.info('rules.loaded', `rules are in force: ${summary(rules)}`)
-      texts = inputs
-      changed(inputs)
+  let origin: RuleOrigin = { inputs: [] }
+  // Workers make their rules of the parts.
+  const loader = new ThreadLoader({ keepParts: changed !== undefined })
+  const live = new LiveRules(
+    { mergeDomains: config.mergeDomains, loader },
+    {
+      loaded: (rules, from) => {
+        told++
+        if (isStarted) log.info('rules.loaded', `rules are in force: ${summary(rules)}`)
+        origin = from
+        changed?.(from)
+      },
+      refused: (error) => {
+        told++
+        refusal = error
+        if (isStarted) logRefusal(log, error)
+      },
     },
-    refused: (error) => {
-      told++
-      refusal = error
-      if (isStarted) logRefusal(log, error)
-    },
-  })
+  )
   if (!(await live.follow([new FileSource(config.rules)]))) {
     live.stop()
     throw refusal ?? new RulesError([])
@@ -52,7 +57,7 @@ export async function followRules(
   isStarted = true
   return {
     current: live.current,
-    texts: () => texts,
+    origin: () => origin,
     counts: () => live.counts,
     reload: async () => {
       const before = told
