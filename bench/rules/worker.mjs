@@ -5,6 +5,7 @@ import { match } from '../../dist/core/rules/match.js'
 import { Limiter } from '../../dist/engine/limiter.js'
 import { MemoryStore } from '../../dist/stores/memory/memory-store.js'
 import { cases } from './cases.mjs'
+import { ruleText } from './text.mjs'
 
 // node --expose-gc worker.mjs '{"task": …}' prints one JSON object. One process measures one thing.
 
@@ -123,12 +124,8 @@ function accounts({ callers, perRound, rounds }) {
 
 /** loading measures how long a YAML file of many rules takes from text to rules in force, and what they weigh. */
 function loading({ name, count }) {
-  const lines = cases[name].descriptors(count).map(({ key, value, cidr }) => {
-    const pattern = value === undefined ? (cidr === undefined ? '' : `\n    cidr: ${cidr}`) : `\n    value: ${value}`
-    return `  - key: ${key}${pattern.replace(/value: (\*.*)/, 'value: "$1"')}\n    rate_limit: { unit: hour, requests_per_unit: 100 }\n`
-  })
-  const texts = [{ file: 'rules.yaml', text: `domain: d\ndescriptors:\n${lines.join('')}` }]
-  kept = loadRules([{ file: 'first.yaml', text: `domain: d\ndescriptors:\n${lines[0]}` }])
+  const texts = [{ file: 'rules.yaml', text: ruleText(name, count) }]
+  kept = loadRules([{ file: 'first.yaml', text: ruleText(name, 1) }])
   gc()
   const before = process.memoryUsage()
   const start = performance.now()

@@ -101,9 +101,14 @@ export class ThreadLoader implements RuleLoader {
       const rules = unpacker.add(part)
       if (rules !== undefined) return keepParts ? { rules, parts } : { rules }
       // Others have their turn first. Asked at once, a quick thread could answer before this turn ends, again and again.
-      await new Promise((resolve) => setImmediate(resolve))
+      await nextTurn()
     }
   }
+}
+
+/** nextTurn lets the event loop go round. */
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
 }
 
 function partOf(answer: FromLoader): RulePart {
@@ -124,6 +129,8 @@ async function startThread(options: ThreadLoaderOptions): Promise<Worker | undef
   let thread: Worker | undefined
   try {
     const { Worker } = await import('node:worker_threads')
+    // The first time, the import takes two milliseconds, and so does the start.
+    await nextTurn()
     const entry = options.entry ?? new URL('./loader-thread.js', import.meta.url)
     const resourceLimits = { maxOldGenerationSizeMb: options.mostHeapMib ?? MOST_HEAP_MIB }
     // What the process was told to load before its own code is of no use here.
