@@ -70,7 +70,7 @@ async function reportGrowth() {
 // --- accounts ---
 
 async function reportAccounts() {
-  const counts = [100, 100_000]
+  const counts = [100, 10_000]
   const results = []
   for (const callers of counts) {
     results.push(await measure({ task: 'accounts', callers, perRound: 50_000, rounds: 11 }))
@@ -84,7 +84,7 @@ async function reportAccounts() {
     ]),
   ])
   const head = ['a caller has', ...counts.flatMap((callers) => [`${count(callers)} callers`, 'ratio', '±'])]
-  say('decisions under a tiered rule, by what is known of the caller', '', table(head, rows))
+  say('decisions under a tiered rule and their HTTP fields, by what is known of the caller', '', table(head, rows))
 }
 
 // --- loading ---

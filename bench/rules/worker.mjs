@@ -1,3 +1,4 @@
+import { FieldRenderer } from '../../dist/core/http/field-renderer.js'
 import { compileLimit } from '../../dist/core/limit.js'
 import { compileObjects } from '../../dist/core/rules/compile.js'
 import { loadRules } from '../../dist/core/rules/load.js'
@@ -90,8 +91,8 @@ function shuffled(items) {
 }
 
 /**
- * accounts measures decisions under a tiered rule, for callers that are known in different ways. Each of them is one of so
- * many callers, in random order; the ways take turns.
+ * accounts measures decisions under a tiered rule, with their HTTP fields, for callers that are known in different ways.
+ * Each of them is one of so many callers, in random order; the ways take turns.
  */
 function accounts({ callers, perRound, rounds }) {
   const rate_limit = { unit: 'hour', requests_per_unit: 4_000_000_000 }
@@ -99,11 +100,11 @@ function accounts({ callers, perRound, rounds }) {
     { domain: 'd', tiers: { pro: { rate_limit } }, descriptors: [{ key: 'api_key', tiered: true, rate_limit }] },
   ])
   const own = (i) => ({ limit: 1_000_000_000 + i, window: '1h' })
-  const kept = new Map(Array.from({ length: callers }, (_, i) => [`key-${i}`, [compileLimit(own(i))]]))
+  const known = new Map(Array.from({ length: callers }, (_, i) => [`key-${i}`, [compileLimit(own(i))]]))
   const ways = {
     'the rule': undefined,
     'its tier': () => ({ tier: 'pro', limitsFor: () => undefined }),
-    'limits of its own': (_, { value }) => ({ tier: 'pro', limitsFor: () => kept.get(value) }),
+    'limits of its own': (_, { value }) => ({ tier: 'pro', limitsFor: () => known.get(value) }),
     'limits of its own, compiled anew': (_, { value }) => ({
       tier: 'pro',
       limitsFor: () => [compileLimit(own(Number(value.slice(4))))],
@@ -118,7 +119,13 @@ function accounts({ callers, perRound, rounds }) {
   const sets = Object.values(ways).map((accounts) => ({
     limiter: new Limiter(() => rules, new MemoryStore(), accounts === undefined ? {} : { accounts }),
   }))
-  const times = measure(sets, runDecision, requests, perRound, rounds)
+  const renderer = new FieldRenderer()
+  const run = ({ limiter }, requests, from, count) => {
+    for (let i = 0; i < count; i++) {
+      kept = renderer.render(limiter.check(requests[(from + i) % requests.length]), 1_700_000_000_000)
+    }
+  }
+  const times = measure(sets, run, requests, perRound, rounds)
   return Object.fromEntries(Object.keys(ways).map((way, i) => [way, times[i]]))
 }
 

@@ -1,4 +1,3 @@
-import type { Calendar } from '../calendar.ts'
 import type { Limit } from '../limit.ts'
 import type { Entry } from '../request.ts'
 import { TwoGenerations } from '../two-generations.ts'
@@ -78,15 +77,9 @@ function areEqual(a: readonly Limit[], b: readonly Limit[]): boolean {
   return true
 }
 
+/** isEqual compares what tells limits apart: the shape spells everything but the numbers, and the pace follows from both. */
 function isEqual(a: Limit, b: Limit): boolean {
-  for (const name of Object.keys(a) as (keyof Limit)[]) {
-    if (name === 'calendar' ? !isSameCalendar(a.calendar, b.calendar) : a[name] !== b[name]) return false
-  }
-  return true
-}
-
-function isSameCalendar(a: Calendar | undefined, b: Calendar | undefined): boolean {
-  return a?.unit === b?.unit && a?.timeZone === b?.timeZone
+  return a.limit === b.limit && a.capacity === b.capacity && a.countDenied === b.countDenied && a.shape === b.shape
 }
 
 const PLAIN: PathStep = Object.freeze({

@@ -185,22 +185,32 @@ describe('an account', () => {
     }
   })
 
-  it.each<[string, before: LimitOptions, after: LimitOptions]>([
-    ['another number', { limit: 7, window: '1m' }, { limit: 8, window: '1m' }],
-    ['another window', { limit: 7, window: '1m' }, { limit: 7, window: '2m' }],
-    ['another algorithm', { limit: 7, window: '1m' }, { limit: 7, window: '1m', algorithm: 'gcra' }],
-    [
-      'another burst',
-      { limit: 7, window: '1m', algorithm: 'gcra', burst: 1 },
-      { limit: 7, window: '1m', algorithm: 'gcra', burst: 2 },
+  const minute = { limit: 7, window: '1m' } as const
+  const daily = { limit: 7, algorithm: 'fixed_window', calendar: { unit: 'day' } } as const
+  /** Two limits for each option, which differ in that alone. */
+  const DIFFERENCES: Readonly<Record<keyof LimitOptions, [before: LimitOptions, after: LimitOptions]>> = {
+    limit: [minute, { ...minute, limit: 8 }],
+    window: [minute, { ...minute, window: '2m' }],
+    algorithm: [minute, { ...minute, algorithm: 'gcra' }],
+    burst: [
+      { ...minute, algorithm: 'gcra', burst: 1 },
+      { ...minute, algorithm: 'gcra', burst: 2 },
     ],
-    [
-      'another time zone',
-      { limit: 7, algorithm: 'fixed_window', calendar: { unit: 'day' } },
-      { limit: 7, algorithm: 'fixed_window', calendar: { unit: 'day', timeZone: 'Europe/Berlin' } },
+    subWindows: [minute, { ...minute, subWindows: 6 }],
+    calendar: [daily, { ...daily, calendar: { unit: 'day', timeZone: 'Europe/Berlin' } }],
+    anchor: [
+      { ...minute, algorithm: 'fixed_window' },
+      { ...minute, algorithm: 'fixed_window', anchor: 'first_hit' },
     ],
-    ['that refused ones count', { limit: 7, window: '1m' }, { limit: 7, window: '1m', countDenied: true }],
-  ])('has other rules from the request on that finds %s', (_, before, after) => {
+    leaseTtl: [
+      { limit: 7, algorithm: 'concurrency' },
+      { limit: 7, algorithm: 'concurrency', leaseTtl: '5s' },
+    ],
+    countDenied: [minute, { ...minute, countDenied: true }],
+  }
+
+  it.each(Object.entries(DIFFERENCES))('has other rules from the request on that finds another %s', (_, pair) => {
+    const [before, after] = pair
     let options = before
     const limitOf = (): Limit => {
       const lookup = lookupOf({ tier: 'pro', limitsFor: () => [compileLimit(options)] })
