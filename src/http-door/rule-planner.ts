@@ -13,7 +13,8 @@ import { LiveRules } from '../engine/live-rules.ts'
 import { andThen } from '../engine/maybe.ts'
 import { Planner } from '../engine/plan.ts'
 import type { MaybePromise } from '../engine/ports.ts'
-import { RuleWatcher } from '../sources/rule-watcher.ts'
+import { FileSource } from '../sources/file-source.ts'
+import { ThreadLoader } from '../sources/thread-loader.ts'
 import type { Caller } from './caller.ts'
 import type { ChargePlanner } from './charge-planner.ts'
 import type { Cost } from './limit-planner.ts'
@@ -37,16 +38,16 @@ export class RulePlanner<R> implements ChargePlanner<R> {
   readonly #cost: Cost<R>
   readonly #planner: Planner
   readonly #rules: () => RuleSet
-  readonly #watcher: RuleWatcher | undefined
+  readonly #stop: () => void
 
   constructor(options: RuleOptions<R>, reader: RequestReader<R>, cost: Cost<R>, keys: KeySpeller) {
     this.#options = options
     this.#reader = reader
     this.#cost = cost
     this.#planner = new Planner(keys)
-    const { rules, watcher } = loaded(options)
+    const { rules, stop } = loaded(options)
     this.#rules = rules
-    this.#watcher = watcher
+    this.#stop = stop
     this.#domain()
   }
 
@@ -71,7 +72,7 @@ export class RulePlanner<R> implements ChargePlanner<R> {
   }
 
   close(): void {
-    this.#watcher?.stop()
+    this.#stop()
   }
 
   /** #domain is looked up each time: rules that are watched may name another one by now. */
@@ -131,28 +132,23 @@ function callerDescriptors(
   return found
 }
 
-function loaded<R>({ rules, onRulesRefused }: RuleOptions<R>): { rules: () => RuleSet; watcher?: RuleWatcher } {
+function loaded<R>({ rules, onRulesRefused }: RuleOptions<R>): { rules: () => RuleSet; stop: () => void } {
   if (typeof rules !== 'string') {
     const compiled = compileObjects(isList(rules) ? rules : [rules])
-    return { rules: () => compiled }
+    return { rules: () => compiled, stop: () => {} }
   }
   let refusal: RulesError | undefined
-  const live = new LiveRules(
-    {},
-    {
-      refused: (error) => {
-        refusal = error
-        onRulesRefused?.(error)
-      },
-    },
-  )
   const isText = rules.includes('\n')
+  const live = new LiveRules(isText ? {} : { loader: new ThreadLoader() }, {
+    refused: (error) => {
+      refusal = error
+      onRulesRefused?.(error)
+    },
+  })
   const isGood = live.apply(isText ? [{ file: 'rules', text: rules }] : readRules(rules))
   if (!isGood) throw refusal ?? new RulesError([])
-  if (isText) return { rules: live.current }
-  const watcher = new RuleWatcher([rules], live)
-  void watcher.start()
-  return { rules: live.current, watcher }
+  if (!isText) void live.follow([new FileSource([rules])])
+  return { rules: live.current, stop: () => live.stop() }
 }
 
 function isList(rules: RuleFile | readonly RuleFile[]): rules is readonly RuleFile[] {

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
-import { RuleDirectory, ruleText } from '../../src/sources/rule-directory.suite.ts'
+import { longRuleText, RuleDirectory, ruleText } from '../../src/sources/rule-directory.suite.ts'
 import { FREE_PORTS, run, type Started } from '../cli/sluice-process.suite.ts'
 import { makeTemporaryDir } from '../servers/reaper.mjs'
 import { sharedRedis } from '../servers/shared.ts'
@@ -164,6 +164,26 @@ describe('sluice serve --workers 2', () => {
       const limits = await Promise.all(Array.from({ length: 8 }, () => limitOf(url, 'api')))
       return limits.every((limit) => limit === 77)
     })
+  })
+
+  it('has every worker use many changed rules, which are loaded once for all, and its successor too', async () => {
+    const rules = new RuleDirectory({ 'a.yaml': longRuleText(9) })
+    const { url, child, welcome, printed } = await startWorkers(rules)
+    const areInForce = (expected: number): Promise<unknown> =>
+      until('all workers use them', async () => {
+        const limits = await Promise.all(Array.from({ length: 8 }, () => limitOf(url, 'api')))
+        return limits.every((limit) => limit === expected)
+      })
+    rules.replace('a.yaml', longRuleText(77, 2_000))
+    await areInForce(77)
+    rules.replace('a.yaml', longRuleText(78, 2_000))
+    child.kill('SIGHUP')
+    rules.replace('a.yaml', longRuleText(79))
+    child.kill('SIGHUP')
+    await areInForce(79)
+    process.kill(pidsIn(welcome)[0], 'SIGKILL')
+    await printed(' is ready', 3)
+    await areInForce(79)
   })
 
   it('ends with the reason when workers cannot start', () => {

@@ -117,8 +117,8 @@ function startAlone(config: Config, log: Log): Promise<Service> {
 function startWorkers(config: Config, log: Log): Promise<Service> {
   requireFiles(config)
   return starting(async (undo) => {
-    const primary = new Primary(config, log, () => rules.texts())
-    const rules = await followRules(config, log, (texts) => primary.applyRules(texts))
+    const primary = new Primary(config, log, () => rules.origin())
+    const rules = await followRules(config, log, (origin) => primary.applyRules(origin))
     undo.push(
       rules.stop,
       () => primary.stop(),

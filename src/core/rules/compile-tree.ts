@@ -73,7 +73,8 @@ export class TreeCompiler {
       blocks?.seal()
       wildcards?.seal()
     }
-    return Object.freeze({ ...own, branches: branches.size === 0 ? NO_BRANCHES : branches })
+    const { id, path, rules, tiers } = own
+    return Object.freeze({ id, path, rules, tiers, branches: branches.size === 0 ? NO_BRANCHES : branches })
   }
 
   /** #isFirst reports a key (with the same value, or the same block) that stands on this level already. */

@@ -39,7 +39,8 @@ export class WorkerProcess {
 
   constructor(id: number, events: WorkerEvents) {
     this.id = id
-    this.#child = fork(MAIN, [], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+    // Parts of rules hold maps and typed arrays, which JSON cannot say.
+    this.#child = fork(MAIN, [], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], serialization: 'advanced' })
     this.#child.on('message', (message) => events.told(this, message as FromWorker))
     // A message to a process that has just ended: its end is told below.
     this.#child.on('error', () => {})
