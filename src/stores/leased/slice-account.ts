@@ -12,7 +12,7 @@ export class SliceAccount {
   #told = 0
   /** Of that, what the lender has confirmed. */
   #confirmed = 0
-  /** What the lender believes is held. Infinity: nobody knows. */
+  /** What the lender believes is held. Infinity: unknown. */
   #booked = 0
 
   constructor(name: string) {
@@ -71,7 +71,7 @@ export class SliceAccount {
     this.#booked = booked
   }
 
-  /** doubt says that nobody knows what the lender believes. */
+  /** doubt says that it is unknown what the lender believes. */
   doubt(): void {
     this.#booked = Number.POSITIVE_INFINITY
   }

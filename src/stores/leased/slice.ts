@@ -11,7 +11,7 @@ import type { Waiter } from './waiter.ts'
 /** A SliceKind is how a rule is counted: from a slice that was lent, or from what was left at the last exchange. */
 export type SliceKind = 'leased' | 'eventual'
 
-/** A SliceLife is how far a slice has come. Slices moves it on: `leaving` is on its way back, `gone` is kept by nobody. */
+/** A SliceLife is how far a slice has come. Slices moves it on: `leaving` is on its way back, `gone` is not kept any more. */
 export type SliceLife = 'kept' | 'leaving' | 'gone'
 
 /** A SliceState says what a slice can spend. See Slice for what moves it from one to another. */
@@ -92,7 +92,7 @@ export class Slice {
   readonly syncMs: number | undefined
   /** The part of it that others hold of this node: a lease of a lease. */
   readonly lent = new SliceBook()
-  /** Who waits for the answer to a request, in order of coming. */
+  /** What waits for the answer to a request, in order of arrival. */
   waiting: Waiter[] = []
   life: SliceLife = 'kept'
   /** How long the lender may take to answer. */
@@ -207,7 +207,7 @@ export class Slice {
     return this.serve(cost, nowMs)
   }
 
-  /** serve is take for who waited for the answer that has just come. */
+  /** serve is take for a cost that waited for the answer that has just come. */
   serve(cost: number, nowMs: number): boolean {
     this.lastUsedMs = nowMs
     if (cost > this.inHand) return false
@@ -330,8 +330,8 @@ export class Slice {
 
   /**
    * verdict tells what is left, after a cost that was taken or not: what is in hand, and what was left beside all slices
-   * when the lender was asked. Others may have taken of that since, so it counts for who holds alone, and for the request
-   * that waited for the answer.
+   * when the lender was asked. Others may have taken of that since, so it counts for a node that holds alone, and for the
+   * request that waited for the answer.
    */
   verdict(isAllowed: boolean, nowMs: number, isAnswer = false): Verdict {
     const { limit } = this.#limit

@@ -40,7 +40,7 @@ const LOOKED_AT = 8
 const RETURN_TIMEOUT_MS = 1_000
 
 /**
- * Slices keeps the slices of a node. There is at most one request under way for each; who lacks budget meanwhile waits for
+ * Slices keeps the slices of a node. There is at most one request under way for each; a cost that lacks budget meanwhile waits for
  * it, and the next request asks for all of them. One timer brings slices up to tell what they spent, and to go back.
  */
 export class Slices {
@@ -53,7 +53,7 @@ export class Slices {
   readonly #isTimed: boolean
   readonly #canBorrow: boolean
   /** For how long a refusal is remembered at the most. */
-  longestRefusalMs = Number.POSITIVE_INFINITY
+  maxRefusalMs = Number.POSITIVE_INFINITY
   #timer: NodeJS.Timeout | undefined
   #exchanges = 0
   #names = 0
@@ -65,7 +65,7 @@ export class Slices {
     this.#wheel = new Wheel(owner.clock.nowMs())
   }
 
-  /** counts says whether a charge is counted by a slice. Where nobody lends, none is. */
+  /** counts says whether a charge is counted by a slice. Where there is no lender, none is. */
   counts({ policy, limit }: Charge): boolean {
     const consistency = policy?.consistency
     if (consistency === undefined || consistency === 'exact') return false
@@ -110,7 +110,7 @@ export class Slices {
     slice.timeoutMs = timeoutMs
     const waiter = newWaiter(cost, nowMs + timeoutMs, isForOthers)
     slice.waiting.push(waiter)
-    // Giving back may take long. Whoever cannot wait for it overtakes: the lender takes no request after a later one.
+    // Giving back may take long. A request that cannot wait for it overtakes: the lender takes none after a later one.
     if (slice.isAskingPast(waiter.dueAtMs)) slice.failed()
     if (!slice.isAsking) this.#send(slice, nowMs)
     return answerOf(waiter)
@@ -130,7 +130,7 @@ export class Slices {
     this.#send(slice, nowMs)
   }
 
-  /** recall gives back what a slice holds unused: somebody else needs it. */
+  /** recall gives back what a slice holds unused: another node needs it. */
   recall(key: string): void {
     const slice = this.#slices.get(key)
     if (slice === undefined || slice.kind === 'eventual' || slice.isAsking || slice.inHand <= 0) return
@@ -193,7 +193,7 @@ export class Slices {
     this.#wheel.add(slice, slice.dueAfterMs(nowMs), nowMs)
   }
 
-  /** #leave gives a slice back for good. Who waits for it is served first; what others hold of it runs out by itself. */
+  /** #leave gives a slice back for good. What waits is served first; what others hold of it runs out by itself. */
   #leave(slice: Slice, nowMs: number): void {
     this.#slices.delete(slice.key)
     this.#leaving.add(slice)
@@ -243,7 +243,7 @@ export class Slices {
   #answered(slice: Slice, request: SliceRequest, reply: SliceReply): void {
     const nowMs = this.#owner.clock.nowMs()
     if (slice.isCurrent(request)) {
-      slice.answered(reply, this.longestRefusalMs)
+      slice.answered(reply, this.maxRefusalMs)
       // What an eventual slice hears late is still the best there is to decide by.
       if (slice.isKnown(nowMs) || slice.kind === 'eventual') this.#serve(slice, reply, nowMs)
       else failAll(slice.waiting, new StoreFault('timeout', 'store', 'the answer came when its lease was over'))
@@ -251,7 +251,7 @@ export class Slices {
     if (!slice.isAsking) this.#goOn(slice, nowMs)
   }
 
-  /** #serve hands out what came. Who cannot be served is refused, unless there is more where that came from. */
+  /** #serve hands out what came. What cannot be served is refused, unless the lender has more. */
   #serve(slice: Slice, { free, holders, retryAfterMs, lentRetryAfterMs }: SliceReply, nowMs: number): void {
     const waiting = slice.waiting
     slice.waiting = []
