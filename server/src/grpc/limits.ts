@@ -17,6 +17,8 @@ export interface GrpcLimits {
   readonly maxHeaderBlockBytes: number
   /** CONTINUATION frames in one header block. 8. */
   readonly maxContinuations: number
+  /** Settings in a SETTINGS frame; past it the connection ends. 32. */
+  readonly maxSettingsEntries: number
   /** The flow control window of a connection; less than 65,535 counts as that. 1,048,576. */
   readonly connectionWindowBytes: number
   /** Requests that are not complete yet, in memory; the call that goes past is answered RESOURCE_EXHAUSTED. 4,194,304. */
@@ -57,6 +59,7 @@ export const DEFAULT_LIMITS: GrpcLimits = Object.freeze({
   maxHeaderFields: 128,
   maxHeaderBlockBytes: 32_768,
   maxContinuations: 8,
+  maxSettingsEntries: 32,
   connectionWindowBytes: 1_048_576,
   maxPendingBytes: 4_194_304,
   maxQueuedBytes: 8_388_608,

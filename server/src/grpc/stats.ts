@@ -24,6 +24,8 @@ export interface GrpcStats {
   readonly connectionsRefused: number
   readonly streamsOpen: number
   readonly streams: number
+  /** Looks at streams for the sake of a frame that concerns all of a connection: the work that grows fastest. */
+  readonly streamsWalked: number
   /** Calls that reached a handler. */
   readonly calls: number
   /** Calls that were answered with another status than OK, by a handler or for it. */
@@ -51,6 +53,7 @@ export function newCounters(): Counters {
     connectionsRefused: 0,
     streamsOpen: 0,
     streams: 0,
+    streamsWalked: 0,
     calls: 0,
     callsFailed: 0,
     callsCancelled: 0,
