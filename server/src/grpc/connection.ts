@@ -13,7 +13,7 @@ import type { GrpcLimits } from './limits.ts'
 import { type BufferPool, OutputBuffer } from './output-buffer.ts'
 import { type Peer, peerOf } from './peer.ts'
 import { plainAnswer } from './plain-answer.ts'
-import { type IntakeHost, type IntakeOwner, RequestIntake } from './request-intake.ts'
+import { type IntakeHost, type IntakeOwner, NO_HEAD, RequestIntake } from './request-intake.ts'
 import { type ResponseOwner, ResponseWriter } from './response-writer.ts'
 import type { ServerStream } from './server-stream.ts'
 import { SocketOutlet } from './socket-outlet.ts'
@@ -27,6 +27,8 @@ export interface ConnectionHost extends IntakeHost, RunnerHost {
   /** markDirty has `flush` called at the end of this turn of the event loop. */
   markDirty(connection: Connection): void
   onClosed(connection: Connection): void
+  /** onHeld is told how much more, or less, a connection holds than before. */
+  onHeld(grownBytes: number): void
 }
 
 type Phase = 'open' | 'draining' | 'closing' | 'closed'
@@ -37,6 +39,8 @@ const FLUSH_BYTES = 65_536
 const LINGER_MS = 1_000
 /** How long a client has to answer the PING between the two GOAWAY frames of a graceful end. */
 const DRAIN_PING_MS = 1_000
+/** What a call takes beside its head and its message, about: measured are 300 to 700. */
+const STREAM_BYTES = 512
 const DRAIN_PING = Buffer.from('goodbye!', 'latin1')
 
 /** Connection is one client: it reads frames, keeps streams, hands calls to their handlers and writes the answers. */
@@ -71,6 +75,7 @@ export class Connection implements FrameSink, IntakeOwner, ControlOwner, Respons
   #frames = 0
   #phaseMs = 0
   #graceMs = 0
+  #heldBytes = 0
 
   constructor(socket: Duplex, host: ConnectionHost) {
     const { limits, clock } = host
@@ -181,6 +186,8 @@ export class Connection implements FrameSink, IntakeOwner, ControlOwner, Respons
     const { fields, body } = plainAnswer(status)
     stream.answered = true
     this.#writer.plain(stream, fields, stream.head.method === 'HEAD' ? NO_BODY : body)
+    stream.dropHead(NO_HEAD)
+    this.#intake.recount(stream)
     this.#wrote()
   }
 
@@ -229,9 +236,9 @@ export class Connection implements FrameSink, IntakeOwner, ControlOwner, Respons
     stream.closed = true
     this.#streams.close(stream.id, closure)
     this.#host.counters.streamsOpen--
+    if (stream.heldBytes > 0) this.#intake.release(stream)
     if (stream.extras !== undefined) {
       this.#runner.clearTimer(stream)
-      this.#intake.release(stream)
       this.#writer.forget(stream)
     }
     if (this.#phase === 'draining' && this.#streams.size === 0) this.#endWhenDrained()
@@ -259,6 +266,27 @@ export class Connection implements FrameSink, IntakeOwner, ControlOwner, Respons
     this.#host.markDirty(this)
   }
 
+  /** heldBytes is what this connection holds for its client. One that is being ended is as good as gone. */
+  get heldBytes(): number {
+    return this.#heldBytes
+  }
+
+  /** #weigh counts anew what is held. It is called whenever a chunk was read, and whenever something was written. */
+  #weigh(): void {
+    const isGone = this.#phase === 'closing' || this.#phase === 'closed'
+    const bytes = isGone
+      ? 0
+      : this.#intake.heldBytes +
+        this.#reader.heldBytes +
+        this.#writer.queuedBytes +
+        this.#outlet.unsentBytes +
+        STREAM_BYTES * this.#streams.size
+    if (bytes === this.#heldBytes) return
+    const grownBytes = bytes - this.#heldBytes
+    this.#heldBytes = bytes
+    this.#host.onHeld(grownBytes)
+  }
+
   /** flush writes what has been collected, and sees to it that a client who does not read is not read from either. */
   flush(): void {
     this.#dirty = false
@@ -268,6 +296,7 @@ export class Connection implements FrameSink, IntakeOwner, ControlOwner, Respons
       this.#writer.pump()
       if (this.#out.length > 0) this.#markDirty()
     }
+    this.#weigh()
   }
 
   #holdBack(): void {
@@ -285,6 +314,7 @@ export class Connection implements FrameSink, IntakeOwner, ControlOwner, Respons
     this.#phase = 'closing'
     this.#reader.stop()
     this.#host.counters.closedFor.unreadOutput++
+    this.#weigh()
     this.#socket.destroy()
   }
 
@@ -367,6 +397,7 @@ export class Connection implements FrameSink, IntakeOwner, ControlOwner, Respons
   #finish(): void {
     this.#phase = 'closing'
     this.#phaseMs = this.#host.clock.nowMs()
+    this.#weigh()
     this.#reader.stop()
     this.#outlet.end()
     // What still comes is thrown away: closing a socket with unread data would take our last words from the client.
@@ -433,6 +464,7 @@ export class Connection implements FrameSink, IntakeOwner, ControlOwner, Respons
   #onClose(): void {
     if (this.#phase === 'closed') return
     this.#phase = 'closed'
+    this.#weigh()
     this.#reader.stop()
     for (const stream of [...this.#streams.values()]) this.#abandon(stream, Closure.RESET_BY_US)
     this.#host.onClosed(this)

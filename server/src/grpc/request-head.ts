@@ -1,4 +1,5 @@
 import { parseGrpcTimeout } from './grpc-timeout.ts'
+import { entryBytes } from './hpack/dynamic-table.ts'
 import type { Route } from './route.ts'
 
 /** RequestHead is what a header block says. Blocks that repeat share one, so nothing in it belongs to a single call. */
@@ -15,8 +16,28 @@ export interface RequestHead {
   readonly contentLength: number
   /** The fields that are not pseudo-header fields, names and values by turns. */
   readonly fields: readonly string[]
+  /** The size of the whole list, as HPACK counts it (RFC 9113, 6.5.2). */
+  readonly bytes: number
   /** What serves the path, once that has been looked up. */
   route: Route | undefined
+}
+
+/** GONE_FIELDS stand where the fields of a call were, which nobody has asked for while its handler ran. */
+export const GONE_FIELDS: readonly string[] = []
+
+/** bareHead is what is left of the head of a call whose fields are gone. */
+export function bareHead(route: Omit<Route, 'bareHead'>): RequestHead {
+  return {
+    malformed: undefined,
+    method: 'POST',
+    path: route.path,
+    httpStatus: 0,
+    timeoutMs: Number.POSITIVE_INFINITY,
+    contentLength: -1,
+    fields: GONE_FIELDS,
+    bytes: 0,
+    route: undefined,
+  }
 }
 
 // Characters of a field name (RFC 9110, 5.6.2), less the capitals (RFC 9113, 8.2.1).
@@ -78,6 +99,7 @@ export class HeadReader {
   #timeoutMs = Number.POSITIVE_INFINITY
   #contentLength = -1
   #pseudoFields = 0
+  #bytes = 0
   #fields: string[] = []
 
   begin(): void {
@@ -91,11 +113,13 @@ export class HeadReader {
     this.#timeoutMs = Number.POSITIVE_INFINITY
     this.#contentLength = -1
     this.#pseudoFields = 0
+    this.#bytes = 0
     this.#fields = []
   }
 
   readonly onField = (name: string, value: string): void => {
     if (this.#malformed !== undefined) return
+    this.#bytes += entryBytes(name, value)
     if (!isValue(value)) this.#malformed = `the value of ${name} has characters that no value may have (8.2.1)`
     else if (name.charCodeAt(0) === 0x3a) this.#onPseudoField(name, value)
     else if (!isName(name)) this.#malformed = 'a field name has characters that no name may have (8.2.1)'
@@ -116,6 +140,7 @@ export class HeadReader {
       timeoutMs: this.#timeoutMs,
       contentLength: this.#contentLength,
       fields: this.#fields,
+      bytes: this.#bytes,
       route: undefined,
     }
   }

@@ -7,7 +7,7 @@ import { Connection, type ConnectionHost } from './connection.ts'
 import { type GrpcLimitOptions, type GrpcLimits, resolveLimits } from './limits.ts'
 import { type GrpcAddress, type GrpcTlsOptions, Listener, type ListenerOwner, type ListenOptions } from './listener.ts'
 import { BufferPool } from './output-buffer.ts'
-import { HeadReader } from './request-head.ts'
+import { bareHead, HeadReader } from './request-head.ts'
 import type { Route } from './route.ts'
 import { type GrpcStats, newCounters } from './stats.ts'
 import { Timer, TimerWheel } from './timer-wheel.ts'
@@ -68,7 +68,7 @@ export class GrpcServer {
   #register(path: string, handler: Route['handler']): this {
     if (!PATH.test(path)) throw new RangeError(`${JSON.stringify(path)}: a method's path is "/package.Service/Method"`)
     if (this.#routes.has(path)) throw new RangeError(`${path} is already registered; a method has one handler`)
-    this.#routes.set(path, { path, handler })
+    this.#routes.set(path, { path, handler, bareHead: bareHead({ path, handler }) })
     return this
   }
 
@@ -202,6 +202,9 @@ export class GrpcServer {
       headReader: new HeadReader(),
       route: (path) => this.#routes.get(path),
       markDirty: (connection) => this.#markDirty(connection),
+      onHeld: (grownBytes) => {
+        this.#counters.bytesHeld += grownBytes
+      },
       onClosed: (connection) => this.#onClosed(connection),
       onError: (error, path) => this.#reportError(error, path),
     }

@@ -16,7 +16,7 @@ export type ClosedFor =
   | 'idle'
   | 'age'
 
-/** GrpcStats are the counters of a server: plain numbers that only grow, except for those that are `open`. */
+/** GrpcStats are the counters of a server: plain numbers that only grow, except for those that are `open` or `held`. */
 export interface GrpcStats {
   readonly connectionsOpen: number
   readonly connections: number
@@ -26,6 +26,8 @@ export interface GrpcStats {
   readonly streams: number
   /** Looks at streams for the sake of a frame that concerns all of a connection: the work that grows fastest. */
   readonly streamsWalked: number
+  /** Bytes held for clients at this moment: requests, answers that wait, and what a call or a table takes. */
+  readonly bytesHeld: number
   /** Calls that reached a handler. */
   readonly calls: number
   /** Calls that were answered with another status than OK, by a handler or for it. */
@@ -54,6 +56,7 @@ export function newCounters(): Counters {
     streamsOpen: 0,
     streams: 0,
     streamsWalked: 0,
+    bytesHeld: 0,
     calls: 0,
     callsFailed: 0,
     callsCancelled: 0,
