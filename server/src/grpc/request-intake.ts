@@ -39,6 +39,8 @@ export interface IntakeOwner extends StreamOwner {
 
 /** What a request that is no call may send before it is answered without waiting for its end. */
 const DISCARD_BYTES = 65_536
+/** What of a path nobody serves is told to its caller. */
+const MOST_PATH = 100
 
 /** RequestIntake turns HEADERS, CONTINUATION and DATA frames into calls (RFC 9113, 5.1, 6.1, 6.2, 6.10 and 8). */
 export class RequestIntake {
@@ -316,8 +318,17 @@ export const NO_HEAD: RequestHead = {
   route: undefined,
 }
 
+/**
+ * shortened cuts a path. It may have 16 KB and, out of HPACK's table, come as one byte: to repeat it whole would have a
+ * client get 300 bytes for each that it sends.
+ */
+function shortened(path: string): string {
+  return path.length <= MOST_PATH ? path : `${path.slice(0, MOST_PATH)}…`
+}
+
 function refusalOf(head: RequestHead): Refusal | undefined {
-  if (head.route === undefined) return { status: GrpcStatus.UNIMPLEMENTED, message: `unknown method ${head.path}` }
+  if (head.route === undefined)
+    return { status: GrpcStatus.UNIMPLEMENTED, message: `unknown method ${shortened(head.path)}` }
   if (Number.isNaN(head.timeoutMs)) return { status: GrpcStatus.INTERNAL, message: 'grpc-timeout cannot be read' }
   if (head.timeoutMs === 0) return { status: GrpcStatus.DEADLINE_EXCEEDED, message: 'the deadline has passed' }
   return undefined
