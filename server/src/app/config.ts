@@ -81,6 +81,8 @@ export interface GrpcConfig {
   readonly maxConnectionAgeGraceMs: number
   /** Undefined: as many as the server allows by itself. */
   readonly maxStreams: number | undefined
+  readonly maxConnections: number | undefined
+  readonly maxHeldMib: number | undefined
 }
 
 /** GrpcTls names files, and whom client certificates have to be made out to. */
@@ -227,6 +229,8 @@ function grpcOf(from: Sources, host: string): GrpcConfig {
     maxConnectionAgeMs: from.durationMs('grpc-max-connection-age', 24 * 3_600_000),
     maxConnectionAgeGraceMs: from.durationMs('grpc-max-connection-age-grace', 3_600_000),
     maxStreams: from.read('grpc-max-streams', countOf),
+    maxConnections: from.read('grpc-max-connections', countOf),
+    maxHeldMib: from.read('grpc-max-held', countOf),
   }
 }
 

@@ -6,12 +6,14 @@ import type { GrpcClock } from './clock.ts'
 import { type Activity, type Complaint, ConnectionWatch } from './connection-watch.ts'
 import { writeGoaway, writePing, writeReset, writeSettings, writeWindowUpdate } from './control-frames.ts'
 import { ControlIntake, type ControlOwner } from './control-intake.ts'
+import type { Member } from './crowds.ts'
 import { FrameReader, type FrameSink } from './frame-reader.ts'
 import { DEFAULT_WINDOW_BYTES, ErrorCode, FrameType, MAX_STREAM_ID } from './frames.ts'
 import type { HeaderField } from './hpack/hpack-encoder.ts'
 import type { GrpcLimits } from './limits.ts'
+import { networkOf } from './network.ts'
 import { type BufferPool, OutputBuffer } from './output-buffer.ts'
-import { type Peer, peerOf } from './peer.ts'
+import { addressOf, type Peer, peerOf } from './peer.ts'
 import { plainAnswer } from './plain-answer.ts'
 import { type IntakeHost, type IntakeOwner, NO_HEAD, RequestIntake } from './request-intake.ts'
 import { type ResponseOwner, ResponseWriter } from './response-writer.ts'
@@ -44,10 +46,11 @@ const STREAM_BYTES = 512
 const DRAIN_PING = Buffer.from('goodbye!', 'latin1')
 
 /** Connection is one client: it reads frames, keeps streams, hands calls to their handlers and writes the answers. */
-export class Connection implements FrameSink, IntakeOwner, ControlOwner, ResponseOwner {
+export class Connection implements FrameSink, IntakeOwner, ControlOwner, ResponseOwner, Member {
   readonly #host: ConnectionHost
   readonly #limits: GrpcLimits
   readonly #socket: Duplex
+  readonly #address: string
   readonly #reader: FrameReader
   readonly #out: OutputBuffer
   readonly #outlet: SocketOutlet
@@ -82,6 +85,7 @@ export class Connection implements FrameSink, IntakeOwner, ControlOwner, Respons
     this.#host = host
     this.#limits = limits
     this.#socket = socket
+    this.#address = addressOf(socket)
     this.chunkMs = clock.nowMs()
     this.#watch = new ConnectionWatch(limits, this.chunkMs)
     this.#maxAgeMs = limits.maxConnectionAgeMs * (1 - Math.random() / 10)
@@ -266,6 +270,29 @@ export class Connection implements FrameSink, IntakeOwner, ControlOwner, Respons
     this.#host.markDirty(this)
   }
 
+  /** network is the address that the client is known by; see networkOf. */
+  get network(): string {
+    return networkOf(this.#address)
+  }
+
+  get use(): Member['use'] {
+    if (this.#streams.size > 0) return 'busy'
+    return this.#served > 0 ? 'idle' : 'none'
+  }
+
+  /** leave makes room for another: the client is asked to connect anew, and the socket closes. */
+  leave(): void {
+    if (this.#phase === 'closing' || this.#phase === 'closed') return
+    this.#host.counters.closedFor.crowd++
+    this.close()
+  }
+
+  /** giveUp ends a connection for which too much is held. What is not read would not be freed by waiting. */
+  giveUp(): void {
+    if (this.#outlet.isBusy) this.#abort('memory')
+    else this.fail(ErrorCode.ENHANCE_YOUR_CALM, 'memory', 'the server holds too much for its clients')
+  }
+
   /** heldBytes is what this connection holds for its client. One that is being ended is as good as gone. */
   get heldBytes(): number {
     return this.#heldBytes
@@ -309,11 +336,11 @@ export class Connection implements FrameSink, IntakeOwner, ControlOwner, Respons
   }
 
   /** #abort drops a client that does not read; it would not read a GOAWAY either. */
-  #abort(): void {
+  #abort(reason: ClosedFor = 'unreadOutput'): void {
     if (this.#phase === 'closing' || this.#phase === 'closed') return
     this.#phase = 'closing'
     this.#reader.stop()
-    this.#host.counters.closedFor.unreadOutput++
+    this.#host.counters.closedFor[reason]++
     this.#weigh()
     this.#socket.destroy()
   }

@@ -3,8 +3,16 @@ import { MAX_WINDOW_BYTES } from './frames.ts'
 
 /** GrpcLimits bounds what clients may ask of a server. All are per connection unless they say otherwise. */
 export interface GrpcLimits {
-  /** Connections of the whole server, those in a TLS handshake included; more are closed at once. 20,000. */
+  /**
+   * Connections of the whole server, those in a TLS handshake included. For more, idle ones of the address with the most
+   * have to leave; where there are none, they are closed at once. 20,000.
+   */
   readonly maxConnections: number
+  /**
+   * Bytes that the whole server holds for its clients: requests, answers, headers and tables, and 512 for each call. Past
+   * it, connections of the address with the most end, those that hold the most first. 67,108,864.
+   */
+  readonly maxHeldBytes: number
   /** Calls under way; more are refused with REFUSED_STREAM, which clients may retry. 1,024. */
   readonly maxConcurrentStreams: number
   /** The size of a request's message; larger ones are answered RESOURCE_EXHAUSTED. 65,536. */
@@ -53,6 +61,7 @@ const HOUR_MS = 60 * MINUTE_MS
 
 export const DEFAULT_LIMITS: GrpcLimits = Object.freeze({
   maxConnections: 20_000,
+  maxHeldBytes: 67_108_864,
   maxConcurrentStreams: 1_024,
   maxMessageBytes: 65_536,
   maxHeaderListBytes: 16_384,

@@ -13,6 +13,10 @@ export type ClosedFor =
   | 'unreadOutput'
   | 'slowPreface'
   | 'slowFrame'
+  /** All places were taken, and its address had the most; see Crowds. */
+  | 'crowd'
+  /** The server held too much, and the most of it for this client. */
+  | 'memory'
   | 'idle'
   | 'age'
 
@@ -80,6 +84,8 @@ export function newCounters(): Counters {
       unreadOutput: 0,
       slowPreface: 0,
       slowFrame: 0,
+      crowd: 0,
+      memory: 0,
       idle: 0,
       age: 0,
     },
