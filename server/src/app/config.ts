@@ -52,6 +52,8 @@ export interface Config {
   readonly dynamicMetadata: boolean
   readonly unitMultipliers: boolean
   readonly workers: number
+  /** 0: workers may be silent for ever. */
+  readonly workerTimeoutMs: number
   readonly drainDelayMs: number
   readonly drainTimeoutMs: number
   readonly healthNeedsRedis: boolean
@@ -132,6 +134,7 @@ export function readConfig(args: readonly string[], env: Env): Config {
     dynamicMetadata: from.isOn('dynamic-metadata'),
     unitMultipliers: from.isOn('unit-multipliers'),
     workers: workerCount(from, redisUrl !== undefined),
+    workerTimeoutMs: from.durationMs('worker-timeout', 10_000),
     drainDelayMs: from.durationMs('drain-delay', 0),
     drainTimeoutMs: from.durationMs('drain-timeout', 10_000),
     healthNeedsRedis: from.isOn('health-needs-redis'),

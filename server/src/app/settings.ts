@@ -324,6 +324,15 @@ export const SETTINGS = [
   },
   {
     group: 'Process',
+    flag: 'worker-timeout',
+    env: 'SLUICE_WORKER_TIMEOUT',
+    kind: 'duration',
+    value: 'DURATION',
+    fallback: '10s',
+    text: 'a worker that does not answer for so long is killed and replaced; 0s: never',
+  },
+  {
+    group: 'Process',
     flag: 'drain-delay',
     env: 'SLUICE_DRAIN_DELAY',
     kind: 'duration',
