@@ -1,26 +1,8 @@
 import { parseGrpcTimeout } from './grpc-timeout.ts'
 import { entryBytes } from './hpack/dynamic-table.ts'
-import type { Route } from './route.ts'
+import type { RequestHead, Route } from './route.ts'
 
-/** RequestHead is what a header block says. Blocks that repeat share one, so nothing in it belongs to a single call. */
-export interface RequestHead {
-  /** The rule of RFC 9113, section 8, that the block breaks; such a request is reset. */
-  readonly malformed: string | undefined
-  readonly method: string
-  readonly path: string
-  /** The HTTP status of a request that is no gRPC call: 405 or 415; otherwise 0. */
-  readonly httpStatus: number
-  /** The value of grpc-timeout; Infinity without one, NaN if it cannot be read. */
-  readonly timeoutMs: number
-  /** −1 without one. */
-  readonly contentLength: number
-  /** The fields that are not pseudo-header fields, names and values by turns. */
-  readonly fields: readonly string[]
-  /** The size of the whole list, as HPACK counts it (RFC 9113, 6.5.2). */
-  readonly bytes: number
-  /** What serves the path, once that has been looked up. */
-  route: Route | undefined
-}
+export type { RequestHead } from './route.ts'
 
 /** GONE_FIELDS stand where the fields of a call were, which nobody has asked for while its handler ran. */
 export const GONE_FIELDS: readonly string[] = []

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import { SluiceError } from 'sluice/internal/core/errors'
 
-const MOST_BYTES = 65_536
+export const MOST_BYTES = 65_536
 /** Up to here a body that is too large is read and thrown away: a client that still writes would not see the answer. */
 const MOST_DISCARDED_BYTES = 1_048_576
 

@@ -3,9 +3,9 @@ import type { CheckRequest, Descriptor, Entry, LimitOverride } from 'sluice/inte
 import { MalformedMessage, type ProtoReader } from '../protobuf/reader.ts'
 import { MOST_DESCRIPTORS, MOST_ENTRIES, readEntry, UNITS } from '../rls/rls-request.ts'
 
-const MOST_REQUESTS = 256
+export const MOST_REQUESTS = 256
 /** One for each request. A limit that was not seen before is compiled, which takes as long as deciding ten requests. */
-const MOST_LIMITS = 256
+export const MOST_LIMITS = 256
 
 /** decodeCheckRequest reads sluice.v1.CheckRequest. */
 export function decodeCheckRequest(reader: ProtoReader, bytes: Uint8Array): readonly CheckRequest[] {
