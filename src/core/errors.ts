@@ -49,6 +49,8 @@ export const ERROR_RULES = {
   RULE_DUPLICATE_KEY: 'a key, or a key with its value, is defined once within a level',
   REQUEST_INVALID:
     'a check is {"domain": text, "descriptors": [{"entries": [{"key": text, "value": text}]}], "cost": whole number}',
+  LIMITS_TOO_MANY: 'a message of sluice.v1.Limiter brings at most 256 limits of its own, over all its requests',
+  BODIES_TOO_MANY: 'bodies of requests that are not complete take at most 32 MiB together',
   BODY_TOO_LARGE: 'a request body has at most 65536 bytes',
   RLS_REQUEST_INVALID:
     'a request to /json is an envoy.service.ratelimit.v3.RateLimitRequest in the JSON form of protobuf',
