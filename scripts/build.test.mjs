@@ -12,14 +12,15 @@ const settings = {
   'client/tsconfig.build.json': '{}',
 }
 
-test('dist gets the compiled sources and the files that are not code, but no tests', () => {
+test('dist gets the compiled sources and the files that are not code, but no tests and no Lua', () => {
   const dir = makeTree({
     'src/a.ts': '',
     'src/a.test.ts': '',
     'src/stores/store.suite.ts': '',
     'src/stores/lua/check.lua': '',
+    'src/stores/tables.sql': '',
   })
-  expect([...plannedOutputs(dir).keys()]).toEqual([join(dir, 'dist/a.js'), join(dir, 'dist/stores/lua/check.lua')])
+  expect([...plannedOutputs(dir).keys()]).toEqual([join(dir, 'dist/a.js'), join(dir, 'dist/stores/tables.sql')])
 })
 
 test('what was built from a source that is gone is removed', () => {
