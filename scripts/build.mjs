@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { commonJsOutputs, writeCommonJs } from './common-js.mjs'
 import { writeLuaModules } from './lua.mjs'
 import { ensureInstalled, readStamp, requireNode, root, run, runMain, SetupError, say, writeStamp } from './setup.mjs'
 
@@ -69,7 +70,8 @@ export function plannedOutputs(packageDir) {
   return outputs
 }
 
-const outputsExist = ({ dir }) => [...plannedOutputs(join(root, dir)).keys()].every((output) => existsSync(output))
+const outputsExist = ({ dir }) =>
+  [...plannedOutputs(join(root, dir)).keys(), ...commonJsOutputs(join(root, dir))].every((output) => existsSync(output))
 
 async function buildPackage({ dir, project, buildInfo }) {
   const packageDir = join(root, dir)
@@ -79,13 +81,14 @@ async function buildPackage({ dir, project, buildInfo }) {
   removeOrphans(packageDir, outputs)
   const { ok, text } = await run('tsc', ['-p', project], { capture: true })
   if (!ok) throw new SetupError(`the build failed (${project}):\n${text.trimEnd()}`)
+  writeCommonJs(packageDir)
   copyAssets(outputs)
 }
 
 /** removeOrphans removes what an earlier build wrote for a source that is gone. */
 export function removeOrphans(packageDir, outputs = plannedOutputs(packageDir)) {
   for (const file of listFiles(join(packageDir, 'dist'))) {
-    const output = file.replace(/\.map$/, '').replace(/\.d\.ts$/, '.js')
+    const output = file.replace(/(\.names)?\.d\.c?ts$|\.cjs$/, '.js')
     if (!outputs.has(file) && !outputs.has(output)) rmSync(file)
   }
 }
