@@ -67,6 +67,26 @@ async function reportGrowth() {
   say('by number of rules, exact values', '', table(head, rows))
 }
 
+// --- accounts ---
+
+async function reportAccounts() {
+  const counts = [100, 10_000]
+  const results = []
+  for (const callers of counts) {
+    results.push(await measure({ task: 'accounts', callers, perRound: 50_000, rounds: 11 }))
+  }
+  const rows = Object.keys(results[0]).map((way) => [
+    way,
+    ...results.flatMap((result) => [
+      ns(result[way]),
+      times(median(result[way]) / median(result['the rule'])),
+      `${spread(result[way]).toFixed(0)} %`,
+    ]),
+  ])
+  const head = ['a caller has', ...counts.flatMap((callers) => [`${count(callers)} callers`, 'ratio', '±'])]
+  say('decisions under a tiered rule and their HTTP fields, by what is known of the caller', '', table(head, rows))
+}
+
 // --- loading ---
 
 async function reportLoading() {
@@ -87,8 +107,9 @@ async function reportLoading() {
 }
 
 const startedAt = Date.now()
-say(header('npm run bench -- rules', ['sluice', 'yaml', 'zod']))
+say(header('npm run bench -- rules', ['sluice', 'yaml']))
 await reportCases()
 await reportGrowth()
+await reportAccounts()
 await reportLoading()
 say(`took ${Math.round((Date.now() - startedAt) / 1000)} s`)

@@ -12,8 +12,9 @@ export const libraryLayers = {
   stores: ['core', 'engine'],
   sources: ['core', 'engine'],
   identity: ['core'],
+  'http-door': ['core', 'engine', 'stores', 'sources', 'identity'],
   library: ['core', 'engine', 'stores'],
-  middleware: ['core', 'engine', 'identity', 'stores', 'sources', 'library'],
+  middleware: ['core', 'engine', 'identity', 'stores', 'sources', 'http-door'],
   'index.ts': ['core', 'engine', 'stores', 'library'],
 }
 
@@ -24,7 +25,7 @@ export const serverLayers = {
   grpc: [],
   observe: library('core', 'engine'),
   quotas: library('core', 'engine'),
-  edge: ['grpc', 'observe', ...library('core', 'engine', 'identity')],
+  edge: ['grpc', 'observe', ...library('core', 'engine', 'identity', 'http-door')],
   app: ['grpc', 'observe', 'quotas', 'edge', ...library('core', 'engine', 'stores', 'sources', 'identity')],
   cli: ['app', ...library('core', 'engine', 'sources')],
 }
@@ -39,7 +40,7 @@ const packages = [
 
 const dependencyKinds = ['dependencies', 'peerDependencies']
 
-/** checkImports returns one line for each import that breaks a rule, and one for each cycle. */
+/** checkImports returns one line for each import that breaks a rule, and one for each cycle of files or folders. */
 export function checkImports(dir = root) {
   const { devDependencies = {} } = readManifest(dir)
   return packages
@@ -58,14 +59,17 @@ function checkPackage(settings, dir) {
   const files = listSources(pkg.src)
   const imports = files.flatMap((file) => importsOf(pkg, file))
   const misplaced = files.filter((file) => isMisplaced(pkg, file))
-  const cycles = findCycles(files, imports)
   return [
     ...misplaced.map((file) => `${label(file)} is in no layer (layers: ${Object.keys(pkg.layers).join(', ')})`),
     ...imports.flatMap((found) => {
       const problem = problemOf(pkg, found)
       return problem ? [`${label(found.file)}:${found.line} imports ${found.specifier}: ${problem}`] : []
     }),
-    ...cycles.map((cycle) => `cycle: ${cycle.map(label).join(' → ')}`),
+    ...fileCycles(files, imports).map((cycle) => `cycle: ${cycle.map(label).join(' → ')}`),
+    ...folderCycles(files, imports).map(({ cycle, proofs }) => {
+      const examples = proofs.map(({ file, target }) => `${label(file)} imports ${label(target)}`)
+      return `cycle of folders: ${cycle.map(label).join(' → ')} (${examples.join(', ')})`
+    }),
   ]
 }
 
@@ -135,20 +139,47 @@ function packageProblem({ manifest, devDependencies }, file, specifier) {
   return `package ${name} is not among the ${dependencyKinds.join(' or ')} of package.json`
 }
 
-/** findCycles returns paths a → b → a, at least one for every knot of files that import each other. */
-function findCycles(files, imports) {
-  const targetsOf = new Map(files.map((file) => [file, new Set()]))
-  for (const { file, target } of imports) if (targetsOf.has(target)) targetsOf.get(file).add(target)
+function fileCycles(files, imports) {
+  const known = new Set(files)
+  const edges = imports.filter(({ target }) => known.has(target)).map(({ file, target }) => [file, target])
+  return findCycles(files, edges)
+}
+
+/**
+ * folderCycles returns the cycles between folders, each with one import for every step. A folder is the directory of a
+ * file: one inside of another is a folder of its own. Tests belong to no folder.
+ */
+function folderCycles(files, imports) {
+  const sources = new Set(files.filter((file) => !isTestCode(file)))
+  const steps = new Map()
+  for (const each of imports) {
+    const [from, to] = [folderOf(each.file), folderOf(each.target ?? '')]
+    const isStep = from !== to && sources.has(each.file) && sources.has(each.target)
+    if (isStep && !steps.has(`${from} ${to}`)) steps.set(`${from} ${to}`, { ...each, from, to })
+  }
+  const edges = [...steps.values()].map(({ from, to }) => [from, to])
+  return findCycles([...new Set(edges.flat())].sort(), edges).map((cycle) => ({
+    cycle,
+    proofs: cycle.slice(1).map((to, i) => steps.get(`${cycle[i]} ${to}`)),
+  }))
+}
+
+const folderOf = (file) => posix.dirname(file)
+
+/** findCycles returns paths a → b → a, at least one for every knot of nodes that lead to each other. */
+function findCycles(nodes, edges) {
+  const targetsOf = new Map(nodes.map((node) => [node, new Set()]))
+  for (const [from, to] of edges) targetsOf.get(from).add(to)
 
   const cycles = []
   const visited = new Set()
-  const visit = (file, path) => {
-    if (path.includes(file)) cycles.push([...path.slice(path.indexOf(file)), file])
-    if (visited.has(file)) return
-    visited.add(file)
-    for (const target of targetsOf.get(file)) visit(target, [...path, file])
+  const visit = (node, path) => {
+    if (path.includes(node)) cycles.push([...path.slice(path.indexOf(node)), node])
+    if (visited.has(node)) return
+    visited.add(node)
+    for (const target of targetsOf.get(node)) visit(target, [...path, node])
   }
-  for (const file of files) visit(file, [])
+  for (const node of nodes) visit(node, [])
   return cycles
 }
 

@@ -161,6 +161,55 @@ describe('cycles', () => {
   })
 })
 
+describe('cycles of folders', () => {
+  test('two folders that import each other fail, though no file imports itself', () => {
+    expect(
+      check({
+        'src/stores/memory/a.ts': `import '../leased/b.ts'`,
+        'src/stores/memory/c.ts': '',
+        'src/stores/leased/b.ts': '',
+        'src/stores/leased/d.ts': `import type { C } from '../memory/c.ts'`,
+      }),
+    ).toEqual([
+      'cycle of folders: src/stores/leased → src/stores/memory → src/stores/leased ' +
+        '(src/stores/leased/d.ts imports src/stores/memory/c.ts, src/stores/memory/a.ts imports src/stores/leased/b.ts)',
+    ])
+  })
+
+  test('a folder and one inside of it are two', () => {
+    const files = { 'src/core/a.ts': `import './rules/b.ts'`, 'src/core/rules/b.ts': '', 'src/core/c.ts': '' }
+    expect(check(files)).toEqual([])
+    expect(check({ ...files, 'src/core/rules/d.ts': `import '../c.ts'` })).toEqual([
+      'cycle of folders: src/core → src/core/rules → src/core ' +
+        '(src/core/a.ts imports src/core/rules/b.ts, src/core/rules/d.ts imports src/core/c.ts)',
+    ])
+  })
+
+  test('a way through three folders fails', () => {
+    expect(
+      check({
+        'src/core/a/a.ts': `import '../b/b.ts'`,
+        'src/core/b/b.ts': '',
+        'src/core/b/other.ts': `import '../c/c.ts'`,
+        'src/core/c/c.ts': '',
+        'src/core/c/other.ts': `import '../a/other.ts'`,
+        'src/core/a/other.ts': '',
+      }),
+    ).toEqual([expect.stringMatching(/^cycle of folders: src\/core\/a → src\/core\/b → src\/core\/c → src\/core\/a /)])
+  })
+
+  test('tests make no cycle', () => {
+    expect(
+      check({
+        'src/stores/memory/a.ts': `import '../lending/b.ts'`,
+        'src/stores/lending/b.ts': '',
+        'src/stores/lending/b.test.ts': `import '../memory/a.ts'`,
+        'src/stores/lending/b.suite.ts': `import '../memory/a.ts'`,
+      }),
+    ).toEqual([])
+  })
+})
+
 describe('packages', () => {
   test('declared packages, their subpaths and Node.js modules pass', () => {
     const source = `import 'zod'\nimport 'zod/mini'\nimport '@scope/parser/x'\nimport 'express'\nimport 'node:fs'`

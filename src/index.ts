@@ -8,7 +8,16 @@ export { SluiceError } from './core/errors.ts'
 export type { Algorithm, Limit, LimitOptions } from './core/limit.ts'
 export type { CheckRequest, Descriptor, Entry } from './core/request.ts'
 export type { DescriptorRule, RateLimitRule, RuleFile } from './core/rules/schema.ts'
-export { createLimiter, type LimiterOptions, RuleLimiter } from './library/create-limiter.ts'
-export { Permit } from './library/permit.ts'
-export { RateLimiter, type RateLimitOptions, rateLimit } from './library/rate-limit.ts'
+export type { PlannedCharge } from './engine/charge.ts'
+export type { Observer } from './engine/observer.ts'
+export {
+  createLimiter,
+  type LimiterOptions,
+  RuleLimiter,
+  type SharedLimiterOptions,
+  SharedRuleLimiter,
+} from './library/create-limiter.ts'
+export { Permit, SharedPermit } from './library/permit.ts'
+export { RateLimiter, type RateLimitOptions, rateLimit, type SharedRateLimitOptions } from './library/rate-limit.ts'
+export { SharedRateLimiter } from './library/shared-rate-limit.ts'
 export type { MemoryStats } from './stores/memory/memory-store.ts'

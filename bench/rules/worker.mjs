@@ -1,16 +1,19 @@
+import { FieldRenderer } from '../../dist/core/http/field-renderer.js'
+import { compileLimit } from '../../dist/core/limit.js'
 import { compileObjects } from '../../dist/core/rules/compile.js'
 import { loadRules } from '../../dist/core/rules/load.js'
 import { match } from '../../dist/core/rules/match.js'
 import { Limiter } from '../../dist/engine/limiter.js'
 import { MemoryStore } from '../../dist/stores/memory/memory-store.js'
 import { cases } from './cases.mjs'
+import { ruleText } from './text.mjs'
 
 // node --expose-gc worker.mjs '{"task": …}' prints one JSON object. One process measures one thing.
 
 /** kept holds the last answer, so that no compiler may leave the work out. */
 let kept
 
-const tasks = { lookups, loading }
+const tasks = { lookups, loading, accounts }
 const { task, ...options } = JSON.parse(process.argv[2])
 process.stdout.write(JSON.stringify(tasks[task](options)))
 
@@ -87,14 +90,49 @@ function shuffled(items) {
   return items
 }
 
+/**
+ * accounts measures decisions under a tiered rule, with their HTTP fields, for callers that are known in different ways.
+ * Each of them is one of so many callers, in random order; the ways take turns.
+ */
+function accounts({ callers, perRound, rounds }) {
+  const rate_limit = { unit: 'hour', requests_per_unit: 4_000_000_000 }
+  const rules = compileObjects([
+    { domain: 'd', tiers: { pro: { rate_limit } }, descriptors: [{ key: 'api_key', tiered: true, rate_limit }] },
+  ])
+  const own = (i) => ({ limit: 1_000_000_000 + i, window: '1h' })
+  const known = new Map(Array.from({ length: callers }, (_, i) => [`key-${i}`, [compileLimit(own(i))]]))
+  const ways = {
+    'the rule': undefined,
+    'its tier': () => ({ tier: 'pro', limitsFor: () => undefined }),
+    'limits of its own': (_, { value }) => ({ tier: 'pro', limitsFor: () => known.get(value) }),
+    'limits of its own, compiled anew': (_, { value }) => ({
+      tier: 'pro',
+      limitsFor: () => [compileLimit(own(Number(value.slice(4))))],
+    }),
+  }
+  const requests = shuffled(
+    Array.from({ length: callers }, (_, i) => ({
+      domain: 'd',
+      descriptors: [{ entries: [{ key: 'api_key', value: `key-${i}` }] }],
+    })),
+  )
+  const sets = Object.values(ways).map((accounts) => ({
+    limiter: new Limiter(() => rules, new MemoryStore(), accounts === undefined ? {} : { accounts }),
+  }))
+  const renderer = new FieldRenderer()
+  const run = ({ limiter }, requests, from, count) => {
+    for (let i = 0; i < count; i++) {
+      kept = renderer.render(limiter.check(requests[(from + i) % requests.length]), 1_700_000_000_000)
+    }
+  }
+  const times = measure(sets, run, requests, perRound, rounds)
+  return Object.fromEntries(Object.keys(ways).map((way, i) => [way, times[i]]))
+}
+
 /** loading measures how long a YAML file of many rules takes from text to rules in force, and what they weigh. */
 function loading({ name, count }) {
-  const lines = cases[name].descriptors(count).map(({ key, value, cidr }) => {
-    const pattern = value === undefined ? (cidr === undefined ? '' : `\n    cidr: ${cidr}`) : `\n    value: ${value}`
-    return `  - key: ${key}${pattern.replace(/value: (\*.*)/, 'value: "$1"')}\n    rate_limit: { unit: hour, requests_per_unit: 100 }\n`
-  })
-  const texts = [{ file: 'rules.yaml', text: `domain: d\ndescriptors:\n${lines.join('')}` }]
-  kept = loadRules([{ file: 'first.yaml', text: `domain: d\ndescriptors:\n${lines[0]}` }])
+  const texts = [{ file: 'rules.yaml', text: ruleText(name, count) }]
+  kept = loadRules([{ file: 'first.yaml', text: ruleText(name, 1) }])
   gc()
   const before = process.memoryUsage()
   const start = performance.now()

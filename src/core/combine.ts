@@ -1,5 +1,5 @@
 import type { Verdict } from './decision.ts'
-import type { Rule } from './rules/rule-set.ts'
+import type { Rule } from './rule.ts'
 
 /** A RuleVerdict is a verdict with the rule that gave it, and the descriptor it was about. */
 export interface RuleVerdict {
@@ -44,14 +44,38 @@ export function combine(verdicts: readonly RuleVerdict[]): Decision {
     if (tightest === undefined || isTighter(candidate.verdict, tightest.verdict)) tightest = candidate
     if (candidate.verdict.kind === 'allowed') delayMs = Math.max(delayMs, candidate.verdict.delayMs)
   }
-  const verdict = tightest?.verdict
+  return tightest === undefined ? withoutLimits(verdicts) : decisionBy(tightest, verdicts, delayMs)
+}
+
+/** combineOne is combine for a single verdict of a rule that enforces: what most requests get. */
+export function combineOne(only: RuleVerdict): Decision {
+  return decisionBy(only, [only], only.verdict.kind === 'allowed' ? only.verdict.delayMs : 0)
+}
+
+function decisionBy(tightest: RuleVerdict, verdicts: readonly RuleVerdict[], delayMs: number): Decision {
+  const { verdict } = tightest
   return {
-    allowed: verdict?.allowed ?? true,
-    retryAfterMs: verdict?.kind === 'refused' ? verdict.retryAfterMs : undefined,
-    delayMs: verdict?.allowed === false ? 0 : delayMs,
+    allowed: verdict.allowed,
+    retryAfterMs: verdict.kind === 'refused' ? verdict.retryAfterMs : undefined,
+    delayMs: verdict.allowed ? delayMs : 0,
     tightest,
     verdicts,
   }
+}
+
+/** withoutLimits admits: no rule that enforces applies. */
+function withoutLimits(verdicts: readonly RuleVerdict[]): Decision {
+  return verdicts.length === 0 ? UNLIMITED : { ...UNLIMITED, verdicts }
+}
+
+/** undecided refuses a request that could not be decided about, where a rule says that such requests are refused. */
+export function undecided(retryAfterMs: number): Decision {
+  return { ...UNLIMITED, allowed: false, retryAfterMs }
+}
+
+/** letPass lets a refused request pass, and keeps what the rules say about it: shadow mode for all rules. */
+export function letPass(decision: Decision): Decision {
+  return decision.allowed ? decision : { ...decision, allowed: true, retryAfterMs: undefined }
 }
 
 /** isTighter orders verdicts: impossible, then refused for longest, then the least remaining, then the later reset. */

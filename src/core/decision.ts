@@ -34,40 +34,46 @@ export type Verdict =
       readonly maxCost: number
     })
 
+/**
+ * allowedVerdict, refusedVerdict and impossibleVerdict are the only places that make verdicts, so that all of one kind
+ * have one shape.
+ */
+export function allowedVerdict(limit: number, remaining: number, resetAfterMs: number, delayMs = 0): Verdict {
+  return { kind: 'allowed', allowed: true, limit, remaining, resetAfterMs, delayMs }
+}
+
+export function refusedVerdict(limit: number, remaining: number, resetAfterMs: number, retryAfterMs: number): Verdict {
+  return { kind: 'refused', allowed: false, limit, remaining, resetAfterMs, retryAfterMs }
+}
+
+export function impossibleVerdict(limit: number, remaining: number, resetAfterMs: number, maxCost: number): Verdict {
+  return { kind: 'impossible', allowed: false, limit, remaining, resetAfterMs, maxCost }
+}
+
 /** UNLIMITED_VERDICT is the answer of a rule without a limit. */
-export const UNLIMITED_VERDICT: Verdict = Object.freeze({
-  kind: 'allowed',
-  allowed: true,
-  limit: MAX_COUNT,
-  remaining: MAX_COUNT,
-  resetAfterMs: 0,
-  delayMs: 0,
-})
+export const UNLIMITED_VERDICT: Verdict = Object.freeze(allowedVerdict(MAX_COUNT, MAX_COUNT, 0))
 
 /** verdictOf spells an Outcome as a Verdict. */
 export function verdictOf(out: Outcome, limit: Limit): Verdict {
   const remaining = compact(out.remaining)
   const resetAfterMs = compact(out.resetAfterMs)
-  if (out.allowed) {
-    return { kind: 'allowed', allowed: true, limit: limit.limit, remaining, resetAfterMs, delayMs: out.delayMs }
-  }
-  if (out.impossible) {
-    return { kind: 'impossible', allowed: false, limit: limit.limit, remaining, resetAfterMs, maxCost: limit.capacity }
-  }
-  return {
-    kind: 'refused',
-    allowed: false,
-    limit: limit.limit,
-    remaining,
-    resetAfterMs,
-    retryAfterMs: compact(out.retryAfterMs),
-  }
+  if (out.allowed) return allowedVerdict(limit.limit, remaining, resetAfterMs, out.delayMs)
+  if (out.impossible) return impossibleVerdict(limit.limit, remaining, resetAfterMs, limit.capacity)
+  return refusedVerdict(limit.limit, remaining, resetAfterMs, compact(out.retryAfterMs))
 }
 
 /** unchargedOf tells, after a look, the budget of what would have fitted into a group that was refused. */
 export function unchargedOf(out: Outcome, limit: Limit): Verdict {
-  const [remaining, resetAfterMs] = [compact(out.remaining), compact(out.resetAfterMs)]
-  return { kind: 'allowed', allowed: true, limit: limit.limit, remaining, resetAfterMs, delayMs: 0 }
+  return allowedVerdict(limit.limit, compact(out.remaining), compact(out.resetAfterMs))
+}
+
+/**
+ * hitVerdict is the verdict about a counter that goes on counting beyond its limit: the hits in this window, this one
+ * included.
+ */
+export function hitVerdict(limit: number, hits: number, resetAfterMs: number): Verdict {
+  if (hits > limit) return refusedVerdict(limit, 0, resetAfterMs, resetAfterMs)
+  return allowedVerdict(limit, limit - hits, resetAfterMs)
 }
 
 /**

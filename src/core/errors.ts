@@ -48,6 +48,7 @@ export const ERROR_RULES = {
   RULE_FILE_TOO_DEEP: 'a rule file nests at most 64 levels deep',
   RULE_TOO_MANY_ALIASES:
     'a rule file has at most 10000 anchors and aliases, 1000 aliases of one anchor, for at most 1000000 values',
+  RULE_THREAD_FAILED: 'rules that change are loaded in a thread of their own, in at most 1 GiB of memory and a minute',
   RULE_DUPLICATE_DOMAIN: 'a domain is defined once',
   RULE_DUPLICATE_KEY: 'a key, or a key with its value, is defined once within a level',
   REQUEST_INVALID:
@@ -58,8 +59,8 @@ export const ERROR_RULES = {
   LEASE_INVALID: 'a lease is the text that acquire answered with, unchanged, from nodes with the same SLUICE_SECRET',
   RELEASE_INVALID: 'a release is {"lease": text}',
   FLAG_UNKNOWN: 'flags are listed by --help',
-  FLAG_INVALID: 'a port is a whole number from 0 to 65535, and 0 picks a free one',
-  FLEET_INVALID: 'how many is a whole number, and of nodes there is at least one',
+  PORT_INVALID: 'a port is a whole number from 0 to 65535, and 0 picks a free one',
+  NODES_OR_RATE_INVALID: 'how many is a whole number, and of nodes there is at least one',
   FLAG_VALUE_MISSING: 'a flag is followed by its value, as in --flag VALUE or --flag=VALUE',
   CHOICE_INVALID: 'a setting with fixed values takes one of them',
   COUNT_INVALID: 'a count is a whole number from 0 to 999999999, and 0 stands for the default',

@@ -1,7 +1,7 @@
 import type { KeyedHash } from './hash.ts'
 import { counterKey } from './keys.ts'
 import type { Entry } from './request.ts'
-import type { PathStep, Rule } from './rules/rule-set.ts'
+import type { PathStep, Rule } from './rule.ts'
 
 const LONGEST_VALUE = 200
 const PREFIX = 4
@@ -40,6 +40,16 @@ export class KeySpeller {
     const key = counterKey(domain, rule.id, spelled.length === path.length ? spelled : spelled.slice(0, path.length))
     if (this.#partitions === 0) return key
     return `sluice:{${this.#partition(domain, rule, entries)}}:${key}`
+  }
+
+  /**
+   * spellOwn is spell for a limit of an app's own. In memory its store holds nothing else, and a hash of the key is all that
+   * is kept: a short spelling will do there. `position` tells the limits of one store apart.
+   */
+  spellOwn(domain: string, rule: Rule, entries: readonly Entry[], position: number): string {
+    if (this.#partitions > 0) return this.spell(domain, rule, entries)
+    const [{ key, value }] = entries
+    return position === 0 ? `${key}:${value}` : `${position}:${key}:${value}`
   }
 
   /** #partition hashes the caller: the first entry whose pattern leaves the value open, or else the rule itself. */

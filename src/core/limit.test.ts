@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { ERROR_RULES, type ErrorCode } from './errors.ts'
-import { compileLimit, type LimitOptions } from './limit.ts'
+import { compileLimit, type LimitOptions, scaleLimit } from './limit.ts'
 import { raisedBy } from './raised.suite.ts'
 
 /** message is what an error says before its rule: the rules themselves stand in errors.ts. */
@@ -184,5 +184,54 @@ describe('compileLimit', () => {
       const { fullUnits, unitsPerMs } = compileLimit(options)
       expect(4_102_444_800_000 * unitsPerMs + 2 * fullUnits).toBeLessThanOrEqual(2 ** 51)
     }
+  })
+})
+
+describe('the shape of a limit', () => {
+  // Shapes are part of the keys in Redis: one that is spelled otherwise begins all counters anew.
+  it.each<[options: LimitOptions, shape: string]>([
+    [{ limit: 5, window: '1m' }, 's1m'],
+    [{ limit: 5, window: '90s', subWindows: 60 }, 's90s/60'],
+    [{ limit: 5, window: '1h', algorithm: 'token_bucket', burst: 9 }, 't1h'],
+    [{ limit: 5, window: '1h', algorithm: 'gcra' }, 'g1h'],
+    [{ limit: 5, window: '1h', algorithm: 'leaky_bucket' }, 'l1h'],
+    [{ limit: 5, window: '1d', algorithm: 'fixed_window' }, 'f1d'],
+    [{ limit: 5, window: '1d', algorithm: 'fixed_window', anchor: 'epoch' }, 'f1d'],
+    [{ limit: 5, window: '1d', algorithm: 'fixed_window', anchor: 'first_hit' }, 'a1d'],
+    [{ limit: 5, window: '1500ms', algorithm: 'sliding_log' }, 'x1500ms'],
+    [{ limit: 5, algorithm: 'concurrency' }, 'c1m'],
+    [{ limit: 5, algorithm: 'fixed_window', calendar: { unit: 'month' } }, 'f/month/UTC'],
+    [{ limit: 5, algorithm: 'fixed_window', calendar: { unit: 'month', timeZone: 'UTC' } }, 'f/month/UTC'],
+    [
+      { limit: 5, algorithm: 'fixed_window', calendar: { unit: 'week', timeZone: 'Europe/Berlin' } },
+      'f/week/Europe/Berlin',
+    ],
+  ])('%o is %s', (options, shape) => {
+    expect(compileLimit(options).shape).toBe(shape)
+    expect(compileLimit({ ...options, limit: 500 })).toMatchObject({ shape, space: compileLimit(options).space })
+  })
+})
+
+describe('scaleLimit', () => {
+  it.each<[options: LimitOptions, share: number, scaled: object]>([
+    [{ limit: 100, window: '1m' }, 0.25, { limit: 25, capacity: 25 }],
+    [{ limit: 3, window: '1m' }, 0.5, { limit: 1, capacity: 1 }],
+    [{ limit: 1, window: '1m' }, 0.01, { limit: 1, capacity: 1 }],
+    [{ limit: 0, window: '1m' }, 0.5, { limit: 0, capacity: 0 }],
+    [{ limit: 7, window: '1m' }, 1, { limit: 7, capacity: 7 }],
+    [
+      { algorithm: 'token_bucket', limit: 100, window: '1m', burst: 20 },
+      0.5,
+      { limit: 50, capacity: 10, unitsPerMs: 1, unitsPerHit: 1_200, fullUnits: 12_000 },
+    ],
+    [
+      { algorithm: 'gcra', limit: 60, window: '1m', burst: 300 },
+      0.1,
+      { limit: 6, capacity: 30, unitsPerMs: 1, unitsPerHit: 10_000, fullUnits: 300_000 },
+    ],
+    [{ algorithm: 'gcra', limit: 0, window: '1m' }, 0.5, { limit: 0, capacity: 0, unitsPerMs: 0, fullUnits: 0 }],
+  ])('of %o by %d has that share of rate and burst', (options, share, scaled) => {
+    const limit = compileLimit(options)
+    expect(scaleLimit(limit, share)).toMatchObject({ shape: limit.shape, windowMs: limit.windowMs, ...scaled })
   })
 })

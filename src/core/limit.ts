@@ -1,23 +1,15 @@
+import type { AlgorithmRecord } from './algorithms/algorithm.ts'
+import { ALGORITHM_NAMES, ALGORITHMS, type Algorithm } from './algorithms/algorithms.ts'
+import type { LimitNumbers } from './algorithms/limit-numbers.ts'
 import { Calendar, type CalendarOptions } from './calendar.ts'
 import { type Duration, formatDuration, parseDuration } from './duration.ts'
-import { type ErrorCode, got, SluiceError } from './errors.ts'
+import { got, SluiceError } from './errors.ts'
+import { type Anchor, COUNTING, COUNTING_OPTIONS, countingOption, isValueOf } from './limit-options.ts'
 import { type Pace, paceOf } from './pace.ts'
 
-export const ALGORITHMS = [
-  'sliding_window',
-  'token_bucket',
-  'gcra',
-  'leaky_bucket',
-  'fixed_window',
-  'sliding_log',
-  'concurrency',
-] as const
-
-export type Algorithm = (typeof ALGORITHMS)[number]
-
-export const ANCHORS = ['epoch', 'first_hit'] as const
-
-export type Anchor = (typeof ANCHORS)[number]
+export { ALGORITHM_NAMES, type Algorithm } from './algorithms/algorithms.ts'
+export { MAX_COUNT } from './algorithms/limit-numbers.ts'
+export type { Anchor } from './limit-options.ts'
 
 /** LimitOptions is one limit as a person writes it. compileLimit checks it and turns it into a Limit. */
 export interface LimitOptions {
@@ -35,7 +27,7 @@ export interface LimitOptions {
   readonly calendar?: CalendarOptions
   /**
    * `fixed_window` only: where windows begin. `'epoch'` (default): all at the same moments, counted from 1970.
-   * `'first_hit'`: each caller's with its first hit, as in express-rate-limit and its kin.
+   * `'first_hit'`: each caller's with its first hit, as in express-rate-limit.
    */
   readonly anchor?: Anchor
   /** `concurrency` only: a permit that is never released comes back after this long. Default: `'60s'`. */
@@ -45,24 +37,11 @@ export interface LimitOptions {
 }
 
 /** Limit is one limit, checked and computed once, so that a decision is arithmetic alone. */
-export interface Limit {
+export interface Limit extends LimitNumbers {
   readonly algorithm: Algorithm
-  readonly limit: number
-  /** The window; for `concurrency` the lease's time to live; with a calendar the longest window. */
-  readonly windowMs: number
-  /** The largest cost that can ever be admitted: the burst of a bucket, the limit of everything else. */
-  readonly capacity: number
-  /** Buckets: budget grows by unitsPerMs each millisecond, and a hit takes unitsPerHit. Whole numbers. */
-  readonly unitsPerMs: number
-  readonly unitsPerHit: number
-  /** Buckets: capacity × unitsPerHit, a full bucket. */
-  readonly fullUnits: number
-  /** Logs: hits are recorded at the end of their quantum; 1 is exact to the millisecond. */
-  readonly quantumMs: number
+  /** What is known of the algorithm, and how it is evaluated. */
+  readonly algorithmRecord: AlgorithmRecord
   readonly calendar: Calendar | undefined
-  /** Fixed windows: a caller's window begins with its first hit. */
-  readonly isAnchored: boolean
-  readonly countDenied: boolean
   /** True where the state is a list of records (sliding_log, concurrency, sub-windows). */
   readonly isLog: boolean
   /** What the state's numbers mean, as text: counters of one key and another shape are other counters. */
@@ -71,47 +50,29 @@ export interface Limit {
   readonly space: number
 }
 
-export const MAX_COUNT = 4_294_967_295
-const MAX_WINDOW_MS = 10 * 366 * 86_400_000
 const MAX_LOG_LIMIT = 10_000
-const DEFAULT_LEASE_MS = 60_000
-const YEAR_2100_MS = 4_102_444_800_000
-
-const OPTION_ALGORITHMS: Readonly<Record<string, readonly Algorithm[]>> = {
-  limit: ALGORITHMS,
-  algorithm: ALGORITHMS,
-  countDenied: ALGORITHMS.filter((name) => name !== 'concurrency'),
-  window: ALGORITHMS.filter((name) => name !== 'concurrency'),
-  burst: ['token_bucket', 'gcra', 'leaky_bucket'],
-  subWindows: ['sliding_window'],
-  calendar: ['fixed_window'],
-  anchor: ['fixed_window'],
-  leaseTtl: ['concurrency'],
-}
 
 /** compileLimit checks every option and returns the frozen Limit. `where` prefixes the option's name in errors. */
 export function compileLimit(options: LimitOptions, where = ''): Limit {
   const at = (option: string): string => (where === '' ? option : `${where}.${option}`)
-  const algorithm = options.algorithm ?? 'sliding_window'
-  if (!ALGORITHMS.includes(algorithm)) {
+  const algorithm = options.algorithm ?? COUNTING.algorithm.default
+  if (!ALGORITHM_NAMES.includes(algorithm)) {
     throw new SluiceError('ALGORITHM_UNKNOWN', at('algorithm'), got(options.algorithm))
   }
   checkApplicable(options, algorithm, at)
-  checkCount('LIMIT_INVALID', options.limit, 0, at('limit'))
-  const { countDenied = false } = options
-  if (typeof countDenied !== 'boolean') throw new SluiceError('SWITCH_INVALID', at('countDenied'), got(countDenied))
-  const { anchor = 'epoch' } = options
-  if (!ANCHORS.includes(anchor)) throw new SluiceError('ANCHOR_UNKNOWN', at('anchor'), got(anchor))
+  checkValues(options, at)
   const calendar = options.calendar && new Calendar(options.calendar, at('calendar'))
   const windowMs = calendar ? calendar.longestMs : windowOf(options, algorithm, at)
-  const isLog = algorithm === 'sliding_log' || algorithm === 'concurrency' || options.subWindows !== undefined
+  const algorithmRecord = ALGORITHMS[algorithm]
+  const isLog = algorithmRecord.stateNumbers === 0 || options.subWindows !== undefined
   if (isLog && options.subWindows === undefined && options.limit > MAX_LOG_LIMIT) {
     throw new SluiceError('LOG_LIMIT_TOO_HIGH', at('limit'), got(options.limit))
   }
-  const bucket = bucketOf(options, algorithm, windowMs, at)
-  const shape = shapeOf(options, algorithm, windowMs)
+  const bucket = bucketOf(options, algorithmRecord, windowMs, at)
+  const shape = shapeOf(options, algorithmRecord, windowMs)
   return Object.freeze({
     algorithm,
+    algorithmRecord,
     limit: options.limit,
     windowMs,
     capacity: bucket.capacity,
@@ -120,8 +81,8 @@ export function compileLimit(options: LimitOptions, where = ''): Limit {
     fullUnits: bucket.capacity * bucket.unitsPerHit,
     quantumMs: quantumOf(options.subWindows, windowMs, at('subWindows')),
     calendar,
-    isAnchored: anchor === 'first_hit',
-    countDenied,
+    isAnchored: options.anchor === 'first_hit',
+    countDenied: options.countDenied ?? COUNTING.count_denied.default,
     isLog,
     shape,
     space: fnv1a(shape),
@@ -135,29 +96,23 @@ export function compileLimit(options: LimitOptions, where = ''): Limit {
 export function scaleLimit(limit: Limit, share: number): Limit {
   const scaled = (count: number): number => (count === 0 ? 0 : Math.max(1, Math.floor(count * share)))
   const capacity = scaled(limit.capacity)
-  const most = limit.algorithm === 'token_bucket' ? Number.MAX_SAFE_INTEGER : MOST_UNITS_PER_MS
-  const pace = limit.unitsPerMs === 0 ? NO_PACE : (paceOf(scaled(limit.limit), limit.windowMs, most) ?? NO_PACE)
+  const finest = limit.algorithmRecord.maxUnitsPerMs?.(0) ?? 0
+  const pace = limit.unitsPerMs === 0 ? NO_PACE : (paceOf(scaled(limit.limit), limit.windowMs, finest) ?? NO_PACE)
   const fullUnits = capacity * pace.unitsPerHit
   return Object.freeze({ ...limit, ...pace, limit: scaled(limit.limit), capacity, fullUnits })
 }
 
 /**
- * isLeasable says whether a limit can be counted by slices, or by and by. Places of `concurrency` are held, not spent. The
- * turns of a `leaky_bucket` follow each other, whoever takes them. And where refused hits count, each has to be told.
+ * isLeasable says whether nodes may count a limit in slices, or exchange their counts later. With countDenied, the store
+ * has to see every refused hit.
  */
-export function isLeasable({ algorithm, countDenied }: Limit): boolean {
-  return algorithm !== 'concurrency' && algorithm !== 'leaky_bucket' && !countDenied
+export function isLeasable({ algorithmRecord, countDenied }: Limit): boolean {
+  return algorithmRecord.isLeasable && !countDenied
 }
 
-/** The letter that an algorithm has in a shape, and so in the keys of a shared store. Anchored windows have their own. */
-const LETTERS: Readonly<Record<Algorithm, string>> = {
-  sliding_window: 's',
-  token_bucket: 't',
-  gcra: 'g',
-  leaky_bucket: 'l',
-  fixed_window: 'f',
-  sliding_log: 'x',
-  concurrency: 'c',
+/** holdsPermits says whether a limit counts permits, which are held and released, and not hits. */
+export function holdsPermits(limit: Limit): boolean {
+  return limit.algorithmRecord.holdsPermits
 }
 
 /**
@@ -165,9 +120,9 @@ const LETTERS: Readonly<Record<Algorithm, string>> = {
  * sub-windows), `f/month/Europe/Berlin`. Limit and burst are not part of it, so that raising a limit in the middle of an
  * incident keeps what callers have used.
  */
-function shapeOf(options: LimitOptions, algorithm: Algorithm, windowMs: number): string {
+function shapeOf(options: LimitOptions, algorithm: AlgorithmRecord, windowMs: number): string {
   const { calendar, subWindows } = options
-  const letter = options.anchor === 'first_hit' ? 'a' : LETTERS[algorithm]
+  const letter = options.anchor === 'first_hit' ? algorithm.anchoredLetter : algorithm.letter
   if (calendar !== undefined) return `${letter}/${calendar.unit}/${calendar.timeZone ?? 'UTC'}`
   return `${letter}${formatDuration(windowMs)}${subWindows === undefined ? '' : `/${subWindows}`}`
 }
@@ -183,10 +138,10 @@ type Where = (option: string) => string
 function checkApplicable(options: LimitOptions, algorithm: Algorithm, at: Where): void {
   for (const [option, value] of Object.entries(options)) {
     if (value === undefined) continue
-    const algorithms = Object.hasOwn(OPTION_ALGORITHMS, option) ? OPTION_ALGORITHMS[option] : undefined
-    if (algorithms === undefined) throw new SluiceError('OPTION_UNKNOWN', at(option), 'no such option')
-    if (!algorithms.includes(algorithm)) {
-      const detail = `not used by ${algorithm}, only by ${algorithms.join(', ')}`
+    const row = countingOption(option)
+    if (row === undefined) throw new SluiceError('OPTION_UNKNOWN', at(option), 'no such option')
+    if (row.algorithms !== undefined && !row.algorithms.includes(algorithm)) {
+      const detail = `not used by ${algorithm}, only by ${row.algorithms.join(', ')}`
       throw new SluiceError('OPTION_NOT_APPLICABLE', at(option), detail)
     }
   }
@@ -198,57 +153,47 @@ function checkApplicable(options: LimitOptions, algorithm: Algorithm, at: Where)
   }
 }
 
-function checkCount(code: ErrorCode, value: unknown, least: number, where: string): void {
-  if (typeof value !== 'number' || !Number.isInteger(value) || value < least || value > MAX_COUNT) {
-    throw new SluiceError(code, where, got(value))
+/** checkValues holds each option to its type and its bounds. */
+function checkValues(options: LimitOptions, at: Where): void {
+  for (const option of COUNTING_OPTIONS) {
+    const value = options[option]
+    if (value === undefined && option !== 'limit') continue
+    const row = countingOption(option)
+    if (row?.code !== undefined && !isValueOf(row, value)) throw new SluiceError(row.code, at(option), got(value))
   }
 }
 
 function windowOf(options: LimitOptions, algorithm: Algorithm, at: Where): number {
   const option = algorithm === 'concurrency' ? 'leaseTtl' : 'window'
-  const value = algorithm === 'concurrency' ? (options.leaseTtl ?? DEFAULT_LEASE_MS) : options.window
+  const value = algorithm === 'concurrency' ? (options.leaseTtl ?? COUNTING.lease_ttl.default) : options.window
   if (value === undefined) throw new SluiceError('WINDOW_REQUIRED', at(option), 'not given')
   const windowMs = parseDuration(value, at(option))
-  if (windowMs < 1 || windowMs > MAX_WINDOW_MS) throw new SluiceError('WINDOW_INVALID', at(option), got(value))
+  const [min, max] = COUNTING.window.within
+  if (windowMs < min || windowMs > max) throw new SluiceError('WINDOW_INVALID', at(option), got(value))
   return windowMs
 }
 
 function quantumOf(subWindows: number | undefined, windowMs: number, where: string): number {
   if (subWindows === undefined) return 1
-  if (!Number.isInteger(subWindows) || subWindows < 2 || subWindows > 1000 || subWindows > windowMs) {
-    throw new SluiceError('SUB_WINDOWS_INVALID', where, got(subWindows))
-  }
+  if (subWindows > windowMs) throw new SluiceError('SUB_WINDOWS_INVALID', where, got(subWindows))
   return Math.ceil(windowMs / subWindows)
 }
 
-const MOST_UNITS_PER_MS = 512
 const NO_PACE: Pace = { unitsPerMs: 0, unitsPerHit: 1 }
 
 /** bucketOf computes the arithmetic of the three buckets; everything else has the limit as its capacity. */
 function bucketOf(
   options: LimitOptions,
-  algorithm: Algorithm,
+  { maxUnitsPerMs }: AlgorithmRecord,
   windowMs: number,
   at: Where,
 ): Pace & { capacity: number } {
-  const isBucket = algorithm === 'token_bucket' || algorithm === 'gcra' || algorithm === 'leaky_bucket'
-  if (!isBucket || (options.limit === 0 && options.burst === undefined)) return { ...NO_PACE, capacity: options.limit }
+  if (maxUnitsPerMs === undefined || (options.limit === 0 && options.burst === undefined))
+    return { ...NO_PACE, capacity: options.limit }
   const capacity = options.burst ?? options.limit
-  checkCount('BURST_INVALID', capacity, 1, at('burst'))
   if (options.limit === 0) throw new SluiceError('BURST_INVALID', at('burst'), `got ${capacity} with a limit of 0`)
-  const most =
-    algorithm === 'token_bucket' ? Number.MAX_SAFE_INTEGER : mostUnitsPerMs((capacity * windowMs) / options.limit)
-  const pace = paceOf(options.limit, windowMs, most)
+  const pace = paceOf(options.limit, windowMs, maxUnitsPerMs((capacity * windowMs) / options.limit))
   if (pace === undefined) throw new SluiceError('RATE_TOO_HIGH', at('limit'), got(options.limit))
   if (capacity * pace.unitsPerHit > 2 ** 50) throw new SluiceError('BUCKET_TOO_LARGE', at('burst'), got(capacity))
   return { ...pace, capacity }
-}
-
-/**
- * mostUnitsPerMs returns the finest pace of a bucket on one number (a time), such that times before the year 2100 plus
- * two full buckets stay below 2^51 units: 512, and less only for buckets that take over 4 years to fill. Below 2^51, a
- * time in units survives being divided and multiplied by the pace: each step is off by less than a quarter of a unit.
- */
-function mostUnitsPerMs(fillMs: number): number {
-  return Math.max(1, Math.min(MOST_UNITS_PER_MS, Math.floor(2 ** 51 / (YEAR_2100_MS + 2 * fillMs))))
 }

@@ -90,6 +90,26 @@ describe('failure policy', () => {
     expect(kinds).toEqual(['allowed', 'allowed', 'allowed', 'allowed', 'allowed', 'refused', 'refused'])
   })
 
+  it('admits a share of the burst under a local rule', async () => {
+    const { policy, down } = bench()
+    down()
+    const limit = compileLimit({ algorithm: 'token_bucket', limit: 60, window: '1m', burst: 6 })
+    const kinds: string[] = []
+    for (let i = 0; i < 5; i++) kinds.push((await policy.decide([charge('a', 'local', { limit })]))[0].kind)
+    expect(kinds).toEqual(['allowed', 'allowed', 'allowed', 'refused', 'refused'])
+  })
+
+  it('forgets what was counted locally when a counter is reset', async () => {
+    const { policy, down, up } = bench()
+    down()
+    expect(await policy.decide([charge('a', 'local', { cost: 5 })])).toMatchObject([{ kind: 'allowed' }])
+    expect(await policy.decide([charge('a', 'local')])).toMatchObject([{ kind: 'refused' }])
+    up()
+    await policy.reset('a', TEN)
+    down()
+    expect(await policy.decide([charge('a', 'local')])).toMatchObject([{ kind: 'allowed', remaining: 4 }])
+  })
+
   it('charges nothing locally when a closed rule of the same request refuses', async () => {
     const { policy, down } = bench()
     down()

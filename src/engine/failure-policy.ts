@@ -1,4 +1,4 @@
-import type { Verdict } from '../core/decision.ts'
+import { allowedVerdict, refusedVerdict, type Verdict } from '../core/decision.ts'
 import { type Limit, scaleLimit } from '../core/limit.ts'
 import type { Acquired, Charge, Lease, MaybePromise, Store, SyncStore } from './ports.ts'
 import { type FaultReason, StoreFault } from './store-fault.ts'
@@ -113,12 +113,11 @@ function modeOf({ policy }: Charge): 'open' | 'closed' | 'local' {
 }
 
 function openVerdict({ limit: { limit } }: Charge): Verdict {
-  return { kind: 'allowed', allowed: true, limit, remaining: limit, resetAfterMs: 0, delayMs: 0, fallback: 'open' }
+  return { ...allowedVerdict(limit, limit, 0), fallback: 'open' }
 }
 
 function closedVerdict({ limit: { limit } }: Charge): Verdict {
-  const wait = { resetAfterMs: CLOSED_RETRY_MS, retryAfterMs: CLOSED_RETRY_MS }
-  return { kind: 'refused', allowed: false, limit, remaining: 0, ...wait, fallback: 'closed' }
+  return { ...refusedVerdict(limit, 0, CLOSED_RETRY_MS, CLOSED_RETRY_MS), fallback: 'closed' }
 }
 
 /** faultOf makes a StoreFault of anything that a store threw. */

@@ -338,12 +338,22 @@ describe('a store that promises', () => {
     expect(standings(await answer)).toEqual(['per-user 1 allowed'])
     const { decision, lease } = await limiter.acquire(ask('user=alice'))
     expect(standings(decision)).toEqual(['per-user 0 allowed'])
-    await limiter.release(lease as Lease)
+    expect(lease).toBeUndefined()
     expect((await limiter.check(ask('user=alice'))).allowed).toBe(false)
     const reset = limiter.reset(ask('user=alice'))
     expect(reset).toBeInstanceOf(Promise)
     expect(await reset).toBeUndefined()
     expect(standings(await limiter.check(ask('user=alice', 0)))).toEqual(['per-user 2 allowed'])
+  })
+
+  it('takes a place, and gives it back', async () => {
+    const { rules, store } = bench({ key: 'user', rate_limit: { algorithm: 'concurrency', requests_per_unit: 1 } })
+    const limiter = new Limiter(() => rules, promising(store))
+    const { decision, lease } = await limiter.acquire(ask('user=alice'))
+    expect(decision.allowed).toBe(true)
+    expect((await limiter.acquire(ask('user=alice'))).decision.allowed).toBe(false)
+    await limiter.release(lease as Lease)
+    expect((await limiter.acquire(ask('user=alice'))).decision.allowed).toBe(true)
   })
 
   it('is not asked at all where no rule applies', () => {

@@ -172,6 +172,12 @@ describe('requests across a change of rules', () => {
           return inner.decide(charges)
         },
       },
+      decideOne: {
+        value: (...charge: Parameters<MemoryStore['decideOne']>) => {
+          live.apply(rules(limitOf(50)))
+          return inner.decideOne(...charge)
+        },
+      },
     }) as MemoryStore
     const limiter = new Limiter(live.current, changing)
     for (let i = 0; i < 2; i++) {

@@ -1,13 +1,26 @@
 import type { CompileOptions } from '../core/rules/compile.ts'
 import { NO_RULES } from '../core/rules/compile.ts'
-import { loadRules, type RuleText } from '../core/rules/load.ts'
+import { isSameInput, loadRules, type RuleInput } from '../core/rules/load.ts'
 import { RulesError } from '../core/rules/problems.ts'
 import type { RuleSet } from '../core/rules/rule-set.ts'
+import { MergedSources } from './merged-sources.ts'
+import type { MaybePromise } from './ports.ts'
+import type { LoadedRules, RuleLoader, RuleSource } from './rule-source.ts'
+
+export interface LiveRulesOptions extends CompileOptions {
+  /** Loads what sources deliver while rules are in force. Default: loadRules, which stops everything else meanwhile. */
+  readonly loader?: RuleLoader
+}
 
 /** What LiveRules tells: rules came into force, or were refused (told once for each different reason). */
 export interface LiveRulesEvents {
-  loaded?(rules: RuleSet): void
+  loaded?(rules: RuleSet, from: RuleOrigin): void
   refused?(error: RulesError): void
+}
+
+/** A RuleOrigin is what rules were made of: what sources delivered and, if the loader keeps them, the parts. */
+export interface RuleOrigin extends Pick<LoadedRules, 'parts'> {
+  readonly inputs: readonly RuleInput[]
 }
 
 /**
@@ -15,15 +28,17 @@ export interface LiveRulesEvents {
  * leaves the last good set as it is. Whoever took `current` keeps what it took.
  */
 export class LiveRules {
-  readonly #options: CompileOptions
+  readonly #options: LiveRulesOptions
   readonly #events: LiveRulesEvents
+  #sources: MergedSources | undefined
   #rules: RuleSet = NO_RULES
-  #texts: readonly RuleText[] | undefined
-  #lastRefusal: string | undefined
+  #inputs: readonly RuleInput[] | undefined
+  /** The last reason to refuse, by who was refused. Rules that come into force clear it. */
+  readonly #lastRefusals = new Map<object, string>()
   #loads = 0
   #refusals = 0
 
-  constructor(options: CompileOptions = {}, events: LiveRulesEvents = {}) {
+  constructor(options: LiveRulesOptions = {}, events: LiveRulesEvents = {}) {
     this.#options = options
     this.#events = events
   }
@@ -36,31 +51,77 @@ export class LiveRules {
   }
 
   /** apply puts rule files into force. Files that are what they were change nothing. It returns whether all is well. */
-  apply(texts: readonly RuleText[]): boolean {
-    if (this.#texts !== undefined && this.#lastRefusal === undefined && isSame(this.#texts, texts)) return true
+  apply(inputs: readonly RuleInput[]): boolean {
+    if (this.#isInForce(inputs, this)) return true
     try {
-      this.#rules = loadRules(texts, this.#options)
+      this.#adopt({ rules: loadRules(inputs, this.#options) }, inputs, [this])
+      return true
     } catch (error) {
       if (!(error instanceof RulesError)) throw error
       this.refuse(error)
       return false
     }
-    this.#texts = texts
-    this.#lastRefusal = undefined
-    this.#loads++
-    this.#events.loaded?.(this.#rules)
-    return true
+  }
+
+  /**
+   * follow starts sources, and keeps the rules up to date with all of them: what they deliver is one set, in the order of
+   * the sources. It returns whether that is in force. MergedSources says what happens when one of them is wrong.
+   */
+  async follow(sources: readonly RuleSource[]): Promise<boolean> {
+    this.#sources?.stop()
+    this.#sources = new MergedSources(sources, {
+      load: (inputs) => this.#load(inputs),
+      isInForce: (inputs, by) => this.#isInForce(inputs, by),
+      adopt: (loaded, inputs, by) => this.#adopt(loaded, inputs, by),
+      refuse: (error, by) => this.#refuse(error, by),
+    })
+    return this.#sources.start()
+  }
+
+  /** readNow has every source read at once. It returns whether all that they say is in force. */
+  async readNow(): Promise<boolean> {
+    return (await this.#sources?.readNow()) ?? true
+  }
+
+  /** stop ends all sources, and the loader. The rules in force stay. */
+  stop(): void {
+    this.#sources?.stop()
+    this.#options.loader?.close()
   }
 
   /** refuse counts rules that could not be read or compiled, and tells why unless it did so the last time. */
   refuse(error: RulesError): void {
+    this.#refuse(error, this)
+  }
+
+  /** #load loads at once what comes first, when there is nothing yet that could be stopped. */
+  #load(inputs: readonly RuleInput[]): MaybePromise<LoadedRules> {
+    const { loader } = this.#options
+    return loader === undefined || this.#loads === 0
+      ? { rules: loadRules(inputs, this.#options) }
+      : loader.load(inputs, this.#options)
+  }
+
+  #isInForce(inputs: readonly RuleInput[], by: object): boolean {
+    return this.#inputs !== undefined && !this.#lastRefusals.has(by) && areSame(this.#inputs, inputs)
+  }
+
+  #adopt({ rules, parts }: LoadedRules, inputs: readonly RuleInput[], by: readonly object[]): void {
+    this.#rules = rules
+    this.#inputs = inputs
+    for (const each of by) this.#lastRefusals.delete(each)
+    this.#loads++
+    this.#events.loaded?.(rules, { inputs, parts })
+  }
+
+  #refuse(error: RulesError, by: object): void {
     this.#refusals++
-    if (error.message === this.#lastRefusal) return
-    this.#lastRefusal = error.message
+    if (error.message === this.#lastRefusals.get(by)) return
+    this.#lastRefusals.set(by, error.message)
     this.#events.refused?.(error)
   }
 }
 
-function isSame(a: readonly RuleText[], b: readonly RuleText[]): boolean {
-  return a.length === b.length && a.every(({ file, text }, i) => file === b[i].file && text === b[i].text)
+function areSame(a: readonly RuleInput[], b: readonly RuleInput[]): boolean {
+  return a.length === b.length && a.every((input, i) => isSameInput(input, b[i]))
 }

@@ -4,7 +4,8 @@ import { KeySpeller } from '../core/key-speller.ts'
 import type { Descriptor, Entry } from '../core/request.ts'
 import { compileObjects } from '../core/rules/compile.ts'
 import type { DescriptorRule, RateLimitRule, RuleFile } from '../core/rules/schema.ts'
-import { type PlannedCharge, Planner } from './plan.ts'
+import type { PlannedCharge } from './charge.ts'
+import { Planner } from './plan.ts'
 
 const limit = (name: string, changes: RateLimitRule = {}): RateLimitRule => ({
   name,
@@ -22,7 +23,7 @@ function planFor(
   descriptors: (string | Descriptor)[],
   cost?: number,
 ): readonly PlannedCharge[] {
-  const planner = new Planner(new KeySpeller(new KeyedHash(1, 2)), undefined)
+  const planner = new Planner(new KeySpeller(new KeyedHash(1, 2)))
   const rules = compileObjects([{ domain: 'd', ...file }])
   return planner.plan(rules, {
     domain: 'd',
@@ -169,6 +170,23 @@ describe('the key of a charge', () => {
     expect(plan('api_key=hush')).toMatch(/^d\|\/override\|api_key=~[0-9a-f]{16}$/)
   })
 
+  it('holds every entry, and no secret, when another descriptor brought the same limit along before', () => {
+    const descriptors: DescriptorRule[] = [{ key: 'api_key', secret: true, rate_limit: limit('key') }]
+    const planner = new Planner(new KeySpeller(new KeyedHash(1, 2)), undefined)
+    const rules = compileObjects([{ domain: 'd', descriptors }])
+    const own = { requestsPerUnit: 5, unit: 'minute' } as const
+    const key = (text: string): string =>
+      planner.plan(rules, { domain: 'd', descriptors: [{ entries: entriesOf(text), limit: own }] })[0].key
+    const SECRET = '~[0-9a-f]{16}'
+    for (let round = 0; round < 2; round++) {
+      expect(key('user=a')).toBe('d|/override|user=a')
+      expect(key('user=a, path=/')).toBe('d|/override|user=a|path=/')
+      expect(key('api_key=hush')).toMatch(new RegExp(`^d\\|/override\\|api_key=${SECRET}$`))
+      expect(key('api_key=hush, user=a')).toMatch(new RegExp(`^d\\|/override\\|api_key=${SECRET}\\|user=a$`))
+      expect(key('user=a, api_key=hush')).toMatch(new RegExp(`^d\\|/override\\|user=a\\|api_key=${SECRET}$`))
+    }
+  })
+
   it('of a rule on the way holds the entries up to there', () => {
     const descriptors = [{ key: 'a', rate_limit: limit('a'), descriptors: [{ key: 'b', rate_limit: limit('b') }] }]
     expect(planFor({ evaluate: 'path', descriptors }, ['a=1, b=2']).map(({ key }) => key)).toEqual([
@@ -188,5 +206,52 @@ describe('the key of a charge', () => {
       ['c', 0, true, true],
       ['a', 2, false, false],
     ])
+  })
+})
+
+describe('a rule that another one replaces', () => {
+  const descriptors: DescriptorRule[] = [
+    { key: 'user', rate_limit: limit('user') },
+    { key: 'vip', rate_limit: limit('vip', { replaces: [{ name: 'user' }, { name: 'path' }] }) },
+    { key: 'path', rate_limit: limit('path') },
+  ]
+  const names = (...texts: string[]): string[] => planFor({ descriptors }, texts).map(({ rule }) => rule.name)
+
+  it('is left out of a request that both match, in whatever order', () => {
+    expect(names('user=a', 'vip=a')).toEqual(['vip'])
+    expect(names('path=/', 'vip=a', 'user=a')).toEqual(['vip'])
+  })
+
+  it('stays where the other does not match', () => {
+    expect(names('user=a', 'path=/')).toEqual(['user', 'path'])
+  })
+})
+
+describe('limits that requests bring along', () => {
+  const planner = new Planner(new KeySpeller(new KeyedHash(1, 2)), undefined)
+  const rules = compileObjects([{ domain: 'd' }])
+  const ruleOf = (requestsPerUnit: number) => {
+    const own = { requestsPerUnit, unit: 'minute' } as const
+    return planner.plan(rules, { domain: 'd', descriptors: [{ entries: entriesOf('user=a'), limit: own }] })[0].rule
+  }
+
+  it('are compiled once, and forgotten when there are more than 10,000 of them', () => {
+    const first = ruleOf(1)
+    expect(ruleOf(1)).toBe(first)
+    for (let i = 2; i <= 10_001; i++) ruleOf(i)
+    expect(ruleOf(1)).not.toBe(first)
+    expect(ruleOf(1)).toEqual(first)
+  })
+
+  it('differ by unit, multiplier and count', () => {
+    const limitOf = (own: Descriptor['limit']) =>
+      planner.plan(rules, {
+        domain: 'd',
+        descriptors: [{ entries: entriesOf('user=a'), ...(own && { limit: own }) }],
+      })[0].limit
+    expect(limitOf({ requestsPerUnit: 5, unit: 'minute' })).toMatchObject({ limit: 5, windowMs: 60_000 })
+    expect(limitOf({ requestsPerUnit: 5, unit: 'hour' })).toMatchObject({ limit: 5, windowMs: 3_600_000 })
+    expect(limitOf({ requestsPerUnit: 5, unit: 'minute', unitMultiplier: 3 })).toMatchObject({ windowMs: 180_000 })
+    expect(limitOf({ requestsPerUnit: 6, unit: 'minute' })).toMatchObject({ limit: 6, windowMs: 60_000 })
   })
 })

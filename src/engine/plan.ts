@@ -5,13 +5,7 @@ import type { CheckRequest, Descriptor, Entry, LimitOverride } from '../core/req
 import { DEFAULTS, UNIT_MS } from '../core/rules/compile-rule.ts'
 import { type AccountLookup, match, stepWithoutPattern } from '../core/rules/match.ts'
 import type { Domain, Rule, RuleSet } from '../core/rules/rule-set.ts'
-import type { Charge } from './ports.ts'
-
-/** A PlannedCharge is a charge with the rule it comes from, and the position of the descriptor it is about. */
-export interface PlannedCharge extends Charge {
-  readonly rule: Rule
-  readonly descriptor: number
-}
+import type { PlannedCharge } from './charge.ts'
 
 const TIER_KEY = 'tier'
 
@@ -25,11 +19,11 @@ export class Planner {
   readonly #isShadow: boolean
   readonly #overrides = new Map<string, Rule>()
 
-  /** With isShadow no charge stops another, whatever its rule says. */
-  constructor(keys: KeySpeller, accounts: AccountLookup | undefined, isShadow = false) {
+  /** With `shadow` no charge stops another, whatever its rule says. */
+  constructor(keys: KeySpeller, options: { readonly accounts?: AccountLookup; readonly shadow?: boolean } = {}) {
     this.#keys = keys
-    this.#accounts = accounts
-    this.#isShadow = isShadow
+    this.#accounts = options.accounts
+    this.#isShadow = options.shadow ?? false
   }
 
   plan(rules: RuleSet, request: CheckRequest): readonly PlannedCharge[] {
@@ -61,6 +55,8 @@ export class Planner {
         quota: rule.quota,
         policy: rule,
         rule,
+        domain: domain.name,
+        entries,
         descriptor: at,
       })
     }

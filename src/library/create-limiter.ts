@@ -1,83 +1,119 @@
-import type { Clock } from '../core/clock.ts'
 import type { Decision } from '../core/combine.ts'
-import { got, SluiceError } from '../core/errors.ts'
 import type { CheckRequest } from '../core/request.ts'
 import { compileObjects } from '../core/rules/compile.ts'
+import type { RuleSet } from '../core/rules/rule-set.ts'
 import type { RuleFile } from '../core/rules/schema.ts'
-import { Limiter } from '../engine/limiter.ts'
+import { Limiter, type LimiterParts } from '../engine/limiter.ts'
+import type { Observer } from '../engine/observer.ts'
+import type { Store } from '../engine/ports.ts'
 import { MemoryStore } from '../stores/memory/memory-store.ts'
-import { Permit } from './permit.ts'
+import type { OpenStore } from '../stores/open/open-store.ts'
+import { openAppStore, type StoreOptions } from '../stores/open/store-options.ts'
+import { checkNothingLeft, checkRequest } from './checks.ts'
+import { Permit, SharedPermit } from './permit.ts'
+import { firstConnection } from './ready.ts'
 
-export interface LimiterOptions {
+/** LimiterOptions are those of a limiter in memory. */
+export interface LimiterOptions extends Pick<StoreOptions, 'maxKeys' | 'clock'> {
   /** The rules, in the shape of a rule file: one domain, or several. */
   readonly rules: RuleFile | readonly RuleFile[]
-  /** How many counters are kept at the most; about 41 bytes each. Default: 1,000,000. */
-  readonly maxKeys?: number
-  /** For tests and simulations. Default: the system's clock. */
-  readonly clock?: Clock
+  readonly redis?: undefined
+  /** Hears of every decision. Default: nobody. */
+  readonly observer?: Observer
 }
 
-/** createLimiter makes a limiter on rules, in memory: domains, descriptors, several rules on one request. */
-export function createLimiter(options: LimiterOptions): RuleLimiter {
-  return new RuleLimiter(options)
+/** SharedLimiterOptions are those of a limiter on Redis. */
+export interface SharedLimiterOptions
+  extends Pick<LimiterOptions, 'rules' | 'observer'>,
+    Pick<StoreOptions, 'secret' | 'log'> {
+  readonly redis: NonNullable<StoreOptions['redis']>
+}
+
+type AnyOptions = Omit<SharedLimiterOptions, 'redis'> & Omit<LimiterOptions, 'redis'> & Pick<StoreOptions, 'redis'>
+
+/**
+ * createLimiter makes a limiter on rules: domains, descriptors, several rules on one request. In memory it answers at
+ * once; with `redis`, all processes share the budgets, and every call returns a promise.
+ */
+export function createLimiter(options: LimiterOptions): RuleLimiter
+export function createLimiter(options: SharedLimiterOptions): SharedRuleLimiter
+export function createLimiter(options: AnyOptions): RuleLimiter | SharedRuleLimiter
+export function createLimiter(options: AnyOptions): RuleLimiter | SharedRuleLimiter {
+  const { rules, redis, secret, maxKeys, log, clock, observer, ...unknown } = options
+  checkNothingLeft(unknown)
+  const ruleSet = compileObjects(isList(rules) ? rules : [rules])
+  const parts = observer === undefined ? {} : { observer }
+  if (redis === undefined) {
+    const store = new MemoryStore({ ...(maxKeys !== undefined && { maxKeys }), ...(clock && { clock }) })
+    return new RuleLimiter(ruleSet, store, parts)
+  }
+  return new SharedRuleLimiter(ruleSet, openAppStore({ redis, secret, ...(log && { log }) }), parts)
 }
 
 export class RuleLimiter {
   readonly #limiter: Limiter<MemoryStore>
 
-  constructor(options: LimiterOptions) {
-    const { rules, maxKeys, clock, ...unknown } = options
-    for (const option of Object.keys(unknown)) throw new SluiceError('OPTION_UNKNOWN', option, 'no such option')
-    const ruleSet = compileObjects(isList(rules) ? rules : [rules])
-    const store = new MemoryStore({ ...(maxKeys !== undefined && { maxKeys }), ...(clock && { clock }) })
-    this.#limiter = new Limiter(() => ruleSet, store)
+  constructor(rules: RuleSet, store: MemoryStore, parts: LimiterParts) {
+    this.#limiter = new Limiter(() => rules, store, parts)
   }
 
   /** check decides about a request at once; it charges every rule that matched, or none. */
   check(request: CheckRequest): Decision {
-    checkShape(request)
+    checkRequest(request)
     return this.#limiter.check(request)
   }
 
   /** acquire is check, and holds the places of `concurrency` rules until the permit is released. */
   acquire(request: CheckRequest): Permit<Decision> {
-    checkShape(request)
+    checkRequest(request)
     const { decision, lease } = this.#limiter.acquire(request)
     return new Permit(decision, decision.allowed && lease ? () => this.#limiter.release(lease) : undefined)
   }
 
   /** reset gives the caller of a request the whole budget again, in every rule that matches. */
   reset(request: CheckRequest): void {
-    checkShape(request)
+    checkRequest(request)
     this.#limiter.reset(request)
+  }
+}
+
+/** SharedRuleLimiter is RuleLimiter on Redis: the same calls, each with a promise. They reject for wrong arguments only. */
+export class SharedRuleLimiter {
+  readonly #open: OpenStore
+  readonly #limiter: Limiter<Store>
+  readonly #ready: () => Promise<void> | undefined
+
+  constructor(rules: RuleSet, open: OpenStore, parts: LimiterParts) {
+    this.#open = open
+    this.#limiter = new Limiter(() => rules, open.store, { ...open.parts, ...parts })
+    this.#ready = firstConnection(open)
+  }
+
+  async check(request: CheckRequest): Promise<Decision> {
+    checkRequest(request)
+    await this.#ready()
+    return await this.#limiter.check(request)
+  }
+
+  async acquire(request: CheckRequest): Promise<SharedPermit<Decision>> {
+    checkRequest(request)
+    await this.#ready()
+    const { decision, lease } = await this.#limiter.acquire(request)
+    return new SharedPermit(decision, decision.allowed && lease ? async () => this.#limiter.release(lease) : undefined)
+  }
+
+  async reset(request: CheckRequest): Promise<void> {
+    checkRequest(request)
+    await this.#ready()
+    await this.#limiter.reset(request)
+  }
+
+  /** close lets go of the connection. A process that ends by itself need not call it. */
+  async close(): Promise<void> {
+    await this.#open.close()
   }
 }
 
 function isList(rules: RuleFile | readonly RuleFile[]): rules is readonly RuleFile[] {
   return Array.isArray(rules)
-}
-
-/**
- * checkShape refuses what is not text. A caller without types may pass a number, which would miss rules for that value,
- * or undefined, which would put everybody without a value into one counter.
- */
-function checkShape({ domain, descriptors }: CheckRequest): void {
-  checkText(domain, () => 'domain')
-  checkList(descriptors, () => 'descriptors')
-  for (let i = 0; i < descriptors.length; i++) {
-    const entries = descriptors[i]?.entries
-    checkList(entries, () => `descriptors[${i}].entries`)
-    for (let j = 0; j < entries.length; j++) {
-      checkText(entries[j]?.key, () => `descriptors[${i}].entries[${j}].key`)
-      checkText(entries[j]?.value, () => `descriptors[${i}].entries[${j}].value`)
-    }
-  }
-}
-
-function checkText(value: unknown, where: () => string): void {
-  if (typeof value !== 'string') throw new SluiceError('REQUEST_INVALID', where(), got(value))
-}
-
-function checkList(value: unknown, where: () => string): void {
-  if (!Array.isArray(value)) throw new SluiceError('REQUEST_INVALID', where(), got(value))
 }

@@ -1,10 +1,14 @@
 import type { Verdict } from '../core/decision.ts'
 
+interface Decided {
+  readonly allowed: boolean
+}
+
 /**
  * A Permit is a place taken by `acquire`. It ends exactly once, however often `release` is called, and by itself at the
  * end of the block when declared with `using`. A refused one holds nothing, and releasing it does nothing.
  */
-export class Permit<T extends { readonly allowed: boolean } = Verdict> implements Disposable {
+export class Permit<T extends Decided = Verdict> implements Disposable {
   readonly allowed: boolean
   /** What was decided, with all its fields. */
   readonly decision: T
@@ -26,5 +30,31 @@ export class Permit<T extends { readonly allowed: boolean } = Verdict> implement
 
   [Symbol.dispose](): void {
     this.release()
+  }
+}
+
+/** A SharedPermit is a Permit of a limit on Redis: `await permit.release()`, or `await using`. */
+export class SharedPermit<T extends Decided = Verdict> implements AsyncDisposable {
+  readonly allowed: boolean
+  /** What was decided, with all its fields. */
+  readonly decision: T
+  #giveBack: (() => Promise<void>) | undefined
+
+  constructor(decision: T, giveBack: (() => Promise<void>) | undefined) {
+    this.allowed = decision.allowed
+    this.decision = decision
+    this.#giveBack = giveBack
+  }
+
+  /** release gives the place back, and says whether it still held one. While Redis is away, its time gives it back. */
+  async release(): Promise<boolean> {
+    const giveBack = this.#giveBack
+    this.#giveBack = undefined
+    await giveBack?.()
+    return giveBack !== undefined
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.release()
   }
 }

@@ -1,46 +1,71 @@
-import type { Clock } from '../core/clock.ts'
 import type { Verdict } from '../core/decision.ts'
-import { got, SluiceError } from '../core/errors.ts'
-import { compileLimit, type Limit, type LimitOptions, MAX_COUNT } from '../core/limit.ts'
+import type { Limit, LimitOptions } from '../core/limit.ts'
+import type { Rule } from '../core/rules/rule-set.ts'
+import { chargeOf } from '../engine/charge.ts'
+import { Decider } from '../engine/decider.ts'
+import type { Observer } from '../engine/observer.ts'
 import { type MemoryStats, MemoryStore } from '../stores/memory/memory-store.ts'
+import type { StoreOptions } from '../stores/open/store-options.ts'
+import { checkCost, checkKey, checkPermits, checkRefund } from './checks.ts'
+import { limitRule, type SharedLimit } from './limit-rule.ts'
 import { Permit } from './permit.ts'
+import { SharedRateLimiter } from './shared-rate-limit.ts'
 
-export interface RateLimitOptions extends LimitOptions {
-  /** How many callers are remembered at the most; about 41 bytes each. Default: 1,000,000. */
-  readonly maxKeys?: number
-  /** For tests and simulations. Default: the system's clock. */
-  readonly clock?: Clock
+/** RateLimitOptions are those of a limit in memory. */
+export interface RateLimitOptions extends LimitOptions, Pick<StoreOptions, 'maxKeys' | 'clock'> {
+  readonly redis?: undefined
+  /** Hears of every decision. Default: nobody. */
+  readonly observer?: Observer
 }
 
-const MOST_KEY_CHARACTERS = 65_536
+/** SharedRateLimitOptions are those of a limit on Redis. */
+export interface SharedRateLimitOptions
+  extends LimitOptions,
+    SharedLimit,
+    Pick<StoreOptions, 'secret' | 'log'>,
+    Pick<RateLimitOptions, 'observer'> {
+  readonly redis: NonNullable<StoreOptions['redis']>
+}
+
+type AnyOptions = Omit<SharedRateLimitOptions, 'redis'> & Omit<RateLimitOptions, 'redis'> & Pick<StoreOptions, 'redis'>
 
 /**
- * rateLimit makes a limiter for one limit, in memory:
+ * rateLimit makes a limiter for one limit. In memory it answers at once:
  *
  *   const limiter = rateLimit({ limit: 100, window: '1m' })
  *   if (!limiter.check('user:42').allowed) return tooManyRequests()
+ *
+ * With `redis`, all processes share the budget, and every call returns a promise.
  */
-export function rateLimit(options: RateLimitOptions): RateLimiter {
-  return new RateLimiter(options)
+export function rateLimit(options: RateLimitOptions): RateLimiter
+export function rateLimit(options: SharedRateLimitOptions): SharedRateLimiter
+export function rateLimit(options: AnyOptions): RateLimiter | SharedRateLimiter
+export function rateLimit(options: AnyOptions): RateLimiter | SharedRateLimiter {
+  const { redis, secret, maxKeys, log, clock, name, onStoreFailure, localShare, timeoutMs, observer, ...limit } =
+    options
+  const rule = limitRule(limit, defined({ name, onStoreFailure, localShare, timeoutMs }))
+  if (redis === undefined) return new RateLimiter(rule, new MemoryStore(defined({ maxKeys, clock })), observer)
+  return new SharedRateLimiter(rule, { redis, secret, ...defined({ log }) }, observer)
 }
 
 export class RateLimiter {
   readonly limit: Limit
+  readonly #rule: Rule
   readonly #store: MemoryStore
+  readonly #decider: Decider<MemoryStore>
 
-  constructor(options: RateLimitOptions) {
-    const { maxKeys, clock, ...limit } = options
-    this.limit = compileLimit(limit)
-    this.#store = new MemoryStore({ ...(maxKeys !== undefined && { maxKeys }), ...(clock && { clock }) })
+  constructor(rule: Rule, store: MemoryStore, observer: Observer | undefined) {
+    this.limit = rule.limit
+    this.#rule = rule
+    this.#store = store
+    this.#decider = new Decider(store, observer)
   }
 
   /** check decides about one request of a caller, and charges it when it is allowed. It never waits. */
   check(key: string, cost = 1): Verdict {
     checkKey(key)
-    if (!Number.isInteger(cost) || cost > MAX_COUNT || cost < -MAX_COUNT) {
-      throw new SluiceError('COST_INVALID', 'cost', got(cost))
-    }
-    return this.#store.decideOne(key, this.limit, cost)
+    checkCost(cost)
+    return this.#decider.decideOne(this.#rule, key, cost)
   }
 
   /** peek looks at a caller's budget without charging. */
@@ -50,26 +75,23 @@ export class RateLimiter {
 
   /** refund gives budget back, for instance when the work that was charged did not happen. */
   refund(key: string, cost = 1): Verdict {
-    if (!(cost >= 0)) throw new SluiceError('COST_INVALID', 'cost', got(cost))
+    checkRefund(cost)
     return this.check(key, -cost)
   }
 
   /** acquire takes a place of a `concurrency` limit; the permit gives it back. */
   acquire(key: string, cost = 1): Permit {
     checkKey(key)
-    if (this.limit.algorithm !== 'concurrency') {
-      throw new SluiceError('ACQUIRE_NOT_APPLICABLE', 'acquire', `this limit is a ${this.limit.algorithm}`)
-    }
-    if (!Number.isInteger(cost) || cost < 1 || cost > MAX_COUNT)
-      throw new SluiceError('COST_INVALID', 'cost', got(cost))
-    const { verdicts, lease } = this.#store.acquire([{ key, limit: this.limit, cost, enforce: true }])
-    return new Permit(verdicts[0], lease && (() => this.#store.release(lease)))
+    checkPermits(this.limit, cost)
+    const about = { domain: '', entries: [], descriptor: 0 }
+    const { decision, lease } = this.#decider.acquire([chargeOf(this.#rule, key, cost, about)])
+    return new Permit(decision.verdicts[0].verdict, lease && (() => this.#decider.release(lease)))
   }
 
   /** reset gives a caller the whole budget again. */
   reset(key: string): void {
     checkKey(key)
-    this.#store.reset(key, this.limit)
+    this.#decider.reset([{ key, limit: this.limit, rule: this.#rule }])
   }
 
   get stats(): MemoryStats {
@@ -77,8 +99,7 @@ export class RateLimiter {
   }
 }
 
-function checkKey(key: unknown): void {
-  if (typeof key !== 'string' || key.length === 0 || key.length > MOST_KEY_CHARACTERS) {
-    throw new SluiceError('KEY_INVALID', 'key', typeof key === 'string' ? `got ${key.length} characters` : got(key))
-  }
+/** defined leaves out what is undefined. */
+function defined<T extends object>(options: T): { readonly [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as never
 }

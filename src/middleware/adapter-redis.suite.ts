@@ -1,18 +1,22 @@
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { type FaultProxy, startProxy } from '../../tests/servers/proxy.mjs'
 import { startRedis } from '../../tests/servers/redis.mjs'
 import { sharedRedis } from '../../tests/servers/shared.ts'
 import { until } from '../../tests/servers/until.mjs'
-import { type AdapterUnderTest, PATIENT, Routes, type StartedAdapter, type SuiteOptions } from './adapter.suite.ts'
+import type { RuleFile } from '../core/rules/schema.ts'
+import { type AdapterUnderTest, PATIENT, Routes, type StartedAdapter, type SuiteOptions } from './adapter-app.suite.ts'
 
 /** testAdapterOnRedis states what every adapter does with counters in Redis. */
 export function testAdapterOnRedis(adapter: AdapterUnderTest): void {
   let url: string
   const apps: StartedAdapter[] = []
+  let proxy: FaultProxy | undefined
 
   /** start starts an app on Redis. Tests wait for what Redis says: they give it much more time than users would. */
   const start = async (options: SuiteOptions, routes = new Routes()): Promise<StartedAdapter> => {
-    const app = await adapter.start([{ redis: url, timeoutMs: 10_000, ...options }], routes)
+    const timeout = options.rules === undefined && { timeoutMs: 10_000 }
+    const app = await adapter.start([{ redis: url, ...timeout, ...options }], routes)
     apps.push(app)
     return app
   }
@@ -22,13 +26,37 @@ export function testAdapterOnRedis(adapter: AdapterUnderTest): void {
     await until('decisions are made in Redis', async () => (await get()).status === 429)
   }
 
+  const stop = async (app: StartedAdapter): Promise<void> => {
+    if (apps.includes(app)) apps.splice(apps.indexOf(app), 1)
+    await app.close()
+    await Promise.all(app.limiters.map((limiter) => limiter.close()))
+  }
+  /** startProxied puts a proxy before Redis, for the apps of one test. */
+  const startProxied = async (): Promise<FaultProxy> => {
+    proxy = await startProxy((await sharedRedis()).port)
+    return proxy
+  }
+  /** startProbe starts an app that answers 503 while Redis cannot be reached through a proxy, and 200 else. */
+  const startProbe = async (redis: string): Promise<() => Promise<number>> => {
+    const name = randomUUID()
+    const { get } = await start({
+      redis,
+      limit: 1_000_000,
+      window: '1h',
+      name,
+      onStoreFailure: 'closed',
+      log: () => {},
+    })
+    return async () => (await get()).status
+  }
+
   beforeAll(async () => {
     url = (await sharedRedis()).url
   })
   afterEach(async () => {
-    const started = apps.splice(0)
-    await Promise.all(started.map((app) => app.close()))
-    await Promise.all(started.flatMap(({ limiters }) => limiters.map((limiter) => limiter.close())))
+    await Promise.all(apps.splice(0).map(stop))
+    await proxy?.stop()
+    proxy = undefined
   })
 
   describe(`${adapter.name}, on Redis`, PATIENT, () => {
@@ -48,7 +76,7 @@ export function testAdapterOnRedis(adapter: AdapterUnderTest): void {
         const client = app.visit(path)
         await until('the place is taken', () => routes.hanging + routes.streaming > 0)
         expect((await app.get()).status).toBe(429)
-        client.leave()
+        await client.leave()
         await until('the place is free again', async () => (await app.get()).status === 200)
         routes.hanging = 0
       }
@@ -63,12 +91,64 @@ export function testAdapterOnRedis(adapter: AdapterUnderTest): void {
       expect((await get()).status).toBe(429)
     })
 
-    it('forgets a caller there', async () => {
+    it('forgets a caller there', async ({ skip }) => {
+      skip(adapter.cannotReset !== undefined, adapter.cannotReset)
       await ready()
       const { get, limiters } = await start({ limit: 1, window: '1m', name: randomUUID() })
       expect([(await get()).status, (await get()).status]).toEqual([200, 429])
       await limiters[0].reset({ ip: '127.0.0.1' })
       expect((await get()).status).toBe(200)
+    })
+
+    it('forgets a caller there by the API key, of which it has only a hash', async ({ skip }) => {
+      skip(adapter.cannotReset !== undefined, adapter.cannotReset)
+      await ready()
+      const key = `sk_live_${randomUUID()}`
+      const limit = { limit: 1, window: '1h', name: randomUUID(), identity: { apiKey: true } } as const
+      const { get, limiters } = await start(limit)
+      const ask = async (): Promise<number> => (await get('/', { 'x-api-key': key })).status
+      expect([await ask(), await ask()]).toEqual([200, 429])
+      await limiters[0].reset({ apiKey: 'another' })
+      expect(await ask()).toBe(429)
+      await limiters[0].reset({ apiKey: key })
+      expect([await ask(), await ask()]).toEqual([200, 429])
+    })
+
+    it.each<[string, () => SuiteOptions]>([
+      ['a limit', () => ({ limit: 3, window: '1h', algorithm: 'sliding_log', name: randomUUID() })],
+      ['rules', () => ({ rules: rulesOf(randomUUID()) })],
+    ])('gives nothing back of what was admitted without Redis, with %s', async (_, optionsOf) => {
+      const proxy = await startProxied()
+      const probe = await startProbe(proxy.url)
+      const routes = new Routes()
+      const app = await start({ redis: proxy.url, refund: 'failure', log: () => {}, ...optionsOf() }, routes)
+      const left = async (): Promise<string> => (await app.get()).headers['x-ratelimit-remaining']
+      await until('decisions are made in Redis', async () => (await probe()) === 200)
+      expect(await left()).toBe('2')
+      await proxy.refuse()
+      await proxy.cut()
+      await until('the failure is noticed', async () => (await probe()) === 503)
+      const client = app.visit('/hang')
+      await until('the request is admitted', () => routes.hanging === 1)
+      await proxy.heal()
+      await until('decisions are made in Redis again', async () => (await probe()) === 200)
+      await client.leave()
+      expect(await left()).toBe('1')
+    })
+
+    it('shares its connections with others, and the last one to be closed closes them', async () => {
+      const proxy = await startProxied()
+      const limit = { redis: proxy.url, limit: 1, window: '1h', name: randomUUID(), onStoreFailure: 'closed' } as const
+      const one = await start({ ...limit, log: () => {} })
+      await until('decisions are made in Redis', async () => (await one.get()).status === 429)
+      await until('it can ask and listen', () => proxy.connections === 2)
+      const two = await start({ ...limit, log: () => {} })
+      expect([(await two.get()).status, proxy.connections]).toEqual([429, 2])
+      await stop(one)
+      await Promise.all(one.limiters.map((limiter) => limiter.close()))
+      expect([(await two.get()).status, proxy.connections]).toEqual([429, 2])
+      await stop(two)
+      await until('the connections are closed', () => proxy.connections === 0)
     })
 
     it('follows the failure policy of each limit when Redis is gone, and goes on when it is back', async () => {
@@ -100,4 +180,10 @@ export function testAdapterOnRedis(adapter: AdapterUnderTest): void {
       }
     })
   })
+}
+
+/** rulesOf makes rules of a domain of its own: three an hour for each address. */
+function rulesOf(domain: string): RuleFile {
+  const limit = { unit: 'hour', requests_per_unit: 3, algorithm: 'sliding_log', timeout_ms: 10_000 } as const
+  return { domain, descriptors: [{ key: 'ip', rate_limit: limit }] }
 }

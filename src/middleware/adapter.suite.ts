@@ -1,148 +1,18 @@
-import { once } from 'node:events'
-import { request as httpRequest, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { parseList } from 'structured-headers'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { until } from '../../tests/servers/until.mjs'
-import type { GateOptions } from './gate.ts'
-
-/** What a client got. */
-export interface Got {
-  readonly status: number
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: string
-}
-
-/** A Client speaks to an app behind middlewares under test. */
-export interface Client {
-  /** get returns an answer when the server is done with it, so that what a middleware does at the end has happened. */
-  get(path?: string, headers?: Readonly<Record<string, string>>, method?: string): Promise<Got>
-  /** visit opens a request whose answer the test does not wait for; it can be left. */
-  visit(path: string): { leave(): void }
-  close(): Promise<void>
-}
-
-/** SuiteOptions are plain options for a request of any framework. */
-export type SuiteOptions = GateOptions<unknown>
-
-export interface Limiter {
-  reset(caller: { readonly ip: string }): Promise<void>
-  close(): Promise<void>
-}
-
-export interface StartedAdapter extends Client {
-  readonly limiters: readonly Limiter[]
-}
-
-/** An AdapterUnderTest starts apps with the routes of Routes behind limiters, the first one outside. */
-export interface AdapterUnderTest {
-  readonly name: string
-  start(limiters: readonly SuiteOptions[], routes: Routes): Promise<StartedAdapter>
-  /** header reads a field of a request of the framework. */
-  header(request: unknown, name: string): string | undefined
-}
-
-/**
- * Routes is what the apps under test do: / answers 200, /error 400, /throw fails, /hang never answers, /stream answers and
- * goes on until `finish` is called.
- */
-export class Routes {
-  hanging = 0
-  streaming = 0
-  #finish: () => void = () => {}
-  readonly finished = new Promise<void>((resolve) => {
-    this.#finish = resolve
-  })
-
-  finish(): void {
-    this.#finish()
-  }
-
-  async *chunks(): AsyncGenerator<string> {
-    this.streaming++
-    yield 'Hi '
-    await this.finished
-    yield 'there!'
-  }
-
-  /** stream is what /stream answers with. */
-  stream(): ReadableStream<Uint8Array> {
-    const chunks = this.chunks()
-    const encoder = new TextEncoder()
-    return new ReadableStream({
-      async pull(controller) {
-        const { done, value } = await chunks.next()
-        if (done) controller.close()
-        else controller.enqueue(encoder.encode(value))
-      },
-    })
-  }
-}
-
-/** serveHttp makes a client for a server of Node.js. */
-export async function serveHttp(server: Server): Promise<Client> {
-  let visits = 0
-  const ends = new Map<string, () => void>()
-  server.prependListener('request', (request, response) => {
-    response.once('close', () => setImmediate(() => ends.get(String(request.headers['x-visit']))?.()))
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  return {
-    get: async (path = '/', headers = {}, method = 'GET') => {
-      const visit = String(++visits)
-      const ended = new Promise<void>((resolve) => void ends.set(visit, resolve))
-      const url = `http://127.0.0.1:${port}${path}`
-      const response = await fetch(url, { headers: { ...headers, 'x-visit': visit }, method, redirect: 'manual' })
-      const got = await gotOf(response)
-      await ended
-      return got
-    },
-    visit: (path) => {
-      const request = httpRequest({ host: '127.0.0.1', port, path, agent: false })
-      request.on('error', () => {})
-      request.on('response', (response) => response.on('error', () => {}).resume())
-      request.end()
-      return { leave: () => request.destroy() }
-    },
-    close: async () => {
-      server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
-    },
-  }
-}
-
-/** gotOf reads a response to its end. */
-export async function gotOf(response: Response): Promise<Got> {
-  const { status, headers } = response
-  return { status, headers: Object.fromEntries(headers), body: await response.text() }
-}
-
-// Real servers, on a machine that may be busy.
-export const PATIENT = { timeout: 30_000 }
+import { type AdapterUnderTest, type Client, PATIENT, runnerOf, type SuiteOptions } from './adapter-app.suite.ts'
+import { testLeaving } from './adapter-leaving.suite.ts'
 
 /** testAdapter states what every adapter does with the plain options. */
 export function testAdapter(adapter: AdapterUnderTest): void {
-  let running: StartedAdapter | undefined
-  let routes = new Routes()
-  const start = async (...limiters: readonly SuiteOptions[]): Promise<Client['get']> => {
-    routes = new Routes()
-    running = await adapter.start(limiters, routes)
-    return running.get
-  }
-  const stop = async (): Promise<void> => {
-    await running?.close()
-    await Promise.all(running?.limiters.map((limiter) => limiter.close()) ?? [])
-    running = undefined
-  }
+  const app = runnerOf(adapter)
+  const { start, stop } = app
   const statuses = async (get: Client['get'], ...paths: string[]): Promise<number[]> => {
     const found: number[] = []
     for (const path of paths) found.push((await get(path)).status)
     return found
   }
-  afterEach(stop)
 
   describe(`${adapter.name}, with the plain options`, PATIENT, () => {
     it('protects an app in one line, with the current and the legacy fields', async () => {
@@ -160,9 +30,9 @@ export function testAdapter(adapter: AdapterUnderTest): void {
       const get = await start({ limit: 1, window: '1m' })
       await get()
       const { status, headers, body } = await get('/hang?secret=1')
-      expect([status, routes.hanging]).toEqual([429, 0])
+      expect([status, app.routes.hanging]).toEqual([429, 0])
       expect(headers['cache-control']).toBe('no-store')
-      expect(headers['content-type']).toBe('application/json')
+      expect(headers['content-type']).toBe(`application/json${adapter.jsonCharset ?? ''}`)
       expect(headers['content-length']).toBe(String(body.length))
       expect(headers.ratelimit).toMatch(/;r=0;t=\d+$/)
       const retryAfter = Number(headers['retry-after'])
@@ -178,7 +48,7 @@ export function testAdapter(adapter: AdapterUnderTest): void {
     it('speaks problem+json to whom asks for it', async () => {
       const get = await start({ limit: 0, window: '1m', name: 'small "plan"' })
       const { headers, body } = await get('/', { accept: 'application/problem+json' })
-      expect(headers['content-type']).toBe('application/problem+json')
+      expect(headers['content-type']).toBe(`application/problem+json${adapter.jsonCharset ?? ''}`)
       expect(JSON.parse(body)).toMatchObject({ status: 429, 'violated-policies': ['small "plan"'] })
     })
 
@@ -239,6 +109,27 @@ export function testAdapter(adapter: AdapterUnderTest): void {
       ])
     })
 
+    it('counts each of several limits for itself, also where they are about the same caller', async () => {
+      const get = await start({
+        limits: [
+          { limit: 3, window: '1m', name: 'three' },
+          { limit: 5, window: '1m', name: 'five' },
+        ],
+      })
+      const left = async (): Promise<unknown> =>
+        parseList((await get()).headers.ratelimit).map(([name, parameters]) => [name, parameters.get('r')])
+      expect([await left(), await left()]).toEqual([
+        [
+          ['three', 2],
+          ['five', 4],
+        ],
+        [
+          ['three', 1],
+          ['five', 3],
+        ],
+      ])
+    })
+
     it('gives more to a better tier, and counts costs', async () => {
       const get = await start({
         limit: { free: 2, pro: 100 },
@@ -254,14 +145,14 @@ export function testAdapter(adapter: AdapterUnderTest): void {
     })
 
     it('skips what it is told to skip, without a word', async () => {
-      const get = await start({
-        limit: 0,
-        window: '1m',
-        skip: (request) => adapter.header(request, 'x-health') !== undefined,
-      })
-      const { status, headers } = await get('/', { 'x-health': '1' })
-      expect([status, headers.ratelimit]).toEqual([200, undefined])
-      expect((await get()).status).toBe(429)
+      const isHealth = (request: unknown): boolean => adapter.header(request, 'x-health') !== undefined
+      for (const skip of [isHealth, async (request: unknown) => isHealth(request)]) {
+        const get = await start({ limit: 0, window: '1m', skip })
+        const { status, headers } = await get('/', { 'x-health': '1' })
+        expect([status, headers.ratelimit]).toEqual([200, undefined])
+        expect((await get()).status).toBe(429)
+        await stop()
+      }
     })
 
     it('decides by rules', async () => {
@@ -274,9 +165,9 @@ export function testAdapter(adapter: AdapterUnderTest): void {
       const get = await start({ limit: 1, algorithm: 'concurrency' })
       expect(await statuses(get, '/', '/error', '/')).toEqual([200, 400, 200])
       const streamed = get('/stream')
-      await until('the stream has begun', () => routes.streaming === 1)
+      await until('the stream has begun', () => app.routes.streaming === 1)
       expect((await get()).status).toBe(429)
-      routes.finish()
+      app.routes.finish()
       expect((await streamed).body).toBe('Hi there!')
       expect((await get()).status).toBe(200)
     })
@@ -284,12 +175,12 @@ export function testAdapter(adapter: AdapterUnderTest): void {
     it('releases places when the client leaves, before the answer and in the middle of it', async () => {
       const get = await start({ limit: 1, algorithm: 'concurrency' })
       for (const path of ['/hang', '/stream']) {
-        const client = running?.visit(path)
-        await until('the place is taken', () => routes.hanging + routes.streaming > 0)
+        const client = app.running.visit(path)
+        await until('the place is taken', () => app.routes.hanging + app.routes.streaming > 0)
         expect((await get()).status).toBe(429)
-        client?.leave()
+        await client.leave()
         await until('the place is free again', async () => (await get()).status === 200)
-        routes.hanging = 0
+        app.routes.hanging = 0
       }
     })
 
@@ -301,10 +192,10 @@ export function testAdapter(adapter: AdapterUnderTest): void {
     it('gives back what failed requests took', async () => {
       const get = await start({ limit: 1, window: '1m', refund: 'failure' })
       expect(await statuses(get, '/error', '/throw', '/error')).toEqual([400, 500, 400])
-      const client = running?.visit('/hang')
-      await until('the hit is taken', () => routes.hanging === 1)
+      const client = app.running.visit('/hang')
+      await until('the hit is taken', () => app.routes.hanging === 1)
       expect((await get()).status).toBe(429)
-      client?.leave()
+      await client.leave()
       await until('the hit is given back', async () => (await get()).status === 200)
       expect((await get()).status).toBe(429)
     })
@@ -317,12 +208,13 @@ export function testAdapter(adapter: AdapterUnderTest): void {
       const other = await start({ limit: 1, window: '1m', refund: (status) => seen.push(status) > 1 })
       expect(await statuses(other, '/error', '/')).toEqual([400, 429])
       expect(seen).toEqual([400])
-    })
-
-    it('lets a leaky bucket hold a request back', async () => {
-      const get = await start({ limit: 50, window: '1s', burst: 3, algorithm: 'leaky_bucket' })
-      const answers = await Promise.all([get(), get(), get()])
-      expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
+      await stop()
+      const leaving = await start({ limit: 1, window: '1m', refund: (status) => seen.push(status) > 1 })
+      const client = app.running.visit('/hang')
+      await until('the hit is taken', () => app.routes.hanging === 1)
+      await client.leave()
+      expect(seen).toEqual([400, undefined])
+      expect(await statuses(leaving, '/')).toEqual([200])
     })
 
     it('never lets its own errors reach the app', async () => {
@@ -336,10 +228,27 @@ export function testAdapter(adapter: AdapterUnderTest): void {
       expect(await closed()).toMatchObject({ status: 503, headers: { 'retry-after': '1' } })
     })
 
-    it('forgets a caller', async () => {
+    it('tells an observer of every decision', async () => {
+      const told: [rule: string, cost: number, allowed: boolean][] = []
+      const observer: SuiteOptions['observer'] = {
+        decided: (charges, { allowed }) => {
+          for (const { rule, cost } of charges) told.push([rule.name, cost, allowed])
+        },
+      }
+      const get = await start({ limit: 1, window: '1m', observer })
+      await get()
+      await get()
+      expect(told).toEqual([
+        ['1-in-1m', 1, true],
+        ['1-in-1m', 1, false],
+      ])
+    })
+
+    it('forgets a caller', async ({ skip }) => {
+      skip(adapter.cannotReset !== undefined, adapter.cannotReset)
       const get = await start({ limit: 1, window: '1m' })
       expect(await statuses(get, '/', '/')).toEqual([200, 429])
-      await running?.limiters[0].reset({ ip: '127.0.0.1' })
+      await app.running.limiters[0].reset({ ip: '127.0.0.1' })
       expect(await statuses(get, '/')).toEqual([200])
     })
 
@@ -355,4 +264,5 @@ export function testAdapter(adapter: AdapterUnderTest): void {
       expect((await wary('/', { 'x-forwarded-for': '203.0.113.2' })).status).toBe(429)
     })
   })
+  testLeaving(adapter)
 }

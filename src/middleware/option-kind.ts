@@ -1,5 +1,5 @@
 import { SluiceError } from '../core/errors.ts'
-import { GATE_OPTIONS } from './gate.ts'
+import { GATE_OPTIONS } from '../http-door/gate.ts'
 
 /**
  * An OptionKind tells the plain options from those of a library that people come from, and refuses a mixture: half of it
@@ -12,7 +12,7 @@ export class OptionKind {
 
   constructor(library: string, shared: readonly string[], added: readonly string[] = []) {
     this.#library = library
-    this.#shared = new Set(shared)
+    this.#shared = new Set([...shared, 'observer'])
     this.#plain = new Set([...GATE_OPTIONS, ...added].filter((name) => !this.#shared.has(name)))
   }
 

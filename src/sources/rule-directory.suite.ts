@@ -59,3 +59,12 @@ export class RuleDirectory {
 export function ruleText(requests: number, domain = 'api'): string {
   return `domain: ${domain}\ndescriptors:\n  - key: user\n    rate_limit: { unit: minute, requests_per_unit: ${requests} }\n`
 }
+
+/** longRuleText is ruleText with so many more descriptors: 200 are more than are loaded at once. */
+export function longRuleText(requests: number, more = 200): string {
+  const lines = Array.from(
+    { length: more },
+    (_, i) => `  - { key: path, value: "/${i}/*", rate_limit: { unlimited: true } }\n`,
+  )
+  return ruleText(requests) + lines.join('')
+}

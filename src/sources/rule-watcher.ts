@@ -1,13 +1,10 @@
 import { SluiceError } from '../core/errors.ts'
 import type { RuleText } from '../core/rules/load.ts'
 import { RulesError } from '../core/rules/problems.ts'
+import type { RuleReceiver } from '../engine/rule-source.ts'
 import { fingerprint, readRuleFiles } from './rule-files.ts'
 
-/** What a RuleWatcher reports to. */
-export interface RuleReceiver {
-  apply(texts: readonly RuleText[]): boolean
-  refuse(error: RulesError): void
-}
+export type { RuleReceiver }
 
 const POLL_MS = 200
 /** How often files that change while they are read are read again, where somebody waits for the answer. */
@@ -68,7 +65,7 @@ export class RuleWatcher {
       this.#seen = mark
       if (!isStable || mark === this.#loaded) return
       const reading = await this.#read(mark)
-      if (reading.isWhole) this.#report(reading)
+      if (reading.isWhole) await this.#report(reading)
     })
   }
 
@@ -88,12 +85,12 @@ export class RuleWatcher {
     return { result, mark, isWhole: (await fingerprint(this.#paths)) === mark }
   }
 
-  #report({ result, mark }: Reading): boolean {
+  async #report({ result, mark }: Reading): Promise<boolean> {
     if (this.#isStopped) return false
     this.#loaded = mark
     this.#seen = mark
     try {
-      if (!(result instanceof RulesError)) return this.#receiver.apply(result)
+      if (!(result instanceof RulesError)) return await this.#receiver.apply(result)
       this.#receiver.refuse(result)
     } catch (error) {
       this.#receiver.refuse(this.#asRulesError(error))

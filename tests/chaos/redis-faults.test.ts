@@ -136,6 +136,31 @@ describe('Redis that is silent', () => {
     expect(bench.told('breaker')).toEqual(['breaker open redis', 'breaker half_open redis', 'breaker closed redis'])
   })
 
+  it.each([
+    ['first', [20, 600_000, 600_000]],
+    ['in the middle', [600_000, 20, 600_000]],
+    ['last', [600_000, 600_000, 20]],
+  ])('ends a decision by the shortest deadline of its rules, which may stand %s', async (_, timeouts) => {
+    const redis = await server()
+    const bench = open(redis.url, { timeoutMs: 600_000 })
+    await bench.connected()
+    await redis.pause()
+    const policy = { onStoreFailure: 'open', localShare: 1 } as const
+    const group = timeouts.map((timeoutMs) => charge(1, { policy: { ...policy, timeoutMs } }))
+    await expect(bench.store.decide(group)).rejects.toMatchObject({ reason: 'timeout' })
+    redis.resume()
+  })
+
+  it('ends a decision by the deadline of the store where its rules say nothing', async () => {
+    const redis = await server()
+    const bench = open(redis.url, { timeoutMs: 20 })
+    await bench.connected()
+    await redis.pause()
+    const policy = { onStoreFailure: 'open', localShare: 1, timeoutMs: 600_000 } as const
+    await expect(bench.store.decide([charge(), charge(1, { policy })])).rejects.toMatchObject({ reason: 'timeout' })
+    redis.resume()
+  })
+
   it('ends a release and a reset by their deadline too', async () => {
     const redis = await server()
     const bench = open(redis.url, { timeoutMs: 50 })

@@ -447,9 +447,12 @@ descriptors:
   it.each([
     [
       ['--nodes', '0'],
-      'FLEET_INVALID: --nodes: got "0"; how many is a whole number, and of nodes there is at least one',
+      'NODES_OR_RATE_INVALID: --nodes: got "0"; how many is a whole number, and of nodes there is at least one',
     ],
-    [['--rate', 'x'], 'FLEET_INVALID: --rate: got "x"; how many is a whole number, and of nodes there is at least one'],
+    [
+      ['--rate', 'x'],
+      'NODES_OR_RATE_INVALID: --rate: got "x"; how many is a whole number, and of nodes there is at least one',
+    ],
   ])('refuse %s', async (args, message) => {
     const { path } = new RuleDirectory({ 'rules.yaml': EVENTUAL })
     expect(await refusedBy(explain, [path, 'user=42', ...args])).toBe(message)

@@ -5,7 +5,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { describe, expect, it, vi } from 'vitest'
-import { SETTINGS } from '../../server/src/app/settings.ts'
+import { SETTINGS, type SettingSpec } from '../../server/src/app/settings/settings.ts'
 import { ENV, run, start } from './sluice-process.suite.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
@@ -160,7 +160,7 @@ describe('sluice serve', () => {
     [['serve', 'now'], 'FLAG_UNKNOWN: serve: got "now"; flags are listed by --help'],
     [
       ['serve', '--http-port', 'http'],
-      'FLAG_INVALID: --http-port: got "http"; a port is a whole number from 0 to 65535, and 0 picks a free one',
+      'PORT_INVALID: --http-port: got "http"; a port is a whole number from 0 to 65535, and 0 picks a free one',
     ],
     [
       ['serve', '--http-port'],
@@ -173,7 +173,7 @@ describe('sluice serve', () => {
 
   it('names the environment variable that is wrong', () => {
     expect(run(['serve'], { env: { PORT: 'tcp://10.0.0.1:80' } }).stderr).toBe(
-      'FLAG_INVALID: PORT: got "tcp://10.0.0.1:80"; a port is a whole number from 0 to 65535, and 0 picks a free one\n',
+      'PORT_INVALID: PORT: got "tcp://10.0.0.1:80"; a port is a whole number from 0 to 65535, and 0 picks a free one\n',
     )
   })
 })
@@ -189,9 +189,9 @@ describe('sluice', () => {
   it.each(['--help', '-h'])('prints every setting of serve for serve %s, within 80 columns', (flag) => {
     const { status, stdout, stderr } = run(['serve', flag])
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
-    for (const { flag, env, fallback } of SETTINGS) {
+    for (const { flag, env, default: usual, unset } of SETTINGS as readonly SettingSpec[]) {
       expect(stdout).toMatch(new RegExp(`^  --${flag}\\b`, 'm'))
-      expect(stdout.replace(/\n +/g, ' ')).toContain(`[${env}; default: ${fallback}]`)
+      expect(stdout.replace(/\n +/g, ' ')).toContain(`[${env}; default: ${usual ?? unset}]`)
     }
     expect(Math.max(...stdout.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(80)
   })

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { compileLimit, type Limit } from '../../src/core/limit.ts'
-import type { Charge, Lease } from '../../src/engine/ports.ts'
+import type { Charge, Lease, Notice } from '../../src/engine/ports.ts'
 import type { RedisStore } from '../../src/stores/redis/redis-store.ts'
 import { COUNTERS, charge, inQuota, kinds, TEN } from '../../src/stores/suite/subject.suite.ts'
 import type { ClusterView } from '../servers/cluster.mjs'
@@ -120,6 +120,26 @@ describe('a group over several partitions', () => {
     expect(await remaining(store, scarce)).toBe(0)
   })
 
+  it('tells those who may have been refused meanwhile when a part is given back', async () => {
+    const heard: Notice[] = []
+    let isListening = false
+    const stop = store.listen({
+      noticed: (notice) => heard.push(notice),
+      connected: (is) => {
+        isListening ||= is
+      },
+    })
+    await until('notices arrive', () => isListening)
+    const [one, two, full] = [fresh(here, WINDOW, 3), fresh(here, WINDOW, 3), fresh(there, WINDOW)]
+    await spend(full, 0)
+    await store.decide([one, two, full])
+    const keys = [one, two].map(({ key }) => key)
+    await until('both are heard', () => keys.every((key) => heard.some((notice) => notice.key === key)))
+    expect(heard.filter(({ key }) => keys.includes(key))).toEqual(keys.map((key) => ({ kind: 'clear', key })))
+    expect([await remaining(store, one), await remaining(store, two)]).toEqual([10, 10])
+    stop()
+  })
+
   it('looks without a trace, and refunds in every part', async () => {
     const charges = [fresh(here, WINDOW, 4), fresh(there, WINDOW, 4)]
     await store.decide(charges)
@@ -168,6 +188,17 @@ describe('rules in quota mode over several partitions', () => {
     await spend(spent, 0)
     expect(kinds({ verdicts: await store.decide([spent, open, other]) })).toEqual(['refused', 'allowed', 'allowed'])
     expect([await remaining(store, open), await remaining(store, other)]).toEqual([9, 9])
+  })
+
+  it('bind no rule that they share a partition with, when another partition lets the group pass', async () => {
+    const [spent, beside, open] = [quota(here), fresh(here, WINDOW, 2), quota(there)]
+    const place = fresh(here, PLACES)
+    await spend(spent, 0)
+    expect(kinds({ verdicts: await store.decide([spent, beside, open]) })).toEqual(['refused', 'allowed', 'allowed'])
+    const { verdicts, lease } = await store.acquire([beside, place, spent, open])
+    expect(kinds({ verdicts })).toEqual(['allowed', 'allowed', 'refused', 'allowed'])
+    expect(lease?.held).toHaveLength(1)
+    expect(await Promise.all([beside, open, place].map((each) => remaining(store, each)))).toEqual([6, 8, 9])
   })
 
   it('refuse a group when none fits, and the others are given back', async () => {

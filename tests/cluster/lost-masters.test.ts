@@ -244,13 +244,14 @@ describe('a master without a replica', () => {
 /** What a caller gets whose master is gone: [allowed, remaining, fallback]. A local share of a half is 5 of 10. */
 const FALLBACKS = { open: [true, 10, 'open'], closed: [false, 0, 'closed'], local: [true, 4, 'local'] }
 
+/** Windows begin with the first hit: none ends at midnight. */
 const RULES = `
 domain: api
 descriptors:
   - key: open
-    rate_limit: { unit: day, algorithm: fixed_window, requests_per_unit: 10, on_store_failure: open, timeout_ms: 2000 }
+    rate_limit: { unit: day, algorithm: fixed_window, anchor: first_hit, requests_per_unit: 10, on_store_failure: open, timeout_ms: 2000 }
   - key: closed
-    rate_limit: { unit: day, algorithm: fixed_window, requests_per_unit: 10, on_store_failure: closed, timeout_ms: 2000 }
+    rate_limit: { unit: day, algorithm: fixed_window, anchor: first_hit, requests_per_unit: 10, on_store_failure: closed, timeout_ms: 2000 }
   - key: local
-    rate_limit: { unit: day, algorithm: fixed_window, requests_per_unit: 10, on_store_failure: local, local_share: 0.5, timeout_ms: 2000 }
+    rate_limit: { unit: day, algorithm: fixed_window, anchor: first_hit, requests_per_unit: 10, on_store_failure: local, local_share: 0.5, timeout_ms: 2000 }
 `

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { ENVOY_SETTINGS, type EnvoySetting } from '../../server/src/app/envoy-settings.ts'
+import { ENVOY_SETTINGS, type EnvoySetting } from '../../server/src/app/settings/envoy-settings.ts'
 
 const page = readFileSync(new URL('../../docs/migrate-from-envoy-ratelimit.md', import.meta.url), 'utf8')
 const rows = page.split('\n').filter((line) => /^\| `[A-Z0-9_]+` \|/.test(line))

@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { readConfig } from '../../server/src/app/config.ts'
-import { SETTINGS } from '../../server/src/app/settings.ts'
+import { readConfig } from '../../server/src/app/settings/config.ts'
+import { variablesOf } from '../../server/src/app/settings/setting-sources.ts'
+import { SETTING_GROUPS, SETTINGS, type SettingName, type SettingSpec } from '../../server/src/app/settings/settings.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const page = readFileSync(join(root, 'docs/operate.md'), 'utf8')
@@ -18,6 +19,14 @@ function eventsIn(folder: string): string[] {
     .map(([, event]) => event)
 }
 
+/** rowOf is what the page says about a setting. */
+function rowOf(setting: SettingSpec & { readonly flag: SettingName }): string {
+  const { flag, value, text } = setting
+  const variables = variablesOf(flag).map((name) => `\`${name}\``)
+  const written = `--${flag}${value === undefined ? '' : ` ${value.replaceAll('|', '\\|')}`}`
+  return `| \`${written}\` | ${variables.join(', ')} | ${setting.default ?? setting.unset} | ${text} |`
+}
+
 describe('docs/operate.md', () => {
   it('lists every event of the log, and no other', () => {
     const listed = [...page.matchAll(/^\| `([a-z]+\.[a-z]+)` \|/gm)].map(([, event]) => event)
@@ -28,6 +37,17 @@ describe('docs/operate.md', () => {
     const flags = [...page.matchAll(/--([a-z][a-z-]*)/g)].map(([, flag]) => flag).filter((flag) => flag !== 'help')
     expect(flags.length).toBeGreaterThan(10)
     expect(flags.filter((flag) => !SETTINGS.some((setting) => setting.flag === flag))).toEqual([])
+  })
+
+  it('lists every setting, group by group, with its variables and its default', () => {
+    const section = page.split(/^## /m).find((part) => part.startsWith('All settings\n')) ?? ''
+    const listed = section.split('\n').filter((line) => /^(### |\| `--)/.test(line))
+    expect(listed).toEqual(
+      SETTING_GROUPS.flatMap((group) => [
+        `### ${group}`,
+        ...SETTINGS.filter((setting) => setting.group === group).map(rowOf),
+      ]),
+    )
   })
 
   it('shows a config file that loads', () => {

@@ -1,7 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { ALGORITHM_NAMES } from '../../src/core/limit.ts'
+import { LIMIT_OPTIONS, type LimitOption } from '../../src/core/limit-options.ts'
+import { ruleJsonSchema } from '../../src/core/rules/json-schema.ts'
 import { loadRules } from '../../src/core/rules/load.ts'
-import { ruleJsonSchema } from '../../src/core/rules/schema.ts'
 
 const root = new URL('../../', import.meta.url)
 const read = (file: string): string => readFileSync(new URL(file, root), 'utf8')
@@ -82,13 +84,45 @@ describe('docs/rules.md', () => {
   })
 
   it('lists every choice of a key that has few', () => {
-    const choices = ['evaluate', 'consistency', 'on_store_failure'].map((key) => {
+    const choices = ['evaluate', 'consistency', 'on_store_failure', 'anchor'].map((key) => {
       const { enum: all } = at(key === 'evaluate' ? schema : limit, key) as unknown as { enum: string[] }
       const row = page.split('\n').find((line) => line.startsWith(`| \`${key}\``)) ?? ''
       return [key, all.filter((choice) => !row.includes(`\`${choice}\``))]
     })
     expect(choices).toEqual(choices.map(([key]) => [key, []]))
   })
+
+  /** limitRow splits the row of a limit's option: its key, what is said of it, its default. */
+  const limitRow = (key: string): string[] => {
+    const section = page.split(/^## /m).find((part) => part.startsWith('A limit\n')) ?? ''
+    const row = section.split('\n').find((line) => line.startsWith(`| \`${key}\``)) ?? ''
+    return row
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim())
+  }
+  const options = Object.entries<LimitOption>(LIMIT_OPTIONS)
+
+  it.each(options)('states the default of %s, if it has one', (key, { default: usual }) => {
+    const stated = limitRow(key)[2].replaceAll('`', '').split(';')[0]
+    if (usual !== undefined) expect(stated).toBe(String(usual))
+    else expect(stated).not.toMatch(/^(\d+(ms|s)?|true|false)$/)
+  })
+
+  it.each(options.filter(([, { algorithms = ALGORITHM_NAMES }]) => algorithms.length <= 3))(
+    'says which algorithms use %s',
+    (key, { algorithms = [] }) => {
+      const subject = algorithms.length === 1 ? `\`${algorithms[0]}\`: ` : 'buckets: '
+      expect(limitRow(key)[1].startsWith(subject)).toBe(true)
+    },
+  )
+
+  it.each(options.flatMap(([key, { needs }]) => (needs === undefined ? [] : [[key, needs[1]]])))(
+    'says that %s needs %s',
+    (key, value) => {
+      expect(limitRow(key)[1].startsWith(`\`${value}\`: `)).toBe(true)
+    },
+  )
 
   it('quotes an error as it is', () => {
     const quoted = /^RULE_DUPLICATE_KEY: rules\/api\.yaml:.*$/m.exec(page)?.[0] ?? ''

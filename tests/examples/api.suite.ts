@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { type ClientRequest, request } from 'node:http'
 import { parseList } from 'structured-headers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { sharedRedis } from '../servers/shared.ts'
 import { until } from '../servers/until.mjs'
 import { type ExampleApp, runExample } from './example-app.suite.ts'
+import { testSharing } from './sharing.suite.ts'
 
 // Examples are processes of their own, on a machine that may be busy.
 const PATIENT = { timeout: 30_000 }
@@ -66,22 +66,5 @@ export function testApi(framework: string): void {
     })
   })
 
-  describe(`examples/${framework} with REDIS_URL`, PATIENT, () => {
-    it('shares budgets between processes', async () => {
-      const env = { REDIS_URL: (await sharedRedis()).url }
-      await using one = await runExample(file, env)
-      await using two = await runExample(file, env)
-      const left = async (app: ExampleApp, key: string): Promise<number> => {
-        const response = await fetch(app.url, { headers: { 'x-api-key': key } })
-        const ofKey = parseList(response.headers.get('ratelimit') ?? '').find(([name]) => name === 'key')
-        return Number(ofKey?.[1].get('r'))
-      }
-      // Until the connections are there, and whenever Redis takes more than 5 ms, requests pass uncounted.
-      await until('both count in one place', async () => {
-        const key = randomUUID()
-        const seen = [await left(one, key), await left(two, key), await left(one, key)]
-        return seen.join() === '59,58,57'
-      })
-    })
-  })
+  testSharing(file)
 }

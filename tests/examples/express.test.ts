@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { type ClientRequest, request } from 'node:http'
 import { parseList } from 'structured-headers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { sharedRedis } from '../servers/shared.ts'
 import { until } from '../servers/until.mjs'
 import { type ExampleApp, runExample } from './example-app.suite.ts'
+import { testSharing } from './sharing.suite.ts'
 
 // Examples are processes of their own, on a machine that may be busy.
 const PATIENT = { timeout: 30_000 }
@@ -29,6 +29,7 @@ describe('examples/express', PATIENT, () => {
   })
 
   it('stops an address that makes up keys', async () => {
+    const begunMs = performance.now()
     let admitted = 0
     for (;;) {
       const { status, headers } = await get('/', randomUUID())
@@ -38,7 +39,8 @@ describe('examples/express', PATIENT, () => {
       }
       admitted++
     }
-    expect(admitted).toBeLessThanOrEqual(600)
+    // What was used in the minute before frees up as it slides out of sight.
+    expect(admitted).toBeLessThanOrEqual(600 * (1 + (performance.now() - begunMs) / 60_000))
   })
 })
 
@@ -84,21 +86,4 @@ describe('examples/express, its routes', PATIENT, () => {
   })
 })
 
-describe('examples/express with REDIS_URL', PATIENT, () => {
-  it('shares budgets between processes', async () => {
-    const env = { REDIS_URL: (await sharedRedis()).url }
-    await using one = await runExample('express/app.mjs', env)
-    await using two = await runExample('express/app.mjs', env)
-    const left = async (app: ExampleApp, key: string): Promise<number> => {
-      const response = await fetch(app.url, { headers: { 'x-api-key': key } })
-      const key60 = parseList(response.headers.get('ratelimit') ?? '').find(([name]) => name === 'key')
-      return Number(key60?.[1].get('r'))
-    }
-    // Until the connections are there, and whenever Redis takes more than 5 ms, requests pass uncounted.
-    await until('both count in one place', async () => {
-      const key = randomUUID()
-      const seen = [await left(one, key), await left(two, key), await left(one, key)]
-      return seen.join() === '59,58,57'
-    })
-  })
-})
+testSharing('express/app.mjs')

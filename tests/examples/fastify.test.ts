@@ -1,10 +1,9 @@
-import { randomUUID } from 'node:crypto'
 import { type ClientRequest, request } from 'node:http'
 import { parseList } from 'structured-headers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { sharedRedis } from '../servers/shared.ts'
 import { until } from '../servers/until.mjs'
 import { type ExampleApp, runExample } from './example-app.suite.ts'
+import { testSharing } from './sharing.suite.ts'
 
 describe('examples/fastify', () => {
   let app: ExampleApp
@@ -57,19 +56,4 @@ describe('examples/fastify', () => {
   })
 })
 
-describe('examples/fastify with REDIS_URL', () => {
-  it('shares budgets between processes', async () => {
-    const env = { REDIS_URL: (await sharedRedis()).url }
-    await using one = await runExample('fastify/app.mjs', env)
-    await using two = await runExample('fastify/app.mjs', env)
-    const left = async (app: ExampleApp, key: string): Promise<number> => {
-      const { headers } = await fetch(app.url, { headers: { 'x-api-key': key } })
-      const policy = parseList(headers.get('ratelimit') ?? '').find(([name]) => name === 'key')
-      return Number(policy?.[1].get('r'))
-    }
-    await until('both count in one place', async () => {
-      const key = randomUUID()
-      return [await left(one, key), await left(two, key), await left(one, key)].join() === '59,58,57'
-    })
-  })
-})
+testSharing('fastify/app.mjs')

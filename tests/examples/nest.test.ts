@@ -6,16 +6,20 @@ import { parseList } from 'structured-headers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { until } from '../servers/until.mjs'
 import { type ExampleApp, runExample } from './example-app.suite.ts'
+import { testSharing } from './sharing.suite.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
+
+beforeAll(async () => {
+  // Its decorators need a compiler, which checks the types that users get as well.
+  await promisify(execFile)(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'examples/nest'], {
+    cwd: root,
+  })
+})
 
 describe('examples/nest', () => {
   let app: ExampleApp
   beforeAll(async () => {
-    // Its decorators need a compiler, which checks the types that users get as well.
-    await promisify(execFile)(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'examples/nest'], {
-      cwd: root,
-    })
     app = await runExample('nest/dist/app.js')
   })
   afterAll(() => app?.[Symbol.asyncDispose]())
@@ -59,3 +63,5 @@ describe('examples/nest', () => {
     expect((await ask('/health')).headers.get('ratelimit')).toBeNull()
   })
 })
+
+testSharing('nest/dist/app.js')

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as grpc from '@grpc/grpc-js'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { ManualClock } from '../../server/src/grpc/manual-clock.suite.ts'
 import { makeCertificates } from '../servers/certificates.mjs'
 import { startProxy } from '../servers/proxy.mjs'
 import { until } from '../servers/until.mjs'
@@ -175,13 +176,16 @@ describe('a stream of answers', () => {
 
 describe('a deadline', () => {
   it('ends a call that is not answered, on both sides', async () => {
-    const before = server.cancelled
-    const error = await statusOf(
-      client.unary(ECHO.hold, { text: '', count: 0 }, { options: { deadline: Date.now() + 80 } }),
-    )
-    expect(error.code).toBe(grpc.status.DEADLINE_EXCEEDED)
-    await until('the handler knows', () => server.cancelled === before + 1)
-    expect(server.stats.streamsOpen).toBe(0)
+    const clock = new ManualClock()
+    const own = await started({ clock })
+    const deadline = Date.now() + 3_600_000
+    const hold = connected(own.address).unary(ECHO.hold, { text: '', count: 0 }, { options: { deadline } })
+    const failed = statusOf(hold)
+    await until('the handler holds the call', () => own.held === 1)
+    expect(own.cancelled).toBe(0)
+    clock.advance(3_600_000)
+    expect((await failed).code).toBe(grpc.status.DEADLINE_EXCEEDED)
+    expect([own.held, own.cancelled, own.stats.streamsOpen]).toEqual([0, 1, 0])
   })
 
   it('that is far away does not hinder', async () => {

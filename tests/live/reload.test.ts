@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { renameSync } from 'node:fs'
 import { describe, expect, it, vi } from 'vitest'
-import { RuleDirectory, ruleText } from '../../src/sources/rule-directory.suite.ts'
+import { longRuleText, RuleDirectory, ruleText } from '../../src/sources/rule-directory.suite.ts'
 import { run, start } from '../cli/sluice-process.suite.ts'
 
 // Each test starts a process, on a machine that may be busy.
@@ -60,6 +60,26 @@ describe('sluice serve --rules DIR', () => {
     expect(await askUntil(url, 3)).toEqual({ status: 200, limit: 3, remaining: 1 })
     rules.write('more/users.yml', ruleText(1, 'users'))
     await printed(`${IN_FORCE}: 2 limits in 2 domains`)
+  })
+
+  it('does so with more rules than are loaded at once, and refuses them with line and column', async () => {
+    const rules = new RuleDirectory({ 'api.yaml': longRuleText(2) })
+    const { child, url, printed } = await start('--rules', rules.path)
+    expect((await ask(url, 'alice', 2)).status).toBe(200)
+    rules.replace('api.yaml', longRuleText(50))
+    expect(await askUntil(url, 50)).toEqual({ status: 200, limit: 50, remaining: 48 })
+    rules.replace('api.yaml', longRuleText(9).replace('minute', 'minut'))
+    expect(await printed(REFUSED)).toContain(
+      `  RULE_INVALID: ${rules.at('api.yaml')}:4:25: unit: got "minut" ${UNIT_RULE}`,
+    )
+    child.kill('SIGHUP')
+    await printed(' info  rules were read again: still refused, as told above')
+    rules.replace('api.yaml', longRuleText(60))
+    child.kill('SIGHUP')
+    await askUntil(url, 60)
+    const exited = once(child, 'exit')
+    child.kill('SIGTERM')
+    expect(await exited).toEqual([0, null])
   })
 
   it('puts each version of a ConfigMap into force when it is swapped', async () => {

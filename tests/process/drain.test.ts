@@ -1,10 +1,10 @@
 import { once } from 'node:events'
-import { Client, credentials } from '@grpc/grpc-js'
 import { describe, expect, it, vi } from 'vitest'
 import { RuleDirectory, ruleText } from '../../src/sources/rule-directory.suite.ts'
 import { start } from '../cli/sluice-process.suite.ts'
 import { until } from '../servers/until.mjs'
 import { grpcClient, rlsRequest, shouldRateLimit, startGrpcLoad } from './grpc-load.suite.ts'
+import { watch } from './health-watch.suite.ts'
 import { startHttpLoad } from './http-load.suite.ts'
 
 // Each test starts processes, on a machine that may be busy.
@@ -12,22 +12,6 @@ vi.setConfig({ testTimeout: 60_000 })
 
 /** A directory of rules for the load, which ends with the test. */
 const rulesPath = (): string => new RuleDirectory({ 'load.yaml': ruleText(1e9, 'load') }).path
-
-/** watch collects what Health/Watch tells: 1 for serving, 2 for not serving, and the status that it ends with. */
-function watch(address: string): { readonly told: number[]; readonly ended: Promise<number> } {
-  const client = new Client(address, credentials.createInsecure())
-  const same = (bytes: Buffer): Buffer => bytes
-  const call = client.makeServerStreamRequest('/grpc.health.v1.Health/Watch', same, same, Buffer.alloc(0))
-  const told: number[] = []
-  call.on('data', (bytes: Buffer) => told.push(bytes[1]))
-  const ended = new Promise<number>((resolve) => {
-    call.on('error', (error: { code: number }) => {
-      client.close()
-      resolve(error.code)
-    })
-  })
-  return { told, ended }
-}
 
 describe('sluice serve, told to end', () => {
   it.each([

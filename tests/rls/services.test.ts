@@ -4,9 +4,12 @@ import type { LimiterPort } from '../../server/src/edge/limiter-port.ts'
 import { codecOf } from '../../server/src/edge/protobuf/protos.suite.ts'
 import { bytesField } from '../../server/src/edge/protobuf/writer.ts'
 import type { RlsOptions } from '../../server/src/edge/rls/rls-options.ts'
+import { RuleStats } from '../../server/src/observe/rule-stats.ts'
 import { type Decision, UNLIMITED } from '../../src/core/combine.ts'
 import { loadRules } from '../../src/core/rules/load.ts'
+import { Limiter } from '../../src/engine/limiter.ts'
 import { StoreFault } from '../../src/engine/store-fault.ts'
+import { MemoryStore } from '../../src/stores/memory/memory-store.ts'
 import { sceneOf } from '../rules/examples.suite.ts'
 import { codecs, SHOULD_RATE_LIMIT, startService, type TestService } from './rls-service.suite.ts'
 
@@ -39,6 +42,12 @@ async function start(
   return service
 }
 
+/** observed is a limiter on the rules, and what it counts. */
+function observed(): { limiter: LimiterPort; stats: RuleStats } {
+  const stats = new RuleStats()
+  return { limiter: new Limiter(() => rules, new MemoryStore(), { observer: stats }), stats }
+}
+
 /** limiterOf is a limiter that checks in some way, and knows no places. */
 const limiterOf = (check: LimiterPort['check']): LimiterPort => ({
   check,
@@ -63,7 +72,7 @@ describe('ShouldRateLimit', () => {
     const service = await start(limiterOf(check), { failed: (error: unknown) => failures.push(error) } as RlsOptions)
     expect(await service.ask(ASK)).toBe('13: the request could not be decided')
     expect(failures).toHaveLength(1)
-    expect([...service.rls.stats.list()]).toContainEqual(['ratelimit.service.call.should_rate_limit.internal_error', 1])
+    expect([...service.rls.calls.list()]).toContainEqual(['ratelimit.service.call.should_rate_limit.internal_error', 1])
   })
 
   it.each<[string, Buffer, string]>([
@@ -78,19 +87,22 @@ describe('ShouldRateLimit', () => {
     const service = await start()
     const raw = { encode: () => bytes, decode: (answer: Uint8Array) => answer }
     expect(await service.call(SHOULD_RATE_LIMIT, raw, raw, {})).toMatch(new RegExp(`^${reason.replaceAll('.', '\\.')}`))
-    expect([...service.rls.stats.list()]).toContainEqual(['ratelimit.service.call.should_rate_limit.service_error', 1])
+    expect([...service.rls.calls.list()]).toContainEqual(['ratelimit.service.call.should_rate_limit.service_error', 1])
   })
 
   it('counts what it answers, under the names of envoyproxy/ratelimit', async () => {
-    const service = await start()
+    const { limiter, stats } = observed()
+    const service = await start(limiter)
     for (const hitsAddend of [1, 1, 5]) await service.ask({ ...ASK, hitsAddend })
     await service.ask({ ...ASK, descriptors: [{ entries, hitsAddend: { value: 1 }, isNegativeHits: true }] })
-    expect(Object.fromEntries(service.rls.stats.list())).toEqual({
+    expect(Object.fromEntries(service.rls.calls.list())).toEqual({
       'ratelimit.service.call.should_rate_limit.service_error': 0,
       'ratelimit.service.call.should_rate_limit.internal_error': 0,
       'ratelimit.service.global_shadow_mode': 0,
       'ratelimit_server.ShouldRateLimit.total_requests': 4,
       'ratelimit_server.ShouldRateLimit.over_limit': 1,
+    })
+    expect(Object.fromEntries(stats.list())).toEqual({
       'ratelimit.service.rate_limit.d.user.total_hits': 7,
       'ratelimit.service.rate_limit.d.user.total_negative_hits': 1,
       'ratelimit.service.rate_limit.d.user.within_limit': 2,
@@ -98,6 +110,30 @@ describe('ShouldRateLimit', () => {
       'ratelimit.service.rate_limit.d.user.over_limit': 5,
       'ratelimit.service.rate_limit.d.user.shadow_mode': 0,
     })
+  })
+
+  it('is counted by rule as every other door is', async () => {
+    const { limiter, stats } = observed()
+    const service = await start(limiter)
+    const hits = (): number | undefined =>
+      Object.fromEntries(stats.list())['ratelimit.service.rate_limit.d.user.total_hits']
+    const doors: (() => Promise<unknown>)[] = [
+      () => service.ask(ASK),
+      () => service.post('/json', ASK),
+      () => service.post('/v1/check', ASK),
+      () => service.post('/v1/acquire', ASK),
+      () =>
+        service.call(
+          '/sluice.v1.Limiter/Check',
+          codecOf('sluice.v1.CheckRequest'),
+          codecOf('sluice.v1.CheckResponse'),
+          { requests: [ASK] },
+        ),
+    ]
+    for (const [i, ask] of doors.entries()) {
+      await ask()
+      expect(hits()).toBe(i + 1)
+    }
   })
 
   it('limits a caller whose headers are as long as Envoy takes them, in several descriptors', async () => {
@@ -217,6 +253,10 @@ describe('sluice.v1.Limiter', () => {
     expect(await call(service, 'check', { requests: [{ ...ASK, cost: 3 }] })).toMatchObject({
       answers: [{ decision: { allowed: true, verdicts: [{ kind: 'KIND_IMPOSSIBLE' }] } }],
     })
+    await call(service, 'acquire', { request: JOB })
+    const second = await call(service, 'acquire', { request: JOB })
+    expect(second).toMatchObject({ decision: { allowed: true, verdicts: [{ kind: 'KIND_REFUSED' }] } })
+    expect(second).not.toHaveProperty('decision.retryAfterMs')
   })
 })
 
@@ -371,6 +411,6 @@ describe('POST /json', () => {
     const service = await start()
     await service.ask(ASK)
     await service.post('/json', ASK)
-    expect(service.rls.stats.requests).toBe(2)
+    expect(service.rls.calls.requests).toBe(2)
   })
 })

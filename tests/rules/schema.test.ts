@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { Ajv } from 'ajv'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { ruleJsonSchema } from '../../src/core/rules/schema.ts'
+import { ruleJsonSchema } from '../../src/core/rules/json-schema.ts'
 import { exampleFiles, filesIn } from './examples.suite.ts'
 
 const root = new URL('../../', import.meta.url)

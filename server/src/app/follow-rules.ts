@@ -1,17 +1,17 @@
-import type { RuleText } from 'sluice/internal/core/rules/load'
 import { RulesError } from 'sluice/internal/core/rules/problems'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
-import { LiveRules } from 'sluice/internal/engine/live-rules'
-import { RuleWatcher } from 'sluice/internal/sources/rule-watcher'
-import type { Config } from './config.ts'
-import { summary } from './counted.ts'
-import type { Log } from './log.ts'
+import { LiveRules, type RuleOrigin } from 'sluice/internal/engine/live-rules'
+import { FileSource } from 'sluice/internal/sources/file-source'
+import { ThreadLoader } from 'sluice/internal/sources/thread-loader'
+import type { Log } from './log/log.ts'
+import { summary } from './plural.ts'
+import type { Config } from './settings/config.ts'
 
 /** FollowedRules are the rules of files, kept up to date. */
 export interface FollowedRules {
   current(): RuleSet
   /** What is in force, as it was read. */
-  texts(): readonly RuleText[]
+  origin(): RuleOrigin
   /** How often rules came into force, and how often they were refused. */
   counts(): { readonly loads: number; readonly refusals: number }
   /** reload reads the files at once, and logs what came of it. */
@@ -26,51 +26,48 @@ export interface FollowedRules {
 export async function followRules(
   config: Pick<Config, 'rules' | 'mergeDomains'>,
   log: Log,
-  changed: (texts: readonly RuleText[]) => void = () => {},
+  changed?: (origin: RuleOrigin) => void,
 ): Promise<FollowedRules> {
   let isStarted = false
   let told = 0
   let refusal: RulesError | undefined
-  let texts: readonly RuleText[] = []
-  const live = new LiveRules(config, {
-    loaded: (rules) => {
-      told++
-      if (isStarted) log.info('rules.loaded', `rules are in force: ${summary(rules)}`)
+  let origin: RuleOrigin = { inputs: [] }
+  // Workers make their rules of the parts.
+  const loader = new ThreadLoader({ keepParts: changed !== undefined })
+  const live = new LiveRules(
+    { mergeDomains: config.mergeDomains, loader },
+    {
+      loaded: (rules, from) => {
+        told++
+        if (isStarted) log.info('rules.loaded', `rules are in force: ${summary(rules)}`)
+        origin = from
+        changed?.(from)
+      },
+      refused: (error) => {
+        told++
+        refusal = error
+        if (isStarted) logRefusal(log, error)
+      },
     },
-    refused: (error) => {
-      told++
-      refusal = error
-      if (isStarted) logRefusal(log, error)
-    },
-  })
-  const apply = (read: readonly RuleText[]): boolean => {
-    const before = live.counts.loads
-    const isGood = live.apply(read)
-    if (live.counts.loads > before) {
-      texts = read
-      changed(read)
-    }
-    return isGood
-  }
-  const watcher = new RuleWatcher(config.rules, { apply, refuse: (error) => live.refuse(error) })
-  if (!(await watcher.start())) {
-    watcher.stop()
+  )
+  if (!(await live.follow([new FileSource(config.rules)]))) {
+    live.stop()
     throw refusal ?? new RulesError([])
   }
   isStarted = true
   return {
     current: live.current,
-    texts: () => texts,
+    origin: () => origin,
     counts: () => live.counts,
     reload: async () => {
       const before = told
-      const isGood = await watcher.reload()
+      const isGood = await live.readNow()
       // Whoever asks gets a line for it, whatever came of it.
       if (told > before) return
       const result = isGood ? 'nothing changed' : 'still refused, as told above'
       log.info('rules.read', `rules were read again: ${result}`)
     },
-    stop: () => watcher.stop(),
+    stop: () => live.stop(),
   }
 }
 

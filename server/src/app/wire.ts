@@ -2,14 +2,15 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import type { MaybePromise } from 'sluice/internal/engine/ports'
 import { adminServer } from '../edge/admin/admin-server.ts'
-import type { Config } from './config.ts'
-import { openDoors } from './doors.ts'
+import type { DoorName } from './doors/door.ts'
+import { openDoors } from './doors/doors.ts'
+import { listen, type Place, portOf, reachable } from './doors/listen.ts'
+import type { ServiceStats } from './doors/service-stats.ts'
 import { type FollowedRules, followRules } from './follow-rules.ts'
-import { listen, type Place, portOf, reachable } from './listen.ts'
-import type { Log } from './log.ts'
-import { requireFiles } from './pem-files.ts'
-import type { ServiceStats } from './service-stats.ts'
-import type { DoorName } from './workers/messages.ts'
+import { faultLog } from './log/fault-log.ts'
+import type { Log } from './log/log.ts'
+import type { Config } from './settings/config.ts'
+import { requireFiles } from './settings/pem-files.ts'
 import { Primary } from './workers/primary.ts'
 
 /** A Service is a running Sluice. */
@@ -45,10 +46,11 @@ function placesOf({ host, httpPort, grpc }: Config): Readonly<Record<DoorName, P
 }
 
 /** openAdmin opens the door for operators. It answers until the very end: that is when they look. */
-async function openAdmin(config: Config, rules: FollowedRules, stats: () => MaybePromise<ServiceStats>) {
+async function openAdmin(config: Config, log: Log, rules: FollowedRules, stats: () => MaybePromise<ServiceStats>) {
   const sources = {
     rules: rules.current,
     stats: async () => [...Object.entries(await stats()), ...ruleStats(rules)],
+    failed: faultLog(log),
   }
   const server = adminServer(sources)
   const place = { host: config.adminHost, port: config.adminPort }
@@ -92,7 +94,7 @@ function startAlone(config: Config, log: Log): Promise<Service> {
     const places = placesOf(config)
     const http = await doors.all.http.listen(places.http)
     const grpc = await doors.all.grpc.listen(places.grpc)
-    const admin = await openAdmin(config, rules, doors.stats)
+    const admin = await openAdmin(config, log, rules, doors.stats)
     return {
       addresses: { grpc, http, admin: admin.address },
       storeName: doors.storeName,
@@ -115,8 +117,8 @@ function startAlone(config: Config, log: Log): Promise<Service> {
 function startWorkers(config: Config, log: Log): Promise<Service> {
   requireFiles(config)
   return starting(async (undo) => {
-    const primary = new Primary(config, log, () => rules.texts())
-    const rules = await followRules(config, log, (texts) => primary.applyRules(texts))
+    const primary = new Primary(config, log, () => rules.origin())
+    const rules = await followRules(config, log, (origin) => primary.applyRules(origin))
     undo.push(
       rules.stop,
       () => primary.stop(),
@@ -125,7 +127,7 @@ function startWorkers(config: Config, log: Log): Promise<Service> {
     const places = placesOf(config)
     const http = await primary.listen('http', places.http)
     const grpc = await primary.listen('grpc', places.grpc)
-    const admin = await openAdmin(config, rules, () => primary.stats())
+    const admin = await openAdmin(config, log, rules, () => primary.stats())
     undo.push(admin.close)
     await primary.start()
     return {

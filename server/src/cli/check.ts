@@ -2,8 +2,8 @@ import { SluiceError } from 'sluice/internal/core/errors'
 import { describeRules } from 'sluice/internal/core/rules/describe'
 import { loadRules } from 'sluice/internal/core/rules/load'
 import { readRuleFiles } from 'sluice/internal/sources/rule-files'
-import { counted, summary } from '../app/counted.ts'
-import { parseFlags } from '../app/flags.ts'
+import { plural, summary } from '../app/plural.ts'
+import { parseFlags } from '../app/settings/flags.ts'
 
 /** check reads rule files as the service would, and prints what it understood. Errors are thrown, all at once. */
 export async function check(args: readonly string[]): Promise<void> {
@@ -13,5 +13,5 @@ export async function check(args: readonly string[]): Promise<void> {
   const texts = await readRuleFiles(flags.rest)
   const rules = loadRules(texts, { mergeDomains })
   const drawn = describeRules(rules).join('\n')
-  process.stdout.write(`${drawn}\n\nok: ${summary(rules)}, ${counted(texts.length, 'file')}\n`)
+  process.stdout.write(`${drawn}\n\nok: ${summary(rules)}, ${plural(texts.length, 'file')}\n`)
 }

@@ -9,7 +9,7 @@ import { type ExplainedStep, explain as explainMatch, type TierChoice } from 'sl
 import { loadRules } from 'sluice/internal/core/rules/load'
 import type { Domain, Rule, RuleSet } from 'sluice/internal/core/rules/rule-set'
 import { readRuleFiles } from 'sluice/internal/sources/rule-files'
-import { parseFlags } from '../app/flags.ts'
+import { parseFlags } from '../app/settings/flags.ts'
 
 const FLAGS = [
   { flag: 'domain', value: 'NAME' },
@@ -40,7 +40,8 @@ interface Fleet {
 function countOf(flag: string, text: string | undefined, least: number): number | undefined {
   if (text === undefined) return undefined
   const count = Number(text)
-  if (!Number.isSafeInteger(count) || count < least) throw new SluiceError('FLEET_INVALID', `--${flag}`, got(text))
+  if (!Number.isSafeInteger(count) || count < least)
+    throw new SluiceError('NODES_OR_RATE_INVALID', `--${flag}`, got(text))
   return count
 }
 

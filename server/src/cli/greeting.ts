@@ -1,5 +1,5 @@
-import type { Config } from '../app/config.ts'
-import { counted, summary } from '../app/counted.ts'
+import { plural, summary } from '../app/plural.ts'
+import type { Config } from '../app/settings/config.ts'
 import type { Service } from '../app/wire.ts'
 import { version } from './version.ts'
 
@@ -7,7 +7,7 @@ import { version } from './version.ts'
 export function greeting(service: Service, config: Config): string {
   const { isExample, rules: paths, workers } = config
   const from = isExample ? 'the examples (server/examples)' : paths.join(', ')
-  const processes = workers > 1 ? `${counted(workers, 'worker')}; ` : ''
+  const processes = workers > 1 ? `${plural(workers, 'worker')}; ` : ''
   return `sluice ${version()} is listening
 ${doorLines(service).join('\n')}
 

@@ -1,4 +1,4 @@
-import { SETTING_GROUPS, SETTINGS, type SettingSpec } from '../app/settings.ts'
+import { SETTING_GROUPS, SETTINGS, type SettingSpec } from '../app/settings/settings.ts'
 
 const WIDTH = 80
 const LEFT = 26
@@ -16,9 +16,12 @@ function wrapped(text: string, width: number): string[] {
 
 /** entry spells a setting: the flag, what it is for, its variable and its default. */
 function entry(spec: SettingSpec): string {
-  const { flag, value, env, fallback, text } = spec
+  const { flag, value, env, text } = spec
   const left = value === undefined ? `  --${flag}` : `  --${flag} ${value}`
-  const right = [...wrapped(text, WIDTH - LEFT), ...wrapped(`[${env}; default: ${fallback}]`, WIDTH - LEFT)]
+  const right = [
+    ...wrapped(text, WIDTH - LEFT),
+    ...wrapped(`[${env}; default: ${spec.default ?? spec.unset}]`, WIDTH - LEFT),
+  ]
   const [first, ...rest] = left.length < LEFT ? [left.padEnd(LEFT) + right[0], ...right.slice(1)] : [left, ...right]
   return [first, ...rest.map((line) => ' '.repeat(LEFT) + line)].join('\n')
 }

@@ -1,6 +1,6 @@
 import type { Decision } from 'sluice/internal/core/combine'
 import type { CheckRequest } from 'sluice/internal/core/request'
-import type { Held } from 'sluice/internal/engine/limiter'
+import type { Held } from 'sluice/internal/engine/decider'
 import type { Lease, MaybePromise } from 'sluice/internal/engine/ports'
 
 /** What a door needs of the engine to check requests. */

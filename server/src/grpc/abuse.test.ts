@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import {
   block,
   call,
@@ -231,6 +231,20 @@ describe('a connection', () => {
     expect(client.ended).toBe(true)
   })
 
+  it.each([
+    [0, 86_400_000],
+    [0.99, 77_846_400],
+  ])('of many does not go when all others do: chance %f gives it %i ms', async (chance, ageMs) => {
+    const random = vi.spyOn(Math, 'random').mockReturnValue(chance)
+    onTestFinished(() => random.mockRestore())
+    const { client, clock } = await scene()
+    await client.send(call(1, NEVER))
+    clock.advance(ageMs - 2_000)
+    expect(await client.received()).toEqual([])
+    clock.advance(3_000)
+    expect((await client.received())[0]).toBe('GOAWAY 2147483647 NO_ERROR')
+  })
+
   it('has an hour for its calls after that', async () => {
     const { client, clock } = await scene({ limits: { maxConnectionAgeMs: 60_000 } })
     await client.send(call(1, NEVER))
@@ -246,6 +260,35 @@ describe('a connection', () => {
     }
     expect(await client.received()).toEqual(['GOAWAY 1 NO_ERROR'])
     expect(client.ended).toBe(true)
+  })
+
+  it('is shed before those that are younger, and answers its calls first', async () => {
+    const { server, client } = await scene()
+    const others = [await ScriptedClient.connect(server), await ScriptedClient.connect(server)]
+    for (const each of [client, ...others]) await each.send(call(1, NEVER))
+    server.shed(2, 60_000)
+    const told = await Promise.all([client, ...others].map((each) => each.received()))
+    expect(told.map((lines) => lines.includes('GOAWAY 2147483647 NO_ERROR'))).toEqual([true, true, false])
+    expect(await client.send(call(3, ECHO, 'late'))).toContain('DATA 3 "late"')
+    expect(server.stats.connectionsOpen).toBe(3)
+  })
+
+  it('that was asked to go before has no more time than the drain of the server gives it', async () => {
+    const { server, client, clock } = await scene({ limits: { maxConnectionAgeMs: 60_000 } })
+    await client.send(call(1, NEVER))
+    clock.advance(62_000)
+    await client.received()
+    const drained = [server.drain(5_000), server.drain(60_000)]
+    clock.advance(4_000)
+    expect(await client.received()).toEqual([])
+    for (let i = 0; i < 2 && !client.ended; i++) {
+      clock.advance(1_000)
+      await settle()
+    }
+    expect(await client.received()).toEqual(['GOAWAY 1 NO_ERROR'])
+    expect(client.ended).toBe(true)
+    await client.leave()
+    await Promise.all(drained)
   })
 
   it('that has been ended is destroyed if the client does not close it', async () => {

@@ -494,6 +494,15 @@ describe('a deadline', () => {
     expect(await client.received()).toEqual(answered(1, 'a'))
   })
 
+  it('that is far away leaves nothing behind when the call is answered', async () => {
+    const { client, held, clock } = await scene()
+    await client.send(call(1, HOLD, '', { 'grpc-timeout': '1H' }))
+    held[0].respond(Buffer.from('a'))
+    await client.leave()
+    clock.advance(10_000)
+    expect(clock.timers).toBe(0)
+  })
+
   it('does not exist where the client gives none', async () => {
     const { client, held, clock } = await scene({ limits: { idleTimeoutMs: Number.POSITIVE_INFINITY } })
     await client.send(call(1, HOLD))

@@ -61,6 +61,14 @@ describe('an answer', () => {
     expect(await client.send(windowUpdate(0, 10_000))).toEqual(['DATA 5 7465', 'HEADERS 5 END grpc-status=0'])
   })
 
+  it('that waits for the window of the connection lets others go first when it has had its turn', async () => {
+    const { client } = await scene()
+    await client.send(call(1, BIG, '65535'), call(3, BIG, '5000'), call(5, BIG, '5000'), call(7, BIG, '5000'))
+    const turns: string[] = []
+    for (let i = 0; i < 6; i++) turns.push(...(await client.send(windowUpdate(0, 1_000))))
+    expect(turns).toEqual(['DATA 3 1000', 'DATA 5 1000', 'DATA 7 1000', 'DATA 3 1000', 'DATA 5 1000', 'DATA 7 1000'])
+  })
+
   it('does not hold up others when only the window of its own stream is closed', async () => {
     const { client } = await scene([[INITIAL_WINDOW, 0]])
     expect(await client.send(call(1, BIG, '10'), call(3, BIG, '10'), windowUpdate(3, 10))).toEqual([
@@ -244,6 +252,15 @@ describe('a client that does not take its answers', () => {
     expect(server.stats.closedFor.stalledWindow).toBe(1)
   })
 
+  it('may let as many wait again when it has reset the calls', async () => {
+    const { client, server } = await scene([[INITIAL_WINDOW, 0]], { limits: { maxQueuedBytes: 10_000 } })
+    for (const id of [1, 3, 5]) {
+      expect(await client.send(call(id, BIG, '6000'))).toEqual([`HEADERS ${id} ${HEAD}`])
+      expect(await client.send(reset(id))).toEqual([])
+    }
+    expect(server.stats.closedFor.stalledWindow).toBe(0)
+  })
+
   it('may let them wait so long', async () => {
     const { client, server, clock } = await scene([[INITIAL_WINDOW, 5]])
     await client.send(call(1, BIG, '10000'))
@@ -276,6 +293,20 @@ describe('a client that does not take its answers', () => {
     expect(server.stats.calls).toBe(calls)
     client.wire.reads = true
     expect((await client.received()).at(-1)).toBe('HEADERS 3 END grpc-status=0')
+  })
+
+  it('is not blamed for a frame that is not read to its end meanwhile', async () => {
+    const { client, server, clock } = await scene([[INITIAL_WINDOW, 1_000_000]], {
+      limits: { outputHighWaterBytes: 1_000 },
+    })
+    client.wire.reads = false
+    await client.send(call(1, BIG, '5000'), ping().subarray(0, 12))
+    clock.advance(20_000)
+    await client.received()
+    expect(server.stats.closedFor.slowFrame).toBe(0)
+    client.wire.reads = true
+    await client.received()
+    expect(await client.send(ping().subarray(12))).toEqual(['PING ACK 12345678'])
   })
 
   it('may leave so much unread', async () => {

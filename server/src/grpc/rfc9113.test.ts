@@ -421,6 +421,16 @@ describe('limits that the server has announced', () => {
     expect(lines).toEqual(fails('FLOW_CONTROL_ERROR', 1))
   })
 
+  it('6.9.1: DATA may fill the window of the connection to the last byte', async () => {
+    const server = new GrpcServer({ limits: { connectionWindowBytes: 65_535, maxMessageBytes: 1_000_000 } })
+    server.unary(ECHO, (call) => call.respond(call.message))
+    const client = await ScriptedClient.connect(server)
+    await client.received()
+    const bytes = message(Buffer.alloc(65_530))
+    const frames = [0, 16_384, 32_768, 49_152].map((at) => data(1, bytes.subarray(at, at + 16_384)))
+    expect(await client.send(headers(1, callFields(ECHO)), ...frames)).toEqual(['WINDOW_UPDATE 0 65535'])
+  })
+
   it('6.9.1: the window of the connection is opened again when half of it is used', async () => {
     const client = await ScriptedClient.connect(testServer())
     await client.received()

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import type { Verdict } from '../decision.ts'
 import { type Algorithm, compileLimit, type Limit, type LimitOptions } from '../limit.ts'
+import { type CounterState, step } from '../step.ts'
 import { REGRESSIONS } from './regressions.suite.ts'
 import type { Cost, Schedule, Wait } from './schedule.suite.ts'
-import { type CounterState, step } from './step.ts'
 
 /** A Request is one resolved move: what came when, what it found, what it got, what it left. */
 export interface Request {

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { compileLimit, type LimitOptions } from '../limit.ts'
+import { type CounterState, step } from '../step.ts'
 import { chargingSchedules, greedySchedules, holds, KIND_NAMES, play } from './arbitraries.suite.ts'
 import { admit, admittedOf, expectBounded, mostWithin, poisson } from './oracle.suite.ts'
-import { type CounterState, step } from './step.ts'
 
 /*
  * The most that any span of s ms up to a window W can hold, for limit L and burst B at rate r:
  * sliding_log, sub-windows, concurrency: L. fixed_window: 2 L. sliding_window: L (1 + (s − 1) / W), so less than 2 L.
  * token_bucket, gcra, leaky_bucket: B + r (s − 1).
  */
-describe.each(KIND_NAMES)('%s', (kind) => {
+describe.each(KIND_NAMES)('%s', { timeout: 60_000 }, (kind) => {
   it('keeps its bound over every span, for any costs', () => {
     holds(kind, chargingSchedules, 300, (limit, schedule) => {
       expectBounded(limit, admittedOf(play(limit, schedule)))
@@ -79,7 +79,7 @@ describe('leaky_bucket', () => {
 })
 
 /* Poisson arrivals, computed with the seeds below; each figure is the largest of them. */
-describe('random traffic', () => {
+describe('random traffic', { timeout: 60_000 }, () => {
   const SEEDS = [1, 2, 3]
   const worstShare = (options: LimitOptions, load: number, windows: number): number => {
     const limit = compileLimit(options)

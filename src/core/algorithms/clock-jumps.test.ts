@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { compileLimit, type Limit, type LimitOptions } from '../limit.ts'
+import { step } from '../step.ts'
 import { holds, jumpyChargingSchedules, jumpySchedules, KIND_NAMES, play } from './arbitraries.suite.ts'
 import { admit, admittedOf, expectBounded } from './oracle.suite.ts'
-import { step } from './step.ts'
 
-describe.each(KIND_NAMES)('%s, when the clock is set back', (kind) => {
+describe.each(KIND_NAMES)('%s, when the clock is set back', { timeout: 60_000 }, (kind) => {
   it('has no more left than just before', () => {
     holds(kind, jumpySchedules, 100, (limit, schedule) => {
       for (const { nowMs, after, verdict } of play(limit, schedule)) {

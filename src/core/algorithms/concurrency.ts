@@ -1,12 +1,27 @@
-import type { Limit } from '../limit.ts'
+import { type AlgorithmRecord, noNumbers } from './algorithm.ts'
+import type { HitLog } from './hit-log.ts'
+import type { LimitNumbers } from './limit-numbers.ts'
 import type { Outcome } from './outcome.ts'
-import { type HitLog, slidingLog } from './sliding-log.ts'
+import { slidingLog } from './sliding-log.ts'
 
 /**
- * concurrency admits while the holders, plus the cost, are at most the limit. A holder is a record that leaves when it
- * is released, or when its lease has run out (`windowMs` is the lease's time to live), so that the place of a holder
- * that crashed comes back. By time alone it is the sliding log; releasing a record early is the store's part.
+ * concurrency admits while the permits that are held, plus the cost, are at most the limit. A permit is a record that
+ * leaves when it is released, or after `windowMs`, so that the permit of a holder that crashed comes back. By time alone it
+ * is the sliding log; releasing a record early is the store's part.
  */
-export function concurrency(holders: HitLog, limit: Limit, nowMs: number, cost: number, out: Outcome): void {
-  slidingLog(holders, limit, nowMs, cost, out)
+export function concurrency(permits: HitLog, limit: LimitNumbers, nowMs: number, cost: number, out: Outcome): void {
+  slidingLog(permits, limit, nowMs, cost, out)
+}
+
+/** Permits are held, not spent: they cannot be lent. */
+export const CONCURRENCY: AlgorithmRecord = {
+  letter: 'c',
+  anchoredLetter: undefined,
+  logLetter: 'c',
+  stateNumbers: 0,
+  isLeasable: false,
+  holdsPermits: true,
+  maxUnitsPerMs: undefined,
+  evaluateNumbers: noNumbers,
+  evaluateLog: concurrency,
 }

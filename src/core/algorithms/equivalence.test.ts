@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { compileLimit, type LimitOptions } from '../limit.ts'
+import { type CounterState, step } from '../step.ts'
 import { bucket, chargingSchedules, play, steadySchedules } from './arbitraries.suite.ts'
-import { type CounterState, step } from './step.ts'
 
 /** Limits that both algorithms take. */
 const pairs = bucket('gcra').filter((options) => tokenBucketOf(options) !== undefined)
@@ -15,7 +15,7 @@ function tokenBucketOf(options: LimitOptions) {
   }
 }
 
-describe('gcra against token_bucket', () => {
+describe('gcra against token_bucket', { timeout: 60_000 }, () => {
   it('has the same pace whenever limit / gcd(limit, window) is at most 512 and the bucket fills within 4 years', () => {
     fc.assert(
       fc.property(pairs, (options) => {

@@ -1,20 +1,43 @@
 import { describe, expect, it } from 'vitest'
 import { verdictOf } from '../decision.ts'
-import type { Limit } from '../limit.ts'
+import { compileLimit, type Limit, type LimitOptions } from '../limit.ts'
+import { type CounterState, type HitRecord, step } from '../step.ts'
 import { holds, jumpySchedules, KIND_NAMES, play, type Request } from './arbitraries.suite.ts'
-import { evaluateLog, evaluateNumbers } from './evaluate.ts'
+import type { HitLog } from './hit-log.ts'
 import { NEVER, Outcome } from './outcome.ts'
-import type { HitLog } from './sliding-log.ts'
-import type { CounterState, HitRecord } from './step.ts'
 
 type Numbers = readonly [at: number, first: number, second: number]
+const AT_MS = 1_780_000_020_000
+const TEN: Readonly<Record<string, LimitOptions>> = {
+  fixed_window: { algorithm: 'fixed_window', limit: 10, window: '1h' },
+  'fixed_window on a calendar': { algorithm: 'fixed_window', limit: 10, calendar: { unit: 'month' } },
+  'fixed_window from the first hit': { algorithm: 'fixed_window', limit: 10, window: '1h', anchor: 'first_hit' },
+  sliding_window: { limit: 10, window: '1h' },
+  'sliding_window with sub-windows': { limit: 10, window: '1h', subWindows: 6 },
+  sliding_log: { algorithm: 'sliding_log', limit: 10, window: '1h' },
+  token_bucket: { algorithm: 'token_bucket', limit: 10, window: '1h' },
+  gcra: { algorithm: 'gcra', limit: 10, window: '1h' },
+  leaky_bucket: { algorithm: 'leaky_bucket', limit: 10, window: '1h' },
+}
 const UNUSED: Numbers = [NEVER, 0, 0]
 
-describe.each(KIND_NAMES)('%s', (kind) => {
+describe.each(KIND_NAMES)('%s', { timeout: 60_000 }, (kind) => {
   it('is worth no more than an unused counter from expiresAtMs on', () => {
     holds(kind, jumpySchedules, 80, (limit, schedule) => {
       for (const request of play(limit, schedule)) expectForgettable(limit, request)
     })
+  })
+})
+
+describe.each(Object.entries(TEN))('a counter of %s', (_, options) => {
+  it('leaves nothing to keep when everything was given back, and something as long as it was not', () => {
+    const limit = compileLimit(options)
+    const [taken, refunded] = [step(undefined, limit, AT_MS, 3), step(undefined, limit, AT_MS, -3)]
+    expect(taken.state).toBeDefined()
+    expect(refunded.state).toBeUndefined()
+    expect(step(taken.state, limit, AT_MS + 1, -2).state).toBeDefined()
+    expect(step(taken.state, limit, AT_MS + 1, -3).state).toBeUndefined()
+    expect(step(taken.state, limit, AT_MS + 1, -4).state).toBeUndefined()
   })
 })
 
@@ -37,13 +60,13 @@ function expectForgettable(limit: Limit, { before, after, nowMs, cost }: Request
 
 function onNumbers([at, first, second]: Numbers, limit: Limit, nowMs: number, cost: number): Outcome {
   const out = new Outcome()
-  evaluateNumbers(at, first, second, limit, nowMs, cost, out)
+  limit.algorithmRecord.evaluateNumbers(at, first, second, limit, nowMs, cost, out)
   return out
 }
 
 function onLog(records: readonly HitRecord[], limit: Limit, nowMs: number, cost: number): Outcome {
   const out = new Outcome()
-  evaluateLog(hitLog(records), limit, nowMs, cost, out)
+  limit.algorithmRecord.evaluateLog(hitLog(records), limit, nowMs, cost, out)
   return out
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { compileLimit, type LimitOptions } from '../limit.ts'
-import { step } from './step.ts'
+import { step } from '../step.ts'
 import { expectRows } from './table.suite.ts'
 
 const threePerSecond: LimitOptions = { algorithm: 'fixed_window', limit: 3, window: '1s' }

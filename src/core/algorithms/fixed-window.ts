@@ -1,4 +1,5 @@
-import { type Limit, MAX_COUNT } from '../limit.ts'
+import { type AlgorithmRecord, noLog } from './algorithm.ts'
+import { type LimitNumbers, MAX_COUNT } from './limit-numbers.ts'
 import type { Outcome } from './outcome.ts'
 
 /**
@@ -10,7 +11,7 @@ import type { Outcome } from './outcome.ts'
 export function fixedWindow(
   start: number,
   count: number,
-  limit: Limit,
+  limit: LimitNumbers,
   nowMs: number,
   cost: number,
   out: Outcome,
@@ -41,14 +42,26 @@ export function fixedWindow(
 }
 
 /** startOf returns where the window begins whose first hit comes now. */
-function startOf(limit: Limit, nowMs: number): number {
+function startOf(limit: LimitNumbers, nowMs: number): number {
   if (limit.isAnchored) return nowMs
   return limit.calendar ? limit.calendar.windowAt(nowMs).startMs : nowMs - (nowMs % limit.windowMs)
 }
 
 /** endOf returns the end of the window that starts at `start`; one that does not start on the grid lasts as long. */
-function endOf(start: number, limit: Limit): number {
+function endOf(start: number, limit: LimitNumbers): number {
   if (limit.calendar === undefined) return start + limit.windowMs
   const window = limit.calendar.windowAt(start)
   return start + (window.endMs - window.startMs)
+}
+
+export const FIXED_WINDOW: AlgorithmRecord = {
+  letter: 'f',
+  anchoredLetter: 'a',
+  logLetter: undefined,
+  stateNumbers: 2,
+  isLeasable: true,
+  holdsPermits: false,
+  maxUnitsPerMs: undefined,
+  evaluateNumbers: (at, first, _, limit, nowMs, cost, out) => fixedWindow(at, first, limit, nowMs, cost, out),
+  evaluateLog: noLog,
 }

@@ -1,4 +1,5 @@
-import type { Limit } from '../limit.ts'
+import { type AlgorithmRecord, noLog } from './algorithm.ts'
+import type { LimitNumbers } from './limit-numbers.ts'
 import type { Outcome } from './outcome.ts'
 
 /**
@@ -10,7 +11,7 @@ import type { Outcome } from './outcome.ts'
  * One number cannot tell that the clock went back, but a TAT further away than the deepest debt can only come from
  * that, and is cut down to it: nothing is handed out, and nobody waits longer than for an empty bucket.
  */
-export function gcra(tatMs: number, limit: Limit, nowMs: number, cost: number, out: Outcome): void {
+export function gcra(tatMs: number, limit: LimitNumbers, nowMs: number, cost: number, out: Outcome): void {
   const full = limit.fullUnits
   const now = nowMs * limit.unitsPerMs
   const tat = Math.round(tatMs * limit.unitsPerMs)
@@ -34,4 +35,28 @@ export function gcra(tatMs: number, limit: Limit, nowMs: number, cost: number, o
   out.at = (now + used) / limit.unitsPerMs
   out.first = 0
   out.second = 0
+}
+
+const YEAR_2100_MS = 4_102_444_800_000
+const FINEST_UNITS_PER_MS = 512
+
+/**
+ * maxUnitsPerMs returns the finest pace of a bucket on one number (a time), such that times before the year 2100 plus
+ * two full buckets stay below 2^51 units: 512, and less only for buckets that take over 4 years to fill. Below 2^51, a
+ * time in units survives being divided and multiplied by the pace: each step is off by less than a quarter of a unit.
+ */
+export function maxUnitsPerMs(fillMs: number): number {
+  return Math.max(1, Math.min(FINEST_UNITS_PER_MS, Math.floor(2 ** 51 / (YEAR_2100_MS + 2 * fillMs))))
+}
+
+export const GCRA: AlgorithmRecord = {
+  letter: 'g',
+  anchoredLetter: undefined,
+  logLetter: undefined,
+  stateNumbers: 1,
+  isLeasable: true,
+  holdsPermits: false,
+  maxUnitsPerMs: maxUnitsPerMs,
+  evaluateNumbers: (at, _first, _second, limit, nowMs, cost, out) => gcra(at, limit, nowMs, cost, out),
+  evaluateLog: noLog,
 }

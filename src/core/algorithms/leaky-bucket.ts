@@ -1,5 +1,6 @@
-import type { Limit } from '../limit.ts'
-import { gcra } from './gcra.ts'
+import { type AlgorithmRecord, noLog } from './algorithm.ts'
+import { gcra, maxUnitsPerMs } from './gcra.ts'
+import type { LimitNumbers } from './limit-numbers.ts'
 import type { Outcome } from './outcome.ts'
 
 /**
@@ -7,8 +8,21 @@ import type { Outcome } from './outcome.ts'
  * `delayMs` after which its turn comes; one that finds the bucket full (`burst` hits, the one leaving now included) is
  * refused. State: one number, the moment at which the bucket runs dry: GCRA's arithmetic, read as a queue.
  */
-export function leakyBucket(dryAtMs: number, limit: Limit, nowMs: number, cost: number, out: Outcome): void {
+export function leakyBucket(dryAtMs: number, limit: LimitNumbers, nowMs: number, cost: number, out: Outcome): void {
   gcra(dryAtMs, limit, nowMs, cost, out)
   const ahead = Math.round(dryAtMs * limit.unitsPerMs) - nowMs * limit.unitsPerMs
-  if (out.allowed && cost > 0 && ahead > 0) out.delayMs = Math.ceil(Math.min(ahead, limit.fullUnits) / limit.unitsPerMs)
+  if (out.allowed && cost > 0 && ahead > 0) out.delayMs = Math.ceil(ahead / limit.unitsPerMs)
+}
+
+/** Turns follow each other, whoever takes them: they cannot be lent. */
+export const LEAKY_BUCKET: AlgorithmRecord = {
+  letter: 'l',
+  anchoredLetter: undefined,
+  logLetter: undefined,
+  stateNumbers: 1,
+  isLeasable: false,
+  holdsPermits: false,
+  maxUnitsPerMs: maxUnitsPerMs,
+  evaluateNumbers: (at, _first, _second, limit, nowMs, cost, out) => leakyBucket(at, limit, nowMs, cost, out),
+  evaluateLog: noLog,
 }

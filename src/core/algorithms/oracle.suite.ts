@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import type { Limit } from '../limit.ts'
+import { type CounterState, step } from '../step.ts'
 import type { Request } from './arbitraries.suite.ts'
-import { type CounterState, step } from './step.ts'
 
 /** Admitted is [timeMs, hits] of each admission, in the order they came. */
 export type Admitted = readonly (readonly [timeMs: number, hits: number])[]

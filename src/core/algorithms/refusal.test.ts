@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { Limit } from '../limit.ts'
+import { type CounterState, step } from '../step.ts'
 import { holds, KIND_NAMES, play, type Request, steadySchedules } from './arbitraries.suite.ts'
-import { type CounterState, step } from './step.ts'
 
-describe.each(KIND_NAMES)('%s', (kind) => {
+describe.each(KIND_NAMES)('%s', { timeout: 60_000 }, (kind) => {
   it('answers as if looks, impossible costs and uncharged refusals had never come', () => {
     holds(kind, steadySchedules, 200, (limit, schedule) => {
       const charging = [...play(limit, schedule)].filter((request) => isCharged(limit, request))

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { compileLimit, type LimitOptions } from '../limit.ts'
-import { type CounterState, step } from './step.ts'
+import { type CounterState, step } from '../step.ts'
 import { expectRows } from './table.suite.ts'
 
 const threePerSecond: LimitOptions = { algorithm: 'sliding_log', limit: 3, window: '1s' }

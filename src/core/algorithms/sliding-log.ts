@@ -1,20 +1,7 @@
-import { type Limit, MAX_COUNT } from '../limit.ts'
+import { type AlgorithmRecord, noNumbers } from './algorithm.ts'
+import type { HitLog } from './hit-log.ts'
+import { type LimitNumbers, MAX_COUNT } from './limit-numbers.ts'
 import type { Outcome } from './outcome.ts'
-
-/**
- * A HitLog reads the records of one counter, oldest first. `rewind` goes before the first record, `next` to the
- * following one. Hits of the same time may share a record; `hits` is how many it stands for.
- */
-export interface HitLog {
-  /** All hits on record, those that have left the window included. */
-  readonly totalHits: number
-  /** The time of the newest record. Asked only when there is one. */
-  readonly newestMs: number
-  rewind(): void
-  next(): boolean
-  readonly timeMs: number
-  readonly hits: number
-}
 
 /**
  * slidingLog admits when the hits recorded in the last `windowMs`, plus the cost, are at most the limit: exact, at the
@@ -23,7 +10,7 @@ export interface HitLog {
  * With a quantum above 1 ms (sub-windows) a hit is recorded at the end of its quantum, so that it counts a little too
  * long, never too short: no window ever holds more than the limit. A clock that went back moves later records to now.
  */
-export function slidingLog(log: HitLog, limit: Limit, nowMs: number, cost: number, out: Outcome): void {
+export function slidingLog(log: HitLog, limit: LimitNumbers, nowMs: number, cost: number, out: Outcome): void {
   const latestMs = limit.quantumMs === 1 ? nowMs : nowMs - (nowMs % limit.quantumMs) + limit.quantumMs - 1
   let hits = dropWhile(log, nowMs - limit.windowMs, 0, out)
   out.push = 0
@@ -82,4 +69,16 @@ function leavesAt(log: HitLog, hits: number, out: Outcome): number {
     if (hits <= 0) return Math.min(log.timeMs, out.latestMs)
   }
   return out.latestMs
+}
+
+export const SLIDING_LOG: AlgorithmRecord = {
+  letter: 'x',
+  anchoredLetter: undefined,
+  logLetter: 'x',
+  stateNumbers: 0,
+  isLeasable: true,
+  holdsPermits: false,
+  maxUnitsPerMs: undefined,
+  evaluateNumbers: noNumbers,
+  evaluateLog: slidingLog,
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { compileLimit, type LimitOptions } from '../limit.ts'
-import { step } from './step.ts'
+import { step } from '../step.ts'
 import { expectRows } from './table.suite.ts'
 
 const hundredPerMinute: LimitOptions = { limit: 100, window: '1m' }

@@ -1,5 +1,7 @@
-import { type Limit, MAX_COUNT } from '../limit.ts'
+import type { AlgorithmRecord } from './algorithm.ts'
+import { type LimitNumbers, MAX_COUNT } from './limit-numbers.ts'
 import type { Outcome } from './outcome.ts'
+import { slidingLog } from './sliding-log.ts'
 
 /**
  * slidingWindow admits when previous × overlap + current + cost ≤ limit, where overlap is the share of the previous
@@ -14,7 +16,7 @@ export function slidingWindow(
   start: number,
   previous: number,
   current: number,
-  limit: Limit,
+  limit: LimitNumbers,
   nowMs: number,
   cost: number,
   out: Outcome,
@@ -55,7 +57,7 @@ export function slidingWindow(
 }
 
 /** roomFor returns the largest whole cost that fits now. */
-function roomFor(previous: number, current: number, leftMs: number, limit: Limit): number {
+function roomFor(previous: number, current: number, leftMs: number, limit: LimitNumbers): number {
   if (previous === 0) return current < limit.limit ? limit.limit - current : 0
   const weight = previous * leftMs
   const used = Math.ceil(weight / limit.windowMs)
@@ -67,7 +69,7 @@ function roomFor(previous: number, current: number, leftMs: number, limit: Limit
 }
 
 /** waitMs returns after how long the cost fits: in this window as the previous one fades, or else in the next. */
-function waitMs(previous: number, current: number, leftMs: number, limit: Limit, cost: number): number {
+function waitMs(previous: number, current: number, leftMs: number, limit: LimitNumbers, cost: number): number {
   const free = limit.limit - current - cost
   if (free >= 0) return leftMs - fadedTo(previous, free, limit.windowMs)
   return leftMs + limit.windowMs - fadedTo(current, limit.limit - cost, limit.windowMs)
@@ -79,4 +81,17 @@ function fadedTo(count: number, free: number, windowMs: number): number {
   const leftMs = Math.floor((free * windowMs) / count)
   if (count * leftMs > free * windowMs) return leftMs - 1
   return count * (leftMs + 1) <= free * windowMs ? leftMs + 1 : leftMs
+}
+
+/** With sub-windows it keeps a log, and is a sliding log of coarser times. */
+export const SLIDING_WINDOW: AlgorithmRecord = {
+  letter: 's',
+  anchoredLetter: undefined,
+  logLetter: 'x',
+  stateNumbers: 3,
+  isLeasable: true,
+  holdsPermits: false,
+  maxUnitsPerMs: undefined,
+  evaluateNumbers: slidingWindow,
+  evaluateLog: slidingLog,
 }

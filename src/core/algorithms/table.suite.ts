@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import type { Verdict } from '../decision.ts'
 import { compileLimit, type LimitOptions } from '../limit.ts'
-import { type CounterState, step } from './step.ts'
+import { type CounterState, step } from '../step.ts'
 
 /**
  * A Row is one request and its whole verdict. `extra` is what the kind adds: the retryAfterMs of a refusal, the maxCost

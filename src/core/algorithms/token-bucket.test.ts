@@ -1,5 +1,6 @@
-import { describe, it } from 'vitest'
-import type { LimitOptions } from '../limit.ts'
+import { describe, expect, it } from 'vitest'
+import { compileLimit, type LimitOptions } from '../limit.ts'
+import { step } from '../step.ts'
 import { expectRows } from './table.suite.ts'
 
 const hundredPerMinute: LimitOptions = { algorithm: 'token_bucket', limit: 100, window: '1m' }
@@ -68,6 +69,18 @@ describe('token_bucket', () => {
       [60_000, 0, 'allowed', 0, 60_000],
       [60_600, 1, 'allowed', 0, 60_000],
     ])
+  })
+
+  it('owes one bucket at the most after the burst is lowered', () => {
+    const [wide, narrow] = [100, 10].map((burst) => compileLimit({ ...hundredPerMinute, burst }))
+    const { state } = step(undefined, wide, 0, 100)
+    expect(step(state, narrow, 0, 1).verdict).toMatchObject({
+      kind: 'refused',
+      resetAfterMs: 12_000,
+      retryAfterMs: 6_600,
+    })
+    expect(step(state, narrow, 6_600, 1).verdict).toMatchObject({ kind: 'allowed', remaining: 0 })
+    expect(step(state, narrow, 12_000, 10).verdict).toMatchObject({ kind: 'allowed', remaining: 0 })
   })
 
   it('refills nothing while the clock goes back, and counts on from there', () => {

@@ -1,4 +1,5 @@
-import type { Limit } from '../limit.ts'
+import { type AlgorithmRecord, noLog } from './algorithm.ts'
+import type { LimitNumbers } from './limit-numbers.ts'
 import { NEVER, type Outcome } from './outcome.ts'
 
 /**
@@ -12,7 +13,14 @@ import { NEVER, type Outcome } from './outcome.ts'
  *
  * A clock that went back refills nothing and counts on from now.
  */
-export function tokenBucket(at: number, used: number, limit: Limit, nowMs: number, cost: number, out: Outcome): void {
+export function tokenBucket(
+  at: number,
+  used: number,
+  limit: LimitNumbers,
+  nowMs: number,
+  cost: number,
+  out: Outcome,
+): void {
   const full = limit.fullUnits
   let units = full
   if (at !== NEVER) {
@@ -36,4 +44,16 @@ export function tokenBucket(at: number, used: number, limit: Limit, nowMs: numbe
   out.at = nowMs
   out.first = (full - units) / limit.unitsPerHit
   out.second = 0
+}
+
+export const TOKEN_BUCKET: AlgorithmRecord = {
+  letter: 't',
+  anchoredLetter: undefined,
+  logLetter: undefined,
+  stateNumbers: 2,
+  isLeasable: true,
+  holdsPermits: false,
+  maxUnitsPerMs: () => Number.MAX_SAFE_INTEGER,
+  evaluateNumbers: (at, first, _, limit, nowMs, cost, out) => tokenBucket(at, first, limit, nowMs, cost, out),
+  evaluateLog: noLog,
 }

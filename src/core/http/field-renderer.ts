@@ -1,4 +1,5 @@
 import { type Decision, isTighter, type RuleVerdict } from '../combine.ts'
+import { holdsPermits } from '../limit.ts'
 import type { Rule } from '../rules/rule-set.ts'
 import { FieldList } from './field-list.ts'
 import { retryAfterSeconds } from './retry-after.ts'
@@ -166,9 +167,9 @@ function spellingOf(rule: Rule): Spelling {
 
 /** policyOf spells a rule as a member of RateLimit-Policy: `"name";q=100;w=60`. */
 function policyOf(rule: Rule, separator: string): string {
-  const { algorithm, limit, calendar, windowMs } = rule.limit
+  const { limit, calendar, windowMs } = rule.limit
   const member = `${quoted(plainName(rule.name))}${separator}q=${limit}`
-  if (algorithm === 'concurrency') return `${member}${separator}qu="concurrent-requests"`
+  if (holdsPermits(rule.limit)) return `${member}${separator}qu="concurrent-requests"`
   // A calendar's windows differ in length, and the parameter is optional.
   return calendar ? member : `${member}${separator}w=${wholeSeconds(windowMs)}`
 }

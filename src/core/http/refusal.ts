@@ -1,5 +1,6 @@
 import type { Decision, RuleVerdict } from '../combine.ts'
 import { formatDuration } from '../duration.ts'
+import { holdsPermits } from '../limit.ts'
 import type { Rule, RuleResponse } from '../rules/rule-set.ts'
 import { prefersProblem } from './accept.ts'
 import type { Field } from './fields.ts'
@@ -83,7 +84,7 @@ function messageOf(tightest: RuleVerdict | undefined, retryAfter: number | undef
     if (verdict.maxCost === 0) return `Requests are blocked${what}.`
     return `A cost above ${verdict.maxCost} is never admitted${what}, however long one waits.`
   }
-  if (tightest?.rule.limit.algorithm === 'concurrency') return `Too many requests at once${what}.${wait}`
+  if (tightest !== undefined && holdsPermits(tightest.rule.limit)) return `Too many requests at once${what}.${wait}`
   return `Rate limit exceeded${what}.${wait}`
 }
 
@@ -94,8 +95,9 @@ function targetOf({ method, path }: RefusedRequest): string {
   return ` for ${method} ${bare.length > MOST_PATH_CHARACTERS ? `${bare.slice(0, MOST_PATH_CHARACTERS)}…` : bare}`
 }
 
-function windowOf({ limit: { algorithm, calendar, windowMs } }: Rule): { readonly window?: string } {
-  if (algorithm === 'concurrency') return {}
+function windowOf({ limit }: Rule): { readonly window?: string } {
+  if (holdsPermits(limit)) return {}
+  const { calendar, windowMs } = limit
   return { window: calendar ? `1 ${calendar.unit}` : formatDuration(windowMs) }
 }
 

@@ -19,6 +19,11 @@ describe('readApiKey', () => {
     ['nothing', {}, {}, '/', undefined],
     ['no empty key', {}, { 'x-api-key': '', authorization: 'Bearer ' }, '/', undefined],
     ['no key with control characters', { query: 'key' }, { 'x-api-key': 'a\tb' }, '/?key=a%0d%0ab', undefined],
+    ['no key with the control character above the letters', {}, { 'x-api-key': 'a\u007fb' }, '/', undefined],
+    ['no key with the highest control character below them', {}, { 'x-api-key': 'a\u001fb' }, '/', undefined],
+    ['a key with the characters beside those', {}, { 'x-api-key': ' ~\u0080' }, '/', ' ~\u0080'],
+    ['a key of 4096 characters', {}, { 'x-api-key': 'k'.repeat(4_096) }, '/', 'k'.repeat(4_096)],
+    ['no key of one character more', {}, { 'x-api-key': 'k'.repeat(4_097) }, '/', undefined],
     ['no key of a megabyte', {}, { 'x-api-key': 'k'.repeat(1_000_000) }, '/', undefined],
   ])('finds %s', (_, options, headers, url, key) => {
     expect(read(options, headers, url)).toBe(key)

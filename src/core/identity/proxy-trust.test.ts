@@ -28,6 +28,27 @@ describe('ProxyTrust', () => {
     expect(new ProxyTrust(options).clientAddress(peer, field)).toBe(client)
   })
 
+  // The first and the last address of each block, and the neighbours of both.
+  it.each<[name: string, inside: string[], outside: string[]]>([
+    ['loopback', ['127.0.0.0', '127.255.255.255', '::1'], ['126.255.255.255', '128.0.0.0', '::2', '::']],
+    [
+      'linklocal',
+      ['169.254.0.0', '169.254.255.255', 'fe80::', 'febf:ffff:ffff:ffff:ffff:ffff:ffff:ffff'],
+      ['169.253.255.255', '169.255.0.0', 'fe7f:ffff:ffff:ffff:ffff:ffff:ffff:ffff', 'fec0::'],
+    ],
+    [
+      'uniquelocal',
+      ['10.0.0.0', '10.255.255.255', '172.16.0.0', '172.31.255.255', '192.168.0.0', '192.168.255.255', 'fc00::'],
+      ['9.255.255.255', '11.0.0.0', '172.15.255.255', '172.32.0.0', '192.167.255.255', '192.169.0.0', 'fe00::'],
+    ],
+    ['uniquelocal', ['fdff:ffff:ffff:ffff:ffff:ffff:ffff:ffff'], ['fbff:ffff:ffff:ffff:ffff:ffff:ffff:ffff']],
+  ])('trusts by the name %s %j, and not %j', (name, inside, outside) => {
+    const trust = new ProxyTrust({ trustedProxies: [name] })
+    const trusts = (peer: string): boolean => trust.clientAddress(peer, '203.0.113.7') === '203.0.113.7'
+    expect(inside.filter(trusts)).toEqual(inside)
+    expect(outside.filter(trusts)).toEqual([])
+  })
+
   it.each([
     ['for=203.0.113.7', '203.0.113.7'],
     ['for=1.1.1.1, for="[2001:db8::7]:4711";proto=https', '[2001:db8::7]:4711'],

@@ -8,17 +8,15 @@ import { type Cidr, type IpAddress, isV4, parseIp } from '../identity/ip.ts'
 export class CidrIndex<T> {
   readonly #blocks: Block<T>[] = []
   readonly #known = new Set<string>()
-  #ranges: { readonly v4: Ranges<T>; readonly v6: Ranges<T> } | undefined
+  #built: BuiltBlocks | undefined
 
   /** add files a block. It returns false when that very block is there already. */
-  add({ base, bits }: Cidr, target: T): boolean {
-    const known = `${base.join(' ')}/${bits}`
+  add(cidr: Cidr, target: T): boolean {
+    const known = `${cidr.base.join(' ')}/${cidr.bits}`
     if (this.#known.has(known)) return false
     this.#known.add(known)
-    // IPv4 stands at ::ffff:0:0/96, but a shorter prefix, such as ::/0, is meant for IPv6 alone.
-    const first = bigOf(base)
-    this.#blocks.push({ isV4: isV4(base) && bits >= V4_BITS, first, last: first | (ALL >> BigInt(bits)), target })
-    this.#ranges = undefined
+    this.#blocks.push({ cidr, target })
+    this.#built = undefined
     return true
   }
 
@@ -27,22 +25,36 @@ export class CidrIndex<T> {
     return this.#blocks.map(({ target }) => target)
   }
 
-  /** seal makes the index ready for look-ups. Without, the first look-up does, and takes longer for it. */
-  seal(): void {
-    this.#ranges ??= {
-      v4: rangesOf(this.#blocks, true),
-      v6: rangesOf(this.#blocks, false),
-    }
+  /** blocks lists the blocks, in the order in which they were added. */
+  get blocks(): readonly Cidr[] {
+    return this.#blocks.map(({ cidr }) => cidr)
+  }
+
+  /**
+   * seal makes the index ready for look-ups. Without, the first look-up does, and takes longer for it. It is given what an
+   * index of the same blocks has built, or builds it.
+   */
+  seal(built?: BuiltBlocks): void {
+    if (this.#built !== undefined) return
+    const spans = built === undefined ? this.#blocks.map(spanOf) : []
+    this.#built = built ?? { v4: rangesOf(spans, true), v6: rangesOf(spans, false) }
+  }
+
+  /** built is what look-ups need beside the blocks. */
+  get built(): BuiltBlocks {
+    if (this.#built === undefined) this.seal()
+    return this.#built!
   }
 
   /** find returns the target of the longest matching prefix; undefined for a value that is no address. */
   find(value: string): T | undefined {
     const ip = parseIp(value)
     if (ip === undefined) return undefined
-    if (this.#ranges === undefined) this.seal()
-    const { v4, v6 } = this.#ranges!
-    if (isV4(ip)) return v4.targets[countV4(v4.starts, ip[3]) - 1]
-    return v6.targets[countV6(v6.starts, ip) - 1]
+    if (this.#built === undefined) this.seal()
+    const { v4, v6 } = this.#built!
+    const block = isV4(ip) ? v4.blocks[countV4(v4.starts, ip[3]) - 1] : v6.blocks[countV6(v6.starts, ip) - 1]
+    // Before the first range there is no block, and some ranges lie in none.
+    return block === undefined || block < 0 ? undefined : this.#blocks[block].target
   }
 
   /** findAll returns the targets of all matching prefixes, the longest first. It tries each block. */
@@ -50,10 +62,11 @@ export class CidrIndex<T> {
     const ip = parseIp(value)
     if (ip === undefined) return []
     const at = bigOf(ip)
-    const isIn = (block: Block<T>): boolean => block.isV4 === isV4(ip) && block.first <= at && at <= block.last
-    const sizeOf = ({ first, last }: Block<T>): bigint => last - first
-    const matching = this.#blocks.filter(isIn).sort((a, b) => (sizeOf(a) < sizeOf(b) ? -1 : 1))
-    return matching.map(({ target }) => target)
+    const isIn = (span: Span): boolean => span.isV4 === isV4(ip) && span.first <= at && at <= span.last
+    const matching = this.#blocks.map(spanOf).filter(isIn)
+    return matching
+      .sort((a, b) => (a.last - a.first < b.last - b.first ? -1 : 1))
+      .map(({ i }) => this.#blocks[i].target)
   }
 }
 
@@ -61,49 +74,67 @@ const V4_BITS = 96
 const ALL = (1n << 128n) - 1n
 
 interface Block<T> {
-  readonly isV4: boolean
-  readonly first: bigint
-  readonly last: bigint
+  readonly cidr: Cidr
   readonly target: T
 }
 
-/** Ranges are where each range starts (four words, for IPv4 the last of them), and what it leads to, if anywhere. */
-interface Ranges<T> {
-  readonly starts: Uint32Array
-  readonly targets: readonly (T | undefined)[]
+/** A Span is the addresses of the i-th block. */
+interface Span {
+  readonly i: number
+  readonly isV4: boolean
+  readonly first: bigint
+  readonly last: bigint
 }
 
-/** rangesOf lays out the blocks of one kind. Two blocks are either apart or one inside of the other. */
-function rangesOf<T>(blocks: readonly Block<T>[], ofV4: boolean): Ranges<T> {
-  const ranges: { start: bigint; target: T | undefined }[] = []
-  const from = (start: bigint, target: T | undefined): void => {
+function spanOf({ cidr: { base, bits } }: Block<unknown>, i: number): Span {
+  const first = bigOf(base)
+  // IPv4 stands at ::ffff:0:0/96, but a shorter prefix, such as ::/0, is meant for IPv6 alone.
+  return { i, isV4: isV4(base) && bits >= V4_BITS, first, last: first | (ALL >> BigInt(bits)) }
+}
+
+/** Ranges are where each range starts (four words, for IPv4 the last of them), and the number of its block, or -1. */
+export interface Ranges {
+  readonly starts: Uint32Array
+  readonly blocks: Int32Array
+}
+
+/** BuiltBlocks are the ranges of an index, as arrays alone. */
+export interface BuiltBlocks {
+  readonly v4: Ranges
+  readonly v6: Ranges
+}
+
+/** rangesOf lays out the spans of one kind. Two of them are either apart or one inside of the other. */
+function rangesOf(spans: readonly Span[], ofV4: boolean): Ranges {
+  const ranges: { start: bigint; block: number }[] = []
+  const from = (start: bigint, block: number): void => {
     if (ranges.at(-1)?.start === start) ranges.pop()
-    ranges.push({ start, target })
+    ranges.push({ start, block })
   }
-  const open: Block<T>[] = []
-  /** close ends the blocks that end before an address; what they are in goes on. */
+  const open: Span[] = []
+  /** close ends the spans that end before an address; what they are in goes on. */
   const close = (before: bigint): void => {
     for (let inner = open.at(-1); inner !== undefined && inner.last < before; inner = open.at(-1)) {
       open.pop()
-      from(inner.last + 1n, open.at(-1)?.target)
+      from(inner.last + 1n, open.at(-1)?.i ?? -1)
     }
   }
-  for (const block of blocks.filter(({ isV4 }) => isV4 === ofV4).sort(outerFirst)) {
-    close(block.first)
-    open.push(block)
-    from(block.first, block.target)
+  for (const span of spans.filter(({ isV4 }) => isV4 === ofV4).sort(outerFirst)) {
+    close(span.first)
+    open.push(span)
+    from(span.first, span.i)
   }
   close(ALL + 1n)
   // After the last address nothing starts.
   const kept = ranges.filter(({ start }) => start <= (ofV4 ? LAST_V4 : ALL))
   const shifts = ofV4 ? [0n] : [96n, 64n, 32n, 0n]
   const words = kept.flatMap(({ start }) => shifts.map((shift) => Number((start >> shift) & 0xffff_ffffn)))
-  return { starts: Uint32Array.from(words), targets: kept.map(({ target }) => target) }
+  return { starts: Uint32Array.from(words), blocks: Int32Array.from(kept, ({ block }) => block) }
 }
 
 const LAST_V4 = 0xffff_ffff_ffffn
 
-function outerFirst(a: Block<unknown>, b: Block<unknown>): number {
+function outerFirst(a: Span, b: Span): number {
   if (a.first !== b.first) return a.first < b.first ? -1 : 1
   return a.last > b.last ? -1 : 1
 }

@@ -1,16 +1,25 @@
+import type { CalendarOptions } from '../calendar.ts'
 import { parseDuration } from '../duration.ts'
 import { SluiceError } from '../errors.ts'
 import { compileLimit, isLeasable, type Limit, type LimitOptions, MAX_COUNT } from '../limit.ts'
-import type { RuleDocument } from './parse.ts'
+import {
+  COUNTING_KEYS,
+  keyOfOption,
+  LIMIT_OPTIONS,
+  type LimitOption,
+  type LimitOptionKey,
+  type RateLimitRule,
+  type Unit,
+} from '../limit-options.ts'
 import type { Problems } from './problems.ts'
+import type { RuleDocument } from './rule-document.ts'
 import type { Cost, PathStep, Rule, RuleResponse } from './rule-set.ts'
-import type { CheckedRateLimit, UNITS } from './schema.ts'
 import type { SharedParts } from './shared-parts.ts'
 
 const DAY_MS = 86_400_000
 
 /** Months and years are those of envoyproxy/ratelimit: 30 and 365 days. `calendar` gives the real ones. */
-export const UNIT_MS: Readonly<Record<(typeof UNITS)[number], number>> = {
+export const UNIT_MS: Readonly<Record<Unit, number>> = {
   second: 1_000,
   minute: 60_000,
   hour: 3_600_000,
@@ -24,19 +33,19 @@ const UNLIMITED = compileLimit({ limit: MAX_COUNT, window: 1_000 })
 
 /** DEFAULTS are the settings of a rule that says nothing about them. */
 export const DEFAULTS = {
-  unlimited: false,
+  unlimited: LIMIT_OPTIONS.unlimited.default,
   shadow: false,
   quota: false,
   replaces: [] as readonly string[],
-  cost: 1 as Cost,
-  consistency: 'exact',
-  syncIntervalMs: 100,
-  onStoreFailure: 'open',
-  localShare: 0.1,
-  timeoutMs: 5,
-  priority: 1,
+  cost: LIMIT_OPTIONS.cost.default as Cost,
+  consistency: LIMIT_OPTIONS.consistency.default,
+  syncIntervalMs: parseDuration(LIMIT_OPTIONS.sync_interval.default, 'sync_interval'),
+  onStoreFailure: LIMIT_OPTIONS.on_store_failure.default,
+  localShare: LIMIT_OPTIONS.local_share.default,
+  timeoutMs: LIMIT_OPTIONS.timeout_ms.default,
+  priority: LIMIT_OPTIONS.priority.default,
   response: undefined as RuleResponse | undefined,
-  retryAfterJitterMs: 0,
+  retryAfterJitterMs: LIMIT_OPTIONS.retry_after_jitter.default,
 } as const
 
 /** A RulePlace is where a rate_limit stands: its file, its path there, and what it inherits from its descriptor. */
@@ -50,23 +59,10 @@ export interface RulePlace {
   readonly quota: boolean
 }
 
-/** Options that say how to count: of no use where there is no limit. A number beside `unlimited` is let be, as ever. */
-const COUNTING = [
-  'unit',
-  'window',
-  'algorithm',
-  'burst',
-  'sub_windows',
-  'calendar',
-  'anchor',
-  'lease_ttl',
-  'count_denied',
-] as const
-
 /** compileRule turns one rate_limit into a Rule, or reports what is wrong with it. */
-export function compileRule(rate: CheckedRateLimit, place: RulePlace, problems: Problems): Rule | undefined {
+export function compileRule(rate: RateLimitRule, place: RulePlace, problems: Problems): Rule | undefined {
   const { source, at, id, path } = place
-  const report = (option: string, detail: string): void =>
+  const report: Report = (option, detail) =>
     problems.add('RULE_COMBINATION', source.locate([...at, option], 'key'), detail)
   checkCombinations(rate, report)
   const limit = rate.unlimited === true ? UNLIMITED : compileRuleLimit(rate, place, problems)
@@ -99,30 +95,39 @@ export function compileRule(rate: CheckedRateLimit, place: RulePlace, problems: 
 }
 
 /**
- * defaultConsistency is `leased` for a rule that has one counter, whoever calls: every node asks about that one all the
+ * defaultConsistency is `leased` for a rule with a single counter for all callers: every node asks about that one all the
  * time, and on a cluster one server would have to answer them all.
  */
-function defaultConsistency(limit: Limit, rate: CheckedRateLimit, path: readonly PathStep[]): Rule['consistency'] {
+function defaultConsistency(limit: Limit, rate: RateLimitRule, path: readonly PathStep[]): Rule['consistency'] {
   const hasCaller = path.some(({ isOpen }) => isOpen)
   return hasCaller || rate.unlimited === true || !isLeasable(limit) ? DEFAULTS.consistency : 'leased'
 }
 
-function checkCombinations(rate: CheckedRateLimit, report: (option: string, detail: string) => void): void {
-  if (rate.unlimited === true) {
-    for (const option of COUNTING) if (rate[option] !== undefined) report(option, `${option} beside unlimited`)
-  } else checkCounting(rate, report)
-  if (rate.sync_interval !== undefined && rate.consistency !== 'eventual') {
-    report('sync_interval', 'sync_interval without consistency: eventual')
-  }
-  if (rate.local_share !== undefined && rate.on_store_failure !== 'local') {
-    report('local_share', 'local_share without on_store_failure: local')
+type Report = (option: string, detail: string) => void
+
+function checkCombinations(rate: RateLimitRule, report: Report): void {
+  if (rate.unlimited === true) checkUnlimited(rate, report)
+  else checkCounting(rate, report)
+  for (const [key, [needed, value]] of NEEDS) {
+    if (rate[key] !== undefined && rate[needed] !== value) report(key, `${key} without ${needed}: ${value}`)
   }
   if (rate.name !== undefined && rate.replaces?.some(({ name }) => name === rate.name)) {
     report('replaces', `${JSON.stringify(rate.name)} replaces itself`)
   }
 }
 
-function checkCounting(rate: CheckedRateLimit, report: (option: string, detail: string) => void): void {
+const NEEDS = Object.entries<LimitOption>(LIMIT_OPTIONS).flatMap(([key, { needs }]) =>
+  needs === undefined ? [] : [[key, needs] as [LimitOptionKey, [LimitOptionKey, string]]],
+)
+
+/** checkUnlimited reports options that say how to count. A number is accepted, as in envoyproxy/ratelimit. */
+function checkUnlimited(rate: RateLimitRule, report: Report): void {
+  for (const key of COUNTING_KEYS) {
+    if (rate[key] !== undefined && key !== 'requests_per_unit') report(key, `${key} beside unlimited`)
+  }
+}
+
+function checkCounting(rate: RateLimitRule, report: Report): void {
   if (rate.requests_per_unit === undefined) report('requests_per_unit', 'requests_per_unit is missing')
   if (rate.unit === undefined) return
   if (rate.window !== undefined) report('window', 'window beside unit')
@@ -130,10 +135,10 @@ function checkCounting(rate: CheckedRateLimit, report: (option: string, detail: 
   if (rate.algorithm === 'concurrency') report('unit', 'unit beside concurrency')
 }
 
-function compileRuleLimit(rate: CheckedRateLimit, place: RulePlace, problems: Problems): Limit | undefined {
+function compileRuleLimit(rate: RateLimitRule, place: RulePlace, problems: Problems): Limit | undefined {
   if (rate.requests_per_unit === undefined) return undefined
   try {
-    return place.shared.limit(limitOptions(rate, rate.requests_per_unit))
+    return place.shared.limit(limitOptions(rate))
   } catch (error) {
     reportOption(error, place, problems)
     return undefined
@@ -143,56 +148,63 @@ function compileRuleLimit(rate: CheckedRateLimit, place: RulePlace, problems: Pr
 /** reportOption reports an error of compileLimit at the option that it is about, under the option's name in YAML. */
 function reportOption(error: unknown, { source, at }: RulePlace, problems: Problems): void {
   if (!(error instanceof SluiceError)) throw error
-  const [camel, ...inner] = error.where.split('.')
-  const option = camel === 'limit' ? 'requests_per_unit' : camel.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`)
-  const parts = [option, ...inner.map((part) => part.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`))]
+  const [option, ...inner] = error.where.split('.')
+  const parts = [keyOfOption(option) ?? option, ...inner.map(snakeCase)]
   problems.add(error.code, source.locate([...at, ...parts]), `${parts.join('.')}: ${error.detail}`)
 }
 
-function limitOptions(rate: CheckedRateLimit, limit: number): LimitOptions {
-  const { calendar } = rate
-  // Beside a calendar, and on concurrency, a unit is reported already: as a window it would be told twice.
-  const isUnitInVain = calendar !== undefined || rate.algorithm === 'concurrency'
-  const window = rate.unit === undefined ? rate.window : isUnitInVain ? undefined : UNIT_MS[rate.unit]
-  return {
-    limit,
-    ...(window !== undefined && { window }),
-    ...(rate.algorithm !== undefined && { algorithm: rate.algorithm }),
-    ...(rate.burst !== undefined && { burst: rate.burst }),
-    ...(rate.sub_windows !== undefined && { subWindows: rate.sub_windows }),
-    ...(calendar !== undefined && {
-      calendar: { unit: calendar.unit, ...(calendar.time_zone !== undefined && { timeZone: calendar.time_zone }) },
-    }),
-    ...(rate.anchor !== undefined && { anchor: rate.anchor }),
-    ...(rate.lease_ttl !== undefined && { leaseTtl: rate.lease_ttl }),
-    ...(rate.count_denied !== undefined && { countDenied: rate.count_denied }),
+function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+}
+
+/** limitOptions translates a limit of a rule file into the options of compileLimit. */
+function limitOptions(rate: RateLimitRule): LimitOptions {
+  const options: Record<string, unknown> = {}
+  for (const key of COUNTING_KEYS) {
+    const { option }: LimitOption = LIMIT_OPTIONS[key]
+    const value = key === 'window' ? windowOf(rate) : key === 'calendar' ? calendarOf(rate) : rate[key]
+    if (option !== undefined && value !== undefined) options[option] = value
   }
+  return options as unknown as LimitOptions
+}
+
+function windowOf({ unit, window, calendar, algorithm }: RateLimitRule): number | string | undefined {
+  if (unit === undefined) return window
+  // There a unit is wrong, and is reported as such: as a window it would be reported twice.
+  if (calendar !== undefined || algorithm === 'concurrency') return undefined
+  return UNIT_MS[unit.toLowerCase() as Unit]
+}
+
+function calendarOf({ calendar }: RateLimitRule): CalendarOptions | undefined {
+  if (calendar === undefined) return undefined
+  const { unit, time_zone: timeZone } = calendar
+  return { unit, ...(timeZone !== undefined && { timeZone }) }
 }
 
 function durationOf(
-  rate: CheckedRateLimit,
-  option: 'retry_after_jitter' | 'sync_interval',
+  rate: RateLimitRule,
+  key: 'retry_after_jitter' | 'sync_interval',
   fallback: number,
   place: RulePlace,
   problems: Problems,
 ): number | undefined {
-  const value = rate[option]
+  const value = rate[key]
   if (value === undefined) return fallback
   try {
-    return parseDuration(value, option)
+    return parseDuration(value, key)
   } catch (error) {
     reportOption(error, place, problems)
     return undefined
   }
 }
 
-function costOf(cost: CheckedRateLimit['cost']): Cost {
+function costOf(cost: RateLimitRule['cost']): Cost {
   if (cost === undefined) return DEFAULTS.cost
   if (typeof cost === 'number') return cost
   return Object.freeze({ by: cost.by, weights: new Map(Object.entries(cost.weights)), otherwise: cost.default ?? 1 })
 }
 
-function responseOf(response: CheckedRateLimit['response']): RuleResponse | undefined {
+function responseOf(response: RateLimitRule['response']): RuleResponse | undefined {
   if (response === undefined) return undefined
   return Object.freeze({
     status: response.status ?? 429,

@@ -2,21 +2,21 @@ import { got } from '../errors.ts'
 import { formatIp, parseCidr } from '../identity/ip.ts'
 import { CidrIndex } from './cidr-index.ts'
 import { compileRule } from './compile-rule.ts'
-import type { RuleDocument } from './parse.ts'
 import type { Problems } from './problems.ts'
+import type { RuleDocument } from './rule-document.ts'
 import type { Branch, PathStep, Rule, RuleNode } from './rule-set.ts'
-import type { CheckedDescriptor, CheckedTier } from './schema.ts'
+import type { DescriptorRule, TierRule } from './schema.ts'
 import { SharedParts } from './shared-parts.ts'
 import { WildcardIndex } from './wildcard-index.ts'
 
 /** Tiers are the named sets of limits of a domain, with the file that each stands in. */
-export type Tiers = ReadonlyMap<string, { readonly tier: CheckedTier; readonly source: RuleDocument }>
+export type Tiers = ReadonlyMap<string, { readonly tier: TierRule; readonly source: RuleDocument }>
 
 /** A Level is a list of descriptors of one file, and where it stands. */
 export interface Level {
   readonly source: RuleDocument
   readonly at: readonly PropertyKey[]
-  readonly descriptors: readonly CheckedDescriptor[]
+  readonly descriptors: readonly DescriptorRule[]
 }
 
 /** Where a level stands: below a tiered descriptor, in a tier, or in neither. */
@@ -73,11 +73,12 @@ export class TreeCompiler {
       blocks?.seal()
       wildcards?.seal()
     }
-    return Object.freeze({ ...own, branches: branches.size === 0 ? NO_BRANCHES : branches })
+    const { id, path, rules, tiers } = own
+    return Object.freeze({ id, path, rules, tiers, branches: branches.size === 0 ? NO_BRANCHES : branches })
   }
 
   /** #isFirst reports a key (with the same value, or the same block) that stands on this level already. */
-  #isFirst(descriptor: CheckedDescriptor, place: Place, first: Map<string, Place>): boolean {
+  #isFirst(descriptor: DescriptorRule, place: Place, first: Map<string, Place>): boolean {
     const { key, value, cidr } = descriptor
     const patterns = patternsOf(descriptor)
     const spelled = patterns.map((pattern) => JSON.stringify([key, cidr ? canonical(pattern) : pattern, !cidr]))
@@ -97,7 +98,7 @@ export class TreeCompiler {
 
   #addBranch(
     branches: Map<string, MutableBranch>,
-    descriptor: CheckedDescriptor,
+    descriptor: DescriptorRule,
     place: Place,
     parent: Omit<RuleNode, 'branches'>,
     within: Within,
@@ -128,7 +129,7 @@ export class TreeCompiler {
     }
   }
 
-  #descend(descriptor: CheckedDescriptor, place: Place, parent: Omit<RuleNode, 'branches'>, within: Within): RuleNode {
+  #descend(descriptor: DescriptorRule, place: Place, parent: Omit<RuleNode, 'branches'>, within: Within): RuleNode {
     const { source, at } = place
     const step = stepId(descriptor)
     const id = parent.id === '' ? step : `${parent.id}/${step}`
@@ -141,7 +142,7 @@ export class TreeCompiler {
   }
 
   /** #tierNodes compiles what stands in place of a tiered descriptor, for each tier. */
-  #tierNodes(id: string, path: readonly PathStep[], tiered: CheckedDescriptor): ReadonlyMap<string, RuleNode> {
+  #tierNodes(id: string, path: readonly PathStep[], tiered: DescriptorRule): ReadonlyMap<string, RuleNode> {
     const nodes = new Map<string, RuleNode>()
     for (const [name, { tier, source }] of this.#tiers) {
       const at = ['tiers', name]
@@ -153,11 +154,11 @@ export class TreeCompiler {
   }
 
   #rules(
-    limits: Pick<CheckedDescriptor, 'rate_limit' | 'rate_limits'>,
+    limits: Pick<DescriptorRule, 'rate_limit' | 'rate_limits'>,
     { source, at }: Place,
     id: string,
     path: readonly PathStep[],
-    { shadow_mode, quota_mode }: CheckedDescriptor,
+    { shadow_mode, quota_mode }: DescriptorRule,
   ): readonly Rule[] {
     const { rate_limit: one, rate_limits: several } = limits
     if (one !== undefined && several !== undefined) {
@@ -175,7 +176,7 @@ export class TreeCompiler {
     return Object.freeze(compiled)
   }
 
-  #checkDescriptor(descriptor: CheckedDescriptor, place: Place, within: Within): void {
+  #checkDescriptor(descriptor: DescriptorRule, place: Place, within: Within): void {
     const report = (option: string, detail: string): void =>
       this.#problems.add('RULE_COMBINATION', locate(place, option, 'key'), detail)
     const { value, cidr } = descriptor
@@ -216,19 +217,19 @@ function canonical(text: string): string {
 }
 
 /** stepId is what a level adds to the id of a rule. Ids are stored, logged and shown, and so hold no secret. */
-function stepId(descriptor: CheckedDescriptor): string {
+function stepId(descriptor: DescriptorRule): string {
   const patterns = patternsOf(descriptor)
   if (patterns[0] === '') return descriptor.key
   return `${descriptor.key}=${descriptor.secret === true ? '(secret)' : patterns.join(',')}`
 }
 
 /** patternsOf is what a descriptor matches values by: its value, its address blocks, or '' for any. */
-function patternsOf({ value, cidr }: CheckedDescriptor): readonly string[] {
+function patternsOf({ value, cidr }: DescriptorRule): readonly string[] {
   if (cidr === undefined) return [value ?? '']
   return typeof cidr === 'string' ? [cidr] : cidr
 }
 
-function pathStep(descriptor: CheckedDescriptor): PathStep {
+function pathStep(descriptor: DescriptorRule): PathStep {
   const [pattern] = patternsOf(descriptor)
   const isShared = descriptor.share_threshold === true
   return Object.freeze({
@@ -237,6 +238,6 @@ function pathStep(descriptor: CheckedDescriptor): PathStep {
     sharedAs: isShared ? descriptor.value : undefined,
     detailedMetric: descriptor.detailed_metric === true,
     valueToMetric: descriptor.value_to_metric === true,
-    metadata: descriptor.metadata,
+    metadata: descriptor.metadata && { ...descriptor.metadata },
   })
 }

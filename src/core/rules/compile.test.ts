@@ -258,7 +258,8 @@ describe('consistency', () => {
       { key: 'k', value: 'v' },
       { key: 'user', value: '42' },
     ]
-    return [...match(domain, entries), ...match(domain, entries.slice(0, 1))][0].consistency
+    const address = [{ key: 'ip', value: '10.1.2.3' }]
+    return [entries, entries.slice(0, 1), address].flatMap((each) => match(domain, each))[0].consistency
   }
   const rate = (changes: object = {}) => ({ rate_limit: { ...MINUTE, ...changes } })
 
@@ -268,6 +269,8 @@ describe('consistency', () => {
     ['exact, where the pattern leaves the value open', { key: 'k', ...rate() }, 'exact'],
     ['exact, below a value that is left open', { key: 'k', descriptors: [{ key: 'user', ...rate() }] }, 'exact'],
     ['exact, for a wildcard', { key: 'k', value: 'v*', ...rate() }, 'exact'],
+    ['exact, for a block of addresses', { key: 'ip', cidr: '10.0.0.0/8', ...rate() }, 'exact'],
+    ['exact, for several blocks', { key: 'ip', cidr: ['10.0.0.0/8', '::/0'], ...rate() }, 'exact'],
     ['exact, where the rule says so', { key: 'k', value: 'v', ...rate({ consistency: 'exact' }) }, 'exact'],
     ['exact, where turns follow each other', { key: 'k', value: 'v', ...rate({ algorithm: 'leaky_bucket' }) }, 'exact'],
     ['exact, where refused hits count', { key: 'k', value: 'v', ...rate({ count_denied: true }) }, 'exact'],

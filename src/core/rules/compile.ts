@@ -1,9 +1,9 @@
 import { checkSchema } from './check-schema.ts'
 import { type Level, type Tiers, TreeCompiler } from './compile-tree.ts'
-import { objectSource, type RuleDocument } from './parse.ts'
 import { Problems } from './problems.ts'
+import { objectDocument, type RuleDocument } from './rule-document.ts'
 import type { Domain, RuleSet } from './rule-set.ts'
-import type { CheckedRuleFile, CheckedTier, RuleFile } from './schema.ts'
+import type { RuleFile, TierRule } from './schema.ts'
 
 export interface CompileOptions {
   /** Files of the same domain make one set of rules. Default: the second one is an error. */
@@ -15,7 +15,7 @@ export const NO_RULES: RuleSet = Object.freeze({ domains: new Map(), ruleCount: 
 
 interface CheckedSource {
   readonly source: RuleDocument
-  readonly file: CheckedRuleFile
+  readonly file: RuleFile
 }
 
 /** compileRules checks rule files together and turns them into one RuleSet. It throws a RulesError with all errors. */
@@ -40,7 +40,7 @@ export function compileRules(sources: readonly RuleDocument[], options: CompileO
 
 /** compileObjects compiles rules that are given as objects. */
 export function compileObjects(files: readonly RuleFile[]): RuleSet {
-  return compileRules(files.map((file, i) => objectSource(`rules[${i}]`, file)))
+  return compileRules(files.map((file, i) => objectDocument(`rules[${i}]`, file)))
 }
 
 function addToDomain(
@@ -60,7 +60,7 @@ function addToDomain(
 }
 
 function tiersOf(files: readonly CheckedSource[], problems: Problems): Tiers {
-  const tiers = new Map<string, { tier: CheckedTier; source: RuleDocument }>()
+  const tiers = new Map<string, { tier: TierRule; source: RuleDocument }>()
   for (const { source, file } of files) {
     for (const [name, tier] of Object.entries(file.tiers ?? {})) {
       const before = tiers.get(name)

@@ -1,11 +1,12 @@
 import { formatDuration } from '../duration.ts'
-import type { Limit } from '../limit.ts'
+import { holdsPermits, type Limit } from '../limit.ts'
+import { DEFAULTS } from './compile-rule.ts'
 import type { Rule, RuleNode, RuleSet } from './rule-set.ts'
 
 /** describeLimit spells a limit for people: `100 per 1m, token_bucket, burst 500`. */
 export function describeLimit(limit: Limit): string {
   const { algorithm, calendar, windowMs } = limit
-  if (algorithm === 'concurrency') return `${limit.limit} at once, leases of ${formatDuration(windowMs)}`
+  if (holdsPermits(limit)) return `${limit.limit} at once, leases of ${formatDuration(windowMs)}`
   const span = calendar ? `calendar ${calendar.unit} (${calendar.timeZone})` : formatDuration(windowMs)
   const parts = [`${limit.limit} per ${span}`, algorithm]
   if (limit.unitsPerMs > 0 && limit.capacity !== limit.limit) parts.push(`burst ${limit.capacity}`)
@@ -20,18 +21,30 @@ export function describeRule(rule: Rule): string {
   const parts = [rule.unlimited ? 'unlimited' : describeLimit(rule.limit)]
   if (rule.shadow) parts.push('shadow')
   if (rule.quota) parts.push('quota mode')
-  if (rule.cost !== 1)
-    parts.push(typeof rule.cost === 'number' ? `each weighs ${rule.cost}` : `weighed by ${rule.cost.by}`)
-  if (rule.consistency === 'eventual') parts.push(`eventual, every ${formatDuration(rule.syncIntervalMs)}`)
-  else if (rule.consistency === 'leased') parts.push('leased')
-  if (rule.onStoreFailure === 'closed') parts.push('closed when the store fails')
-  if (rule.onStoreFailure === 'local') parts.push(`local when the store fails, ${rule.localShare} of the budget`)
-  if (rule.timeoutMs !== 5) parts.push(`store answers within ${rule.timeoutMs}ms`)
-  if (rule.priority !== 1) parts.push(`priority ${rule.priority}`)
-  if (rule.response !== undefined) parts.push(`answers ${rule.response.status}`)
-  if (rule.retryAfterJitterMs > 0) parts.push(`Retry-After spread by ${formatDuration(rule.retryAfterJitterMs)}`)
+  for (const setting of SETTINGS) {
+    const spell = SPELLED[setting] ?? (() => `${setting} ${rule[setting]}`)
+    if (rule[setting] !== DEFAULTS[setting]) parts.push(spell(rule))
+  }
   if (rule.replaces.length > 0) parts.push(`replaces ${rule.replaces.join(', ')}`)
   return parts.join('; ')
+}
+
+type Setting = keyof typeof DEFAULTS
+
+/** What describeRule spells in another place, or only beside another setting. */
+const ELSEWHERE: readonly Setting[] = ['unlimited', 'shadow', 'quota', 'replaces', 'syncIntervalMs', 'localShare']
+const SETTINGS = (Object.keys(DEFAULTS) as Setting[]).filter((setting) => !ELSEWHERE.includes(setting))
+
+/** SPELLED has words for settings that are not told well by their name and their value. */
+const SPELLED: Readonly<Partial<Record<Setting, (rule: Rule) => string>>> = {
+  cost: ({ cost }) => (typeof cost === 'number' ? `each weighs ${cost}` : `weighed by ${cost.by}`),
+  consistency: ({ consistency, syncIntervalMs }) =>
+    consistency === 'eventual' ? `eventual, every ${formatDuration(syncIntervalMs)}` : consistency,
+  onStoreFailure: ({ onStoreFailure, localShare }) =>
+    `${onStoreFailure} when the store fails${onStoreFailure === 'local' ? `, ${localShare} of the budget` : ''}`,
+  timeoutMs: ({ timeoutMs }) => `store answers within ${timeoutMs}ms`,
+  response: ({ response }) => `answers ${response?.status}`,
+  retryAfterJitterMs: ({ retryAfterJitterMs }) => `Retry-After spread by ${formatDuration(retryAfterJitterMs)}`,
 }
 
 /** describeRules draws a set of rules as a tree, a line for each pattern and limit. */

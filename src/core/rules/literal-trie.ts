@@ -1,3 +1,19 @@
+/** TrieArrays are the nodes of a trie, by their numbers, in a form that can be sent to another process. */
+export interface TrieArrays {
+  readonly parents: Int32Array
+  readonly codes: Uint16Array
+  /** A hash table of the nodes, by parent and character. */
+  readonly slots: Int32Array
+  /** Empty in a trie that is cut. */
+  readonly fallbacks: Int32Array
+  readonly nextFiled: Int32Array
+}
+
+/** A BuiltTrie is a trie with what is filed at each of its nodes. */
+export interface BuiltTrie<T> extends TrieArrays {
+  readonly targets: ArrayLike<T | undefined>
+}
+
 /**
  * LiteralTrie holds many texts such that those a value starts with, or contains, are found in one walk along the value:
  * a step for each of its characters, no string made, however many texts there are. Nodes are numbers, 0 is the root, and
@@ -7,15 +23,25 @@ export class LiteralTrie<T> {
   readonly #parents: Int32Array
   readonly #codes: Uint16Array
   readonly #slots: Int32Array
-  readonly #targets: readonly (T | undefined)[]
+  readonly #targets: ArrayLike<T | undefined>
   readonly #fallbacks: Int32Array
   readonly #nextFiled: Int32Array
 
   /**
    * With `isCut`, a text is filed as soon as its start tells it from all others, which takes far fewer nodes: whoever
    * finds it has to compare the rest. Without, the trie is also an automaton (Aho and Corasick, 1975), see fallbackOf.
+   * In place of texts it takes what another trie has built.
    */
-  constructor(texts: ReadonlyMap<string, T>, isCut: boolean) {
+  constructor(texts: ReadonlyMap<string, T> | BuiltTrie<T>, isCut = false) {
+    if ('parents' in texts) {
+      this.#parents = texts.parents
+      this.#codes = texts.codes
+      this.#targets = texts.targets
+      this.#slots = texts.slots
+      this.#fallbacks = texts.fallbacks
+      this.#nextFiled = texts.nextFiled
+      return
+    }
     const { parents, codes, depths, targets } = nodesOf(texts, isCut)
     this.#parents = Int32Array.from(parents)
     this.#codes = Uint16Array.from(codes)
@@ -25,6 +51,18 @@ export class LiteralTrie<T> {
     this.#fallbacks = new Int32Array(isCut ? 0 : parents.length)
     this.#nextFiled = new Int32Array(isCut ? 0 : parents.length)
     if (!isCut) this.#link(depths)
+  }
+
+  /** built is what this trie is made of. */
+  get built(): BuiltTrie<T> {
+    return {
+      parents: this.#parents,
+      codes: this.#codes,
+      slots: this.#slots,
+      fallbacks: this.#fallbacks,
+      nextFiled: this.#nextFiled,
+      targets: this.#targets,
+    }
   }
 
   /** childOf returns where a character leads from a node, or 0 if nowhere. */

@@ -1,7 +1,8 @@
 import type { SluiceError } from '../errors.ts'
 import { type CompileOptions, compileRules } from './compile.ts'
-import { parseRules, type RuleDocument } from './parse.ts'
+import { parseRules } from './parse.ts'
 import { RulesError } from './problems.ts'
+import { objectDocument, type RuleDocument } from './rule-document.ts'
 import type { RuleSet } from './rule-set.ts'
 
 /** A RuleText is one rule file: its name, as errors are to mention it, and its content. */
@@ -10,12 +11,21 @@ export interface RuleText {
   readonly text: string
 }
 
+/** A RuleObject is a rule file as plain values: what errors are to call it, and what it says. */
+export interface RuleObject {
+  readonly file: string
+  readonly value: unknown
+}
+
+/** A RuleInput is one rule file, in either form. */
+export type RuleInput = RuleText | RuleObject
+
 /** loadRules parses and compiles rule files together. It throws a RulesError with everything that is wrong. */
-export function loadRules(texts: readonly RuleText[], options: CompileOptions = {}): RuleSet {
+export function loadRules(inputs: readonly RuleInput[], options: CompileOptions = {}): RuleSet {
   const documents: RuleDocument[] = []
   const refused: RulesError[] = []
-  for (const { file, text } of texts) {
-    const document = attempt(() => parseRules(file, text), refused)
+  for (const input of inputs) {
+    const document = attempt(() => documentOf(input), refused)
     if (document !== undefined) documents.push(document)
   }
   const rules = attempt(() => compileRules(documents, options), refused)
@@ -25,6 +35,16 @@ export function loadRules(texts: readonly RuleText[], options: CompileOptions = 
     errors,
     refused.reduce((sum, { omitted }) => sum + omitted, 0),
   )
+}
+
+function documentOf(input: RuleInput): RuleDocument {
+  return 'text' in input ? parseRules(input.file, input.text) : objectDocument(input.file, input.value)
+}
+
+/** isSameInput says whether two inputs are one file that did not change. Objects are the same when they are one object. */
+export function isSameInput(a: RuleInput, b: RuleInput): boolean {
+  if (a.file !== b.file) return false
+  return 'text' in a ? 'text' in b && a.text === b.text : 'value' in b && a.value === b.value
 }
 
 /** attempt returns what a step makes, or notes why it was refused. */

@@ -1,8 +1,9 @@
 import type { Limit } from '../limit.ts'
 import type { Entry } from '../request.ts'
-import { DEFAULTS } from './compile-rule.ts'
-import { limitId } from './compile-tree.ts'
-import type { Domain, PathStep, Rule, RuleNode } from './rule-set.ts'
+import { ownRules } from './own-rules.ts'
+import type { Domain, Rule, RuleNode } from './rule-set.ts'
+
+export { stepWithoutPattern } from './own-rules.ts'
 
 /**
  * An Account is what is known about one caller: the tier, and limits of the caller's own. `limitsFor` takes what stands
@@ -17,6 +18,7 @@ export interface Account {
 export type AccountLookup = (domain: string, entry: Entry) => Account | undefined
 
 const NO_MATCH: readonly Rule[] = []
+const NO_ENTRIES: readonly Entry[] = []
 
 /**
  * match returns the rules that apply to a descriptor. It walks down one level for each entry and never turns back: the
@@ -75,9 +77,7 @@ function matchTiered({ domain, tiered, entries, at, tier, lookup }: TieredMatch)
     const isLast = i === entries.length - 1
     if (isLast || domain.evaluatePath) {
       const node: RuleNode | undefined = set !== undefined && set.rules.length > 0 ? set : pattern
-      const rest = entries.slice(at + 1, i + 1)
-      const limits = account?.limitsFor(rest.map(({ key, value }) => `${key}=${value}`).join('/'))
-      const rules = limits === undefined ? node?.rules : ownRules(limits, node, { domain, tiered, rest })
+      const rules = (account && accountRules(account, { domain, tiered, entries, at, to: i, node })) ?? node?.rules
       if (rules !== undefined && rules.length > 0) found = found.length === 0 ? rules : [...found, ...rules]
     }
     if (isLast) return found
@@ -87,32 +87,17 @@ function matchTiered({ domain, tiered, entries, at, tier, lookup }: TieredMatch)
   }
 }
 
-/** ownRules makes rules of the limits that one caller has. They count on the same counters as those they replace. */
-function ownRules(
-  limits: readonly Limit[],
-  instead: RuleNode | undefined,
-  { domain, tiered, rest }: { domain: Domain; tiered: RuleNode; rest: readonly Entry[] },
-): readonly Rule[] {
-  const id = instead?.id ?? [tiered.id, ...rest.map(({ key, value }) => `${key}=${value}`)].join('/')
-  const path = instead?.path ?? [...tiered.path, ...rest.map((entry) => stepWithoutPattern(domain, entry))]
-  return limits.map((limit, i): Rule => {
-    const ruleId = limitId(id, i)
-    const base = instead?.rules[i] ?? { ...DEFAULTS, name: ruleId }
-    return { ...base, id: ruleId, limit, unlimited: false, path }
-  })
+interface AccountMatch extends Omit<TieredMatch, 'tier' | 'lookup'> {
+  /** The position of the last entry, and the node that it led to. */
+  readonly to: number
+  readonly node: RuleNode | undefined
 }
 
-const PLAIN: PathStep = Object.freeze({
-  isOpen: true,
-  secret: false,
-  sharedAs: undefined,
-  detailedMetric: false,
-  valueToMetric: false,
-  metadata: undefined,
-})
-const SECRET: PathStep = Object.freeze({ ...PLAIN, secret: true })
-
-/** stepWithoutPattern says how to spell an entry that a limit counts although no pattern of the rules mentions it. */
-export function stepWithoutPattern(domain: Domain, { key }: Entry): PathStep {
-  return domain.secretKeys.has(key) ? SECRET : PLAIN
+/** accountRules returns the rules of a caller's own on one level, if the account has any. */
+function accountRules(account: Account, match: AccountMatch): readonly Rule[] | undefined {
+  const { domain, tiered, entries, at, to, node: instead } = match
+  const rest = to === at ? NO_ENTRIES : entries.slice(at + 1, to + 1)
+  const restText = to === at ? '' : rest.map(({ key, value }) => `${key}=${value}`).join('/')
+  const limits = account.limitsFor(restText)
+  return limits && ownRules({ limits, domain, tiered, caller: entries[at], rest, restText, instead })
 }

@@ -1,7 +1,7 @@
 import { type ErrorCode, SluiceError } from '../errors.ts'
 
 /** More errors than this help nobody; a file of another kind, given by mistake, has hundreds of thousands. */
-const MOST_ERRORS = 1_000
+const MAX_ERRORS = 1_000
 
 /** A RulesError is everything that is wrong with a set of rules, not only the first thing. */
 export class RulesError extends Error {
@@ -12,7 +12,7 @@ export class RulesError extends Error {
 
   constructor(errors: readonly SluiceError[], omitted = 0) {
     const ordered = inOrder(errors)
-    const shown = ordered.slice(0, MOST_ERRORS)
+    const shown = ordered.slice(0, MAX_ERRORS)
     const left = omitted + ordered.length - shown.length
     super([...shown.map(({ message }) => message), ...(left > 0 ? [`… and ${left} more`] : [])].join('\n'))
     this.errors = shown
@@ -58,7 +58,7 @@ export class Problems {
 
   /** add reports an error, once: what an alias or a tier puts in several places is wrong in one. */
   add(code: ErrorCode, where: string, detail: string): void {
-    if (this.#errors.length >= MOST_ERRORS) {
+    if (this.#errors.length >= MAX_ERRORS) {
       this.#omitted++
       return
     }

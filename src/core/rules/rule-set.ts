@@ -1,60 +1,8 @@
-import type { Limit } from '../limit.ts'
+import type { PathStep, Rule } from '../rule.ts'
 import type { CidrIndex } from './cidr-index.ts'
 import type { WildcardIndex } from './wildcard-index.ts'
 
-/** A Rule is one limit attached to a descriptor pattern. */
-export interface Rule {
-  /** Stable across reloads: the pattern's path, and the position where a pattern has several limits. */
-  readonly id: string
-  /** What callers see: the author's `name`, or the id. */
-  readonly name: string
-  readonly limit: Limit
-  /** No limit at all: the store is not asked. `limit` is then the largest there is. */
-  readonly unlimited: boolean
-  /** Reports, but never refuses. */
-  readonly shadow: boolean
-  /** Refuses only when every rule in quota mode that applies does. */
-  readonly quota: boolean
-  /** Names of rules that do not apply to a request to which this one does. */
-  readonly replaces: readonly string[]
-  readonly cost: Cost
-  readonly consistency: 'exact' | 'leased' | 'eventual'
-  readonly syncIntervalMs: number
-  readonly onStoreFailure: 'open' | 'closed' | 'local'
-  readonly localShare: number
-  readonly timeoutMs: number
-  /** 0 is never shed, 3 is shed first. */
-  readonly priority: number
-  readonly response: RuleResponse | undefined
-  readonly retryAfterJitterMs: number
-  /** How the entries of the pattern are spelled, position by position. Its length is the rule's depth. */
-  readonly path: readonly PathStep[]
-}
-
-/** A PathStep is one level of a rule's pattern. */
-export interface PathStep {
-  /** The pattern leaves the value open: it is the caller's, not the rule's. */
-  readonly isOpen: boolean
-  /** Values are spelled as a keyed hash. */
-  readonly secret: boolean
-  /** All values share one counter, spelled as this pattern (`share_threshold`). */
-  readonly sharedAs: string | undefined
-  readonly detailedMetric: boolean
-  readonly valueToMetric: boolean
-  readonly metadata: Readonly<Record<string, unknown>> | undefined
-}
-
-/** A Cost is how much a hit weighs: always the same, or by the value of an entry. */
-export type Cost =
-  | number
-  | { readonly by: string; readonly weights: ReadonlyMap<string, number>; readonly otherwise: number }
-
-/** A RuleResponse is what a refused caller gets instead of the usual answer. */
-export interface RuleResponse {
-  readonly status: number
-  readonly body: string | undefined
-  readonly headers: readonly (readonly [name: string, value: string])[]
-}
+export type { Cost, PathStep, Rule, RuleResponse } from '../rule.ts'
 
 /** A RuleNode is one level of the pattern tree: the rules that apply here, and where the next entry leads. */
 export interface RuleNode {

@@ -1,33 +1,28 @@
-type Tree = Record<PropertyKey, unknown>
+import type { Issue } from '../schema/check.ts'
 
-/** What salvage needs to know of a fault: where it is, and which keys are too many. */
-export interface SalvageIssue {
-  readonly code: string
-  readonly path: readonly PropertyKey[]
-  readonly keys?: readonly string[]
-}
+type Tree = Record<PropertyKey, unknown>
 
 /**
  * salvage returns a copy of a rule file without the parts that do not follow the language, so that the rest can be
- * checked as well and its errors be told in the same breath. What cannot be left out (a level, a key) is replaced by
- * something that is right and means nothing. `first` numbers the replacements: no two files have the same.
+ * checked as well, and one run reports all errors. What cannot be left out (a level, a key) is replaced by something valid
+ * that has no effect. `first` numbers the replacements: no two files have the same.
  */
-export function salvage(value: unknown, issues: readonly SalvageIssue[], first: number): unknown {
+export function salvage(value: unknown, issues: readonly Issue[], first: number): unknown {
   const root = copyOf(value)
   issues.forEach((issue, i) => {
-    mend(root, issue, `?${first + i}`)
+    repair(root, issue, `?${first + i}`)
   })
   return root
 }
 
-function mend(root: unknown, issue: SalvageIssue, placeholder: string): void {
+function repair(root: unknown, issue: Issue, placeholder: string): void {
   const { path } = issue
   const last = path.at(-1)
   const limit = path.findLastIndex((part) => part === 'rate_limit' || part === 'rate_limits')
-  if (limit >= 0) mendLimit(root, path, limit)
-  else if (path[0] === 'tiers' && path.length <= 2) mendTiers(root, path, placeholder)
-  else if (issue.keys !== undefined) {
-    for (const key of issue.keys) set(root, [...path, key], undefined)
+  if (limit >= 0) repairLimit(root, path, limit)
+  else if (path[0] === 'tiers' && path.length <= 2) repairTiers(root, path, placeholder)
+  else if (issue.of === 'unknown keys') {
+    for (const key of issue.unknownKeys) set(root, [...path, key], undefined)
     if (typeof last === 'number') makeUnique(root, path, placeholder)
   } else if (typeof last === 'number') set(root, path, { key: placeholder, enabled: false })
   else if (last === 'key' || last === 'domain') set(root, path, placeholder)
@@ -37,14 +32,14 @@ function mend(root: unknown, issue: SalvageIssue, placeholder: string): void {
   }
 }
 
-/** mendLimit takes a wrong limit away; in a list another takes its place, so that those after it keep theirs. */
-function mendLimit(root: unknown, path: readonly PropertyKey[], at: number): void {
+/** repairLimit removes a wrong limit; in a list another takes its place, so that those after it keep their positions. */
+function repairLimit(root: unknown, path: readonly PropertyKey[], at: number): void {
   const inList = path[at] === 'rate_limits' && typeof path[at + 1] === 'number'
   set(root, path.slice(0, at + (inList ? 2 : 1)), inList ? { unlimited: true } : undefined)
 }
 
-/** mendTiers leaves a tier behind, so that `tiered` does not look wrong where it is not. */
-function mendTiers(root: unknown, path: readonly PropertyKey[], placeholder: string): void {
+/** repairTiers leaves a tier behind, so that `tiered` does not look wrong where it is not. */
+function repairTiers(root: unknown, path: readonly PropertyKey[], placeholder: string): void {
   if (path.length === 2) set(root, path, undefined)
   else set(root, path, {})
   set(root, ['tiers', placeholder], {})

@@ -1,6 +1,14 @@
 import { compileLimit, type Limit, type LimitOptions } from '../limit.ts'
 import type { PathStep } from './rule-set.ts'
 
+/** What limits of rules were compiled from: a limit that is to be sent elsewhere is compiled there. */
+const origins = new WeakMap<Limit, LimitOptions>()
+
+/** optionsOf returns options that compile to the limit of a rule. Only a rule without a limit was not made of any. */
+export function optionsOf(limit: Limit): LimitOptions {
+  return origins.get(limit) ?? { limit: limit.limit, window: limit.windowMs }
+}
+
 /**
  * SharedParts makes one object of parts that are equal. Rules of one set mostly differ in little more than their pattern,
  * and what a hundred thousand of them have in common stays in the processor's caches.
@@ -17,6 +25,7 @@ export class SharedParts {
     if (known !== undefined) return known
     const limit = compileLimit(options)
     this.#limits.set(spelled, limit)
+    origins.set(limit, options)
     return limit
   }
 

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { compileLimit } from '../limit.ts'
+import { compileLimit, type Limit, type LimitOptions } from '../limit.ts'
 import type { Entry } from '../request.ts'
 import { compileObjects } from './compile.ts'
+import { describeLimit } from './describe.ts'
 import { type Account, type AccountLookup, match } from './match.ts'
 import type { Domain, Rule } from './rule-set.ts'
 import type { RuleFile } from './schema.ts'
@@ -173,6 +174,95 @@ describe('an account', () => {
     expect([below.id, below.path.map(({ secret }) => secret)]).toEqual(['api_key/token', [false, true]])
     const [apart] = match(leaf, entriesOf('api_key=k endpoint=/x token=t'), undefined, lookupOf(found))
     expect(apart.path.map(({ secret }) => secret)).toEqual([false, false, true])
+  })
+
+  it('has the same rules for every request, even when its limits are compiled anew for each', () => {
+    const found = account('pro', { '': [7, 70], 'endpoint=/orders': [3], 'a=1/b=2': [4] })
+    for (const entries of ['api_key=k', ORDERS, 'api_key=k a=1 b=2']) {
+      const rulesOf = (): readonly Rule[] => match(leaf, entriesOf(entries), undefined, lookupOf(found))
+      expect(rulesOf()).toBe(rulesOf())
+      expect(rulesOf()[0]).toSatisfy(Object.isFrozen)
+    }
+  })
+
+  const minute = { limit: 7, window: '1m' } as const
+  const daily = { limit: 7, algorithm: 'fixed_window', calendar: { unit: 'day' } } as const
+  /** Two limits for each option, which differ in that alone. */
+  const DIFFERENCES: Readonly<Record<keyof LimitOptions, [before: LimitOptions, after: LimitOptions]>> = {
+    limit: [minute, { ...minute, limit: 8 }],
+    window: [minute, { ...minute, window: '2m' }],
+    algorithm: [minute, { ...minute, algorithm: 'gcra' }],
+    burst: [
+      { ...minute, algorithm: 'gcra', burst: 1 },
+      { ...minute, algorithm: 'gcra', burst: 2 },
+    ],
+    subWindows: [minute, { ...minute, subWindows: 6 }],
+    calendar: [daily, { ...daily, calendar: { unit: 'day', timeZone: 'Europe/Berlin' } }],
+    anchor: [
+      { ...minute, algorithm: 'fixed_window' },
+      { ...minute, algorithm: 'fixed_window', anchor: 'first_hit' },
+    ],
+    leaseTtl: [
+      { limit: 7, algorithm: 'concurrency' },
+      { limit: 7, algorithm: 'concurrency', leaseTtl: '5s' },
+    ],
+    countDenied: [minute, { ...minute, countDenied: true }],
+  }
+
+  it.each(Object.entries(DIFFERENCES))('has other rules from the request on that finds another %s', (_, pair) => {
+    const [before, after] = pair
+    let options = before
+    const limitOf = (): Limit => {
+      const lookup = lookupOf({ tier: 'pro', limitsFor: () => [compileLimit(options)] })
+      return match(leaf, entriesOf('api_key=k'), undefined, lookup)[0].limit
+    }
+    const first = limitOf()
+    options = after
+    const second = limitOf()
+    expect([describeLimit(first), describeLimit(second)]).toEqual(
+      [before, after].map((o) => describeLimit(compileLimit(o))),
+    )
+    expect(limitOf()).toBe(second)
+    options = before
+    expect(describeLimit(limitOf())).toBe(describeLimit(first))
+  })
+
+  it('has other rules when the number of its limits changes, and those of its tier when it has none any more', () => {
+    let limits: Record<string, number[]> = { '': [7] }
+    const found = (): string => limitsOf(leaf, 'api_key=k', account('pro', limits))
+    expect(found()).toBe('pro:7')
+    limits = { '': [7, 70] }
+    expect(found()).toBe('pro:7 api_key#2:70')
+    limits = {}
+    expect(found()).toBe('pro:1000')
+  })
+
+  it('does not take the rules of another caller, tier or path for its own', () => {
+    const lookup: AccountLookup = (_, { value }) => ({
+      tier: value.startsWith('f') ? 'free' : 'pro',
+      limitsFor: (below) => [own(value.length + 100 * below.length)],
+    })
+    const found = (entries: string): string =>
+      match(leaf, entriesOf(entries), undefined, lookup)
+        .map(({ id, name, limit }) => `${id} ${name} ${limit.limit}`)
+        .join()
+    for (let i = 0; i < 2; i++) {
+      expect(found('api_key=k')).toBe('api_key pro 1')
+      expect(found('api_key=kk')).toBe('api_key pro 2')
+      expect(found('api_key=f')).toBe('api_key free 1')
+      expect(found('api_key=k a=1')).toBe('api_key/a=1 api_key/a=1 301')
+      expect(match(leaf, [{ key: 'api_key', value: 'k/a=1' }], undefined, lookup)[0].limit.limit).toBe(5)
+    }
+  })
+
+  it('does not take one value that is spelled like several entries for them', () => {
+    const lookup: AccountLookup = () => ({ tier: 'pro', limitsFor: () => [own(1)] })
+    const depthOf = (...rest: Entry[]): number =>
+      match(leaf, [{ key: 'api_key', value: 'k' }, ...rest], undefined, lookup)[0].path.length
+    for (let i = 0; i < 2; i++) {
+      expect(depthOf({ key: 'a', value: '1' }, { key: 'b', value: '2' })).toBe(3)
+      expect(depthOf({ key: 'a', value: '1/b=2' })).toBe(2)
+    }
   })
 
   it('is not asked for outside of tiered rules', () => {

@@ -1,4 +1,4 @@
-import { LiteralTrie } from './literal-trie.ts'
+import { LiteralTrie, type TrieArrays } from './literal-trie.ts'
 
 /**
  * WildcardIndex finds, of many patterns with `*` (any run of characters, the empty one too), the first in file order
@@ -15,19 +15,33 @@ export class WildcardIndex<T> {
     return this.#patterns.map(({ target }) => target)
   }
 
+  /** patterns lists the patterns, in file order. */
+  get patterns(): readonly string[] {
+    return this.#patterns.map(({ literals }) => literals.join('*'))
+  }
+
   add(pattern: string, target: T): void {
     this.#patterns.push({ order: this.#patterns.length, literals: pattern.split('*'), target, triedIn: 0 })
     this.#tries = undefined
   }
 
-  /** seal makes the index ready for look-ups. Without, the first look-up does, and takes longer for it. */
-  seal(): void {
-    this.#tries ??= new Tries(this.#patterns)
+  /**
+   * seal makes the index ready for look-ups. Without, the first look-up does, and takes longer for it. It is given what an
+   * index of the same patterns has built, or builds it.
+   */
+  seal(built?: BuiltWildcards): void {
+    this.#tries ??= new Tries(this.#patterns, built ?? build(this.#patterns))
+  }
+
+  /** built is what look-ups need beside the patterns. */
+  get built(): BuiltWildcards {
+    if (this.#tries === undefined) this.seal()
+    return this.#tries!.built
   }
 
   find(value: string): T | undefined {
-    this.#tries ??= new Tries(this.#patterns)
-    return this.#tries.first(value)?.target
+    if (this.#tries === undefined) this.seal()
+    return this.#tries!.first(value)?.target
   }
 
   /** findAll returns what all patterns lead to that a value matches, in file order. It tries each of them. */
@@ -45,23 +59,42 @@ interface Pattern<T> {
   triedIn: number
 }
 
-type Trie<T> = LiteralTrie<readonly Pattern<T>[]>
+/** FiledTrie is a trie whose nodes lead to lists of patterns: `filed` has the number of the list for each, or 0. */
+export interface FiledTrie extends TrieArrays {
+  readonly filed: Int32Array
+}
+
+/** BuiltWildcards are the tries of an index, as arrays alone. A trie without patterns is not there. */
+export interface BuiltWildcards {
+  readonly starts: FiledTrie | undefined
+  /** Filed in reverse. */
+  readonly ends: FiledTrie | undefined
+  readonly middles: FiledTrie | undefined
+  /** The lists of patterns, one after the other: how many, and the place of each in the file. The first is unused. */
+  readonly lists: Int32Array
+}
+
+type Trie = LiteralTrie<number>
 
 /** Tries hold the patterns, each filed under one of its literals, and in file order under the same one. */
 class Tries<T> {
-  readonly #starts: Trie<T> | undefined
-  /** Filed in reverse. */
-  readonly #ends: Trie<T> | undefined
-  readonly #middles: Trie<T> | undefined
+  readonly built: BuiltWildcards
+  readonly #patterns: readonly Pattern<T>[]
+  readonly #lists: Int32Array
+  readonly #starts: Trie | undefined
+  readonly #ends: Trie | undefined
+  readonly #middles: Trie | undefined
   /** The first pattern of stars alone, which matches everything. */
   readonly #any: Pattern<T> | undefined
   #lookUps = 0
 
-  constructor(patterns: readonly Pattern<T>[]) {
-    const filed = fileAll(patterns)
-    this.#starts = filed.starts.size > 0 ? new LiteralTrie(filed.starts, true) : undefined
-    this.#ends = filed.ends.size > 0 ? new LiteralTrie(filed.ends, true) : undefined
-    this.#middles = filed.middles.size > 0 ? new LiteralTrie(filed.middles, false) : undefined
+  constructor(patterns: readonly Pattern<T>[], built: BuiltWildcards) {
+    this.built = built
+    this.#patterns = patterns
+    this.#lists = built.lists
+    this.#starts = trieOf(built.starts)
+    this.#ends = trieOf(built.ends)
+    this.#middles = trieOf(built.middles)
     this.#any = patterns.find(({ literals }) => literals.every((literal) => literal === ''))
   }
 
@@ -75,7 +108,7 @@ class Tries<T> {
     return best
   }
 
-  #firstByStart(trie: Trie<T>, value: string, best: Pattern<T> | undefined): Pattern<T> | undefined {
+  #firstByStart(trie: Trie, value: string, best: Pattern<T> | undefined): Pattern<T> | undefined {
     for (let i = 0, node = 0; i < value.length; i++) {
       node = trie.childOf(node, value.charCodeAt(i))
       if (node === 0) break
@@ -84,7 +117,7 @@ class Tries<T> {
     return best
   }
 
-  #firstByEnd(trie: Trie<T>, value: string, best: Pattern<T> | undefined): Pattern<T> | undefined {
+  #firstByEnd(trie: Trie, value: string, best: Pattern<T> | undefined): Pattern<T> | undefined {
     for (let i = value.length - 1, node = 0; i >= 0; i--) {
       node = trie.childOf(node, value.charCodeAt(i))
       if (node === 0) break
@@ -93,7 +126,7 @@ class Tries<T> {
     return best
   }
 
-  #firstByMiddle(trie: Trie<T>, value: string, best: Pattern<T> | undefined): Pattern<T> | undefined {
+  #firstByMiddle(trie: Trie, value: string, best: Pattern<T> | undefined): Pattern<T> | undefined {
     for (let i = 0, node = 0; i < value.length; i++) {
       const code = value.charCodeAt(i)
       let next = trie.childOf(node, code)
@@ -108,21 +141,45 @@ class Tries<T> {
   }
 
   /** #better returns the first of the patterns that matches, if it stands before `best` in the file. */
-  #better(
-    patterns: readonly Pattern<T>[] | undefined,
-    value: string,
-    best: Pattern<T> | undefined,
-  ): Pattern<T> | undefined {
-    if (patterns === undefined) return best
-    for (let i = 0; i < patterns.length; i++) {
-      const pattern = patterns[i]
-      if (best !== undefined && pattern.order >= best.order) return best
+  #better(list: number | undefined, value: string, best: Pattern<T> | undefined): Pattern<T> | undefined {
+    if (list === undefined || list === 0) return best
+    const end = list + this.#lists[list]
+    for (let i = list + 1; i <= end; i++) {
+      const order = this.#lists[i]
+      if (best !== undefined && order >= best.order) return best
+      const pattern = this.#patterns[order]
       if (pattern.triedIn === this.#lookUps) continue
       pattern.triedIn = this.#lookUps
       if (matches(pattern.literals, value)) return pattern
     }
     return best
   }
+}
+
+function trieOf(built: FiledTrie | undefined): Trie | undefined {
+  if (built === undefined) return undefined
+  return new LiteralTrie({ ...built, targets: built.filed })
+}
+
+/** build files patterns, and makes tries of that. */
+function build<T>(patterns: readonly Pattern<T>[]): BuiltWildcards {
+  const filed = fileAll(patterns)
+  const lists = [0]
+  const filedTrie = (texts: Filed<T>, isCut: boolean): FiledTrie | undefined => {
+    if (texts.size === 0) return undefined
+    const numbers = new Map<string, number>()
+    for (const [text, those] of texts) {
+      numbers.set(text, lists.length)
+      lists.push(those.length)
+      for (const { order } of those) lists.push(order)
+    }
+    const { targets, ...arrays } = new LiteralTrie(numbers, isCut).built
+    return { ...arrays, filed: Int32Array.from(targets, (list) => list ?? 0) }
+  }
+  const starts = filedTrie(filed.starts, true)
+  const ends = filedTrie(filed.ends, true)
+  const middles = filedTrie(filed.middles, false)
+  return { starts, ends, middles, lists: Int32Array.from(lists) }
 }
 
 type Filed<T> = Map<string, Pattern<T>[]>

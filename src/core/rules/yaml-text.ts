@@ -1,15 +1,15 @@
 import type { Alias, CST, Document, LineCounter, Node, Pair, Scalar, YAMLMap } from 'yaml'
 import { Problems, RulesError } from './problems.ts'
+import { MAX_LEVELS } from './schema.ts'
 import { isAlias, isMap, isScalar, isSeq, yamlPackage } from './yaml-package.ts'
 
-const MOST_LENGTH = 8 * 1024 * 1024
-/** A list or a map in another is a level; the deepest text and the document itself are not. */
-export const MOST_LEVELS = 64
-const MOST_STACK = MOST_LEVELS + 2
-const MOST_USES = 1_000
+const MAX_LENGTH = 8 * 1024 * 1024
+/** The parser's stack has the document and the innermost value on top of the levels. */
+const MAX_STACK = MAX_LEVELS + 2
+const MAX_ALIASES_OF_ONE_ANCHOR = 1_000
 /** The parser looks through all anchors and aliases for each alias: at 10,000 that takes a tenth of a second. */
-const MOST_REFERENCES = 10_000
-const MOST_REFERRED = 1_000_000
+const MAX_ANCHORS_AND_ALIASES = 10_000
+const MAX_ALIASED_VALUES = 1_000_000
 
 /** Control characters that YAML does not allow in a text. A file in UTF-16 is full of them. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it looks for
@@ -43,11 +43,11 @@ export class YamlText {
   readonly #uses = new Map<Node, number>()
   readonly #pairs = new Map<YAMLMap, Map<string, Pair>>()
   #references = 0
-  #referred = 0
+  #aliasedValues = 0
 
   constructor(file: string, text: string) {
     this.#file = file
-    if (text.length > MOST_LENGTH) this.#fail('RULE_FILE_TOO_LARGE', undefined, `${text.length} characters`)
+    if (text.length > MAX_LENGTH) this.#fail('RULE_FILE_TOO_LARGE', undefined, `${text.length} characters`)
     this.#document = this.#guarded(() => this.#compose(text))
     this.#guarded(() => this.#inspect(this.#document.contents as Node | null, 'language'))
     this.#problems.throwIfAny()
@@ -123,8 +123,8 @@ export class YamlText {
     this.#lines.addNewLine(0)
     for (const lexeme of new this.#yaml.Lexer().lex(text)) {
       yield* parser.next(lexeme)
-      if (parser.stack.length > MOST_STACK) {
-        this.#fail('RULE_FILE_TOO_DEEP', parser.offset - lexeme.length, `more than ${MOST_LEVELS} levels`)
+      if (parser.stack.length > MAX_STACK) {
+        this.#fail('RULE_FILE_TOO_DEEP', parser.offset - lexeme.length, `more than ${MAX_LEVELS} levels`)
       }
     }
     yield* parser.end()
@@ -151,8 +151,8 @@ export class YamlText {
   }
 
   #countReference(offset: number): void {
-    if (++this.#references > MOST_REFERENCES) {
-      this.#fail('RULE_TOO_MANY_ALIASES', offset, `more than ${MOST_REFERENCES} anchors and aliases`)
+    if (++this.#references > MAX_ANCHORS_AND_ALIASES) {
+      this.#fail('RULE_TOO_MANY_ALIASES', offset, `more than ${MAX_ANCHORS_AND_ALIASES} anchors and aliases`)
     }
   }
 
@@ -166,10 +166,11 @@ export class YamlText {
     this.#targets.set(alias, target)
     const uses = (this.#uses.get(target) ?? 0) + 1
     this.#uses.set(target, uses)
-    if (uses > MOST_USES) this.#fail('RULE_TOO_MANY_ALIASES', offset, `more than ${MOST_USES} of one anchor`)
-    this.#referred += size
-    if (this.#referred > MOST_REFERRED) {
-      this.#fail('RULE_TOO_MANY_ALIASES', offset, `aliases for more than ${MOST_REFERRED} values`)
+    if (uses > MAX_ALIASES_OF_ONE_ANCHOR)
+      this.#fail('RULE_TOO_MANY_ALIASES', offset, `more than ${MAX_ALIASES_OF_ONE_ANCHOR} of one anchor`)
+    this.#aliasedValues += size
+    if (this.#aliasedValues > MAX_ALIASED_VALUES) {
+      this.#fail('RULE_TOO_MANY_ALIASES', offset, `aliases for more than ${MAX_ALIASED_VALUES} values`)
     }
     return size
   }

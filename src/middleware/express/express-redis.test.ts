@@ -3,8 +3,12 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { startRedis } from '../../../tests/servers/redis.mjs'
 import { sharedRedis } from '../../../tests/servers/shared.ts'
 import { until } from '../../../tests/servers/until.mjs'
+import { testAdapterOnRedis } from '../adapter-redis.suite.ts'
+import { expressAdapter } from './express-adapter.suite.ts'
 import { type RunningApp, runApp } from './express-app.suite.ts'
 import { type PlainOptions, rateLimit } from './index.ts'
+
+testAdapterOnRedis(expressAdapter)
 
 let url: string
 const apps: RunningApp[] = []

@@ -1,10 +1,10 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express'
 import type { Refusal } from '../../core/http/refusal.ts'
-import { Budget } from '../budget.ts'
-import { Gate, type Pass } from '../gate.ts'
-import { sendRefusal, whenEnded, writeFields } from '../node-response.ts'
+import { Budget } from '../../http-door/budget.ts'
+import { Gate, type Pass } from '../../http-door/gate.ts'
+import { holdBack, sendRefusal, whenEnded, writeFields } from '../../http-door/node-response.ts'
+import { headerText, type RequestReader } from '../../http-door/request-reader.ts'
 import { OptionKind } from '../option-kind.ts'
-import { headerText, type RequestReader } from '../request-reader.ts'
 import type { GateRequestHandler, HitOptions, PlainOptions } from './options.ts'
 import { Validations } from './validations.ts'
 
@@ -63,7 +63,7 @@ class GateLimiter {
     }
     if (pass.isOpen) whenEnded(response, (status) => this.#gate.end(pass, status))
     if (!pass.allowed) this.#refuse(pass, this.#gate.refusal(pass, request, retryAfterSeconds), request, response, next)
-    else if (pass.delayMs > 0) delay(pass.delayMs, response, next)
+    else if (pass.delayMs > 0) holdBack(response, pass.delayMs, next)
     else next()
   }
 
@@ -79,12 +79,6 @@ class GateLimiter {
       next(error)
     }
   }
-}
-
-/** delay goes on after a while, unless the client has left by then. */
-function delay(ms: number, response: Response, next: NextFunction): void {
-  const timer = setTimeout(next, ms)
-  response.once('close', () => clearTimeout(timer))
 }
 
 const SHARED = ['limit', 'skip', 'redis', 'secret', 'handler', 'requestPropertyName', 'headers']

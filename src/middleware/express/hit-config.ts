@@ -1,9 +1,9 @@
 import { isIPv6 } from 'node:net'
 import type { Request } from 'express'
 import { SluiceError } from '../../core/errors.ts'
-import { CounterStore } from '../hits/counter-store.ts'
-import type { HitStore, Hits } from '../hits/hit-store.ts'
-import { MemoryStore } from '../hits/memory-store.ts'
+import { CounterStore } from '../../stores/hits/counter-store.ts'
+import type { HitStore, Hits } from '../../stores/hits/hit-store.ts'
+import { MemoryStore } from '../../stores/hits/memory-store.ts'
 import { ipKeyGenerator } from './ip-key-generator.ts'
 import type {
   DraftHeadersVersion,

@@ -1,6 +1,6 @@
 import { SluiceError } from '../../core/errors.ts'
-import { CounterStore, type CounterStoreOptions } from '../hits/counter-store.ts'
-import { MemoryStore } from '../hits/memory-store.ts'
+import { CounterStore, type CounterStoreOptions } from '../../stores/hits/counter-store.ts'
+import { MemoryStore } from '../../stores/hits/memory-store.ts'
 import { gateLimit, isPlain } from './gate-limit.ts'
 import { hitLimit } from './hit-limit.ts'
 import { ipKeyGenerator } from './ip-key-generator.ts'
@@ -9,10 +9,10 @@ import type { GateRequestHandler, HitOptions, PlainOptions, RateLimitRequestHand
 export type { Decision, RuleVerdict } from '../../core/combine.ts'
 export type { Verdict } from '../../core/decision.ts'
 export type { ApiKeyOptions } from '../../core/identity/api-key.ts'
+export type { Caller, IdentityOptions } from '../../http-door/caller.ts'
+export type { Pass } from '../../http-door/gate.ts'
+export type { LimitSpec } from '../../http-door/limit-spec.ts'
 export type { JwtOptions } from '../../identity/jwt-verifier.ts'
-export type { Caller, IdentityOptions } from '../caller.ts'
-export type { Pass } from '../gate.ts'
-export type { LimitSpec } from '../limit-spec.ts'
 export type {
   AugmentedRequest,
   ClientRateLimitInfo,

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import type { Request } from 'express'
-import type { HitStore } from '../hits/hit-store.ts'
+import type { HitStore } from '../../stores/hits/hit-store.ts'
 
 /** A Logger is told about mistakes. */
 export interface Logger {
@@ -37,6 +37,7 @@ const KNOWN_OPTIONS: ReadonlySet<string> = new Set([
   'legacyHeaders',
   'standardHeaders',
   'identifier',
+  'observer',
   'retryAfter',
   'requestPropertyName',
   'skipFailedRequests',

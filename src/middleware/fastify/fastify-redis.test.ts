@@ -3,10 +3,15 @@ import { createClient } from '@redis/client'
 import fastify, { type FastifyInstance } from 'fastify'
 import { Redis } from 'ioredis'
 import { afterEach, describe, expect, it } from 'vitest'
+import { startProxy } from '../../../tests/servers/proxy.mjs'
 import { startRedis } from '../../../tests/servers/redis.mjs'
 import { sharedRedis } from '../../../tests/servers/shared.ts'
 import { until } from '../../../tests/servers/until.mjs'
+import { testAdapterOnRedis } from '../adapter-redis.suite.ts'
+import { fastifyAdapter } from './fastify-adapter.suite.ts'
 import rateLimit, { type PlainOptions, type RateLimitPluginOptions } from './index.ts'
+
+testAdapterOnRedis(fastifyAdapter)
 
 const closing: (() => unknown)[] = []
 
@@ -54,6 +59,29 @@ describe('sluice/fastify on Redis', () => {
     const options = { limit: 3, window: '1h', name: randomUUID(), redis: url, timeoutMs: 10_000 } as const
     const [one, two] = [await serve(options), await serve(options)]
     expect(await statuses(4, one, two)).toEqual([200, 200, 200, 429])
+  })
+
+  it('counts the limits of routes and hooks there, and lets go of it with the app', async () => {
+    await using proxy = await startProxy((await sharedRedis()).port)
+    const limit = { limit: 1, window: '1h', onStoreFailure: 'closed', timeoutMs: 10_000 } as const
+    const names = [randomUUID(), randomUUID(), randomUUID()]
+    const run = async (): Promise<FastifyInstance> => {
+      const app = fastify()
+      await app.register(rateLimit, { ...limit, limit: 1_000, name: names[0], redis: proxy.url, log: () => {} })
+      app.get('/', async () => 'hello')
+      app.get('/own', { config: { rateLimit: { ...limit, name: names[1] } } }, async () => 'own')
+      app.get('/hooked', { preHandler: app.rateLimit({ ...limit, name: names[2] }) }, async () => 'hooked')
+      return app
+    }
+    const apps = [await run(), await run()]
+    await until('decisions are made in Redis', async () => (await apps[0].inject('/')).statusCode === 200)
+    for (const url of ['/own', '/hooked']) {
+      const found: number[] = []
+      for (const app of apps) found.push((await app.inject(url)).statusCode)
+      expect(found).toEqual([200, 429])
+    }
+    await Promise.all(apps.map((app) => app.close()))
+    await until('the connections are closed', () => proxy.connections === 0)
   })
 
   it.each([

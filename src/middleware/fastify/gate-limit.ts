@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { Budget } from '../budget.ts'
-import { mergeFields } from '../field-merge.ts'
-import { Gate, type Pass } from '../gate.ts'
-import { whenEnded } from '../node-response.ts'
-import { headerText, type RequestReader } from '../request-reader.ts'
+import { Budget } from '../../http-door/budget.ts'
+import { mergeFields } from '../../http-door/field-merge.ts'
+import { Gate, type Pass } from '../../http-door/gate.ts'
+import { holdBack, whenEnded } from '../../http-door/node-response.ts'
+import { headerText, type RequestReader } from '../../http-door/request-reader.ts'
 import type { PlainOptions, Refused } from './options.ts'
 
 export type Done = (error?: Error) => void
@@ -62,7 +62,7 @@ export class GateLimiter {
     if (pass.isOpen) whenEnded(reply.raw, (status) => this.#gate.end(pass, status))
     if (!pass.allowed) {
       this.#refuse({ pass, refusal: this.#gate.refusal(pass, request, retryAfterSeconds) }, request, reply, done)
-    } else if (pass.delayMs > 0) delay(pass.delayMs, reply, done)
+    } else if (pass.delayMs > 0) holdBack(reply.raw, pass.delayMs, done)
     else done()
   }
 
@@ -84,10 +84,4 @@ function send(reply: FastifyReply, { refusal: { status, contentType, body, heade
   for (const [name, value] of headers) if (!reply.hasHeader(name)) reply.header(name, value)
   // A text that has its type is sent as it is, whatever the app serializes with.
   reply.code(status).header('cache-control', 'no-store').header('content-type', contentType).send(body)
-}
-
-/** delay goes on after a while, unless the client has left by then. */
-function delay(ms: number, reply: FastifyReply, done: Done): void {
-  const timer = setTimeout(done, ms)
-  reply.raw.once('close', () => clearTimeout(timer))
 }

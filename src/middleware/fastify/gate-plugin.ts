@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { TIGHTEST } from '../field-merge.ts'
+import { TIGHTEST } from '../../http-door/field-merge.ts'
 import { type Done, GateLimiter } from './gate-limit.ts'
 import type { PlainOptions } from './options.ts'
 

@@ -1,5 +1,5 @@
 import type { MaybePromise } from '../../engine/ports.ts'
-import { type WindowCount, WindowCounter } from '../hits/window-counter.ts'
+import { type WindowCount, WindowCounter } from '../../stores/hits/window-counter.ts'
 import type { HitParams } from './hit-params.ts'
 import type { FastifyRateLimitStore, RateLimitPluginOptions } from './options.ts'
 

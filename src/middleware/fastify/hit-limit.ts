@@ -1,8 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { hitVerdict } from '../../core/decision.ts'
+import { formatDuration } from '../../core/duration.ts'
+import { andThen } from '../../engine/maybe.ts'
 import type { MaybePromise } from '../../engine/ports.ts'
 import { StoreFault } from '../../engine/store-fault.ts'
-import type { WindowCount } from '../hits/window-counter.ts'
-import { andThen } from '../maybe.ts'
+import { HitDecisions } from '../../http-door/hit-decisions.ts'
+import type { WindowCount } from '../../stores/hits/window-counter.ts'
 import type { HitCounter } from './hit-counter.ts'
 import type { HitParams } from './hit-params.ts'
 import { normalizeIP } from './normalize-ip.ts'
@@ -19,11 +22,13 @@ export class HitLimiter {
   readonly #params: HitParams
   readonly #counter: HitCounter
   readonly #group: Group
+  readonly #decisions: HitDecisions
 
   constructor(params: HitParams, counter: HitCounter, group: Group) {
     this.#params = params
     this.#counter = counter
     this.#group = group
+    this.#decisions = new HitDecisions(params.observer)
   }
 
   /** limit sets the fields of an answer, and returns what is to be thrown at the caller: undefined when it may pass. */
@@ -85,6 +90,10 @@ export class HitLimiter {
 
   #counted(key: string, max: number, timeWindow: number, { current, ttl }: WindowCount): Limited {
     const { ban } = this.#params
+    if (this.#decisions.isObserved) {
+      const name = `${max}-in-${formatDuration(Math.max(1, Math.ceil(timeWindow)))}`
+      this.#decisions.of(String(key), { name, limit: max, windowMs: timeWindow }, hitVerdict(max, current, ttl))
+    }
     return {
       isAllowed: false,
       key,

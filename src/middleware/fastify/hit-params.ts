@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { got, SluiceError } from '../../core/errors.ts'
+import type { Observer } from '../../engine/observer.ts'
 import { subnetOf } from './normalize-ip.ts'
 import type { errorResponseBuilderContext, RateLimitHook, RateLimitOptions, RateLimitPluginOptions } from './options.ts'
 import { parseTime } from './spelled-time.ts'
@@ -37,6 +38,7 @@ export interface HitParams {
   readonly errorResponseBuilder: (request: FastifyRequest, context: errorResponseBuilderContext) => object
   readonly isCustomErrorMessage: boolean
   readonly skipOnError: boolean
+  readonly observer?: Observer | undefined
   readonly cache?: number
   readonly groupId?: string
   /** The route that they are for. */
@@ -86,6 +88,7 @@ export function hitParams(options: RateLimitPluginOptions): HitParams {
     errorResponseBuilder: typeof errorResponseBuilder === 'function' ? errorResponseBuilder : refusalError,
     isCustomErrorMessage: typeof errorResponseBuilder === 'function',
     skipOnError: flag(options.skipOnError, false),
+    observer: options.observer,
     ...(options.cache !== undefined && { cache: options.cache }),
     ...(options.groupId !== undefined && { groupId: groupOf(options.groupId) }),
   }

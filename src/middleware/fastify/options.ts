@@ -8,9 +8,10 @@ import type {
   RouteOptions,
 } from 'fastify'
 import type { Refusal } from '../../core/http/refusal.ts'
+import type { Observer } from '../../engine/observer.ts'
+import type { Budget } from '../../http-door/budget.ts'
+import type { GateOptions, Pass } from '../../http-door/gate.ts'
 import type { RedisClient } from '../../stores/redis/client-connection.ts'
-import type { Budget } from '../budget.ts'
-import type { GateOptions, Pass } from '../gate.ts'
 
 type MaybePromise<T> = T | Promise<T>
 
@@ -157,6 +158,8 @@ export interface RateLimitPluginOptions extends RateLimitOptions {
   global?: boolean
   /** A client of ioredis or redis; or, beyond @fastify/rate-limit, an address as in the plain options. Default: memory. */
   redis?: RedisClient | string
+  /** Hears of every decision. Default: nobody. */
+  observer?: Observer | undefined
   /** Spells partitions; the same on every node. Default: that of the environment, SLUICE_SECRET. */
   secret?: string
   /** What keys in Redis begin with. Default: `fastify-rate-limit-`. */

@@ -1,8 +1,8 @@
 import type { Decision } from '../../core/combine.ts'
-import { Budget } from '../budget.ts'
-import type { Caller } from '../caller.ts'
-import type { Gate, Pass } from '../gate.ts'
-import { addFields, changeable, isFixed, watchBody } from '../web-response.ts'
+import { Budget } from '../../http-door/budget.ts'
+import type { Caller } from '../../http-door/caller.ts'
+import type { Gate, Pass } from '../../http-door/gate.ts'
+import { addFields, changeable, isFixed, watchBody } from '../../http-door/web-response.ts'
 
 /**
  * A Checked is what a limiter says about one request. Of a request that goes on, say how it ended, with `answer` or with

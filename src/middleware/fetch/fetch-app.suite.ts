@@ -1,6 +1,6 @@
 import type { Server } from 'node:http'
 import { createAdaptorServer, type HttpBindings } from '@hono/node-server'
-import { type Client, Routes, serveHttp } from '../adapter.suite.ts'
+import { type Client, Routes, serveHttp } from '../adapter-app.suite.ts'
 
 /** What the runtimes under test hand to a handler beside the request, in the manner of Deno. */
 export interface Beside {

@@ -32,6 +32,11 @@ describe('protect', () => {
     expect(await handler(get(), context, 3)).toMatchObject({ status: 429 })
   })
 
+  it('releases a place when the handler returns no answer', async () => {
+    const handler = protect(() => undefined, { limit: 1, algorithm: 'concurrency' })
+    expect([await handler(get()), await handler(get())]).toEqual([undefined, undefined])
+  })
+
   it('leaves an answer that it has nothing to say about as it is', async () => {
     const answer = new Response('ok')
     const handler = protect(() => answer, { limit: 1, window: '1m', headers: false })
@@ -135,6 +140,17 @@ describe('check', () => {
     expect(third.allowed).toBe(true)
     third.end(200)
     expect((await limiter.check(get())).allowed).toBe(false)
+  })
+
+  it('gives back once, however often a request is said to have ended', async () => {
+    const limiter = rateLimit({ limit: 2, window: '1m', refund: 'failure' })
+    const controller = new AbortController()
+    const checked = await limiter.check(new Request('http://localhost/', { signal: controller.signal }))
+    await limiter.check(get())
+    await checked.answer(new Response('no', { status: 500 })).text()
+    checked.end(500)
+    controller.abort()
+    expect([(await limiter.check(get())).allowed, (await limiter.check(get())).allowed]).toEqual([true, false])
   })
 
   it('ends a request at once when its client has left already', async () => {

@@ -1,6 +1,6 @@
 import type { Refusal } from '../../core/http/refusal.ts'
 import type { MaybePromise } from '../../engine/ports.ts'
-import type { GateOptions, Pass } from '../gate.ts'
+import type { GateOptions, Pass } from '../../http-door/gate.ts'
 
 /** What a handler of refused requests is told. */
 export interface Refused {

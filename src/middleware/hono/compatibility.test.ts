@@ -3,7 +3,7 @@ import { WSContext as WebSocketContext, type WSContext, type WSEvents } from 'ho
 import { parseList } from 'structured-headers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { until } from '../../../tests/servers/until.mjs'
-import { type Client, Routes } from '../adapter.suite.ts'
+import { type Client, Routes } from '../adapter-app.suite.ts'
 import { honoApp, onNode, onWeb } from './hono-app.suite.ts'
 import {
   type ConfigProps,
@@ -188,12 +188,38 @@ describe('sluice/hono with the options of hono-rate-limiter', () => {
     try {
       const client = running.visit('/hang')
       await until('the hit is counted', () => routes.hanging === 1)
-      client.leave()
+      await client.leave()
       await until('it is taken back', () => store.hits === 0)
       expect(store.calls).toEqual(['+127.0.0.1', '-127.0.0.1'])
     } finally {
       await running.close()
     }
+  })
+
+  it('takes a hit back once, also where its client leaves in the middle of an answer that failed', async () => {
+    vi.useRealTimers()
+    const routes = new Routes()
+    const store = new VisibleStore()
+    const options = { store, skipFailedRequests: true, requestWasSuccessful: () => false }
+    const running = await onNode(honoApp([rateLimiter(options)], routes))
+    try {
+      const client = running.visit('/stream')
+      await until('the answer has begun', () => routes.streaming === 1)
+      await client.leave()
+      expect(store.calls).toEqual(['+127.0.0.1', '-127.0.0.1'])
+    } finally {
+      await running.close()
+    }
+  })
+
+  it('takes a hit back whose refusal fails', async () => {
+    const store = new VisibleStore()
+    const handler = (): never => {
+      throw new Error('mine')
+    }
+    const get = serve({ limit: 0, store, keyGenerator: () => 'k', skipFailedRequests: true, handler })
+    expect(await statuses(get, '/')).toEqual([500])
+    expect(store.calls).toEqual(['+k', '-k'])
   })
 
   it('leaves errors of the app’s functions and of its store to the app, or passes them over', async () => {

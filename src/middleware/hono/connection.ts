@@ -2,8 +2,8 @@ import { ServerResponse } from 'node:http'
 import type { Context } from 'hono'
 import type { GetConnInfo } from 'hono/conninfo'
 import { ipKey } from '../../core/identity/ip-key.ts'
-import type { RequestReader } from '../request-reader.ts'
-import { pathOf, runtimeAddress } from '../web-request.ts'
+import type { RequestReader } from '../../http-door/request-reader.ts'
+import { pathOf, runtimeAddress } from '../../http-door/web-request.ts'
 
 interface NodeBindings {
   readonly incoming?: { readonly socket?: { readonly remoteAddress?: string | undefined } }

@@ -6,15 +6,16 @@ import { prefersProblem } from '../../core/http/accept.ts'
 import type { FieldList } from '../../core/http/field-list.ts'
 import { FIELD_FORMS, type FieldForm, FieldRenderer } from '../../core/http/field-renderer.ts'
 import { refusalOf } from '../../core/http/refusal.ts'
+import { andThen } from '../../engine/maybe.ts'
+import type { Observer } from '../../engine/observer.ts'
 import type { MaybePromise } from '../../engine/ports.ts'
-import { CounterStore } from '../hits/counter-store.ts'
-import { type Hit, HitGate } from '../hits/hit-gate.ts'
-import type { HitStore } from '../hits/hit-store.ts'
-import { MemoryStore } from '../hits/memory-store.ts'
-import { andThen } from '../maybe.ts'
-import { whenEnded } from '../node-response.ts'
-import { pathOf } from '../web-request.ts'
-import { addFields, changeable, isFixed } from '../web-response.ts'
+import { type Hit, HitGate } from '../../http-door/hit-gate.ts'
+import { whenEnded } from '../../http-door/node-response.ts'
+import { pathOf } from '../../http-door/web-request.ts'
+import { addFields, changeable, isFixed } from '../../http-door/web-response.ts'
+import { CounterStore } from '../../stores/hits/counter-store.ts'
+import type { HitStore } from '../../stores/hits/hit-store.ts'
+import { MemoryStore } from '../../stores/hits/memory-store.ts'
 import { addressKey, outgoingOf } from './connection.ts'
 import { defined } from './defined.ts'
 import { sendMessage } from './message.ts'
@@ -22,7 +23,7 @@ import type { HitMiddleware, HonoConfigProps, HonoConfigType, Store, WSConfigPro
 
 /** hitLimit makes a middleware of hono-rate-limiter's options. */
 export function hitLimit(given: HonoConfigProps): HitMiddleware {
-  const { getConnInfo, identifier, passOnStoreError = false } = given
+  const { getConnInfo, identifier, passOnStoreError = false, observer } = given
   const store = given.store ?? storeOf(given)
   const options: HonoConfigType = {
     windowMs: 60_000,
@@ -44,7 +45,7 @@ export function hitLimit(given: HonoConfigProps): HitMiddleware {
   const hasOwnAnswer = given.message !== undefined || given.handler !== undefined
   checkStore(store)
   if (typeof store.init === 'function') store.init(options)
-  const limiter = new HitLimiter({ options, identifier, passOnStoreError, hasOwnAnswer })
+  const limiter = new HitLimiter({ options, identifier, passOnStoreError, hasOwnAnswer, observer })
   const middleware = (c: Context, next: Next): unknown => limiter.handle(c, next)
   return Object.assign(middleware as unknown as HitMiddleware, { close: async () => store.shutdown?.() })
 }
@@ -78,6 +79,7 @@ interface HitConfig {
   readonly identifier: string | undefined
   readonly passOnStoreError: boolean
   readonly hasOwnAnswer: boolean
+  readonly observer: Observer | undefined
 }
 
 /** HitLimiter does for one request what hono-rate-limiter does, at once where nothing needs a promise. */
@@ -94,7 +96,7 @@ class HitLimiter {
     const { store } = options
     this.#config = config
     this.#options = options
-    this.#gate = new HitGate({ ...options, store: counting(store) })
+    this.#gate = new HitGate({ ...options, observer: config.observer, store: counting(store) })
     this.#form = formOf(options)
     this.#renderer = new FieldRenderer({ standard: this.#form, legacy: false })
     this.#keys = { getKey: store.get?.bind(store), resetKey: (key) => store.resetKey(key) }

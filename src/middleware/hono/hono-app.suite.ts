@@ -1,7 +1,7 @@
 import type { Server } from 'node:http'
 import { createAdaptorServer } from '@hono/node-server'
 import { type Context, Hono, type MiddlewareHandler } from 'hono'
-import { type Client, gotOf, Routes, serveHttp } from '../adapter.suite.ts'
+import { type Client, gotOf, Routes, serveHttp } from '../adapter-app.suite.ts'
 
 /** honoApp makes an app with the routes of Routes. */
 export function honoApp(middlewares: readonly MiddlewareHandler[], routes = new Routes()): Hono {
@@ -32,9 +32,9 @@ export function onWeb(app: Hono, env: object = { remoteAddr: { hostname: '127.0.
   return {
     get: async (path = '/', headers = {}, method = 'GET') =>
       gotOf(await app.request(`http://localhost${path}`, { headers: { ...headers }, method }, env)),
-    visit: (path) => {
+    visit: (path, headers = {}) => {
       const controller = new AbortController()
-      const request = new Request(`http://localhost${path}`, { signal: controller.signal })
+      const request = new Request(`http://localhost${path}`, { headers: { ...headers }, signal: controller.signal })
       const answered = Promise.resolve(app.fetch(request, env))
       const reading = answered.then((response) => {
         const reader = response.body?.getReader()
@@ -42,7 +42,7 @@ export function onWeb(app: Hono, env: object = { remoteAddr: { hostname: '127.0.
         return reader?.read()
       })
       reading.catch(() => {})
-      return { leave: () => controller.abort() }
+      return { leave: async () => controller.abort() }
     },
     close: async () => {},
   }

@@ -1,7 +1,8 @@
 import { getConnInfo } from '@hono/node-server/conninfo'
-import type { Context } from 'hono'
+import { type Context, Hono } from 'hono'
 import { afterEach, describe, expect, it } from 'vitest'
-import { type Client, type Got, type SuiteOptions, testAdapter } from '../adapter.suite.ts'
+import { testAdapter } from '../adapter.suite.ts'
+import type { Client, Got, SuiteOptions } from '../adapter-app.suite.ts'
 import { headerOf, honoApp, onNode, onWeb } from './hono-app.suite.ts'
 import { type Budget, type PlainOptions, rateLimiter } from './index.ts'
 
@@ -40,6 +41,24 @@ describe('sluice/hono', () => {
     expect(fields(await get('/stream', {}, 'HEAD'))).toEqual(['9', undefined])
     expect(fields(await get('/throw'))).toEqual(['9', undefined])
     expect(fields(await get('/nowhere'))).toEqual(['9', undefined])
+  })
+
+  it('gives back once what a request took whose client leaves after the answer', async () => {
+    const app = honoApp([rateLimiter({ limit: 2, window: '1m', refund: 'failure' })])
+    const controller = new AbortController()
+    const failed = await app.request('/error', { signal: controller.signal })
+    const { get } = onWeb(app, {})
+    expect([failed.status, (await get()).status]).toEqual([400, 200])
+    await failed.text()
+    controller.abort()
+    expect([(await get()).status, (await get()).status]).toEqual([200, 429])
+  })
+
+  it('releases a place when a handler throws what is no error, which Hono leaves to the runtime', async () => {
+    const app = new Hono()
+    app.use(rateLimiter({ limit: 1, algorithm: 'concurrency' }))
+    app.get('/', () => Promise.reject('thrown'))
+    for (let i = 0; i < 2; i++) await expect(Promise.resolve(app.request('/'))).rejects.toBe('thrown')
   })
 
   it('tells the context what is left', async () => {

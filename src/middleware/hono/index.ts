@@ -1,7 +1,7 @@
 import type { Context, Env, Input } from 'hono'
 import { SluiceError } from '../../core/errors.ts'
-import { CounterStore, type CounterStoreOptions } from '../hits/counter-store.ts'
-import { MemoryStore } from '../hits/memory-store.ts'
+import { CounterStore, type CounterStoreOptions } from '../../stores/hits/counter-store.ts'
+import { MemoryStore } from '../../stores/hits/memory-store.ts'
 import { OptionKind } from '../option-kind.ts'
 import { bindingLimit } from './binding-limit.ts'
 import { gateLimit } from './gate-limit.ts'
@@ -11,11 +11,11 @@ import type { ConfigProps, GateMiddleware, HitMiddleware, PlainFields, PlainOpti
 export type { Decision, RuleVerdict } from '../../core/combine.ts'
 export type { Verdict } from '../../core/decision.ts'
 export type { ApiKeyOptions } from '../../core/identity/api-key.ts'
+export type { Budget } from '../../http-door/budget.ts'
+export type { Caller, IdentityOptions } from '../../http-door/caller.ts'
+export type { Pass } from '../../http-door/gate.ts'
+export type { LimitSpec } from '../../http-door/limit-spec.ts'
 export type { JwtOptions } from '../../identity/jwt-verifier.ts'
-export type { Budget } from '../budget.ts'
-export type { Caller, IdentityOptions } from '../caller.ts'
-export type { Pass } from '../gate.ts'
-export type { LimitSpec } from '../limit-spec.ts'
 export type {
   ClientRateLimitInfo,
   CloudflareConfigProps,

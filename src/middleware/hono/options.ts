@@ -3,8 +3,9 @@ import type { GetConnInfo } from 'hono/conninfo'
 import type { StatusCode } from 'hono/utils/http-status'
 import type { WSContext } from 'hono/ws'
 import type { Refusal } from '../../core/http/refusal.ts'
-import type { Gate, GateOptions, Pass, PlainMark } from '../gate.ts'
-import type { StoreOptions } from '../open-store.ts'
+import type { Observer } from '../../engine/observer.ts'
+import type { Gate, GateOptions, Pass, PlainMark } from '../../http-door/gate.ts'
+import type { StoreOptions } from '../../stores/open/store-options.ts'
 
 /** What a handler of refused requests is told, with the plain options. */
 export interface Refused {
@@ -118,6 +119,8 @@ export interface HonoConfigType<E extends Env = Env, P extends string = string, 
 
 /** What this package adds to them. */
 interface AddedOptions extends Pick<StoreOptions, 'redis' | 'secret' | 'log'>, ConnectionOptions {
+  /** Hears of every decision. Default: nobody. */
+  readonly observer?: Observer | undefined
   /** The name of the policy, in draft-8 and the current form. Default: as in `5-in-1m`. */
   readonly identifier?: string
   /** Let requests through that the store failed to count. Default: false; what it throws goes to the app's onError. */
@@ -167,7 +170,7 @@ export type WSRateLimitExceededEventHandler<E extends Env = Env, P extends strin
 export type WSConfigProps<E extends Env = Env, P extends string = string, I extends Input = Input> = Partial<
   WSConfigType<E, P, I>
 > &
-  Pick<AddedOptions, 'redis' | 'secret' | 'log' | 'getConnInfo'>
+  Pick<AddedOptions, 'redis' | 'secret' | 'log' | 'getConnInfo' | 'observer'>
 
 /** The middleware with the options of hono-rate-limiter. */
 export type HitMiddleware<E extends Env = Env, P extends string = string, I extends Input = Input> = MiddlewareHandler<

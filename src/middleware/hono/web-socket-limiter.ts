@@ -1,6 +1,6 @@
 import type { Context, Env, Input } from 'hono'
 import type { WSContext, WSEvents } from 'hono/ws'
-import { HitGate } from '../hits/hit-gate.ts'
+import { HitGate } from '../../http-door/hit-gate.ts'
 import { addressKey } from './connection.ts'
 import { defined } from './defined.ts'
 import { checkStore, counting, storeOf } from './hit-limit.ts'
@@ -52,6 +52,7 @@ class MessageLimiter {
       keyGenerator: (_event, _ws, c) => keyGenerator(c),
       skip: (event, ws) => options.skip(event, ws),
       store: counting(store),
+      observer: given.observer,
     })
     this.#keys = { getKey: store.get?.bind(store), resetKey: (key) => store.resetKey(key) }
   }

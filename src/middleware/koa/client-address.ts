@@ -1,6 +1,6 @@
 import type { Context } from 'koa'
 import { ipKey } from '../../core/identity/ip-key.ts'
-import { headerText, type RequestReader } from '../request-reader.ts'
+import { headerText, type RequestReader } from '../../http-door/request-reader.ts'
 
 /**
  * clientAddress returns the address of the client as the app sees it. An app with `proxy: true` and no `maxIpsCount`

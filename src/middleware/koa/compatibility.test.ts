@@ -1,6 +1,6 @@
 import type { Context, Middleware } from 'koa'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import type { Client } from '../adapter.suite.ts'
+import type { Client } from '../adapter-app.suite.ts'
 import { type MiddlewareOptions, rateLimit } from './index.ts'
 import { koaApp, serveKoa } from './koa-app.suite.ts'
 
@@ -64,6 +64,14 @@ describe('sluice/koa with the options of koa-ratelimit', () => {
     expect([await by(), await by()]).toEqual([200, 429])
     expect([await by('nobody'), await by('nobody')]).toEqual([200, 200])
     expect((await get('/', { who: 'nobody' })).headers['x-ratelimit-limit']).toBeUndefined()
+  })
+
+  it.each([undefined, ''])('counts each address for itself where the id is %j', async (id) => {
+    const app = koaApp([rateLimit({ max: 1, id: () => id as string })])
+    running = await serveKoa(Object.assign(app, { proxy: true, maxIpsCount: 1 }))
+    const { get } = running
+    const from = async (client: string): Promise<number> => (await get('/', { 'x-forwarded-for': client })).status
+    expect([await from('203.0.113.7'), await from('203.0.113.8'), await from('203.0.113.7')]).toEqual([200, 200, 429])
   })
 
   it('lets the whitelisted through, and forbids the blacklisted', async () => {

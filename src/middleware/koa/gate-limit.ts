@@ -1,8 +1,8 @@
 import type { Context, Middleware, Next } from 'koa'
 import type { Refusal } from '../../core/http/refusal.ts'
-import { Budget } from '../budget.ts'
-import { Gate, type Pass } from '../gate.ts'
-import { whenEnded, writeFields } from '../node-response.ts'
+import { Budget } from '../../http-door/budget.ts'
+import { Gate, type Pass } from '../../http-door/gate.ts'
+import { holdBack, whenEnded, writeFields } from '../../http-door/node-response.ts'
 import { koaReader } from './client-address.ts'
 import type { GateMiddleware, PlainFields } from './options.ts'
 
@@ -55,14 +55,11 @@ function refuse({ status, contentType, body, headers }: Refusal, ctx: Context): 
 /** delay goes on after a while, unless the client has left by then. */
 function delay(ms: number, { res }: Context, next: Next): Promise<unknown> {
   return new Promise((resolve, reject) => {
-    const left = (): void => {
-      clearTimeout(timer)
-      resolve(undefined)
-    }
-    const timer = setTimeout(() => {
-      res.off('close', left)
-      next().then(resolve, reject)
-    }, ms)
-    res.once('close', left)
+    holdBack(
+      res,
+      ms,
+      () => void next().then(resolve, reject),
+      () => resolve(undefined),
+    )
   })
 }

@@ -2,12 +2,12 @@ import type { Context, Middleware, Next } from 'koa'
 import { formatDuration } from '../../core/duration.ts'
 import { got, SluiceError } from '../../core/errors.ts'
 import { FieldRenderer } from '../../core/http/field-renderer.ts'
+import { andThen } from '../../engine/maybe.ts'
 import type { MaybePromise } from '../../engine/ports.ts'
-import { CounterStore, type CounterStoreOptions } from '../hits/counter-store.ts'
-import { type Hit, HitGate } from '../hits/hit-gate.ts'
-import { MemoryStore } from '../hits/memory-store.ts'
-import { andThen } from '../maybe.ts'
-import { writeFields } from '../node-response.ts'
+import { type Hit, HitGate } from '../../http-door/hit-gate.ts'
+import { writeFields } from '../../http-door/node-response.ts'
+import { CounterStore, type CounterStoreOptions } from '../../stores/hits/counter-store.ts'
+import { MemoryStore } from '../../stores/hits/memory-store.ts'
 import { addressKey } from './client-address.ts'
 import { longDuration } from './long-duration.ts'
 import type { HitMiddleware, MiddlewareOptions } from './options.ts'
@@ -88,6 +88,7 @@ class HitLimiter {
       limit: max,
       keyGenerator: addressKey,
       skip: () => false,
+      observer: options.observer,
       store: {
         increment: (key) => hits.store.increment(key),
         decrement: (key) => hits.store.decrement(key),

@@ -7,11 +7,11 @@ import type { GateMiddleware, HitMiddleware, MiddlewareOptions, PlainFields, Pla
 export type { Decision, RuleVerdict } from '../../core/combine.ts'
 export type { Verdict } from '../../core/decision.ts'
 export type { ApiKeyOptions } from '../../core/identity/api-key.ts'
+export type { Budget } from '../../http-door/budget.ts'
+export type { Caller, IdentityOptions } from '../../http-door/caller.ts'
+export type { Pass } from '../../http-door/gate.ts'
+export type { LimitSpec } from '../../http-door/limit-spec.ts'
 export type { JwtOptions } from '../../identity/jwt-verifier.ts'
-export type { Budget } from '../budget.ts'
-export type { Caller, IdentityOptions } from '../caller.ts'
-export type { Pass } from '../gate.ts'
-export type { LimitSpec } from '../limit-spec.ts'
 export type { GateMiddleware, HitMiddleware, MiddlewareOptions, PlainOptions, Refused } from './options.ts'
 export { SluiceError }
 

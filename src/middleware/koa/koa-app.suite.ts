@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import { Readable } from 'node:stream'
 import Koa, { type Context, type Middleware } from 'koa'
-import { type Client, Routes, serveHttp } from '../adapter.suite.ts'
+import { type Client, Routes, serveHttp } from '../adapter-app.suite.ts'
 
 /** koaApp makes an app with the routes of Routes. */
 export function koaApp(middlewares: readonly Middleware[], routes = new Routes()): Koa {

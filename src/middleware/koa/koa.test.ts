@@ -1,6 +1,7 @@
 import type { Middleware } from 'koa'
 import { afterEach, describe, expect, it } from 'vitest'
-import { type Client, testAdapter } from '../adapter.suite.ts'
+import { testAdapter } from '../adapter.suite.ts'
+import type { Client } from '../adapter-app.suite.ts'
 import { type Budget, type PlainOptions, rateLimit } from './index.ts'
 import { headerOf, koaApp, serveKoa } from './koa-app.suite.ts'
 

@@ -1,6 +1,6 @@
 import { HttpException } from '@nestjs/common'
 import type { Refusal } from '../../core/http/refusal.ts'
-import type { Pass } from '../gate.ts'
+import type { Pass } from '../../http-door/gate.ts'
 
 /**
  * A RateLimitException is what a refused request ends with: filters of the app see it like any other, and without one the

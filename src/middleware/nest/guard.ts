@@ -1,6 +1,8 @@
+import type { ServerResponse } from 'node:http'
 import {
   type CanActivate,
   type ExecutionContext,
+  HttpException,
   Inject,
   Injectable,
   type OnApplicationShutdown,
@@ -8,9 +10,9 @@ import {
 } from '@nestjs/common'
 import { Reflector } from '@nestjs/core'
 import type { MaybePromise } from '../../engine/ports.ts'
-import { Budget } from '../budget.ts'
-import { Gate, type GateOptions, type Pass } from '../gate.ts'
-import { sendRefusal, whenEnded } from '../node-response.ts'
+import { Budget } from '../../http-door/budget.ts'
+import { Gate, type GateOptions, type Pass } from '../../http-door/gate.ts'
+import { holdBack, sendRefusal, whenEnded } from '../../http-door/node-response.ts'
 import { objectOf, RateLimitException } from './exception.ts'
 import {
   type Exchange,
@@ -116,7 +118,7 @@ function act(gate: AnyGate, pass: Pass, { req, res }: Exchange): MaybePromise<bo
   setFields(res, fields, pass.decision)
   if (pass.decision.tightest !== undefined) Object.assign(req, { rateLimit: new Budget(pass) })
   if (pass.isOpen) whenEnded(raw, (status) => gate.end(pass, status))
-  if (pass.allowed) return pass.delayMs > 0 ? later(pass.delayMs) : true
+  if (pass.allowed) return pass.delayMs > 0 ? later(pass.delayMs, raw) : true
   const refusal = gate.refusal(pass, req, retryAfterSeconds)
   const exception = new RateLimitException(pass, refusal)
   for (const [name, value] of refusal.headers) if (res.getHeader(name) === undefined) setField(res, name, value)
@@ -127,8 +129,17 @@ function act(gate: AnyGate, pass: Pass, { req, res }: Exchange): MaybePromise<bo
   throw exception
 }
 
-function later(ms: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms, true)
+/** What nginx logs for a client that left before there was an answer. Nobody gets it. */
+const CLIENT_LEFT = 499
+
+/** later goes on after a while, and fails when the client has left by then: no handler runs for nobody. */
+function later(ms: number, response: ServerResponse): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    holdBack(
+      response,
+      ms,
+      () => resolve(true),
+      () => reject(new HttpException('the client has left', CLIENT_LEFT)),
+    )
   })
 }

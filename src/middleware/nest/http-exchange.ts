@@ -2,8 +2,8 @@ import type { ServerResponse } from 'node:http'
 import type { ExecutionContext } from '@nestjs/common'
 import type { Decision } from '../../core/combine.ts'
 import type { FieldList } from '../../core/http/field-list.ts'
-import { mergeFields } from '../field-merge.ts'
-import { headerText, type RequestReader } from '../request-reader.ts'
+import { mergeFields } from '../../http-door/field-merge.ts'
+import { headerText, type RequestReader } from '../../http-door/request-reader.ts'
 
 /** A NestRequest is what requests of Express and of Fastify have in common. */
 export interface NestRequest {

@@ -5,10 +5,10 @@ import { afterAll, afterEach, beforeEach, describe, expect, expectTypeOf, it, vi
 import { startRedis } from '../../../tests/servers/redis.mjs'
 import { sharedRedis } from '../../../tests/servers/shared.ts'
 import { until } from '../../../tests/servers/until.mjs'
+import { ThrottleCounter, throttlingOf } from '../../stores/hits/throttle-counter.ts'
 import { MemoryStore } from '../../stores/memory/memory-store.ts'
 import { RedisStore } from '../../stores/redis/redis-store.ts'
 import { SluiceStorage } from './index.ts'
-import { ThrottleCounter, throttlingOf } from './throttle-counter.ts'
 
 type Increment = [key: string, ttl: number, limit: number, blockDuration: number]
 const record = (totalHits: number, timeToExpire: number, isBlocked: boolean, timeToBlockExpire: number) => ({

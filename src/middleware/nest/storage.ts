@@ -1,10 +1,17 @@
 import type { ThrottlerStorage } from '@nestjs/throttler'
 import { compileLimit } from '../../core/limit.ts'
+import { hitRule } from '../../stores/hits/hit-rule.ts'
+import {
+  ThrottleCounter,
+  type Throttled,
+  type Throttling,
+  throttlingOf,
+  WALL_CLOCK,
+} from '../../stores/hits/throttle-counter.ts'
 import { MemoryStore } from '../../stores/memory/memory-store.ts'
+import type { OpenStore } from '../../stores/open/open-store.ts'
+import { openAppStore, type StoreOptions } from '../../stores/open/store-options.ts'
 import type { RedisStore } from '../../stores/redis/redis-store.ts'
-import { hitRule } from '../hits/hit-rule.ts'
-import { type OpenStore, openStore, type StoreOptions } from '../open-store.ts'
-import { ThrottleCounter, type Throttled, type Throttling, throttlingOf, WALL_CLOCK } from './throttle-counter.ts'
 
 export interface StorageOptions extends StoreOptions {
   /** What keys in Redis begin with: apps with one prefix share their counters. Default: `throttler`. */
@@ -40,7 +47,7 @@ export class SluiceStorage implements ThrottlerStorage {
   readonly #local: ThrottleCounter
   constructor(options: StorageOptions = {}) {
     this.#options = options
-    this.#open = openStore({ clock: WALL_CLOCK, ...options })
+    this.#open = openAppStore({ clock: WALL_CLOCK, ...options })
     this.#local = new ThrottleCounter(this.#open.memory ?? new MemoryStore({ clock: WALL_CLOCK }))
   }
 
@@ -57,7 +64,7 @@ export class SluiceStorage implements ThrottlerStorage {
     if (redis === undefined) return recordOf(local())
     const { onStoreFailure = 'local' } = this.#options
     try {
-      return recordOf(await this.#count(redis, key, throttlerName, throttling))
+      return recordOf(await this.#count((await redis()).redis, key, throttlerName, throttling))
     } catch (error) {
       if (onStoreFailure === 'throw') throw error
       return onStoreFailure === 'local' ? recordOf(local()) : withoutStore(throttling, onStoreFailure === 'closed')

@@ -1,15 +1,13 @@
 import { createRequire } from 'node:module'
 import type * as Throttler from '@nestjs/throttler'
-import type { Decision, RuleVerdict } from '../../core/combine.ts'
+import type { Decision } from '../../core/combine.ts'
+import { allowedVerdict, refusedVerdict } from '../../core/decision.ts'
 import { SluiceError } from '../../core/errors.ts'
 import { FieldRenderer } from '../../core/http/field-renderer.ts'
-import { compileLimit } from '../../core/limit.ts'
-import { DEFAULTS } from '../../core/rules/compile-rule.ts'
-import type { Rule } from '../../core/rules/rule-set.ts'
+import type { Observer } from '../../engine/observer.ts'
+import { HitDecisions } from '../../http-door/hit-decisions.ts'
+import { throttlingOf } from '../../stores/hits/throttle-counter.ts'
 import { type NestResponse, setFields } from './http-exchange.ts'
-import { throttlingOf } from './throttle-counter.ts'
-
-const MOST_RULES = 1_000
 
 /**
  * SluiceThrottlerGuard takes the place of ThrottlerGuard: same options, same decorators, same methods to override. Beside
@@ -19,7 +17,11 @@ const MOST_RULES = 1_000
  */
 export class SluiceThrottlerGuard extends baseGuard() {
   readonly #renderer = new FieldRenderer({ legacy: false })
-  readonly #rules = new Map<string, Rule>()
+  readonly #decisions = new HitDecisions({
+    decided: (charges, decision, ms) => this.observer?.decided(charges, decision, ms),
+  })
+  /** Hears of every decision. Default: nobody. */
+  protected observer: Observer | undefined
 
   protected override async handleRequest(props: Throttler.ThrottlerRequest): Promise<boolean> {
     const { context, limit, ttl, throttler, blockDuration, getTracker, generateKey } = props
@@ -65,25 +67,10 @@ export class SluiceThrottlerGuard extends baseGuard() {
   #decisionOf(name: string, limit: number, ttl: number, record: Record): Decision {
     const { totalHits, timeToExpire, isBlocked, timeToBlockExpire } = record
     const resetAfterMs = timeToExpire * 1000
-    const retryAfterMs = timeToBlockExpire * 1000
-    const verdict: RuleVerdict['verdict'] = isBlocked
-      ? { kind: 'refused', allowed: false, limit, remaining: 0, resetAfterMs, retryAfterMs }
-      : { kind: 'allowed', allowed: true, limit, remaining: Math.max(0, limit - totalHits), resetAfterMs, delayMs: 0 }
-    const tightest = { rule: this.#rule(name, limit, ttl), descriptor: 0, verdict }
-    const wait = isBlocked ? retryAfterMs : undefined
-    return { allowed: !isBlocked, retryAfterMs: wait, delayMs: 0, tightest, verdicts: [tightest] }
-  }
-
-  #rule(name: string, limit: number, ttl: number): Rule {
-    const id = `${limit} ${ttl} ${name}`
-    const known = this.#rules.get(id)
-    if (known !== undefined) return known
-    if (this.#rules.size >= MOST_RULES) this.#rules.clear()
-    const { ttlMs: window, limit: most } = throttlingOf(ttl, limit, 0)
-    const compiled = compileLimit({ limit: most, window, algorithm: 'fixed_window' })
-    const rule = Object.freeze({ ...DEFAULTS, id: name, name, limit: compiled, path: [] })
-    this.#rules.set(id, rule)
-    return rule
+    const verdict = isBlocked
+      ? refusedVerdict(limit, 0, resetAfterMs, timeToBlockExpire * 1000)
+      : allowedVerdict(limit, Math.max(0, limit - totalHits), resetAfterMs)
+    return this.#decisions.of('', { name, limit, windowMs: throttlingOf(ttl, limit, 0).ttlMs }, verdict)
   }
 }
 

@@ -65,6 +65,21 @@ describe('a request', () => {
   })
 })
 
+describe('requests that come while another is under way', () => {
+  it('are asked for next, and refused only when there is nothing left', async () => {
+    const scene = new Scene(0)
+    const slow = new SlowLender(scene.lender)
+    const node = scene.node({}, slow)
+    const limit = limitOf({ limit: 500, window: '1h', algorithm: 'fixed_window' })
+    slow.isSlow = true
+    const answers = Array.from({ length: 60 }, () => ask(node, charge(limit, 10)))
+    for (let i = 0; i < 8; i++) await slow.letGo()
+    const kinds = (await Promise.all(answers)).map(({ kind }) => kind)
+    expect(kinds.filter((kind) => kind === 'allowed')).toHaveLength(50)
+    expect(kinds.filter((kind) => kind === 'refused')).toHaveLength(10)
+  })
+})
+
 describe('a rule that changes', () => {
   it('a look after the limit was lowered tells the budget of the new one', async () => {
     const scene = new Scene()

@@ -1,13 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { ask, charge, limitOf, Scene } from './scene.suite.ts'
 
-describe('a flood', () => {
+describe('a flood', { timeout: 120_000 }, () => {
   const MOST = 1_000
   const FLOOD = 100_000
 
   it.each(['exact', 'leased', 'eventual'] as const)(
     'of new keys is held in bounded memory, and a busy caller is answered at once through all of it (%s)',
-    { timeout: 60_000 },
     async (consistency) => {
       const scene = new Scene(1, { maxKeys: MOST })
       const [node] = scene.nodes
@@ -38,7 +37,9 @@ describe('a flood', () => {
         scene.pass(200)
       }
       const before = [scene.lender.decisions, scene.lender.exchanges.length]
-      for (let i = 0; i < 100_000; i++) expect(node.decide([one])).not.toBeInstanceOf(Promise)
+      let asked = 0
+      for (let i = 0; i < 100_000; i++) if (node.decide([one]) instanceof Promise) asked++
+      expect(asked).toBe(0)
       expect([scene.lender.decisions, scene.lender.exchanges.length]).toEqual(before)
       expect(node.stats.refusedHere).toBeGreaterThanOrEqual(100_000)
     },

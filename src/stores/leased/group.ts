@@ -1,15 +1,9 @@
 import type { Verdict } from '../../core/decision.ts'
-import { isLeasable } from '../../core/limit.ts'
+import { holdsPermits } from '../../core/limit.ts'
 import { type Charge, isRefused } from '../../engine/ports.ts'
 import type { Refusals } from './refusals.ts'
 import type { Slice } from './slice.ts'
 import type { Slices } from './slices.ts'
-
-/** isSliced says whether a charge is counted by slices. */
-export function isSliced({ policy, limit }: Charge): boolean {
-  const consistency = policy?.consistency
-  return consistency !== undefined && consistency !== 'exact' && isLeasable(limit)
-}
 
 const DEFAULT_SYNC_MS = 100
 const DEFAULT_TIMEOUT_MS = 5
@@ -55,7 +49,7 @@ export class Group {
     this.#slices = new Array(charges.length).fill(undefined)
     this.#taken = new Array(charges.length).fill(false)
     for (let i = 0; i < charges.length; i++) {
-      if (isSliced(charges[i])) this.#start(i, sliceOf(charges[i], slices, nowMs), nowMs)
+      if (slices.counts(charges[i])) this.#start(i, sliceOf(charges[i], slices, nowMs), nowMs)
       else {
         const former = slices.size > 0 ? slices.get(charges[i].key) : undefined
         if (former !== undefined && !this.former.includes(former)) this.former.push(former)
@@ -108,7 +102,7 @@ export class Group {
       // The parent's part fitted by itself, and was charged. Places are given back by whoever holds the lease.
       const charge = this.charges[i]
       const isCharged = this.#verdicts[i]?.allowed === true && charge.cost > 0
-      if (isCharged && charge.limit.algorithm !== 'concurrency') refund(charge)
+      if (isCharged && !holdsPermits(charge.limit)) refund(charge)
     }
     this.undo(nowMs, refund)
     return known.map((verdict, i) => {

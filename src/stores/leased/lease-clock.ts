@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/clock.ts'
-import { monotonicMs } from '../memory/system-clock.ts'
+import { monotonicMs } from '../system-clock.ts'
 
 /** Less than this between two looks is how finely the wall clock counts, or slewing, and no step. */
 const STEP_MS = 50

@@ -21,9 +21,17 @@ storeSuite(
     }
   },
   {
-    skip: {
-      time: 'a refusal that is remembered tells the budget as it was',
-      random: 'a group that one rule is known to refuse says nothing about the others',
+    skip: { 'a clock that jumps': 'a refusal that is remembered ends by the clock it was made at' },
+    run: {
+      how: 'in what is admitted and how long a refusal lasts',
+      isSteady: true,
+      // A group that one rule is known to refuse asks nobody, and so charges nothing that counts refused hits.
+      uses: ({ countDenied }) => !countDenied,
+      // A refusal that is remembered tells the budget as it was.
+      agrees: (said, expected) => {
+        if (said.unasked) return true
+        return said.kind === 'refused' && expected.kind === 'refused' && said.retryAfterMs === expected.retryAfterMs
+      },
     },
   },
 )

@@ -7,14 +7,17 @@ import {
   type Charge,
   isRefused,
   type Lease,
+  type Lender,
   type LendingStore,
   type MaybePromise,
   type Notice,
   type NoticeListener,
   type SliceReply,
   type SliceRequest,
+  type Store,
 } from '../../engine/ports.ts'
-import { Group, isSliced, sliceOf, timeoutOf } from './group.ts'
+import { lenderOf, NO_LENDER } from '../lending/can-lend.ts'
+import { Group, sliceOf, timeoutOf } from './group.ts'
 import { LeaseClock } from './lease-clock.ts'
 import { lend } from './lend.ts'
 import { Refusals } from './refusals.ts'
@@ -58,9 +61,13 @@ const UNHEARD_MS = 1_000
  * LeasedStore answers from memory what its parent need not be asked: rules that are `leased`, from slices of their budget;
  * rules that are `eventual`, from what was left a moment ago; and keys that are known to be refused. Everything else goes
  * to the parent, in one call. It lends on what it holds, so that a leased store can be the parent of another.
+ *
+ * The parent may be any store. Under one that cannot lend, every rule is exact.
  */
 export class LeasedStore implements LendingStore {
-  readonly #parent: LendingStore
+  readonly #parent: Store
+  /** The parent, where it can lend. */
+  readonly #lender: Lender
   readonly #clock: Clock
   readonly #slices: Slices
   readonly #refusals: Refusals
@@ -69,12 +76,13 @@ export class LeasedStore implements LendingStore {
   #asked = 0
   #refusedHere = 0
 
-  constructor(parent: LendingStore, options: LeasedStoreOptions = {}) {
+  constructor(parent: Store, options: LeasedStoreOptions = {}) {
     const { maxKeys = MOST_KEYS, leaseMs = LEASE_MS, clock = new LeaseClock() } = options
     this.#parent = parent
+    this.#lender = lenderOf(parent)
     this.#clock = clock
     const owner: SliceOwner = {
-      parent,
+      lender: this.#lender,
       clock,
       maxKeys,
       leaseMs,
@@ -82,7 +90,7 @@ export class LeasedStore implements LendingStore {
     }
     this.#slices = new Slices(owner, options.isTimed ?? true)
     this.#refusals = new Refusals(maxKeys)
-    this.#stopListening = parent.listen({
+    this.#stopListening = this.#lender.listen({
       noticed: (notice) => this.#noticed(notice),
       connected: (isConnected) => {
         this.#slices.longestRefusalMs = isConnected ? Number.POSITIVE_INFINITY : UNHEARD_MS
@@ -90,6 +98,10 @@ export class LeasedStore implements LendingStore {
         this.#slices.clearAll(clock.nowMs())
       },
     })
+  }
+
+  get canLend(): boolean {
+    return this.#lender !== NO_LENDER
   }
 
   get stats(): LeasedStats {
@@ -110,7 +122,7 @@ export class LeasedStore implements LendingStore {
     if (charges.length === 1 && isSpendable(charges[0])) {
       const verdict = this.#decideHere(charges[0], nowMs)
       if (verdict !== undefined) return [verdict]
-      if (isSliced(charges[0])) return this.#decideByAsking(charges[0], nowMs)
+      if (this.#slices.counts(charges[0])) return this.#decideByAsking(charges[0], nowMs)
     }
     if (this.#areExact(charges, nowMs)) return this.#decideThere(charges, nowMs)
     const group = new Group(charges, this.#slices, this.#refusals, nowMs)
@@ -146,11 +158,11 @@ export class LeasedStore implements LendingStore {
   }
 
   notify(notice: Notice): void {
-    this.#parent.notify(notice)
+    this.#lender.notify(notice)
   }
 
   listen(listener: NoticeListener): () => void {
-    return this.#parent.listen(listener)
+    return this.#lender.listen(listener)
   }
 
   /** tick tells what was spent and gives back what is idle. It runs by itself, unless the options say otherwise. */
@@ -172,7 +184,7 @@ export class LeasedStore implements LendingStore {
   /** #decideHere answers a single charge without anybody else, which is nearly always possible. */
   #decideHere(charge: Charge, nowMs: number): Verdict | undefined {
     const { key, limit, cost } = charge
-    if (!isSliced(charge)) {
+    if (!this.#slices.counts(charge)) {
       const refusal = this.#refusals.find(key, limit, cost, nowMs)
       if (refusal !== undefined) this.#refusedHere++
       return refusal
@@ -200,7 +212,7 @@ export class LeasedStore implements LendingStore {
   #areExact(charges: readonly Charge[], nowMs: number): boolean {
     for (const charge of charges) {
       const { key, limit, cost } = charge
-      if (cost < 0 || isSliced(charge) || this.#slices.get(key) !== undefined) return false
+      if (cost < 0 || this.#slices.counts(charge) || this.#slices.get(key) !== undefined) return false
       if (cost > 0 && this.#refusals.find(key, limit, cost, nowMs) !== undefined) return false
     }
     return true
@@ -311,7 +323,7 @@ export class LeasedStore implements LendingStore {
   /** #tellClear tells everybody that there may be budget again. Of which cost a refusal was that this ends, nobody knows. */
   #tellClear(key: string): void {
     this.#clear(key)
-    this.#parent.notify({ kind: 'clear', key })
+    this.#lender.notify({ kind: 'clear', key })
   }
 
   #clear(key: string): void {

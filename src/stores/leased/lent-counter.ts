@@ -1,5 +1,5 @@
+import type { BookedCounter } from '../lending/slice-book.ts'
 import type { Slice } from './slice.ts'
-import type { BookedCounter } from './slice-book.ts'
 
 /** lentCounter is a slice as its holders see it: a counter whose budget is what the slice holds. */
 export function lentCounter(slice: Slice, nowMs: number): BookedCounter {

@@ -1,5 +1,5 @@
 import type { Verdict } from '../../core/decision.ts'
-import type { Limit } from '../../core/limit.ts'
+import { holdsPermits, type Limit } from '../../core/limit.ts'
 
 interface Refusal {
   readonly limit: Limit
@@ -59,7 +59,7 @@ export class Refusals {
    */
   add(key: string, limit: Limit, cost: number, verdict: Verdict, askedAtMs: number, longestMs: number): void {
     if (verdict.kind !== 'refused' || verdict.remaining > 0 || verdict.fallback !== undefined) return
-    if (limit.countDenied || limit.algorithm === 'concurrency' || verdict.retryAfterMs < SHORTEST_MS) return
+    if (limit.countDenied || holdsPermits(limit) || verdict.retryAfterMs < SHORTEST_MS) return
     if (askedAtMs <= this.#clearedAtMs[kindOf(key)] || askedAtMs < this.#allClearedAtMs) return
     this.#refusals.delete(key)
     this.#refusals.set(key, {

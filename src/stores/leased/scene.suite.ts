@@ -8,6 +8,7 @@ import type {
   NoticeListener,
   SliceReply,
   SliceRequest,
+  Store,
 } from '../../engine/ports.ts'
 import { StoreFault } from '../../engine/store-fault.ts'
 import { MemoryStore } from '../memory/memory-store.ts'
@@ -80,6 +81,17 @@ export class SlowLender implements LendingStore {
     const answer = make()
     if (!this.isSlow) return answer
     return new Promise((resolve) => this.#answers.push(() => resolve(answer)))
+  }
+}
+
+/** plainStore is a store with nothing but what every store has: it cannot lend. */
+export function plainStore(store: Store): Store {
+  return {
+    decide: (charges) => store.decide(charges),
+    acquire: (charges) => store.acquire(charges),
+    release: (lease) => store.release(lease),
+    reset: (key, limit) => store.reset(key, limit),
+    close: () => store.close(),
   }
 }
 

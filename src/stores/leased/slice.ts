@@ -2,7 +2,7 @@ import type { Verdict } from '../../core/decision.ts'
 import type { Limit } from '../../core/limit.ts'
 import { eventualLifeMs } from '../../core/over-admission.ts'
 import type { SliceReply, SliceRequest } from '../../engine/ports.ts'
-import { SliceBook } from './slice-book.ts'
+import { SliceBook } from '../lending/slice-book.ts'
 import { SliceSize } from './slice-size.ts'
 
 /** A SliceKind is how a rule is counted: from a slice that was lent, or from what was left at the last exchange. */

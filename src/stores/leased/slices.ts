@@ -1,14 +1,15 @@
 import type { Clock } from '../../core/clock.ts'
-import type { Limit } from '../../core/limit.ts'
-import type { Lender, MaybePromise, SliceReply, SliceRequest } from '../../engine/ports.ts'
+import { isLeasable, type Limit } from '../../core/limit.ts'
+import type { Charge, Lender, MaybePromise, SliceReply, SliceRequest } from '../../engine/ports.ts'
 import { StoreFault } from '../../engine/store-fault.ts'
+import { NO_LENDER } from '../lending/can-lend.ts'
 import { lentCounter } from './lent-counter.ts'
 import { Slice, type Waiter } from './slice.ts'
 import { TICK_MS, Wheel } from './wheel.ts'
 
 /** A SliceOwner is the node that slices belong to. */
 export interface SliceOwner {
-  readonly parent: Lender
+  readonly lender: Lender
   readonly clock: Clock
   readonly node: string
   readonly leaseMs: number
@@ -59,6 +60,13 @@ export class Slices {
     this.#owner = owner
     this.#isTimed = isTimed
     this.#wheel = new Wheel(owner.clock.nowMs())
+  }
+
+  /** counts says whether a charge is counted by a slice. Where nobody lends, none is. */
+  counts({ policy, limit }: Charge): boolean {
+    const consistency = policy?.consistency
+    if (consistency === undefined || consistency === 'exact') return false
+    return this.#owner.lender !== NO_LENDER && isLeasable(limit)
   }
 
   get size(): number {
@@ -220,7 +228,7 @@ export class Slices {
     })
     this.#exchanges++
     try {
-      const reply = this.#owner.parent.exchange(request)
+      const reply = this.#owner.lender.exchange(request)
       if (!(reply instanceof Promise)) this.#answered(slice, request, reply)
       else
         reply.then(
@@ -258,8 +266,8 @@ export class Slices {
     const { key, kind } = slice
     if (kind === 'eventual') return
     if (isShort && holders > 1 && retryAfterMs === 0 && lentRetryAfterMs > 0)
-      this.#owner.parent.notify({ kind: 'recall', key })
-    if (slice.isSecond) this.#owner.parent.notify({ kind: 'shared', key })
+      this.#owner.lender.notify({ kind: 'recall', key })
+    if (slice.isSecond) this.#owner.lender.notify({ kind: 'shared', key })
   }
 
   #failed(slice: Slice, request: SliceRequest, error: unknown): void {

@@ -1,4 +1,3 @@
-import { evaluateNumbers } from '../../core/algorithms/evaluate.ts'
 import type { Outcome } from '../../core/algorithms/outcome.ts'
 import type { Limit } from '../../core/limit.ts'
 import type { Chunk } from './entries.ts'
@@ -12,7 +11,8 @@ export function evaluateEntry(
   cost: number,
   out: Outcome,
 ): void {
-  if (limit.algorithm === 'sliding_window') {
+  const { stateNumbers, evaluateNumbers } = limit.algorithmRecord
+  if (stateNumbers === 3) {
     evaluateNumbers(numbers[base + 1], words[2 * base + 4], words[2 * base + 5], limit, nowMs, cost, out)
   } else {
     evaluateNumbers(numbers[base + 1], numbers[base + 2], 0, limit, nowMs, cost, out)
@@ -21,7 +21,7 @@ export function evaluateEntry(
 
 export function writeEntry({ numbers, words }: Chunk, base: number, limit: Limit, out: Outcome): void {
   numbers[base + 1] = out.at
-  if (limit.algorithm === 'sliding_window') {
+  if (limit.algorithmRecord.stateNumbers === 3) {
     words[2 * base + 4] = out.first
     words[2 * base + 5] = out.second
   } else {

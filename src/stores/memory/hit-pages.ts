@@ -1,5 +1,5 @@
+import type { HitLog } from '../../core/algorithms/hit-log.ts'
 import type { Outcome } from '../../core/algorithms/outcome.ts'
-import type { HitLog } from '../../core/algorithms/sliding-log.ts'
 import { CHUNK_BITS, CHUNK_MASK, type Entries } from './entries.ts'
 
 const PAGE_WORDS = 8

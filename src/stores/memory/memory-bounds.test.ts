@@ -274,3 +274,23 @@ describe('logs that run out of pages', { timeout: 60_000 }, () => {
     expect(store.stats.bytes).toBeLessThan(100_000)
   })
 })
+
+describe('a counter that is only lent from', () => {
+  it.each(LIMITS.filter(([, { algorithm }]) => algorithm !== 'concurrency' && algorithm !== 'leaky_bucket'))(
+    'of %s takes no room when a slice that ran out is worth nothing any more',
+    (_, limit) => {
+      const { clock, store, remaining } = bounded(100)
+      const request = { key: 'k', limit, sequence: 1, spent: 0, confirmed: 0, keep: 0, ahead: 0, cost: 1 }
+      const times = { leaseMs: 1_000, timeoutMs: 5 }
+      expect(store.exchange({ ...request, ...times, holder: 'crashed', need: 3 })).toMatchObject({ held: 3 })
+      clock.atMs += 2_000
+      expect(store.exchange({ ...request, ...times, holder: 'a', need: 0 })).toMatchObject({ free: 2 })
+      expect([store.stats.keys, remaining('k', limit)]).toEqual([1, 2])
+      store.reset('k', limit)
+      expect(store.exchange({ ...request, ...times, holder: 'b', need: 3 })).toMatchObject({ held: 3 })
+      clock.atMs += 600_000
+      expect(store.exchange({ ...request, ...times, holder: 'c', need: 0 })).toMatchObject({ free: 5 })
+      expect(store.stats.keys).toBe(0)
+    },
+  )
+})

@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { evaluateLog, evaluateNumbers } from '../../core/algorithms/evaluate.ts'
 import { NEVER, Outcome } from '../../core/algorithms/outcome.ts'
 import type { Clock } from '../../core/clock.ts'
 import { unchargedOf, type Verdict, verdictOf } from '../../core/decision.ts'
 import { got, SluiceError } from '../../core/errors.ts'
 import { KeyedHash } from '../../core/hash.ts'
-import type { Limit } from '../../core/limit.ts'
+import { holdsPermits, type Limit } from '../../core/limit.ts'
 import {
   type Acquired,
   type Charge,
@@ -18,16 +17,16 @@ import {
   type SliceRequest,
   type SyncStore,
 } from '../../engine/ports.ts'
-import { forcedLimit } from '../leased/forced-limit.ts'
-import { NoticeBoard } from '../leased/notice-board.ts'
-import type { BookedCounter } from '../leased/slice-book.ts'
-import { SliceBooks } from '../leased/slice-books.ts'
+import { forcedLimit } from '../lending/forced-limit.ts'
+import { NoticeBoard } from '../lending/notice-board.ts'
+import type { BookedCounter } from '../lending/slice-book.ts'
+import { SliceBooks } from '../lending/slice-books.ts'
+import { systemClock } from '../system-clock.ts'
 import { CHUNK_BITS, CHUNK_MASK, Entries, FREED, isLogEntry, NONE, Standing, standingOf } from './entries.ts'
 import { evaluateEntry, writeEntry } from './entry-state.ts'
 import { Hand, LOOKED_AT, MOST_LOOKED_AT } from './hand.ts'
 import { HitPages } from './hit-pages.ts'
 import { KeyIndex } from './key-index.ts'
-import { systemClock } from './system-clock.ts'
 
 export interface MemoryStoreOptions {
   /** How many counters are kept at the most; about 41 bytes each. Default: 1,000,000. */
@@ -108,7 +107,7 @@ export class MemoryStore implements SyncStore, LendingStore {
     const id = ++this.#leases
     const verdicts = this.#decideGroup(charges, id)
     if (isRefused(charges, verdicts)) return { verdicts, lease: undefined }
-    const held = charges.filter((charge, i) => charge.limit.algorithm === 'concurrency' && verdicts[i].allowed)
+    const held = charges.filter((charge, i) => holdsPermits(charge.limit) && verdicts[i].allowed)
     return { verdicts, lease: { id, held: held.map(({ key, limit }) => ({ key, limit })) } }
   }
 
@@ -266,10 +265,10 @@ export class MemoryStore implements SyncStore, LendingStore {
   #evaluate(id: number, limit: Limit, nowMs: number, cost: number): void {
     const out = this.#out
     if (limit.isLog) {
-      this.#pages.open(id, limit.algorithm === 'concurrency')
-      evaluateLog(this.#pages, limit, nowMs, cost, out)
+      this.#pages.open(id, holdsPermits(limit))
+      limit.algorithmRecord.evaluateLog(this.#pages, limit, nowMs, cost, out)
     } else if (id === NONE) {
-      evaluateNumbers(NEVER, 0, 0, limit, nowMs, cost, out)
+      limit.algorithmRecord.evaluateNumbers(NEVER, 0, 0, limit, nowMs, cost, out)
     } else {
       evaluateEntry(this.#entries.chunks[id >>> CHUNK_BITS], (id & CHUNK_MASK) << 2, limit, nowMs, cost, out)
     }
@@ -301,7 +300,7 @@ export class MemoryStore implements SyncStore, LendingStore {
     this.#entries.setKey(id, this.#hash.low, this.#hash.high)
     this.#index.add(id)
     if (limit.isLog) {
-      this.#pages.open(id, limit.algorithm === 'concurrency')
+      this.#pages.open(id, holdsPermits(limit))
       this.#pages.clear()
     }
     return id
@@ -387,7 +386,7 @@ const CHARGE = 0
 
 /** modeOf says what a charge does: a cost of 0 looks, and only a lease takes places or gives them back. */
 function modeOf(limit: Limit, cost: number, lease: number): number {
-  if (limit.algorithm === 'concurrency') return cost > 0 ? lease : LOOK
+  if (holdsPermits(limit)) return cost > 0 ? lease : LOOK
   return cost === 0 ? LOOK : CHARGE
 }
 

@@ -20,6 +20,8 @@ export interface RedisAddress {
   readonly certificates?: Certificates | undefined
   /** sentinel: how to get in there. */
   readonly sentinelCredentials?: Credentials | undefined
+  /** Connections keep the process alive. Default: true. */
+  readonly keepAlive?: boolean
 }
 
 export interface Credentials {

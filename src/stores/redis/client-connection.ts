@@ -36,14 +36,15 @@ export class ClientConnection implements RedisConnection {
   #wasReady = false
 
   constructor(client: RedisClient) {
+    checkClient(client)
     if (isIoredis(client)) {
       this.#isReady = () => this.#isUsable(client.status)
       this.#send = ([command, ...args]) => client.callBuffer(String(command), ...args)
-    } else if (isNodeRedis(client)) {
+    } else {
       // A client that was closed says so itself.
       this.#isReady = () => client.isReady || client.isOpen === false
       this.#send = (args) => client.sendCommand(args, AS_BUFFERS)
-    } else throw new SluiceError('REDIS_CLIENT_INVALID', 'redis', got(client))
+    }
   }
 
   shardOf(): string {
@@ -69,12 +70,17 @@ export class ClientConnection implements RedisConnection {
   async close(): Promise<void> {}
 }
 
+/** checkClient refuses what is no client of a package that is known here. */
+export function checkClient(client: RedisClient): void {
+  if (!isIoredis(client) && !isNodeRedis(client)) throw new SluiceError('REDIS_CLIENT_INVALID', 'redis', got(client))
+}
+
 function isIoredis(client: RedisClient): client is IoredisClient {
-  const { callBuffer, status } = client as Partial<IoredisClient>
+  const { callBuffer, status } = (client ?? {}) as Partial<IoredisClient>
   return typeof callBuffer === 'function' && typeof status === 'string'
 }
 
 function isNodeRedis(client: RedisClient): client is NodeRedisClient {
-  const { sendCommand, isReady } = client as Partial<NodeRedisClient>
+  const { sendCommand, isReady } = (client ?? {}) as Partial<NodeRedisClient>
   return typeof sendCommand === 'function' && typeof isReady === 'boolean'
 }

@@ -25,7 +25,6 @@ export function clientOptions({ tls, certificates, username, password, database 
     disableOfflineQueue: true,
     // CLIENT SETINFO came with Redis 7.2, and an ACL that names it is refused by older ones.
     disableClientInfo: true,
-    pingInterval: 1_000,
     // The batcher has deadlines of its own; the library's would cost an AbortSignal for each call.
     commandOptions: { timeout: undefined },
     ...(username !== undefined && { username }),

@@ -51,7 +51,7 @@ end
 local function leaky_bucket(at, first, second, L, now, cost)
 local code, remaining, reset, wait, expires, dry_at = gcra(at, first, second, L, now, cost)
 local ahead = round(at * L.per_ms) - now * L.per_ms
-if code == 0 and cost > 0 and ahead > 0 then wait = math.ceil(math.min(ahead, L.full) / L.per_ms) end
+if code == 0 and cost > 0 and ahead > 0 then wait = math.ceil(ahead / L.per_ms) end
 return code, remaining, reset, wait, expires, dry_at, 0, 0
 end`,
   count: `local key = KEYS[1]

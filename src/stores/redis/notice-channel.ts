@@ -1,5 +1,5 @@
 import type { Notice, NoticeListener } from '../../engine/ports.ts'
-import { NoticeBoard } from '../leased/notice-board.ts'
+import { NoticeBoard } from '../lending/notice-board.ts'
 import type { RedisAddress } from './address.ts'
 import { type Locate, SingleConnection } from './single-connection.ts'
 

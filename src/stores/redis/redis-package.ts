@@ -48,6 +48,7 @@ async function load(): Promise<RedisPackage> {
     throwUnlessAbsent(error)
   }
   try {
+    // @ts-expect-error: it is not installed here
     return checked(await import('redis'))
   } catch (error) {
     throwUnlessAbsent(error)

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Verdict } from '../../core/decision.ts'
 import { storedKey } from '../../core/keys.ts'
-import type { Limit } from '../../core/limit.ts'
+import { holdsPermits, type Limit } from '../../core/limit.ts'
 import {
   type Acquired,
   type Charge,
@@ -14,7 +14,7 @@ import {
   type SliceRequest,
 } from '../../engine/ports.ts'
 import type { StoreFault } from '../../engine/store-fault.ts'
-import { NoticeBoard } from '../leased/notice-board.ts'
+import { NoticeBoard } from '../lending/notice-board.ts'
 import { type Certificates, type Credentials, parseRedisUrl, type RedisAddress } from './address.ts'
 import { Batcher, type BatcherEvents, type BatcherOptions } from './batcher.ts'
 import { ClientConnection, type RedisClient } from './client-connection.ts'
@@ -39,6 +39,8 @@ export interface RedisStoreOptions extends BatcherOptions {
   readonly tls?: Certificates
   /** For redis+sentinel://, where the sentinels ask for a password. */
   readonly sentinelCredentials?: Credentials | undefined
+  /** Connections keep the process alive. Default: true. */
+  readonly keepAlive?: boolean
   readonly events?: Partial<ConnectionEvents & BatcherEvents>
 }
 
@@ -85,7 +87,7 @@ export class RedisStore implements LendingStore {
       ? this.#submit({ charges, lease: id })
       : this.#decideParts(charges, parts, id))
     if (isRefused(charges, verdicts)) return { verdicts, lease: undefined }
-    const held = charges.filter((charge, i) => charge.limit.algorithm === 'concurrency' && verdicts[i].allowed)
+    const held = charges.filter((charge, i) => holdsPermits(charge.limit) && verdicts[i].allowed)
     return { verdicts, lease: { id: id.toString('hex'), held: held.map(({ key, limit }) => ({ key, limit })) } }
   }
 
@@ -216,9 +218,9 @@ export class RedisStore implements LendingStore {
     if (isKnown && isRefused(group, answer.value)) return
     const taken = group.filter(({ cost }, i) => cost > 0 && (!isKnown || answer.value[i].allowed))
     const refunds = taken
-      .filter(({ limit }) => isKnown && limit.algorithm !== 'concurrency')
+      .filter(({ limit }) => isKnown && !holdsPermits(limit))
       .map((charge) => ({ ...charge, cost: -charge.cost }))
-    const held = taken.filter(({ limit }) => limit.algorithm === 'concurrency')
+    const held = taken.filter(({ limit }) => holdsPermits(limit))
     // A refund that does not arrive leaves the caller with less, for a window at most. There is nothing to do about it.
     if (refunds.length > 0) this.#refund(refunds).catch(() => {})
     if (lease === undefined || held.length === 0) return
@@ -251,7 +253,7 @@ type NoticeSource = Pick<NoticeChannel, 'listen' | 'close'>
 
 /** connect opens what the options name. On a client of somebody else nobody listens: it has other things to do. */
 function connect(
-  { url, tls: certificates, sentinelCredentials }: RedisStoreOptions,
+  { url, tls: certificates, sentinelCredentials, keepAlive = true }: RedisStoreOptions,
   events: ConnectionEvents,
 ): { connection: RedisConnection; notices: NoticeSource } {
   if (typeof url !== 'string') {
@@ -259,7 +261,7 @@ function connect(
     const notices = { listen: (listener: NoticeListener) => board.listen(listener), close: async () => {} }
     return { connection: new ClientConnection(url), notices }
   }
-  const address = { ...parseRedisUrl(url), certificates, sentinelCredentials }
+  const address = { ...parseRedisUrl(url), certificates, sentinelCredentials, keepAlive }
   requireRedisPackage()
   const locate = locateIn(address)
   const notices = new NoticeChannel({ ...address, database: 0 }, locate, events.warned)

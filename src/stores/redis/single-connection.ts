@@ -86,14 +86,17 @@ export class SingleConnection implements RedisConnection {
   /** #connectOnce connects, and returns why the connection ended. */
   async #connectOnce(onConnected: () => void): Promise<string> {
     let client: Client | undefined
+    let pings: NodeJS.Timeout | undefined
     try {
       const { createClient } = await this.#unlessClosed(loadRedisPackage())
       const node = await this.#unlessClosed(this.#locate())
       client = createClient(this.#options(node))
+      if (this.#address.keepAlive === false) client.unref()
       const ended = endOf(client)
       await this.#unlessClosed(this.#connect(client))
       if (this.#subscription !== undefined) await this.#unlessClosed(subscribe(client, this.#subscription))
       this.#client = client
+      pings = pingEvery(client)
       onConnected()
       this.#events.connected(this.#shard)
       if (this.#subscription === undefined) await this.#lookAtSettings(client)
@@ -101,6 +104,7 @@ export class SingleConnection implements RedisConnection {
     } catch (error) {
       return error instanceof Error ? error.message : String(error)
     } finally {
+      clearInterval(pings)
       // Also when it has ended by itself: it still has a timer, and the library a record of it.
       client?.destroy()
     }
@@ -148,6 +152,16 @@ export class SingleConnection implements RedisConnection {
     })
   }
 }
+
+/** pingEvery asks the server every second, so that one that is gone is noticed. The client's own timer keeps processes alive. */
+function pingEvery(client: Client): NodeJS.Timeout {
+  const ping = (): void => {
+    if (client.isReady) client.sendCommand(['PING']).catch(() => {})
+  }
+  return setInterval(ping, PING_INTERVAL_MS).unref()
+}
+
+const PING_INTERVAL_MS = 1_000
 
 async function subscribe(client: Client, { channel, heard }: Subscription): Promise<void> {
   await client.subscribe(channel, (message) => heard(message))

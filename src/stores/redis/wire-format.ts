@@ -1,6 +1,6 @@
-import type { Verdict } from '../../core/decision.ts'
+import { allowedVerdict, impossibleVerdict, refusedVerdict, type Verdict } from '../../core/decision.ts'
 import { storedKey } from '../../core/keys.ts'
-import type { Limit } from '../../core/limit.ts'
+import { holdsPermits, type Limit } from '../../core/limit.ts'
 import type { Charge } from '../../engine/ports.ts'
 import { type BatchFormat, type EncodedBatch, numberOf } from './batch-format.ts'
 import type { LimitTexts } from './limit-texts.ts'
@@ -49,7 +49,7 @@ export function encodeGroups(groups: readonly Group[], limitTexts: LimitTexts, n
 
 /** flagsOf says what a charge does. A cost of 0 looks, and only a lease takes places. */
 function flagsOf({ enforce, quota, limit, cost }: Charge, lease: Buffer | undefined): number {
-  const isConcurrency = limit.algorithm === 'concurrency'
+  const isConcurrency = holdsPermits(limit)
   const isKept = isConcurrency ? lease !== undefined && cost > 0 : cost !== 0
   return (
     (enforce ? ENFORCE : 0) |
@@ -81,11 +81,9 @@ function decodeVerdict(reply: Buffer, at: number, limit: Limit): Verdict {
   const remaining = reply.readUInt32LE(at + 1)
   const resetAfterMs = reply.readDoubleLE(at + 5)
   const waitMs = reply.readDoubleLE(at + 13)
-  if (code === 0)
-    return { kind: 'allowed', allowed: true, limit: limit.limit, remaining, resetAfterMs, delayMs: waitMs }
-  if (code === 1)
-    return { kind: 'refused', allowed: false, limit: limit.limit, remaining, resetAfterMs, retryAfterMs: waitMs }
-  return { kind: 'impossible', allowed: false, limit: limit.limit, remaining, resetAfterMs, maxCost: limit.capacity }
+  if (code === 0) return allowedVerdict(limit.limit, remaining, resetAfterMs, waitMs)
+  if (code === 1) return refusedVerdict(limit.limit, remaining, resetAfterMs, waitMs)
+  return impossibleVerdict(limit.limit, remaining, resetAfterMs, limit.capacity)
 }
 
 /** decideFormat is how groups travel to decide.lua. */

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { step } from '../../core/algorithms/step.ts'
 import { type Algorithm, compileLimit, type LimitOptions } from '../../core/limit.ts'
+import { step } from '../../core/step.ts'
 import {
   COUNTERS,
   charge,
@@ -56,6 +56,8 @@ export function lookClaims(s: Subject): void {
 const BUCKETS: readonly string[] = ['token_bucket', 'gcra', 'leaky_bucket'] satisfies Algorithm[]
 const CALENDAR_MONTH: LimitOptions = { algorithm: 'fixed_window', limit: 10, calendar: { unit: 'month' } }
 
+const atMost = (most: number) => (value: number) => value <= most
+
 /** shapeClaims: a rule whose algorithm or window changes starts anew; one whose limit changes goes on. */
 export function shapeClaims(s: Subject): void {
   it('keeps apart the counters that a key has under other algorithms', async () => {
@@ -70,6 +72,25 @@ export function shapeClaims(s: Subject): void {
     await s.one('same', limit, 10)
     expect(await s.remaining('same', hourly)).toBe(10)
     expect(await s.one('same', limit, 1)).toMatchObject({ allowed: false })
+  })
+
+  it('keeps apart the counters that a key has on calendars of other time zones', async () => {
+    const inZone = (timeZone: string) =>
+      withOptions(TEN['fixed_window on a calendar'], { calendar: { unit: 'day', timeZone } })
+    await s.one('same', inZone('Asia/Tokyo'), 10)
+    expect(await s.remaining('same', inZone('America/Lima'))).toBe(10)
+    expect(await s.remaining('same', inZone('Asia/Tokyo'))).toBe(0)
+  })
+
+  it.each(BUCKETS)('lets %s owe one bucket at the most when the burst is lowered', async (algorithm) => {
+    const [wide, narrow] = [100, 3].map((burst) => withOptions(TEN[algorithm], { burst }))
+    await s.one('owing', wide, 100)
+    const { state } = step(undefined, wide, START_MS, 100)
+    expect(await s.one('owing', narrow, 1)).toEqual(step(state, narrow, START_MS, 1).verdict)
+    expect(await s.one('owing', narrow, 0)).toMatchObject({
+      remaining: 0,
+      resetAfterMs: expect.toSatisfy(atMost(2 * 3 * 6_000)),
+    })
   })
 
   it.each(NAMES.filter((algorithm) => !BUCKETS.includes(algorithm)))(

@@ -1,6 +1,6 @@
-import { type CounterState, type HitRecord, step } from '../../core/algorithms/step.ts'
 import type { Verdict } from '../../core/decision.ts'
 import type { Limit } from '../../core/limit.ts'
+import { type CounterState, type HitRecord, step } from '../../core/step.ts'
 import type { Charge } from '../../engine/ports.ts'
 
 type Counter = Pick<Charge, 'key' | 'limit'>
@@ -120,7 +120,8 @@ function nameOf({ key, limit }: { readonly key: string; readonly limit: Limit })
   return `${limit.shape} ${key}`
 }
 
-function isRefused(charges: readonly Charge[], verdicts: readonly Verdict[]): boolean {
+/** isRefused is the model's own answer to whether a group is refused, by the words of the rule. */
+export function isRefused(charges: readonly Charge[], verdicts: readonly Verdict[]): boolean {
   const enforcing = charges.map((charge, i) => ({ ...charge, ...verdicts[i] })).filter(({ enforce }) => enforce)
   const quotas = enforcing.filter(({ quota }) => quota)
   const others = enforcing.filter(({ quota }) => !quota)

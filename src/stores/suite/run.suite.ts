@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { Verdict } from '../../core/decision.ts'
 import { compileLimit, type Limit, type LimitOptions } from '../../core/limit.ts'
 import type { Charge, Lease } from '../../engine/ports.ts'
-import { type ModelLease, StoreModel } from './model.suite.ts'
+import { isRefused, type ModelLease, StoreModel } from './model.suite.ts'
 import type { StoreUnderTest } from './subject.suite.ts'
 
 /** The limits of a run: every algorithm and variant, on windows from a blink to a month, most of them often spent. */
@@ -41,6 +42,20 @@ export function mulberry32(seed: number): Random {
   }
 }
 
+/** RunOptions are what a store is spared that cannot agree with the model in all of it. */
+export interface RunOptions {
+  /** In what it agrees with the model, to complete "agrees with the model …". Default: in every field. */
+  readonly how?: string
+  /** Which limits are used. Default: all. */
+  readonly uses?: (limit: Limit) => boolean
+  /** True: the clock is never set back. */
+  readonly isSteady?: boolean
+  /** True: no charge of a group is a refund. */
+  readonly isChargingOnly?: boolean
+  /** agrees says whether a verdict on a charge of a group is as good as the model's. Default: equal. */
+  readonly agrees?: (said: Verdict, expected: Verdict, isGroupRefused: boolean) => boolean
+}
+
 /** A StoreRun sends the same operations to a store and to the model, and throws where their answers differ. */
 export class StoreRun {
   readonly #subject: StoreUnderTest
@@ -48,19 +63,23 @@ export class StoreRun {
   readonly #model = new StoreModel()
   readonly #seed: number
   readonly #random: Random
-  readonly #limits = OPTIONS.map((options) => compileLimit(options))
-  readonly #places = this.#limits.filter(({ algorithm }) => algorithm === 'concurrency')
+  readonly #options: RunOptions
+  readonly #limits: readonly Limit[]
+  readonly #places: readonly Limit[]
   readonly #leases: [Lease, ModelLease][] = []
   #nowMs: number
   #operation = 0
 
-  constructor(subject: StoreUnderTest, startMs: number, seed: number) {
+  constructor(subject: StoreUnderTest, startMs: number, seed: number, options: RunOptions = {}) {
     if (subject.setNowMs === undefined) throw new Error('a store without a clock to set skips the part "random"')
     this.#subject = subject
     this.#setNowMs = subject.setNowMs
     this.#seed = seed
     this.#random = mulberry32(seed)
     this.#nowMs = startMs
+    this.#options = options
+    this.#limits = OPTIONS.map((each) => compileLimit(each)).filter(options.uses ?? (() => true))
+    this.#places = this.#limits.filter(({ algorithm }) => algorithm === 'concurrency')
   }
 
   async go(operations: number): Promise<void> {
@@ -86,7 +105,8 @@ export class StoreRun {
     if (dice < 900) this.#nowMs += this.#random(20)
     else if (dice < 985) this.#nowMs += this.#random(2_000)
     else if (dice < 990) this.#nowMs += this.#random(20_000_000)
-    else await this.#setBack(dice < 998 ? 1 + this.#random(300) : 1 + this.#random(20_000_000))
+    else if (!this.#options.isSteady)
+      await this.#setBack(dice < 998 ? 1 + this.#random(300) : 1 + this.#random(20_000_000))
     this.#setNowMs(this.#nowMs)
   }
 
@@ -98,13 +118,13 @@ export class StoreRun {
 
   async #decide(charges: readonly Charge[]): Promise<void> {
     const verdicts = await this.#subject.store.decide(charges)
-    this.#compare('decide', charges, verdicts, this.#model.decide(charges, this.#nowMs))
+    this.#compareVerdicts('decide', charges, verdicts, this.#model.decide(charges, this.#nowMs))
   }
 
   async #acquire(charges: readonly Charge[]): Promise<void> {
     const { verdicts, lease } = await this.#subject.store.acquire(charges)
     const expected = this.#model.acquire(charges, this.#nowMs)
-    this.#compare('acquire', charges, verdicts, expected.verdicts)
+    this.#compareVerdicts('acquire', charges, verdicts, expected.verdicts)
     this.#compare('lease of acquire', charges, lease !== undefined, expected.lease !== undefined)
     if (lease && expected.lease && this.#leases.length < MOST_LEASES) this.#leases.push([lease, expected.lease])
   }
@@ -134,7 +154,8 @@ export class StoreRun {
     const first = this.#random(KEYS)
     const charges = Array.from({ length: size }, (_, i): Charge => {
       const dice = this.#random(10)
-      const cost = dice === 0 ? 0 : dice === 1 ? -1 - this.#random(4) : 1 + this.#random(3)
+      const isRefund = dice === 1 && !this.#options.isChargingOnly
+      const cost = dice === 0 ? 0 : isRefund ? -1 - this.#random(4) : 1 + this.#random(3)
       const key = `key:${(first + i) % KEYS}`
       return { key, limit: this.#pick(this.#limits), cost, enforce: this.#random(4) > 0, quota: this.#random(5) === 0 }
     })
@@ -145,6 +166,19 @@ export class StoreRun {
 
   #pick(limits: readonly Limit[]): Limit {
     return limits[this.#random(limits.length)]
+  }
+
+  #compareVerdicts(
+    what: string,
+    charges: readonly Charge[],
+    verdicts: readonly Verdict[],
+    expected: readonly Verdict[],
+  ): void {
+    const { agrees } = this.#options
+    const isGroupRefused = isRefused(charges, expected)
+    this.#compare(`whether ${what} refuses`, charges, isRefused(charges, verdicts), isGroupRefused)
+    const agreed = verdicts.map((said, i) => (agrees?.(said, expected[i], isGroupRefused) ? expected[i] : said))
+    this.#compare(what, charges, agreed, expected)
   }
 
   #compare(what: string, charges: readonly Charge[], actual: unknown, expected: unknown): void {

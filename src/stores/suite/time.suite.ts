@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { step } from '../../core/algorithms/step.ts'
+import { step } from '../../core/step.ts'
 import { COUNTERS, charge, NAMES, START_MS, type Subject, TEN } from './subject.suite.ts'
 
 /** Requests as [ms since the start, cost], on a clock that is set back by a little, by a minute and by an hour. */
@@ -18,7 +18,7 @@ const JUMPS: readonly (readonly [atMs: number, cost: number])[] = [
   [119_999, 1],
 ]
 
-/** timeClaims: state expires, waits are exact, and a clock that jumps does what step() says. */
+/** timeClaims: state expires, and waits are exact. */
 export function timeClaims(s: Subject): void {
   it.each(NAMES)('has a key of %s as new once its state has expired', async (algorithm) => {
     const limit = TEN[algorithm]
@@ -40,7 +40,10 @@ export function timeClaims(s: Subject): void {
     s.at(START_MS + refused.retryAfterMs)
     expect((await s.one('waits', limit, 3)).kind).toBe('allowed')
   })
+}
 
+/** jumpClaims: a clock that jumps does what step() says. */
+export function jumpClaims(s: Subject): void {
   it.each(COUNTERS)('follows %s through a clock that jumps forward and back', async (algorithm) => {
     const limit = TEN[algorithm]
     let state: ReturnType<typeof step>['state']

@@ -1,16 +1,17 @@
-import type { RuleText } from 'sluice/internal/core/rules/load'
-import type { Config } from '../config.ts'
-import type { LogEntry } from '../log-entry.ts'
-import type { ServiceStats } from '../service-stats.ts'
-
-/** The doors whose connections the primary hands to workers. */
-export const DOOR_NAMES = ['http', 'grpc'] as const
-export type DoorName = (typeof DOOR_NAMES)[number]
+import type { RuleInput } from 'sluice/internal/core/rules/load'
+import type { RulePart } from 'sluice/internal/core/rules/packed-rules'
+import type { DoorName } from '../doors/door.ts'
+import type { ServiceStats } from '../doors/service-stats.ts'
+import type { LogEntry } from '../log/log-entry.ts'
+import type { Config } from '../settings/config.ts'
 
 /** What the primary tells a worker. A `connection` comes with its socket, and is to be acknowledged. */
 export type ToWorker =
-  | { readonly type: 'start'; readonly id: number; readonly config: Config; readonly texts: readonly RuleText[] }
-  | { readonly type: 'rules'; readonly texts: readonly RuleText[] }
+  | { readonly type: 'start'; readonly id: number; readonly config: Config; readonly inputs: readonly RuleInput[] }
+  | { readonly type: 'rules'; readonly inputs: readonly RuleInput[] }
+  /** There are new rules, in parts that it may ask for. */
+  | { readonly type: 'packed-rules'; readonly version: number }
+  | { readonly type: 'rule-part'; readonly version: number; readonly part: RulePart }
   | { readonly type: 'connection'; readonly door: DoorName; readonly number: number }
   /** Others have fewer connections: so many are to connect anew. */
   | { readonly type: 'shed'; readonly door: DoorName; readonly count: number }
@@ -20,6 +21,8 @@ export type ToWorker =
 
 /** What a worker tells the primary. */
 export type FromWorker =
+  /** It asks for a part of the rules. */
+  | { readonly type: 'rule-part'; readonly version: number; readonly at: number }
   | { readonly type: 'ready'; readonly storeName: string }
   /** It cannot start, for a reason that somebody has to mend. */
   | { readonly type: 'failed'; readonly message: string }

@@ -1,13 +1,14 @@
 import { createServer, type Server } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { SluiceError } from 'sluice/internal/core/errors'
-import type { RuleText } from 'sluice/internal/core/rules/load'
-import type { Config } from '../config.ts'
-import { listen, type Place, portOf, reachable } from '../listen.ts'
-import type { Log } from '../log.ts'
-import { type ServiceStats, sumStats } from '../service-stats.ts'
+import type { RuleOrigin } from 'sluice/internal/engine/live-rules'
+import { DOOR_NAMES, type DoorName } from '../doors/door.ts'
+import { listen, type Place, portOf, reachable } from '../doors/listen.ts'
+import { type ServiceStats, sumStats } from '../doors/service-stats.ts'
+import type { Log } from '../log/log.ts'
+import type { Config } from '../settings/config.ts'
 import { CrashPace } from './crash-pace.ts'
-import { DOOR_NAMES, type DoorName, type FromWorker } from './messages.ts'
+import type { FromWorker } from './messages.ts'
 import { leastBusy, surplus } from './spread.ts'
 import { type Connection, WorkerProcess } from './worker-process.ts'
 
@@ -24,7 +25,7 @@ const EXTRA_MS = 2_000
 export class Primary {
   readonly #config: Config
   readonly #log: Log
-  readonly #texts: () => readonly RuleText[]
+  readonly #origin: () => RuleOrigin
   readonly #pace = new CrashPace()
   readonly #servers: Server[] = []
   readonly #waiting: Connection[] = []
@@ -32,6 +33,8 @@ export class Primary {
   /** Those that wait longest for a connection come first. */
   #workers: WorkerProcess[] = []
   #question = 0
+  /** How often the rules changed. */
+  #version = 0
   #isStarted = false
   #isStopping = false
   #isKilled = false
@@ -41,10 +44,10 @@ export class Primary {
   /** Rejects when workers cannot be kept running. */
   readonly failed: Promise<never>
 
-  constructor(config: Config, log: Log, texts: () => readonly RuleText[]) {
+  constructor(config: Config, log: Log, origin: () => RuleOrigin) {
     this.#config = config
     this.#log = log
-    this.#texts = texts
+    this.#origin = origin
     this.failed = new Promise((_, reject) => {
       this.#fail = reject
     })
@@ -78,9 +81,18 @@ export class Primary {
     await Promise.race([ready, this.failed])
   }
 
-  /** applyRules has every worker use other rules. */
-  applyRules(texts: readonly RuleText[]): void {
-    for (const worker of this.#workers) worker.tell({ type: 'rules', texts })
+  /** applyRules has every worker use other rules: loads few, or asks for the parts of many. */
+  applyRules({ inputs, parts }: RuleOrigin): void {
+    const version = ++this.#version
+    for (const worker of this.#workers) {
+      worker.tell(parts === undefined ? { type: 'rules', inputs } : { type: 'packed-rules', version })
+    }
+  }
+
+  /** #tellPart gives a worker a part of the rules, unless there are newer ones: it has been told of those. */
+  #tellPart(worker: WorkerProcess, version: number, at: number): void {
+    const part = this.#origin().parts?.[at]
+    if (version === this.#version && part !== undefined) worker.tell({ type: 'rule-part', version, part })
   }
 
   /** stats are the sums of all workers that answer. */
@@ -127,7 +139,7 @@ export class Primary {
       ended: (from, how) => this.#ended(from, how),
     })
     this.#workers.push(worker)
-    worker.tell({ type: 'start', id, config: this.#config, texts: this.#texts() })
+    worker.tell({ type: 'start', id, config: this.#config, inputs: this.#origin().inputs })
   }
 
   #give(connection: Connection): void {
@@ -144,6 +156,7 @@ export class Primary {
 
   #told(worker: WorkerProcess, message: FromWorker): void {
     if (message.type === 'taken') worker.taken(message.number)
+    else if (message.type === 'rule-part') this.#tellPart(worker, message.version, message.at)
     else if (message.type === 'closed') worker.lost(message.door)
     else if (message.type === 'log') this.#log.write({ ...message.entry, worker: worker.id })
     else if (message.type === 'ready') this.#isReady(worker, message.storeName)

@@ -1,9 +1,11 @@
 import type { Socket } from 'node:net'
 import { SluiceError } from 'sluice/internal/core/errors'
-import { LiveRules } from 'sluice/internal/engine/live-rules'
-import { type Doors, openDoors } from '../doors.ts'
-import { logTo } from '../log.ts'
-import type { DoorName, FromWorker, ToWorker } from './messages.ts'
+import type { CompileOptions } from 'sluice/internal/core/rules/compile'
+import type { DoorName } from '../doors/door.ts'
+import { type Doors, openDoors } from '../doors/doors.ts'
+import { logTo } from '../log/log.ts'
+import type { FromWorker, ToWorker } from './messages.ts'
+import { WorkerRules } from './worker-rules.ts'
 
 /**
  * A worker answers requests on connections that the primary hands to it. It has no port, no rule files and no log of its
@@ -18,13 +20,14 @@ function tell(message: FromWorker, then: () => void = () => {}): void {
 
 const log = logTo((entry) => tell({ type: 'log', entry }))
 let doors: Doors | undefined
-let live = new LiveRules()
+const rules = new WorkerRules((version, at) => tell({ type: 'rule-part', version, at }))
+let options: CompileOptions = {}
 let isLeaving = false
 
-function start({ config, texts }: Extract<ToWorker, { type: 'start' }>): void {
-  live = new LiveRules(config)
-  live.apply(texts)
-  doors = openDoors(config, live.current, log)
+function start({ config, inputs }: Extract<ToWorker, { type: 'start' }>): void {
+  options = { mergeDomains: config.mergeDomains }
+  rules.apply(inputs, options)
+  doors = openDoors(config, rules.current, log)
   const { storeName, ready } = doors
   void ready.then(() => tell({ type: 'ready', storeName }))
 }
@@ -56,7 +59,9 @@ function crash(error: unknown): void {
 function receive(message: ToWorker, socket?: Socket): void {
   if (message.type === 'connection') take(message.door, message.number, socket)
   else if (message.type === 'start') start(message)
-  else if (message.type === 'rules') live.apply(message.texts)
+  else if (message.type === 'rules') rules.apply(message.inputs, options)
+  else if (message.type === 'packed-rules') rules.announce(message.version)
+  else if (message.type === 'rule-part') rules.take(message.version, message.part)
   else if (message.type === 'shed') doors?.all[message.door].shed(message.count)
   else if (message.type === 'not-serving') doors?.notServing()
   else if (message.type === 'drain') void leave()

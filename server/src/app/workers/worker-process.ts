@@ -1,7 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import type { Socket } from 'node:net'
 import { fileURLToPath } from 'node:url'
-import { DOOR_NAMES, type DoorName, type FromWorker, type ToWorker } from './messages.ts'
+import { DOOR_NAMES, type DoorName } from '../doors/door.ts'
+import type { FromWorker, ToWorker } from './messages.ts'
 
 const MAIN = fileURLToPath(new URL('./worker-main.js', import.meta.url))
 
@@ -38,7 +39,8 @@ export class WorkerProcess {
 
   constructor(id: number, events: WorkerEvents) {
     this.id = id
-    this.#child = fork(MAIN, [], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+    // Parts of rules hold maps and typed arrays, which JSON cannot say.
+    this.#child = fork(MAIN, [], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], serialization: 'advanced' })
     this.#child.on('message', (message) => events.told(this, message as FromWorker))
     // A message to a process that has just ended: its end is told below.
     this.#child.on('error', () => {})

@@ -14,6 +14,8 @@ export interface AdminSources {
   rules(): RuleSet
   /** Everything that is counted, in any order; by several processes, it takes a moment to collect. */
   stats(): MaybePromise<Iterable<Stat>>
+  /** Told of errors of our own. */
+  failed?(error: unknown): void
 }
 
 /**
@@ -37,7 +39,7 @@ export function adminServer(sources: AdminSources): Server {
     methods: ['GET', 'HEAD'],
     answer: (_, response) => writeLines(response, [...help].map(([path, about]) => `${path}: ${about}`).sort()),
   })
-  return routeServer(routes)
+  return routeServer(routes, (error) => sources.failed?.(error))
 }
 
 function writeStats(request: IncomingMessage, response: ServerResponse, stats: Iterable<Stat>): void {

@@ -1,8 +1,8 @@
 import { type ErrorCode, SluiceError } from 'sluice/internal/core/errors'
 import { MAX_COUNT } from 'sluice/internal/core/limit'
+import { UNITS } from 'sluice/internal/core/limit-options'
 import { pathText } from 'sluice/internal/core/path-text'
 import type { CheckRequest } from 'sluice/internal/core/request'
-import { UNITS } from 'sluice/internal/core/rules/schema'
 import * as z from 'zod'
 import { MOST_DESCRIPTORS, MOST_ENTRIES } from '../rls/rls-request.ts'
 

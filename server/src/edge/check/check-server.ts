@@ -4,13 +4,13 @@ import { decisionJson } from 'sluice/internal/core/http/decision-json'
 import { rateLimitFields } from 'sluice/internal/core/http/fields'
 import { problem } from 'sluice/internal/core/http/problem'
 import { GrpcStatus } from '../../grpc/index.ts'
+import { applyShadowMode } from '../apply-shadow-mode.ts'
 import { Health } from '../health/health.ts'
 import { readBody } from '../http/body.ts'
 import { type Route, routeServer } from '../http/routes.ts'
 import { write, writeJson, writeProblem } from '../http/write.ts'
 import { LeaseTokens } from '../leases/lease-tokens.ts'
 import type { LimiterPort } from '../limiter-port.ts'
-import { overruled } from '../overruled.ts'
 import { OVER_LIMIT } from '../rls/rls-answer.ts'
 import { Refusal, RlsDoor } from '../rls/rls-door.ts'
 import { parseRlsJson } from '../rls/rls-json.ts'
@@ -60,14 +60,14 @@ interface Parts {
 }
 
 async function check({ limiter, shadowMode }: Parts, body: string, response: ServerResponse): Promise<void> {
-  writeDecision(response, overruled(await limiter.check(parseCheckRequest(body)), shadowMode))
+  writeDecision(response, applyShadowMode(await limiter.check(parseCheckRequest(body)), shadowMode))
 }
 
 /** acquire answers as check does, with the lease to give back where places were taken. */
 async function acquire({ limiter, leases, shadowMode }: Parts, body: string, response: ServerResponse): Promise<void> {
   const { decision, lease } = await limiter.acquire(parseCheckRequest(body))
   const token = lease === undefined || lease.held.length === 0 ? undefined : leases.seal(lease)
-  writeDecision(response, overruled(decision, shadowMode), token)
+  writeDecision(response, applyShadowMode(decision, shadowMode), token)
 }
 
 async function release({ limiter, leases }: Parts, body: string, response: ServerResponse): Promise<void> {

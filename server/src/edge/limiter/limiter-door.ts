@@ -1,13 +1,13 @@
 import type { Decision } from 'sluice/internal/core/combine'
 import { SluiceError } from 'sluice/internal/core/errors'
 import type { CheckRequest } from 'sluice/internal/core/request'
-import type { Held } from 'sluice/internal/engine/limiter'
+import type { Held } from 'sluice/internal/engine/decider'
 import type { MaybePromise } from 'sluice/internal/engine/ports'
 import type { GrpcServer, UnaryCall } from '../../grpc/index.ts'
 import { GrpcStatus } from '../../grpc/index.ts'
+import { applyShadowMode } from '../apply-shadow-mode.ts'
 import type { LeaseTokens } from '../leases/lease-tokens.ts'
 import type { LimiterPort } from '../limiter-port.ts'
-import { overruled } from '../overruled.ts'
 import { MalformedMessage, ProtoReader } from '../protobuf/reader.ts'
 import { checkRequest, decodeAcquireRequest, decodeCheckRequest, decodeReleaseRequest } from './limiter-request.ts'
 import { type AnswerError, encodeAcquireResponse, encodeCheckResponse } from './limiter-response.ts'
@@ -71,9 +71,9 @@ class LimiterDoor {
     try {
       checkRequest(request)
       const decision = this.#limiter.check(request)
-      if (!(decision instanceof Promise)) return this.#overruled(decision)
+      if (!(decision instanceof Promise)) return this.#applyShadowMode(decision)
       return decision.then(
-        (decided) => this.#overruled(decided),
+        (decided) => this.#applyShadowMode(decided),
         (error: unknown) => this.#errorOf(error),
       )
     } catch (error) {
@@ -81,8 +81,8 @@ class LimiterDoor {
     }
   }
 
-  #overruled(decision: Decision): Decision {
-    return overruled(decision, this.#options.shadowMode === true)
+  #applyShadowMode(decision: Decision): Decision {
+    return applyShadowMode(decision, this.#options.shadowMode === true)
   }
 
   #errorOf(error: unknown): AnswerError {
@@ -93,7 +93,7 @@ class LimiterDoor {
 
   #heldBytes({ decision, lease }: Held): Uint8Array {
     const token = lease === undefined || lease.held.length === 0 ? '' : this.#options.leases.seal(lease)
-    return encodeAcquireResponse(this.#overruled(decision), token)
+    return encodeAcquireResponse(this.#applyShadowMode(decision), token)
   }
 
   /** #answer responds with what `work` returns or promises, or with the error it ends in. */

@@ -133,6 +133,13 @@ describe('ProtoReader', () => {
     expect(skip).toThrow(new MalformedMessage(reason))
   })
 
+  it('refuses a part that is longer than the part around it, even if the message goes on', () => {
+    const read = opened([0x0a, 2, 0x0a, 3, 0x10, 1, 0x61])
+    const outer = read.tag(7) === 0x0a ? read.part(7) : 0
+    expect([outer, read.tag(outer)]).toEqual([4, 0x0a])
+    expect(() => read.part(outer)).toThrow(new MalformedMessage('a field is longer than its message'))
+  })
+
   it('reads nothing beyond the end, whatever the buffer holds there', () => {
     const buffer = Uint8Array.from([9, 9, 0x0a, 1, 0x61, 0x62])
     reader.open(buffer, 2, 5)

@@ -3,7 +3,6 @@ import type { Verdict } from 'sluice/internal/core/decision'
 import { MAX_COUNT } from 'sluice/internal/core/limit'
 import type { HeaderNames, RlsOptions } from './rls-options.ts'
 import type { RlsDescriptor, RlsRequest } from './rls-request.ts'
-import { count } from './rls-stats.ts'
 import type { Header, RuleForm, RuleForms } from './rule-forms.ts'
 
 export const OK = 1
@@ -28,7 +27,7 @@ export interface Status {
 export class RlsAnswer {
   overallCode: typeof OK | typeof OVER_LIMIT = OK
   /** SHADOW_MODE let pass what was refused. */
-  isOverruled = false
+  isShadowed = false
   /** How many of `statuses` are of this answer. */
   size = 0
   readonly statuses: Status[] = []
@@ -44,18 +43,16 @@ export class RlsAnswer {
 
   fold(request: RlsRequest, decision: Decision, { shadowMode = false }: RlsOptions): void {
     const { allowed, tightest, verdicts } = decision
-    const { domain, descriptors } = request
-    this.isOverruled = shadowMode && !allowed
+    const { descriptors } = request
+    this.isShadowed = shadowMode && !allowed
     this.overallCode = allowed || shadowMode ? OK : OVER_LIMIT
     this.#reset(descriptors.length)
     for (let i = 0; i < verdicts.length; i++) {
-      const { descriptor, rule, verdict } = verdicts[i]
-      const form = this.#forms.of(rule, domain)
-      if (verdict.unasked !== true) count(form.counts, rule, verdict, descriptors[descriptor].cost ?? request.cost)
-      tell(this.statuses[descriptor], verdicts[i], form)
+      const { descriptor, rule } = verdicts[i]
+      tell(this.statuses[descriptor], verdicts[i], this.#forms.of(rule))
     }
     this.tightest = tightest
-    this.refusedBy = this.overallCode === OVER_LIMIT && tightest ? this.#forms.of(tightest.rule, domain) : undefined
+    this.refusedBy = this.overallCode === OVER_LIMIT && tightest ? this.#forms.of(tightest.rule) : undefined
   }
 
   #reset(size: number): void {

@@ -6,11 +6,11 @@ import { GrpcStatus } from '../../grpc/index.ts'
 import type { Checker } from '../limiter-port.ts'
 import { MalformedMessage, ProtoReader } from '../protobuf/reader.ts'
 import { OVER_LIMIT, RlsAnswer } from './rls-answer.ts'
+import { RlsCalls } from './rls-calls.ts'
 import { rlsAnswerJson } from './rls-json.ts'
 import type { RlsOptions } from './rls-options.ts'
 import { decodeRlsRequest, type RlsRequest } from './rls-request.ts'
 import { encodeRlsAnswer, extraFields, mostBytes } from './rls-response.ts'
-import { RlsStats } from './rls-stats.ts'
 import { RuleForms } from './rule-forms.ts'
 
 /** What an RlsDoor tells: errors that are nobody's fault but ours. */
@@ -39,7 +39,7 @@ export interface JsonAnswer {
  * soon as the limiter has.
  */
 export class RlsDoor {
-  readonly stats = new RlsStats()
+  readonly calls = new RlsCalls()
   readonly #limiter: Checker
   readonly #options: RlsOptions & RlsEvents
   readonly #reader = new ProtoReader()
@@ -48,7 +48,7 @@ export class RlsDoor {
   constructor(limiter: Checker, options: RlsOptions & RlsEvents = {}) {
     this.#limiter = limiter
     this.#options = options
-    this.#answer = new RlsAnswer(new RuleForms(this.stats, options))
+    this.#answer = new RlsAnswer(new RuleForms(options))
   }
 
   /** shouldRateLimit serves the call of that name. */
@@ -94,12 +94,12 @@ export class RlsDoor {
   }
 
   #fold(request: RlsRequest, decision: Decision): RlsAnswer {
-    const { stats } = this
+    const { calls } = this
     const answer = this.#answer
     answer.fold(request, decision, this.#options)
-    stats.requests++
-    if (answer.overallCode === OVER_LIMIT) stats.overLimit++
-    if (answer.isOverruled) stats.overruled++
+    calls.requests++
+    if (answer.overallCode === OVER_LIMIT) calls.overLimit++
+    if (answer.isShadowed) calls.shadowed++
     return answer
   }
 
@@ -117,14 +117,14 @@ export class RlsDoor {
 
   #refusal(error: unknown): Refusal {
     if (error instanceof Refusal) {
-      this.stats.serviceErrors++
+      this.calls.serviceErrors++
       return error
     }
     if (error instanceof MalformedMessage || error instanceof SluiceError) {
-      this.stats.serviceErrors++
+      this.calls.serviceErrors++
       return new Refusal(GrpcStatus.INVALID_ARGUMENT, error.message)
     }
-    this.stats.internalErrors++
+    this.calls.internalErrors++
     this.#options.failed?.(error)
     return new Refusal(GrpcStatus.INTERNAL, 'the request could not be decided')
   }

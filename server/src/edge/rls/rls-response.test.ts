@@ -11,10 +11,9 @@ import { rlsAnswerJson } from './rls-json.ts'
 import type { RlsOptions } from './rls-options.ts'
 import type { RlsRequest } from './rls-request.ts'
 import { encodeRlsAnswer, extraFields, mostBytes, structBytes } from './rls-response.ts'
-import { RlsStats } from './rls-stats.ts'
 import { RuleForms } from './rule-forms.ts'
 
-const answer = new RlsAnswer(new RuleForms(new RlsStats()))
+const answer = new RlsAnswer(new RuleForms())
 
 const HEADER_NAMES = { limit: 'RateLimit-Limit', remaining: 'RateLimit-Remaining', reset: 'RateLimit-Reset' }
 
@@ -149,7 +148,7 @@ describe('an answer of the rate limit service', () => {
     ['730d', 63_072_000_000, 'YEAR', 2],
     ['1500ms', 1_500, '', undefined],
   ])('tells a window of %s in multiples of a unit, where Envoy is new enough', (_, window, unit, multiplier) => {
-    const forms = new RuleForms(new RlsStats(), { unitMultipliers: true })
+    const forms = new RuleForms({ unitMultipliers: true })
     const multiples = new RlsAnswer(forms)
     const rule = ruleNamed('p', { limit: 5, window })
     multiples.fold(requestOf(1), combine([verdictBy(rule, allowed(1))]), {})
@@ -166,7 +165,7 @@ describe('an answer of the rate limit service', () => {
         },
       ],
     })
-    expect(forms.of(rule, 'd')).toMatchObject({ unit: unit || 'UNKNOWN', multiplier: multiplier ?? 1 })
+    expect(forms.of(rule)).toMatchObject({ unit: unit || 'UNKNOWN', multiplier: multiplier ?? 1 })
   })
 
   it('names a limit as its author did, without what would break a header of Envoy', () => {

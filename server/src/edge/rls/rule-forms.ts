@@ -1,10 +1,9 @@
-import type { Limit } from 'sluice/internal/core/limit'
+import { holdsPermits, type Limit } from 'sluice/internal/core/limit'
 import { UNIT_MS } from 'sluice/internal/core/rules/compile-rule'
 import type { Rule } from 'sluice/internal/core/rules/rule-set'
 import { OVERRIDE_ID } from 'sluice/internal/engine/plan'
 import { bytesField, join, messageField, numberField, type ProtoField, textField } from '../protobuf/writer.ts'
 import type { RlsOptions } from './rls-options.ts'
-import type { RlsStats, RuleCounts } from './rls-stats.ts'
 
 /** A Header as HeaderValue: Envoy reads `value`, and ignores `raw_value` in older versions. */
 export interface Header {
@@ -26,7 +25,6 @@ export interface RuleForm {
   readonly body: Uint8Array | undefined
   /** RateLimitResponse.response_headers_to_add and raw_body of a refusal. */
   readonly refusal: ProtoField
-  readonly counts: RuleCounts
 }
 
 export type Unit = keyof typeof UNIT_NUMBERS
@@ -41,24 +39,22 @@ const UNIT_OF_MS: ReadonlyMap<number, Unit> = new Map(
 /** RuleForms keeps the forms of rules for as long as the rules themselves are kept. */
 export class RuleForms {
   readonly #forms = new WeakMap<Rule, RuleForm>()
-  readonly #stats: RlsStats
   readonly #windowOf: (limit: Limit) => Window
 
-  constructor(stats: RlsStats, { unitMultipliers = false }: RlsOptions = {}) {
-    this.#stats = stats
+  constructor({ unitMultipliers = false }: RlsOptions = {}) {
     this.#windowOf = unitMultipliers ? multipleOf : unitOf
   }
 
-  of(rule: Rule, domain: string): RuleForm {
+  of(rule: Rule): RuleForm {
     const known = this.#forms.get(rule)
     if (known !== undefined) return known
-    const form = formOf(rule, this.#windowOf(rule.limit), this.#stats.countsOf(domain, rule))
+    const form = formOf(rule, this.#windowOf(rule.limit))
     this.#forms.set(rule, form)
     return form
   }
 }
 
-function formOf(rule: Rule, { unit, multiplier }: Window, counts: RuleCounts): RuleForm {
+function formOf(rule: Rule, { unit, multiplier }: Window): RuleForm {
   const name = rule.name === rule.id || rule.id === OVERRIDE_ID ? '' : plainName(rule.name)
   const { headers, body } = refusalOf(rule)
   return {
@@ -75,7 +71,6 @@ function formOf(rule: Rule, { unit, multiplier }: Window, counts: RuleCounts): R
     headers,
     body,
     refusal: join([...headers.map((header) => headerField(3, header)), ...(body ? [bytesField(5, body)] : [])]),
-    counts,
   }
 }
 
@@ -90,8 +85,9 @@ const NO_UNIT: Window = { unit: 'UNKNOWN', multiplier: 1 }
  * unitOf names the unit of a window. A window that is none (90s) has the unit UNKNOWN: Envoy then leaves it out of
  * X-RateLimit-Limit, where any other unit would have it tell a window that is not so.
  */
-export function unitOf({ algorithm, calendar, windowMs }: Limit): Window {
-  if (algorithm === 'concurrency') return NO_UNIT
+export function unitOf(limit: Limit): Window {
+  if (holdsPermits(limit)) return NO_UNIT
+  const { calendar, windowMs } = limit
   const unit = calendar === undefined ? UNIT_OF_MS.get(windowMs) : (calendar.unit.toUpperCase() as Unit)
   return unit === undefined ? NO_UNIT : { unit, multiplier: 1 }
 }
@@ -99,7 +95,7 @@ export function unitOf({ algorithm, calendar, windowMs }: Limit): Window {
 /** multipleOf spells a window as so many of the longest unit that divides it. Fractions of a second have none. */
 function multipleOf(limit: Limit): Window {
   const { windowMs } = limit
-  if (limit.algorithm === 'concurrency' || limit.calendar !== undefined) return unitOf(limit)
+  if (holdsPermits(limit) || limit.calendar !== undefined) return unitOf(limit)
   const [ms, unit] = [...UNIT_OF_MS].reverse().find(([each]) => windowMs % each === 0) ?? [windowMs, NO_UNIT.unit]
   return { unit, multiplier: windowMs / ms }
 }

@@ -1,0 +1,152 @@
+import { once } from 'node:events'
+import { connect as connectHttp2 } from 'node:http2'
+import { type AddressInfo, connect, createServer } from 'node:net'
+import { NO_RULES } from 'sluice/internal/core/rules/compile'
+import { loadRules } from 'sluice/internal/core/rules/load'
+import { MemoryStore } from 'sluice/internal/stores/memory/memory-store'
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { logTo } from '../log/log.ts'
+import type { LogEntry } from '../log/log-entry.ts'
+import { readConfig } from '../settings/config.ts'
+import { type Doors, openDoors } from './doors.ts'
+
+const BODY = '{"domain":"api","descriptors":[{"entries":[{"key":"user","value":"alice"}]}]}'
+const JOBS = 'domain: api\ndescriptors: [{key: user, rate_limit: {requests_per_unit: 1, algorithm: concurrency}}]'
+const HERE = { host: '127.0.0.1', port: 0 }
+
+let doors: Doors | undefined
+
+afterEach(async () => {
+  await doors?.close()
+})
+
+/** open opens the HTTP door of a process whose rules are what `rules` returns. */
+async function open(rules = () => NO_RULES, args: string[] = []) {
+  const entries: LogEntry[] = []
+  doors = openDoors(
+    readConfig(args, {}),
+    rules,
+    logTo((entry) => entries.push(entry)),
+  )
+  return { doors, entries, url: `http://${await doors.all.http.listen(HERE)}` }
+}
+
+describe('openDoors', () => {
+  it('logs what is nobody else’s fault, and tells the caller nothing of it', async () => {
+    const { url, entries } = await open(() => {
+      throw new Error('a fault of ours')
+    })
+    const response = await fetch(`${url}/v1/check`, { method: 'POST', body: BODY, headers: { connection: 'close' } })
+    expect(response.status).toBe(500)
+    expect(await response.text()).not.toContain('a fault of ours')
+    expect(entries).toEqual([
+      {
+        level: 'error',
+        event: 'request.failed',
+        message: 'a request could not be answered: a fault of ours',
+        fields: { stack: expect.stringContaining('doors.test.ts') },
+      },
+    ])
+  })
+
+  it('logs nothing about requests that make no sense', async () => {
+    const { url, entries } = await open()
+    const response = await fetch(`${url}/v1/check`, { method: 'POST', body: 'x', headers: { connection: 'close' } })
+    expect([response.status, entries]).toEqual([400, []])
+  })
+
+  it('counts calls and connections', async () => {
+    const { doors } = await open()
+    expect(doors.stats()).toMatchObject({
+      'ratelimit_server.ShouldRateLimit.total_requests': 0,
+      'sluice.grpc.connections_open': 0,
+      'sluice.grpc.closed_for.protocol_errors': 0,
+    })
+  })
+
+  it('says that it does not serve when told, and is ready at once where counters live in memory', async () => {
+    const { url, doors } = await open()
+    await doors.ready
+    const health = async () => (await fetch(`${url}/healthcheck`, { headers: { connection: 'close' } })).status
+    expect(await health()).toBe(200)
+    doors.notServing()
+    expect(await health()).toBe(500)
+  })
+
+  it('ends connections that it was given and that wait for a request, too', async () => {
+    // It never listens itself, as in a worker.
+    const { http } = openDoors(
+      readConfig([], {}),
+      () => NO_RULES,
+      logTo(() => {}),
+    ).all
+    const listener = createServer((socket) => http.take(socket))
+    await once(listener.listen(0, '127.0.0.1'), 'listening')
+    const { port } = listener.address() as AddressInfo
+    const idle = connect(port, '127.0.0.1')
+    idle.write('GET /healthcheck HTTP/1.1\r\nHost: a\r\n\r\n')
+    await once(idle, 'data')
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const ended = once(idle, 'close')
+    const drained = http.drain(10_000)
+    vi.advanceTimersByTime(1_000)
+    await Promise.all([ended, drained])
+    vi.useRealTimers()
+    listener.close()
+  })
+
+  it('closes the store when everything is answered, so that it gives back what it lent', async () => {
+    const { url, doors } = await open()
+    const close = vi.spyOn(MemoryStore.prototype, 'close')
+    onTestFinished(() => close.mockRestore())
+    const idle = connect(Number(new URL(url).port), '127.0.0.1')
+    idle.write('GET /healthcheck HTTP/1.1\r\nHost: a\r\n\r\n')
+    await once(idle, 'data')
+    const closed = doors.close()
+    expect(close).not.toHaveBeenCalled()
+    idle.destroy()
+    await closed
+    expect(close).toHaveBeenCalledTimes(1)
+  })
+
+  it('takes back a lease that another worker of the service gave', async () => {
+    const config = readConfig([], {})
+    const rules = loadRules([{ file: 'a.yaml', text: JOBS }])
+    const [giver, taker] = [1, 2].map(() =>
+      openDoors(
+        config,
+        () => rules,
+        logTo(() => {}),
+      ),
+    )
+    onTestFinished(async () => void (await Promise.all([giver.close(), taker.close()])))
+    const headers = { connection: 'close' }
+    const post = async (to: Doors, path: string, body: string): Promise<Response> =>
+      fetch(`http://${await to.all.http.listen(HERE)}${path}`, { method: 'POST', body, headers })
+    const { lease } = (await (await post(giver, '/v1/acquire', BODY)).json()) as { lease: string }
+    expect((await post(taker, '/v1/release', JSON.stringify({ lease }))).status).toBe(204)
+  })
+
+  it('serves gRPC with the limits of the settings', async () => {
+    const args = ['--grpc-max-streams=7', '--grpc-max-connection-age=0', '--grpc-max-connection-age-grace=0']
+    const { doors } = await open(undefined, args)
+    const client = connectHttp2(`http://${await doors.all.grpc.listen(HERE)}`)
+    const [settings] = await once(client, 'remoteSettings')
+    expect(settings.maxConcurrentStreams).toBe(7)
+    // As much as a message of Envoy may need, with its prefix.
+    expect(settings.initialWindowSize).toBeGreaterThan(524_288)
+    client.destroy()
+  })
+
+  it('says why it cannot listen', async () => {
+    const { doors, url } = await open()
+    const port = Number(new URL(url).port)
+    await expect(doors.all.grpc.listen({ host: '127.0.0.1', port })).rejects.toThrow(
+      `PORT_UNAVAILABLE: 127.0.0.1:${port}: something else listens there (EADDRINUSE); ` +
+        'a port is free and allowed to this user, or 0 to pick a free one',
+    )
+    await expect(doors.all.grpc.listen({ path: '/nowhere/a.sock' })).rejects.toThrow(
+      /^PORT_UNAVAILABLE: \/nowhere\/a\.sock: /,
+    )
+  })
+})

@@ -1,0 +1,156 @@
+import type { Server } from 'node:http'
+import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
+import { Limiter } from 'sluice/internal/engine/limiter'
+import type { Store } from 'sluice/internal/engine/ports'
+import { checkServer } from '../../edge/check/check-server.ts'
+import { Health } from '../../edge/health/health.ts'
+import { registerHealth } from '../../edge/health/health-door.ts'
+import { LeaseTokens } from '../../edge/leases/lease-tokens.ts'
+import { registerLimiter } from '../../edge/limiter/limiter-door.ts'
+import { registerRls } from '../../edge/rls/rls-door.ts'
+import type { GrpcServer } from '../../grpc/index.ts'
+import { RuleStats } from '../../observe/rule-stats.ts'
+import { StoreStats } from '../../observe/store-stats.ts'
+import { faultLog } from '../log/fault-log.ts'
+import type { Log } from '../log/log.ts'
+import type { Config } from '../settings/config.ts'
+import type { Door, DoorName } from './door.ts'
+import { drainable } from './drain.ts'
+import { grpcDoor, grpcServer } from './grpc-door.ts'
+import { listen, portOf, reachable } from './listen.ts'
+import { openServiceStore } from './open-store.ts'
+import type { ServiceStats } from './service-stats.ts'
+
+/** How long a connection may wait for its next request while its door drains. */
+const IDLE_MS = 1_000
+/** How long a process waits for Redis before it serves without. */
+const PATIENCE_MS = 1_000
+
+/** Doors are what one process needs to answer requests. */
+export interface Doors {
+  readonly all: Readonly<Record<DoorName, Door>>
+  readonly storeName: string
+  /** Resolves when the store can be reached, or when waiting for it would help nobody. */
+  readonly ready: Promise<void>
+  stats(): ServiceStats
+  /** notServing has health checks say no from now on. */
+  notServing(): void
+  /** close answers what is under way, gives back what the store lent, and ends. */
+  close(): Promise<void>
+}
+
+/** openDoors opens the store and makes the doors to it. Nothing listens yet. */
+export function openDoors(config: Config, rules: () => RuleSet, log: Log): Doors {
+  const health = new Health()
+  let isLeaving = false
+  let arrive = (): void => {}
+  const arrived = new Promise<void>((resolve) => {
+    arrive = resolve
+  })
+  const storeStats = new StoreStats()
+  const ruleStats = new RuleStats()
+  const open = openServiceStore(config, log, storeStats, (isReached) => {
+    if (isReached) arrive()
+    if (config.healthNeedsRedis && !isLeaving) health.set(isReached)
+  })
+  const { http, grpc, rls } = makeServers(
+    config,
+    new Limiter(rules, open.store, { ...open.parts, shadow: config.shadowMode, observer: ruleStats }),
+    health,
+    log,
+  )
+  return {
+    all: { http: httpDoor(http), grpc: grpcDoor(grpc, config) },
+    storeName: open.name,
+    ready: config.redisUrl === undefined ? Promise.resolve() : within(arrived, PATIENCE_MS),
+    stats: () =>
+      Object.fromEntries([
+        ...rls.calls.list(),
+        ...ruleStats.list(),
+        ...storeStats.list(),
+        ...named('sluice.store', open.stats()),
+        ...grpcStats(grpc),
+      ]),
+    notServing: () => {
+      isLeaving = true
+      health.set(false)
+    },
+    async close() {
+      this.notServing()
+      health.leave()
+      await Promise.all(Object.values(this.all).map((door) => door.drain(config.drainTimeoutMs)))
+      await open.close()
+    },
+  }
+}
+
+/** The services whose health can be asked for by name. */
+const SERVICES = ['envoy.service.ratelimit.v3.RateLimitService', 'sluice.v1.Limiter']
+
+/** makeServers joins the doors with what they share: the limiter, health, leases and counts. */
+function makeServers(config: Config, limiter: Limiter<Store>, health: Health, log: Log) {
+  const { shadowMode, responseHeaders, requestHeaders, dynamicMetadata, unitMultipliers } = config
+  const failed = faultLog(log)
+  const leases = new LeaseTokens(config.secret ?? config.leaseSecret)
+  const grpc = grpcServer(config.grpc, failed)
+  const rls = registerRls(grpc, limiter, {
+    shadowMode,
+    responseHeaders,
+    requestHeaders,
+    dynamicMetadata,
+    unitMultipliers,
+    failed,
+  })
+  registerLimiter(grpc, limiter, { leases, shadowMode, failed })
+  registerHealth(grpc, health, SERVICES)
+  return { http: checkServer(limiter, { rls, leases, health, shadowMode, failed }), grpc, rls }
+}
+
+/** grpcStats are the counts of the gRPC server, in the manner of the others. */
+function* grpcStats({ stats }: GrpcServer): Iterable<readonly [name: string, value: number]> {
+  const { closedFor, ...counts } = stats
+  yield* named('sluice.grpc', counts)
+  yield* named('sluice.grpc.closed_for', closedFor)
+}
+
+/** named spells counts as /stats does. */
+function* named(prefix: string, counts: Readonly<Record<string, number>>): Iterable<readonly [string, number]> {
+  for (const [name, value] of Object.entries(counts)) yield [`${prefix}.${snakeCase(name)}`, value]
+}
+
+function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+}
+
+/** within resolves when a promise does, or after a while. Until then it keeps the process alive: nothing else may. */
+function within(promise: Promise<void>, ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    const patience = setTimeout(resolve, ms)
+    void promise.then(() => {
+      clearTimeout(patience)
+      resolve()
+    })
+  })
+}
+
+function httpDoor(server: Server): Door {
+  const drain = drainable(server)
+  let isWatching = false
+  return {
+    listen: async (place) => {
+      await listen(server, place)
+      return reachable(portOf(server), place)
+    },
+    take: (socket) => {
+      // Node.js starts to watch over connections when a server listens. Without that, slow clients are never cut off.
+      if (!isWatching) server.emit('listening')
+      isWatching = true
+      // As the server's own connections have it: a client may end its side before it has the answer.
+      socket.allowHalfOpen = true
+      server.emit('connection', socket)
+    },
+    // Its connections are many, and come and go.
+    shed: () => {},
+    drain: (deadlineMs) => drain({ idleMs: IDLE_MS, deadlineMs }),
+  }
+}

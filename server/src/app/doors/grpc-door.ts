@@ -1,0 +1,55 @@
+import { checkServerIdentity } from 'node:tls'
+import { MOST_MESSAGE_BYTES } from '../../edge/rls/rls-request.ts'
+import { GrpcServer, type GrpcTlsOptions } from '../../grpc/index.ts'
+import type { Config, GrpcConfig, GrpcTls } from '../settings/config.ts'
+import { readPem } from '../settings/pem-files.ts'
+import type { Door } from './door.ts'
+import { reachable, unavailable } from './listen.ts'
+
+/** grpcServer makes the server that the settings describe. */
+export function grpcServer(config: GrpcConfig, failed: (error: unknown, path: string) => void): GrpcServer {
+  const { tls, maxConnectionAgeMs, maxConnectionAgeGraceMs, maxStreams } = config
+  return new GrpcServer({
+    limits: {
+      maxMessageBytes: MOST_MESSAGE_BYTES,
+      maxConnectionAgeMs: maxConnectionAgeMs || Number.POSITIVE_INFINITY,
+      connectionAgeGraceMs: maxConnectionAgeGraceMs || 1,
+      ...(maxStreams !== undefined && { maxConcurrentStreams: maxStreams }),
+    },
+    ...(tls !== undefined && { tls: tlsOptions(tls) }),
+    onError: failed,
+  })
+}
+
+/** tlsOptions reads the files. With an authority for clients, whoever shows no certificate of it is turned away. */
+function tlsOptions({ certFile, keyFile, clientCaFile, clientSan }: GrpcTls): GrpcTlsOptions {
+  return {
+    cert: readPem(certFile),
+    key: readPem(keyFile),
+    ...(clientCaFile !== undefined && { ca: readPem(clientCaFile), requestCert: true, rejectUnauthorized: true }),
+    ...(clientSan !== undefined && {
+      authorize: (socket) => checkServerIdentity(clientSan, socket.getPeerCertificate()) === undefined,
+    }),
+  }
+}
+
+/** grpcDoor is a gRPC server as a door. */
+export function grpcDoor(server: GrpcServer, { grpc, drainTimeoutMs }: Config): Door {
+  const isUnix = grpc.socketPath !== undefined
+  return {
+    listen: async (place) => {
+      try {
+        const address = await server.listen(place)
+        return reachable('port' in address ? address.port : 0, place)
+      } catch (error) {
+        throw unavailable(error as NodeJS.ErrnoException, place)
+      }
+    },
+    take: (socket) => {
+      socket.allowHalfOpen = true
+      server.accept(socket, isUnix)
+    },
+    shed: (count) => server.shed(count, drainTimeoutMs),
+    drain: (deadlineMs) => server.drain(deadlineMs),
+  }
+}

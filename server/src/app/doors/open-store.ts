@@ -1,0 +1,89 @@
+import { type OpenStore, openStore } from 'sluice/internal/stores/open/open-store'
+import type { Certificates } from 'sluice/internal/stores/redis/address'
+import type { StoreStats } from '../../observe/store-stats.ts'
+import type { Log } from '../log/log.ts'
+import type { Config, RedisTls } from '../settings/config.ts'
+import { readPem } from '../settings/pem-files.ts'
+import { credentialsOf } from '../settings/redis-settings.ts'
+
+type StoreConfig = Pick<Config, 'redisUrl' | 'redisTimeoutMs' | 'redisTls' | 'redisSentinelAuth' | 'secret'>
+
+/**
+ * openServiceStore opens the store that the configuration names, logs what it tells and counts it. `reached` is told
+ * whether the servers of a shared store can be reached, whenever that may have changed.
+ */
+export function openServiceStore(
+  config: StoreConfig,
+  log: Log,
+  stats: StoreStats,
+  reached: (isReached: boolean) => void = () => {},
+): OpenStore {
+  const { redisUrl: redis, redisTimeoutMs: timeoutMs, redisTls, redisSentinelAuth, secret } = config
+  const away = new Set<string>()
+  const isDue = oncePer(FALLBACK_LOG_MS)
+  return openStore({
+    redis,
+    timeoutMs,
+    secret,
+    tls: certificatesOf(redisTls),
+    sentinelCredentials: redisSentinelAuth === undefined ? undefined : credentialsOf(redisSentinelAuth),
+    events: {
+      connected: (shard) => {
+        away.delete(shard)
+        log.info('store.connected', `connected to ${shard}`, { shard })
+        if (away.size === 0) reached(true)
+      },
+      // Told once, not at every attempt: an outage has enough to read.
+      disconnected: (shard, reason) => {
+        if (!away.has(shard)) {
+          log.error('store.lost', `no connection to ${shard}: ${reason}; trying until there is one`, { shard, reason })
+        }
+        away.add(shard)
+        reached(false)
+      },
+      warned: (warning) => log.warn('store.warning', warning),
+      breakerChanged: (shard, state) => {
+        const text = `circuit breaker of ${shard} is ${state.replace('_', ' ')}`
+        log.write({
+          level: state === 'open' ? 'error' : 'info',
+          event: 'breaker.changed',
+          message: text,
+          fields: { shard, state },
+        })
+      },
+      callEnded: (_shard, durationMs, decisions, fault) => stats.callEnded(durationMs, decisions, fault),
+      fellBack: (mode, reason, shard) => {
+        stats.fellBack(mode, reason)
+        // An outage may mean this for every request.
+        if (!isDue(`${mode} ${reason} ${shard}`)) return
+        log.warn('store.fallback', `decisions without ${shard} (${reason}), as on_store_failure says: ${mode}`, {
+          shard,
+          reason,
+          mode,
+        })
+      },
+    },
+  })
+}
+
+const FALLBACK_LOG_MS = 10_000
+
+/** oncePer returns whether something was not told within the time that is given. */
+function oncePer(ms: number): (what: string) => boolean {
+  const toldAt = new Map<string, number>()
+  return (what) => {
+    const now = performance.now()
+    if (now - (toldAt.get(what) ?? Number.NEGATIVE_INFINITY) < ms) return false
+    toldAt.set(what, now)
+    return true
+  }
+}
+
+function certificatesOf({ caFile, certFile, keyFile, anyHostName }: RedisTls): Certificates {
+  return {
+    ...(caFile !== undefined && { ca: readPem(caFile) }),
+    ...(certFile !== undefined && { cert: readPem(certFile) }),
+    ...(keyFile !== undefined && { key: readPem(keyFile) }),
+    ...(anyHostName && { checkServerIdentity: () => undefined }),
+  }
+}

@@ -1,0 +1,135 @@
+import { type DestinationStream, pino, stdTimeFunctions } from 'pino'
+import type { LogLevel } from '../settings/setting-values.ts'
+import { BoundedLog } from './log-bound.ts'
+import type { LogEntry, LogFields } from './log-entry.ts'
+import { formatRecord, type LogRecord } from './log-text.ts'
+
+/** A Log takes what happens. Nothing on the path of a request does. */
+export interface Log {
+  write(entry: LogEntry): void
+  debug(event: string, message: string, fields?: LogFields): void
+  info(event: string, message: string, fields?: LogFields): void
+  warn(event: string, message: string, fields?: LogFields): void
+  error(event: string, message: string, fields?: LogFields): void
+  /** print puts a text for people among the lines. */
+  print(text: string): void
+  /** end tells what is still being counted, and resolves when all is written, or nobody reads it. */
+  end(): Promise<void>
+}
+
+export interface LogOptions {
+  readonly level: LogLevel
+  readonly format: 'text' | 'json'
+  /** Times of day and colours instead of whole dates. */
+  readonly isTerminal: boolean
+  /** Texts that never appear, whatever an error or a library says. */
+  readonly secrets: readonly string[]
+  /** Where lines go. Default: standard output. */
+  readonly out?: Outlet
+}
+
+/** createLog makes the log of a process: one line an event, no secrets, and no storms. */
+export function createLog({ level, format, isTerminal, secrets, out = standardOutput() }: LogOptions): Log {
+  const text: DestinationStream = {
+    write: (line) => out.write(formatRecord(JSON.parse(line) as LogRecord, isTerminal)),
+  }
+  const logger = pino(
+    {
+      level,
+      base: null,
+      timestamp: stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+    },
+    format === 'text' ? text : out,
+  )
+  const hide = hider(secrets)
+  const bound = new BoundedLog((entry) => {
+    const { event, message, fields, worker } = entry
+    logger[entry.level]({ event, ...hidden(fields, hide), ...(worker !== undefined && { worker }) }, hide(message))
+  })
+  return {
+    ...logTo((entry) => bound.write(entry)),
+    print: (lines) => out.write(lines),
+    end: async () => {
+      bound.flush()
+      await written(out)
+    },
+  }
+}
+
+/** logTo makes a Log of a function that takes entries. It prints nothing. */
+export function logTo(write: (entry: LogEntry) => void): Log {
+  const at =
+    (level: LogLevel) =>
+    (event: string, message: string, fields?: LogFields): void =>
+      write({ level, event, message, ...(fields !== undefined && { fields }) })
+  const levels = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+  return { ...levels, write, print: () => {}, end: async () => {} }
+}
+
+/** How much may wait for a reader of the log that does not read. What comes then is lost, and nobody waits for it. */
+const MOST_WAITING_BYTES = 1_048_576
+
+/** How long a process that ends waits for the reader of its log. */
+const PATIENCE_MS = 500
+
+/** An Outlet is where lines go. */
+export interface Outlet extends DestinationStream {
+  /** flush calls back when all that was written has left this process. */
+  flush?(done: () => void): void
+}
+
+/** What Node.js does not document of a stream on a pipe: whether a write waits for the reader. */
+interface PipeHandle {
+  readonly _handle?: { setBlocking?(isBlocking: boolean): void }
+}
+
+/** standardOutput writes without waiting: a reader that has stopped reading must not stop the service. */
+function standardOutput(): Outlet {
+  const { stdout } = process
+  // A reader that has gone.
+  stdout.on('error', () => {})
+  if (!stdout.isTTY) (stdout as PipeHandle)._handle?.setBlocking?.(false)
+  return {
+    write: (text) => {
+      if (stdout.writableLength < MOST_WAITING_BYTES) stdout.write(text)
+    },
+    flush: (done) => void stdout.write('', () => done()),
+  }
+}
+
+/** written resolves when all that was written has left this process, or nobody takes it. */
+function written(out: Outlet): Promise<void> {
+  return new Promise((resolve) => {
+    if (out.flush === undefined) return resolve()
+    setTimeout(resolve, PATIENCE_MS)
+    out.flush(resolve)
+  })
+}
+
+/** The shortest text that is taken for a secret: anything shorter would tear holes into ordinary words. */
+const SHORTEST_SECRET = 4
+
+/** hider returns a function that takes the secrets, and the credentials of any address, out of a text. */
+export function hider(secrets: readonly string[]): (text: string) => string {
+  const spellings = secrets.flatMap((secret) => [
+    secret,
+    encodeURIComponent(secret),
+    JSON.stringify(secret).slice(1, -1),
+  ])
+  const known = [...new Set(spellings)].filter(({ length }) => length >= SHORTEST_SECRET)
+  known.sort((a, b) => b.length - a.length)
+  return (text) => {
+    const without = known.reduce((left, secret) => left.replaceAll(secret, '…'), text)
+    return without.replace(/:\/\/[^\s/@]*@/g, '://…@')
+  }
+}
+
+function hidden(fields: LogFields | undefined, hide: (text: string) => string): object {
+  return Object.fromEntries(
+    Object.entries(fields ?? {}).map(([name, value]) => {
+      if (typeof value === 'string') return [name, hide(value)]
+      return [name, Array.isArray(value) ? value.map(hide) : value]
+    }),
+  )
+}

@@ -1,0 +1,252 @@
+import { availableParallelism } from 'node:os'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { readConfig } from './config.ts'
+
+const FLAG_RULE = 'flags are listed by --help'
+const PORT_RULE = 'a port is a whole number from 0 to 65535, and 0 picks a free one'
+const SWITCH_RULE = 'a switch is true or false'
+const VALUE_RULE = 'a flag is followed by its value, as in --flag VALUE or --flag=VALUE'
+
+const TLS_RULE = 'TLS of gRPC needs a certificate and its key; a name to ask of clients needs their authority'
+
+const EXAMPLES = fileURLToPath(new URL('../../../examples', import.meta.url))
+
+function messageOf(args: string[], env: Record<string, string> = {}): string {
+  try {
+    return JSON.stringify(readConfig(args, env))
+  } catch (error) {
+    return (error as Error).message
+  }
+}
+
+describe('readConfig', () => {
+  it.each<[string, string[], Record<string, string>, object]>([
+    ['has defaults', [], {}, { host: '0.0.0.0', httpPort: 8080 }],
+    ['reads flags', ['--host', '::1', '--http-port', '0'], {}, { host: '::1', httpPort: 0 }],
+    ['reads flags with an equals sign', ['--host=::1', '--http-port=65535'], {}, { host: '::1', httpPort: 65_535 }],
+    ['reads the environment', [], { HOST: '10.0.0.1', PORT: '9000' }, { host: '10.0.0.1', httpPort: 9000 }],
+    ['prefers a flag to the environment', ['--http-port', '1'], { PORT: '2' }, { httpPort: 1 }],
+    ['has ports for each door', [], {}, { httpPort: 8080, grpc: { port: 8081 }, adminPort: 8082 }],
+    ['keeps the admin port to this machine', [], {}, { adminHost: '127.0.0.1' }],
+    ['has gRPC listen where HTTP does', ['--host', '::1'], {}, { grpc: { host: '::1' } }],
+    ['has gRPC listen elsewhere', [], { HOST: '::1', GRPC_HOST: '::' }, { host: '::1', grpc: { host: '::' } }],
+    ['takes a Unix socket for gRPC', [], { GRPC_UDS: '/run/a.sock' }, { grpc: { socketPath: '/run/a.sock' } }],
+    [
+      'calls the debug port admin port',
+      [],
+      { DEBUG_PORT: '6070', DEBUG_HOST: '::' },
+      { adminPort: 6070, adminHost: '::' },
+    ],
+    ['prefers its own names', [], { DEBUG_PORT: '6070', ADMIN_PORT: '1' }, { adminPort: 1 }],
+    ['prefers a flag to other names', ['--admin-port', '2'], { DEBUG_PORT: '6070' }, { adminPort: 2 }],
+    ['reads MERGE_DOMAIN_CONFIG', [], { MERGE_DOMAIN_CONFIG: 'TRUE' }, { mergeDomains: true }],
+    [
+      'reads switches as Go does',
+      [],
+      { SHADOW_MODE: 't', MERGE_DOMAIN_CONFIG: 'F' },
+      { shadowMode: true, mergeDomains: false },
+    ],
+    ['reads levels of other loggers', [], { LOG_LEVEL: 'WARNING' }, { logLevel: 'warn' }],
+    ['reads trace as debug', [], { LOG_LEVEL: 'trace' }, { logLevel: 'debug' }],
+    ['logs from info on', [], {}, { logLevel: 'info', logFormat: undefined }],
+    [
+      'reads durations',
+      ['--drain-delay', '5s', '--redis-timeout=20ms'],
+      {},
+      { drainDelayMs: 5_000, redisTimeoutMs: 20 },
+    ],
+    ['drains without a delay, for 10 s at most', [], {}, { drainDelayMs: 0, drainTimeoutMs: 10_000 }],
+    ['reads a plain 0 as a duration', [], { GRPC_MAX_CONNECTION_AGE: '0' }, { grpc: { maxConnectionAgeMs: 0 } }],
+    ['asks for no headers', [], { LIMIT_LIMIT_HEADER: 'X-Limit' }, { responseHeaders: undefined }],
+    [
+      'asks for headers by their names',
+      [],
+      { LIMIT_RESPONSE_HEADERS_ENABLED: 'true', LIMIT_LIMIT_HEADER: 'X-Limit' },
+      { responseHeaders: { limit: 'X-Limit', remaining: 'RateLimit-Remaining', reset: 'RateLimit-Reset' } },
+    ],
+    ['has one worker', [], {}, { workers: 1 }],
+    ['takes one worker without Redis', ['--workers', '1'], {}, { workers: 1 }],
+    ['takes several with Redis', ['--workers', '3', '--redis', 'redis://a'], {}, { workers: 3 }],
+    ['has a worker for each core', ['--workers', 'auto'], { REDIS_URL: 'a:1' }, { workers: availableParallelism() }],
+    [
+      'has streams of the default number',
+      [],
+      { GRPC_MAX_CONCURRENT_STREAMS: '0' },
+      { grpc: { maxStreams: undefined } },
+    ],
+    ['finds rules below RUNTIME_ROOT', [], { RUNTIME_ROOT: '/data' }, { rules: ['/data/config'], isExample: false }],
+    [
+      'finds rules where all parts of the path say',
+      [],
+      { RUNTIME_ROOT: '/data/', RUNTIME_SUBDIRECTORY: 'ratelimit', RUNTIME_APPDIRECTORY: 'rules' },
+      { rules: ['/data/ratelimit/rules'] },
+    ],
+    ['prefers SLUICE_RULES', [], { RUNTIME_ROOT: '/data', SLUICE_RULES: 'a' }, { rules: ['a'] }],
+    ['has no TLS', [], { GRPC_SERVER_TLS_CERT: 'a.pem' }, { grpc: { tls: undefined } }],
+    [
+      'has TLS when told',
+      ['--grpc-tls'],
+      { GRPC_SERVER_TLS_CERT: 'a.pem', GRPC_SERVER_TLS_KEY: 'a.key', GRPC_CLIENT_TLS_CACERT: 'ca.pem' },
+      { grpc: { tls: { certFile: 'a.pem', keyFile: 'a.key', clientCaFile: 'ca.pem', clientSan: undefined } } },
+    ],
+    ['does not look at a variable that a flag overrides', ['--http-port', '1'], { PORT: 'none' }, { httpPort: 1 }],
+    ['takes an empty variable as not given', [], { HOST: '', PORT: '' }, { host: '0.0.0.0', httpPort: 8080 }],
+    ['takes the last of a flag given twice', ['--http-port', '1', '--http-port', '2'], {}, { httpPort: 2 }],
+    ['runs on the examples without rules', [], {}, { rules: [EXAMPLES], isExample: true, mergeDomains: false }],
+    ['does so for an empty variable', [], { SLUICE_RULES: '' }, { rules: [EXAMPLES], isExample: true }],
+    ['reads where the rules are', ['--rules', 'a.yaml'], {}, { rules: ['a.yaml'], isExample: false }],
+    ['reads it from the environment', [], { SLUICE_RULES: '/etc/rules' }, { rules: ['/etc/rules'], isExample: false }],
+    ['takes every --rules', ['--rules', 'b', '--rules=a'], {}, { rules: ['b', 'a'] }],
+    ['takes a list of rules', ['--rules', 'b,a', '--rules', 'c d'], {}, { rules: ['b', 'a', 'c d'] }],
+    ['takes a list from the environment', [], { SLUICE_RULES: 'b, a,' }, { rules: ['b', 'a'] }],
+    ['does not add the variable to the flag', ['--rules', 'a'], { SLUICE_RULES: 'b' }, { rules: ['a'] }],
+    ['merges domains when told', ['--merge-domains'], {}, { mergeDomains: true }],
+    ['merges domains by the environment', [], { SLUICE_MERGE_DOMAINS: 'true' }, { mergeDomains: true }],
+    ['reads 1 as true', [], { SLUICE_MERGE_DOMAINS: '1' }, { mergeDomains: true }],
+    ['reads 0 as false', [], { SLUICE_MERGE_DOMAINS: '0' }, { mergeDomains: false }],
+    ['takes an empty switch as not given', [], { SLUICE_MERGE_DOMAINS: '' }, { mergeDomains: false }],
+    ['lets a flag switch off', ['--merge-domains=false'], { SLUICE_MERGE_DOMAINS: '1' }, { mergeDomains: false }],
+  ])('%s', (_, args, env, expected) => {
+    expect(readConfig(args, env)).toMatchObject(expected)
+  })
+
+  it.each<[string, string[], string]>([
+    ['an unknown flag', ['--prot', '1'], `FLAG_UNKNOWN: serve: got "--prot"; ${FLAG_RULE}`],
+    [
+      'a flag that is nearly one',
+      ['--http-prot=1'],
+      `FLAG_UNKNOWN: serve: got "--http-prot", did you mean "--http-port"?; ${FLAG_RULE}`,
+    ],
+    ['an unknown flag like no other', ['--verbose=1'], `FLAG_UNKNOWN: serve: got "--verbose"; ${FLAG_RULE}`],
+    ['a short flag', ['-p', '1'], `FLAG_UNKNOWN: serve: got "-p"; ${FLAG_RULE}`],
+    [
+      'a flag named like a part of an object',
+      ['--__proto__', '1'],
+      `FLAG_UNKNOWN: serve: got "--__proto__"; ${FLAG_RULE}`,
+    ],
+    ['a flag of several lines', ['--a\nb'], `FLAG_UNKNOWN: serve: got "--a\\nb"; ${FLAG_RULE}`],
+    ['an argument', ['8080'], `FLAG_UNKNOWN: serve: got "8080"; ${FLAG_RULE}`],
+    ['an argument after --', ['--', '8080'], `FLAG_UNKNOWN: serve: got "8080"; ${FLAG_RULE}`],
+    ['a flag without its value', ['--http-port'], `FLAG_VALUE_MISSING: --http-port: no value; ${VALUE_RULE}`],
+    ['a flag with an empty value', ['--host='], `FLAG_VALUE_MISSING: --host: no value; ${VALUE_RULE}`],
+    ['rules without a name', ['--rules', ','], `FLAG_VALUE_MISSING: --rules: no value; ${VALUE_RULE}`],
+    ['a switch that is neither', ['--merge-domains=no'], `SWITCH_INVALID: --merge-domains: got "no"; ${SWITCH_RULE}`],
+    [
+      'several workers that count in memory',
+      ['--workers', '2'],
+      'WORKERS_NEED_REDIS: --workers: got "2", and counters live in memory; ' +
+        'several workers share counters through Redis (--redis); in memory each would count for itself',
+    ],
+    [
+      'a worker for each core in memory',
+      ['--workers=auto'],
+      'WORKERS_NEED_REDIS: --workers: got "auto", and counters live in memory; ' +
+        'several workers share counters through Redis (--redis); in memory each would count for itself',
+    ],
+    [
+      'no worker',
+      ['--workers=0'],
+      'WORKERS_INVALID: --workers: got "0"; workers is a whole number from 1 to 512, or auto',
+    ],
+    [
+      '513 workers',
+      ['--workers=513'],
+      'WORKERS_INVALID: --workers: got "513"; workers is a whole number from 1 to 512, or auto',
+    ],
+    [
+      'a level of no logger',
+      ['--log-level', 'loud'],
+      'CHOICE_INVALID: --log-level: got "loud", not debug or info or warn or error; a setting with fixed values takes one of them',
+    ],
+    [
+      'a time that no timer takes',
+      ['--drain-timeout', '21d'],
+      'DURATION_TOO_LONG: --drain-timeout: got "21d"; a time that the service waits for is at most 20 days',
+    ],
+    [
+      'a header with a line break',
+      ['--limit-header', 'a\r\nb: c'],
+      String.raw`HEADER_NAME_INVALID: --limit-header: got "a\r\nb: c"; the name of a header has 1 to 100 letters, digits and signs such as -`,
+    ],
+    [
+      'a count that is none',
+      ['--grpc-max-streams=many'],
+      'COUNT_INVALID: --grpc-max-streams: got "many"; a count is a whole number from 0 to 999999999, and 0 stands for the default',
+    ],
+    [
+      'TLS without a certificate',
+      ['--grpc-tls'],
+      `TLS_INCOMPLETE: --grpc-tls: --grpc-tls-cert is not given; ${TLS_RULE}`,
+    ],
+    [
+      'TLS without a key',
+      ['--grpc-tls', '--grpc-tls-cert', 'a.pem'],
+      `TLS_INCOMPLETE: --grpc-tls: --grpc-tls-key is not given; ${TLS_RULE}`,
+    ],
+    [
+      'a name of clients without their authority',
+      ['--grpc-tls', '--grpc-tls-cert', 'a', '--grpc-tls-key', 'b', '--grpc-client-san', 'envoy'],
+      `TLS_INCOMPLETE: --grpc-tls: --grpc-client-san is given, --grpc-client-ca is not; ${TLS_RULE}`,
+    ],
+    ['a flag in place of a value', ['--http-port', '--host'], `PORT_INVALID: --http-port: got "--host"; ${PORT_RULE}`],
+  ])('refuses %s', (_, args, message) => {
+    expect(messageOf(args)).toBe(message)
+  })
+
+  it.each(['-1', '65536', '1.5', '0x50', '1e3', ' 80', '80a', 'http', '99999999999'])(
+    'refuses the port "%s"',
+    (port) => {
+      expect(messageOf(['--http-port', port])).toBe(`PORT_INVALID: --http-port: got "${port}"; ${PORT_RULE}`)
+      expect(messageOf([], { PORT: port })).toBe(`PORT_INVALID: PORT: got "${port}"; ${PORT_RULE}`)
+    },
+  )
+})
+
+describe('readConfig, from the environment', () => {
+  it.each<[string, Record<string, string>, string]>([
+    ['a switch', { SLUICE_MERGE_DOMAINS: 'on' }, `SWITCH_INVALID: SLUICE_MERGE_DOMAINS: got "on"; ${SWITCH_RULE}`],
+    ['rules', { SLUICE_RULES: ' , ' }, `FLAG_VALUE_MISSING: SLUICE_RULES: no value; ${VALUE_RULE}`],
+  ])('names the variable of %s that is wrong', (_, env, message) => {
+    expect(messageOf([], env)).toBe(message)
+  })
+})
+
+describe('readConfig, warnings', () => {
+  it.each<[string, Record<string, string>, string[]]>([
+    ['says nothing without a reason', {}, []],
+    [
+      'names a variable that has no effect',
+      { BACKEND_TYPE: 'memcache' },
+      ['BACKEND_TYPE is ignored: there is no Memcached store; use Redis'],
+    ],
+    [
+      'says nothing about a variable that changes nothing',
+      { BACKEND_TYPE: 'redis', USE_STATSD: 'FALSE', REDIS_POOL_SIZE: '5' },
+      [],
+    ],
+    [
+      'says what a variable was probably meant to be',
+      { SLUICE_WORKER: '2' },
+      ['SLUICE_WORKER is not a setting, did you mean SLUICE_WORKERS?'],
+    ],
+    [
+      'leaves the variables of Kubernetes alone',
+      { SLUICE_PORT: 'tcp://10.0.0.1:80', SLUICE_SERVICE_HOST: '10.0.0.1' },
+      [],
+    ],
+    [
+      'says that a certificate is not used',
+      { GRPC_SERVER_TLS_CERT: 'a.pem' },
+      ['GRPC_SERVER_TLS_CERT is given, but TLS of gRPC is off: --grpc-tls turns it on'],
+    ],
+    [
+      'asks for a secret with Redis',
+      { REDIS_URL: 'a:1' },
+      ['SLUICE_SECRET is not set: set it to the same text on every node (docs/redis.md)'],
+    ],
+    ['is content with a secret', { REDIS_URL: 'a:1', SLUICE_SECRET: 'x' }, []],
+  ])('%s', (_, env, warnings) => {
+    expect(readConfig([], env).warnings).toEqual(warnings)
+  })
+})

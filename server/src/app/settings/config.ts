@@ -1,0 +1,213 @@
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { got, SluiceError } from 'sluice/internal/core/errors'
+import { ignoredWarnings } from './envoy-settings.ts'
+import { parseFlags } from './flags.ts'
+import { misspelledVariables } from './misspelled-variables.ts'
+import { redisUrlOf } from './redis-settings.ts'
+import { SettingSources } from './setting-sources.ts'
+import { type Given, isOn, type LogLevel, lastOf, pathsOf } from './setting-values.ts'
+import { SETTINGS } from './settings.ts'
+
+/** A Config is everything `sluice serve` can be told. It is plain data: workers get it as a message. */
+export interface Config {
+  /** Rule files, and directories of them. */
+  readonly rules: readonly string[]
+  /** The rules are the examples that come with the package. */
+  readonly isExample: boolean
+  readonly mergeDomains: boolean
+  readonly shadowMode: boolean
+  /** Where counters are shared. Undefined: they live in this process. */
+  readonly redisUrl: string | undefined
+  readonly redisTimeoutMs: number
+  readonly redisTls: RedisTls
+  /** `password` or `user:password` of the sentinels. */
+  readonly redisSentinelAuth: string | undefined
+  /** Keys the hashes that all nodes agree on. */
+  readonly secret: string | undefined
+  /** Keys the tokens of leases where there is no secret: those of one service are good in all its workers. */
+  readonly leaseSecret: string
+  readonly host: string
+  readonly httpPort: number
+  readonly grpc: GrpcConfig
+  readonly adminHost: string
+  readonly adminPort: number
+  /** The fields that Envoy is asked to add to its answers, and to the requests that it passes on. */
+  readonly responseHeaders: LimitHeaders | undefined
+  readonly requestHeaders: LimitHeaders | undefined
+  readonly dynamicMetadata: boolean
+  readonly unitMultipliers: boolean
+  readonly workers: number
+  readonly drainDelayMs: number
+  readonly drainTimeoutMs: number
+  readonly healthNeedsRedis: boolean
+  readonly logLevel: LogLevel
+  /** Undefined: text on a terminal, else json. */
+  readonly logFormat: 'text' | 'json' | undefined
+  /** What was said that has no effect. */
+  readonly warnings: readonly string[]
+}
+
+/** RedisTls names files. */
+export interface RedisTls {
+  readonly caFile: string | undefined
+  readonly certFile: string | undefined
+  readonly keyFile: string | undefined
+  readonly anyHostName: boolean
+}
+
+export interface GrpcConfig {
+  readonly host: string
+  readonly port: number
+  /** A Unix socket instead of a port. */
+  readonly socketPath: string | undefined
+  readonly tls: GrpcTls | undefined
+  /** 0: connections may last for ever. */
+  readonly maxConnectionAgeMs: number
+  readonly maxConnectionAgeGraceMs: number
+  /** Undefined: as many as the server allows by itself. */
+  readonly maxStreams: number | undefined
+}
+
+/** GrpcTls names files, and whom client certificates have to be made out to. */
+export interface GrpcTls {
+  readonly certFile: string
+  readonly keyFile: string
+  readonly clientCaFile: string | undefined
+  readonly clientSan: string | undefined
+}
+
+/** LimitHeaders are the names of fields that tell about a limit. */
+export interface LimitHeaders {
+  readonly limit: string
+  readonly remaining: string
+  readonly reset: string
+}
+
+type Env = NodeJS.ProcessEnv
+
+/** readConfig takes each setting from the flag, else the environment, else the config file, else its default. */
+export function readConfig(args: readonly string[], env: Env): Config {
+  const flags = parseFlags('serve', SETTINGS, args)
+  if (flags.rest.length > 0) throw new SluiceError('FLAG_UNKNOWN', 'serve', got(flags.rest[0]))
+  const from = new SettingSources(flags, env)
+  const rules = from.given('rules') ?? runtimeRules(env)
+  const redis = from.given('redis')
+  const redisUrl = redis && redisUrlOf(lastOf(redis), redis.where, env)
+  const host = from.value('host')
+  return {
+    rules: rules === undefined ? [exampleRules()] : pathsOf(rules),
+    isExample: rules === undefined,
+    mergeDomains: from.value('merge-domains'),
+    shadowMode: from.value('shadow-mode'),
+    redisUrl,
+    redisTimeoutMs: from.value('redis-timeout'),
+    redisTls: redisTlsOf(from, env),
+    redisSentinelAuth: env.REDIS_SENTINEL_AUTH || undefined,
+    secret: from.value('secret'),
+    leaseSecret: randomBytes(32).toString('hex'),
+    host,
+    httpPort: from.value('http-port'),
+    grpc: grpcOf(from, host),
+    adminHost: from.value('admin-host'),
+    adminPort: from.value('admin-port'),
+    responseHeaders: responseHeadersOf(from),
+    requestHeaders: requestHeadersOf(from),
+    dynamicMetadata: from.value('dynamic-metadata'),
+    unitMultipliers: from.value('unit-multipliers'),
+    workers: workerCount(from, redisUrl !== undefined),
+    drainDelayMs: from.value('drain-delay'),
+    drainTimeoutMs: from.value('drain-timeout'),
+    healthNeedsRedis: from.value('health-needs-redis'),
+    logLevel: from.value('log-level'),
+    logFormat: from.value('log-format'),
+    warnings: [
+      ...ignoredWarnings(env),
+      ...misspelledVariables(env),
+      ...tlsWarnings(from),
+      ...(redisUrl !== undefined && from.given('secret') === undefined ? [NO_SECRET] : []),
+    ],
+  }
+}
+
+const NO_SECRET = 'SLUICE_SECRET is not set: set it to the same text on every node (docs/redis.md)'
+
+/** runtimeRules is where envoyproxy/ratelimit would look for rules, if the environment says so. */
+function runtimeRules(env: Env): Given | undefined {
+  const { RUNTIME_ROOT = '', RUNTIME_SUBDIRECTORY = '', RUNTIME_APPDIRECTORY } = env
+  if (RUNTIME_ROOT === '') return undefined
+  const path = join(RUNTIME_ROOT, RUNTIME_SUBDIRECTORY, RUNTIME_APPDIRECTORY || 'config')
+  return { values: [path], where: 'RUNTIME_ROOT', source: 'env' }
+}
+
+function redisTlsOf(from: SettingSources, env: Env): RedisTls {
+  const name = 'REDIS_TLS_SKIP_HOSTNAME_VERIFICATION'
+  const value = env[name] ?? ''
+  return {
+    caFile: from.value('redis-ca'),
+    certFile: from.value('redis-cert'),
+    keyFile: from.value('redis-key'),
+    anyHostName: value !== '' && isOn({ values: [value], where: name, source: 'env' }),
+  }
+}
+
+function grpcOf(from: SettingSources, host: string): GrpcConfig {
+  return {
+    host: from.value('grpc-host') ?? host,
+    port: from.value('grpc-port'),
+    socketPath: from.value('grpc-socket'),
+    tls: from.value('grpc-tls') ? grpcTlsOf(from) : undefined,
+    maxConnectionAgeMs: from.value('grpc-max-connection-age'),
+    maxConnectionAgeGraceMs: from.value('grpc-max-connection-age-grace'),
+    maxStreams: from.value('grpc-max-streams'),
+  }
+}
+
+function grpcTlsOf(from: SettingSources): GrpcTls {
+  const certFile = from.value('grpc-tls-cert')
+  const keyFile = from.value('grpc-tls-key')
+  const clientCaFile = from.value('grpc-client-ca')
+  const clientSan = from.value('grpc-client-san')
+  const where = from.given('grpc-tls')?.where ?? '--grpc-tls'
+  if (certFile === undefined) throw new SluiceError('TLS_INCOMPLETE', where, '--grpc-tls-cert is not given')
+  if (keyFile === undefined) throw new SluiceError('TLS_INCOMPLETE', where, '--grpc-tls-key is not given')
+  if (clientSan !== undefined && clientCaFile === undefined) {
+    throw new SluiceError('TLS_INCOMPLETE', where, '--grpc-client-san is given, --grpc-client-ca is not')
+  }
+  return { certFile, keyFile, clientCaFile, clientSan }
+}
+
+/** tlsWarnings warns of a certificate that is given but not used. */
+function tlsWarnings(from: SettingSources): string[] {
+  const certificate = from.given('grpc-tls-cert')
+  if (certificate === undefined || from.value('grpc-tls')) return []
+  return [`${certificate.where} is given, but TLS of gRPC is off: --grpc-tls turns it on`]
+}
+
+/** responseHeadersOf reads the names even where they are switched off: a wrong one is told today, not when it is needed. */
+function responseHeadersOf(from: SettingSources): LimitHeaders | undefined {
+  const limit = from.value('limit-header')
+  const remaining = from.value('remaining-header')
+  const reset = from.value('reset-header')
+  return from.value('response-headers') ? { limit, remaining, reset } : undefined
+}
+
+function requestHeadersOf(from: SettingSources): LimitHeaders | undefined {
+  const limit = from.value('request-limit-header')
+  const remaining = from.value('request-remaining-header')
+  const reset = from.value('request-reset-header')
+  return from.value('request-headers') ? { limit, remaining, reset } : undefined
+}
+
+function workerCount(from: SettingSources, isShared: boolean): number {
+  const count = from.value('workers')
+  const given = from.given('workers')
+  const isOne = given === undefined || lastOf(given) === '1'
+  if (isShared || isOne) return count
+  throw new SluiceError('WORKERS_NEED_REDIS', given.where, `${got(lastOf(given))}, and counters live in memory`)
+}
+
+function exampleRules(): string {
+  return fileURLToPath(new URL('../../../examples', import.meta.url))
+}

@@ -1,0 +1,45 @@
+/** nearest returns the known name that a misspelled one was probably meant to be, or undefined. */
+export function nearest(
+  name: string,
+  known: Iterable<string>,
+  maxEdits = Math.max(1, Math.floor(name.length / 3)),
+): string | undefined {
+  const wanted = plain(name)
+  let best: string | undefined
+  let fewest = maxEdits + 1
+  for (const candidate of known) {
+    if (Math.abs(candidate.length - name.length) >= fewest) continue
+    const edits = editsBetween(wanted, plain(candidate))
+    if (edits >= fewest) continue
+    best = candidate
+    fewest = edits
+  }
+  return best
+}
+
+/** didYouMean is what an error about an unknown name ends with: a suggestion, or nothing. */
+export function didYouMean(name: string, known: Iterable<string>): string {
+  const meant = nearest(name, known)
+  return meant === undefined ? '' : `, did you mean "${meant}"?`
+}
+
+function plain(name: string): string {
+  return name.toLowerCase().replaceAll('_', '-')
+}
+
+/** editsBetween counts how many letters are to be added, removed, replaced or swapped to get from one to the other. */
+function editsBetween(a: string, b: string): number {
+  let before: number[] = []
+  let last = Array.from({ length: b.length + 1 }, (_, j) => j)
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const isSame = a[i - 1] === b[j - 1]
+      row[j] = Math.min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (isSame ? 0 : 1))
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) row[j] = Math.min(row[j], before[j - 2] + 1)
+    }
+    before = last
+    last = row
+  }
+  return last[b.length]
+}

@@ -1,0 +1,115 @@
+import { availableParallelism } from 'node:os'
+import { parseDuration } from 'sluice/internal/core/duration'
+import { got, SluiceError } from 'sluice/internal/core/errors'
+import { switchOf } from './flags.ts'
+
+/** A Given is what somebody said about a setting, and where. */
+export interface Given {
+  readonly values: readonly string[]
+  /** `--http-port`, `PORT` or `sluice.yaml:3: http_port`. */
+  readonly where: string
+  readonly source: 'flag' | 'env' | 'file'
+}
+
+/** The longest time that a setting may name: timers of Node.js go no further than 24 days. */
+const MAX_DURATION_MS = 20 * 86_400_000
+const MAX_WORKERS = 512
+
+/** lastOf is the value that counts: that of a flag given twice is the last. */
+export function lastOf({ values }: Given): string {
+  return values.at(-1) ?? ''
+}
+
+export function pathsOf({ values, where }: Given): string[] {
+  const paths = values.flatMap((list) => list.split(',')).map((path) => path.trim())
+  const given = paths.filter((path) => path !== '')
+  if (given.length === 0) throw new SluiceError('FLAG_VALUE_MISSING', where, 'no value')
+  return given
+}
+
+export function portOf(given: Given): number {
+  const value = lastOf(given)
+  if (!/^\d{1,5}$/.test(value) || Number(value) > 65_535) throw new SluiceError('PORT_INVALID', given.where, got(value))
+  return Number(value)
+}
+
+/** isOn reads a switch. Variables may be spelled as in Go programs: TRUE, True, t. */
+export function isOn(given: Given): boolean {
+  const value = lastOf(given)
+  if (given.source !== 'env') return switchOf(value, given.where)
+  const spelled = value.toLowerCase()
+  if (spelled === 't' || spelled === 'f') return spelled === 't'
+  return switchOf(['true', 'false'].includes(spelled) ? spelled : value, given.where)
+}
+
+export function durationOf(given: Given): number {
+  const value = lastOf(given)
+  const ms = parseDuration(value === '0' ? 0 : value, given.where)
+  if (ms > MAX_DURATION_MS) throw new SluiceError('DURATION_TOO_LONG', given.where, got(value))
+  return ms
+}
+
+export function choiceOf<T extends string>(given: Given, choices: readonly T[]): T {
+  const value = lastOf(given).toLowerCase()
+  const found = choices.find((choice) => choice === value)
+  if (found === undefined) {
+    throw new SluiceError('CHOICE_INVALID', given.where, `${got(lastOf(given))}, not ${choices.join(' or ')}`)
+  }
+  return found
+}
+
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
+export type LogLevel = (typeof LOG_LEVELS)[number]
+
+/** What the levels of other loggers are called here. */
+const OTHER_LEVELS: ReadonlyMap<string, LogLevel> = new Map([
+  ['trace', 'debug'],
+  ['warning', 'warn'],
+  ['fatal', 'error'],
+  ['panic', 'error'],
+])
+
+export function levelOf(given: Given): LogLevel {
+  return OTHER_LEVELS.get(lastOf(given).toLowerCase()) ?? choiceOf(given, LOG_LEVELS)
+}
+
+/** countOf reads a whole number; 0 stands for the default. */
+export function countOf(given: Given): number | undefined {
+  const value = lastOf(given)
+  if (!/^\d{1,9}$/.test(value)) throw new SluiceError('COUNT_INVALID', given.where, got(value))
+  return Number(value) === 0 ? undefined : Number(value)
+}
+
+/** workersOf returns how many processes are to serve; `auto` is one for each core that this process may use. */
+export function workersOf(given: Given): number {
+  const value = lastOf(given)
+  if (value.toLowerCase() === 'auto') return availableParallelism()
+  const count = /^\d{1,3}$/.test(value) ? Number(value) : 0
+  if (count < 1 || count > MAX_WORKERS) throw new SluiceError('WORKERS_INVALID', given.where, got(value))
+  return count
+}
+
+/** headerOf reads a field name. Whatever else stands there would end up in the answers of a gateway. */
+export function headerOf(given: Given): string {
+  const value = lastOf(given)
+  if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,100}$/.test(value)) {
+    throw new SluiceError('HEADER_NAME_INVALID', given.where, got(value))
+  }
+  return value
+}
+
+/** READERS has a function for each kind of setting: it checks what was given, and returns the value. */
+export const READERS = {
+  choice: choiceOf,
+  count: countOf,
+  duration: durationOf,
+  header: headerOf,
+  level: levelOf,
+  paths: pathsOf,
+  port: portOf,
+  switch: isOn,
+  text: lastOf,
+  workers: workersOf,
+} as const
+
+export type SettingKind = keyof typeof READERS

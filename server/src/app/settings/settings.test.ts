@@ -1,0 +1,136 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ERROR_RULES } from 'sluice/internal/core/errors'
+import { afterAll, describe, expect, it } from 'vitest'
+import { raisedBy } from '../../../../src/core/raised.suite.ts'
+import { readConfig } from './config.ts'
+import { ENVOY_SETTINGS } from './envoy-settings.ts'
+import { variablesOf } from './setting-sources.ts'
+import { fileKey, SETTINGS, type SettingSpec } from './settings.ts'
+
+const dir = mkdtempSync(join(tmpdir(), 'sluice-settings-'))
+afterAll(() => rmSync(dir, { recursive: true }))
+
+const settings: readonly SettingSpec[] = SETTINGS
+const inFile = settings.filter(({ flag }) => flag !== 'config')
+
+/** withFile reads a config file with one line. */
+function withFile(line: string): string {
+  const file = join(dir, 'sluice.yaml')
+  writeFileSync(file, `${line}\n`)
+  return raisedBy(() => readConfig(['--config', file], {})).replace(file, 'FILE')
+}
+
+/** misspelled swaps two letters in the middle of a name, or doubles one. */
+function misspelled(name: string): string {
+  const at = Math.floor(name.length / 2)
+  const [a, b] = [name[at - 1], name[at]]
+  return name.slice(0, at - 1) + (a === b ? a + a + b : b + a) + name.slice(at + 1)
+}
+
+describe('SETTINGS', () => {
+  it('names each flag, variable and key once', () => {
+    for (const names of [
+      settings.map(({ flag }) => flag),
+      SETTINGS.flatMap(({ flag }) => variablesOf(flag)),
+      settings.map(({ flag }) => fileKey(flag)),
+    ]) {
+      expect(new Set(names).size).toBe(names.length)
+    }
+  })
+
+  it('says of each what it is when nobody gives it', () => {
+    expect(settings.filter((each) => (each.default === undefined) === (each.unset === undefined))).toEqual([])
+  })
+
+  it('has a value for all but switches, and choices for those that choose', () => {
+    expect(settings.filter(({ kind, value }) => (kind === 'switch') !== (value === undefined))).toEqual([])
+    expect(settings.filter(({ kind, choices }) => /choice|level/.test(kind) !== (choices !== undefined))).toEqual([])
+  })
+
+  it('has every setting that a variable of envoyproxy/ratelimit sets', () => {
+    const sets = ENVOY_SETTINGS.flatMap(({ sets }) => sets ?? [])
+    expect(sets.filter((flag) => !settings.some((each) => each.flag === flag))).toEqual([])
+  })
+})
+
+describe('a setting that is misspelled', () => {
+  it.each(settings)('is found behind a flag: --$flag', ({ flag }) => {
+    const wrong = misspelled(flag)
+    expect(raisedBy(() => readConfig([`--${wrong}=1`], {}))).toBe(
+      `FLAG_UNKNOWN: serve: got "--${wrong}", did you mean "--${flag}"?; ${ERROR_RULES.FLAG_UNKNOWN}`,
+    )
+  })
+
+  it.each(inFile)('is found in the config file: $flag', ({ flag }) => {
+    const wrong = misspelled(fileKey(flag))
+    expect(withFile(`${wrong}: 1`)).toBe(
+      `CONFIG_KEY_UNKNOWN: FILE:1: got "${wrong}", did you mean "${fileKey(flag)}"?; ${ERROR_RULES.CONFIG_KEY_UNKNOWN}`,
+    )
+  })
+
+  // Shorter names belong to many programs.
+  it.each(SETTINGS.flatMap(({ flag }) => variablesOf(flag)).filter((name) => name.length >= 6))(
+    'is found among variables: %s',
+    (name) => {
+      expect(readConfig([], { [misspelled(name)]: '1' }).warnings).toEqual([
+        `${misspelled(name)} is not a setting, did you mean ${name}?`,
+      ])
+    },
+  )
+
+  it.each([
+    'HOSTNAME',
+    'POST',
+    'REDIS_PORT',
+    'REDIS_HOST',
+    'LOG_LEVELS_OF_OTHERS',
+    'GRPC_VERBOSITY',
+    'NODE_ENV',
+    'PATH',
+  ])('is not suspected behind %s', (name) => {
+    expect(readConfig([], { [name]: '1' }).warnings).toEqual([])
+  })
+})
+
+describe('an empty text', () => {
+  it.each(settings.filter(({ kind }) => kind !== 'switch'))('is refused as a flag: --$flag', ({ flag }) => {
+    const message = `FLAG_VALUE_MISSING: --${flag}: no value; ${ERROR_RULES.FLAG_VALUE_MISSING}`
+    expect(raisedBy(() => readConfig([`--${flag}=`], {}))).toBe(message)
+    expect(raisedBy(() => readConfig([`--${flag}`, ''], {}))).toBe(message)
+  })
+
+  it.each(inFile)('is refused in the config file: $flag', ({ flag }) => {
+    expect(withFile(`${fileKey(flag)}: ""`)).toBe(
+      `CONFIG_INVALID: FILE:1: ${fileKey(flag)}: got ""; ${ERROR_RULES.CONFIG_INVALID}`,
+    )
+  })
+
+  it.each(SETTINGS)('is as good as none in a variable: $env', ({ flag }) => {
+    const env = Object.fromEntries(variablesOf(flag).map((name) => [name, '']))
+    expect({ ...readConfig([], env), leaseSecret: '' }).toEqual({ ...readConfig([], {}), leaseSecret: '' })
+  })
+})
+
+describe('a value of another type', () => {
+  // A text takes every value, and what is wrong with an address of Redis or a file is told by those that use it.
+  const typed = settings.filter(({ kind }) => kind !== 'text' && kind !== 'paths')
+
+  it.each(typed)('is refused, with its place: $flag', ({ flag, env }) => {
+    for (const value of ['a b', '[]']) {
+      expect(raisedBy(() => readConfig([`--${flag}=${value}`], {}))).toMatch(
+        new RegExp(`^[A-Z_]+_(INVALID|TOO_LONG): --${flag}: got `),
+      )
+      expect(raisedBy(() => readConfig([], { [env]: value }))).toMatch(new RegExp(`^[A-Z_]+_INVALID: ${env}: got `))
+    }
+    expect(withFile(`${fileKey(flag)}: a b`)).toMatch(
+      new RegExp(`^[A-Z_]+_INVALID: FILE:1: ${fileKey(flag)}: got "a b"`),
+    )
+  })
+
+  it.each(inFile.filter(({ kind }) => kind !== 'paths'))('is refused as a list or a map: $flag', ({ flag }) => {
+    expect(withFile(`${fileKey(flag)}: [1]`)).toContain(`${fileKey(flag)}: got a list`)
+    expect(withFile(`${fileKey(flag)}: { a: 1 }`)).toContain(`${fileKey(flag)}: got an object`)
+  })
+})

@@ -1,0 +1,167 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { until } from '../../../../tests/servers/until.mjs'
+import type { DoorName } from '../doors/door.ts'
+import { logTo } from '../log/log.ts'
+import { readConfig } from '../settings/config.ts'
+import type { ToWorker } from './messages.ts'
+import { Primary } from './primary.ts'
+import type { Connection, WorkerEvents } from './worker-process.ts'
+
+const { FakeWorker } = vi.hoisted(() => {
+  /** FakeWorker is a worker without a process: the test says when it is ready, and when it ends. */
+  class FakeWorker {
+    static all: FakeWorker[] = []
+    readonly id: number
+    readonly #events: WorkerEvents
+    readonly told: ToWorker['type'][] = []
+    readonly given: Connection[] = []
+    grpcConnections = 0
+    state = 'starting'
+    #end = (): void => {}
+    readonly ended = new Promise<void>((resolve) => {
+      this.#end = resolve
+    })
+
+    constructor(id: number, events: WorkerEvents) {
+      this.id = id
+      this.#events = events
+      FakeWorker.all.push(this)
+    }
+
+    open(door: DoorName): number {
+      return door === 'grpc' ? this.grpcConnections : this.given.length
+    }
+
+    tell({ type }: ToWorker): void {
+      this.told.push(type)
+      if (type === 'drain') this.kill()
+    }
+
+    give(connection: Connection): void {
+      this.given.push(connection)
+    }
+
+    untaken(): readonly Connection[] {
+      return this.given
+    }
+
+    /** leave says that somebody else told it to end. */
+    leave(): void {
+      this.#events.told(this as never, { type: 'leaving' })
+    }
+
+    becomeReady(): void {
+      this.#events.told(this as never, { type: 'ready', storeName: 'memory' })
+    }
+
+    kill(): void {
+      this.#events.ended(this as never, 'signal SIGKILL')
+      this.#end()
+    }
+  }
+  return { FakeWorker }
+})
+
+vi.mock('./worker-process.ts', () => ({ WorkerProcess: FakeWorker }))
+
+/** startPrimary returns a primary with a number of workers that are not ready yet, and the port of its HTTP door. */
+async function startPrimary(workers = 1, args: string[] = []) {
+  const config = { ...readConfig(args, {}), workers }
+  const primary = new Primary(
+    config,
+    logTo(() => {}),
+    () => [],
+  )
+  onTestFinished(() => primary.stop())
+  FakeWorker.all = []
+  const address = await primary.listen('http', { host: '127.0.0.1', port: 0 })
+  return { primary, port: Number(address.split(':')[1]), starting: primary.start(), workers: FakeWorker.all }
+}
+
+async function connected(port: number): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1')
+  onTestFinished(() => void socket.destroy())
+  socket.on('error', () => {})
+  await once(socket, 'connect')
+  return socket
+}
+
+const isOpen = ({ readyState }: Socket): boolean => readyState === 'open'
+
+describe('connections', () => {
+  it('wait while no worker is ready, up to 1,024 of them', async () => {
+    const { port, workers, starting } = await startPrimary()
+    const sockets: Socket[] = []
+    for (let i = 0; i < 1_030; i++) sockets.push(await connected(port))
+    await until('the last ones are closed', () => !sockets.slice(1_024).some(isOpen))
+    expect(sockets.filter(isOpen)).toHaveLength(1_024)
+    workers[0].becomeReady()
+    await starting
+    expect(workers[0].given).toHaveLength(1_024)
+  })
+
+  it('wait at the start until all workers are ready, and are spread over them', async () => {
+    const { port, workers, starting } = await startPrimary(2)
+    workers[0].becomeReady()
+    for (let i = 0; i < 4; i++) await connected(port)
+    expect(workers[0].given).toHaveLength(0)
+    workers[1].becomeReady()
+    await starting
+    await until('all are given', () => workers[0].given.length + workers[1].given.length === 4)
+    expect(workers.map(({ given }) => given.length)).toEqual([2, 2])
+  })
+
+  it('go to another worker if theirs ends before it has them', async () => {
+    const { port, workers, starting } = await startPrimary(2)
+    for (const worker of workers) worker.becomeReady()
+    await starting
+    const socket = await connected(port)
+    await until('it is given', () => workers.some(({ given }) => given.length === 1))
+    const [taker, other] = workers[0].given.length === 1 ? workers : workers.toReversed()
+    taker.kill()
+    expect(other.given).toEqual(taker.given)
+    expect(isOpen(socket)).toBe(true)
+  })
+})
+
+describe('a worker', () => {
+  it('that somebody else told to end goes on until there is another in its place', async () => {
+    const { workers, starting } = await startPrimary()
+    const [first] = workers
+    first.becomeReady()
+    await starting
+    first.leave()
+    first.leave()
+    expect(workers).toHaveLength(2)
+    expect(first.told).toEqual(['start'])
+    workers[1].becomeReady()
+    expect(first.told).toEqual(['start', 'drain'])
+    expect(workers).toHaveLength(2)
+  })
+
+  it('with more than its share of the gRPC connections sheds some when another is ready', async () => {
+    const { workers, starting } = await startPrimary(2)
+    for (const worker of workers) worker.becomeReady()
+    await starting
+    const [first, second] = workers
+    second.grpcConnections = 6
+    first.leave()
+    workers[2].becomeReady()
+    expect(workers.map(({ told }) => told.at(-1))).toEqual(['drain', 'shed', 'start'])
+  })
+
+  it('is not replaced any more when the service ends', async () => {
+    const { primary, workers, starting } = await startPrimary(2, ['--drain-delay', '20ms'])
+    for (const worker of workers) worker.becomeReady()
+    await starting
+    const stopped = primary.stop()
+    const [first, second] = workers
+    first.leave()
+    second.kill()
+    await stopped
+    expect(first.told).toEqual(['start', 'not-serving', 'drain'])
+    expect(workers).toHaveLength(2)
+  })
+})

@@ -1,0 +1,54 @@
+import { type CompileOptions, NO_RULES } from 'sluice/internal/core/rules/compile'
+import { loadRules, type RuleInput } from 'sluice/internal/core/rules/load'
+import type { RulePart } from 'sluice/internal/core/rules/packed-rules'
+import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
+import { RuleUnpacker } from 'sluice/internal/core/rules/rule-unpacker'
+
+/** How to ask for the part at a position of a version of the rules. */
+type Ask = (version: number, at: number) => void
+
+/**
+ * WorkerRules are the rules in force in a worker. The primary has found them right. Few are loaded here; many come in
+ * parts, one at a time, between which requests are answered by the rules before.
+ */
+export class WorkerRules {
+  readonly #ask: Ask
+  #rules: RuleSet = NO_RULES
+  #unpacking: { readonly version: number; readonly unpacker: RuleUnpacker; taken: number } | undefined
+
+  constructor(ask: Ask) {
+    this.#ask = ask
+  }
+
+  readonly current = (): RuleSet => this.#rules
+
+  /** apply puts rules into force at once. */
+  apply(inputs: readonly RuleInput[], options: CompileOptions): void {
+    this.#unpacking = undefined
+    this.#rules = loadRules(inputs, options)
+  }
+
+  /** announce is told of a version that comes in parts. What is left of one before it is not wanted any more. */
+  announce(version: number): void {
+    this.#unpacking = { version, unpacker: new RuleUnpacker(), taken: 0 }
+    this.#ask(version, 0)
+  }
+
+  take(version: number, part: RulePart): void {
+    const unpacking = this.#unpacking
+    if (unpacking?.version !== version) return
+    const rules = unpacking.unpacker.add(part)
+    unpacking.taken++
+    if (rules === undefined) {
+      // Requests have their turn first.
+      setImmediate(() => this.#askAgain(version))
+      return
+    }
+    this.#rules = rules
+    this.#unpacking = undefined
+  }
+
+  #askAgain(version: number): void {
+    if (this.#unpacking?.version === version) this.#ask(version, this.#unpacking.taken)
+  }
+}

@@ -1,0 +1,72 @@
+import type { Decision } from 'sluice/internal/core/combine'
+import type { Verdict } from 'sluice/internal/core/decision'
+import type { Rule } from 'sluice/internal/core/rules/rule-set'
+import type { PlannedCharge } from 'sluice/internal/engine/charge'
+import type { Observer } from 'sluice/internal/engine/observer'
+import { OVERRIDE_ID } from 'sluice/internal/engine/plan'
+
+/** RuleCounts counts hits on one rule, in the words of envoyproxy/ratelimit. */
+interface RuleCounts {
+  total_hits: number
+  total_negative_hits: number
+  within_limit: number
+  /** Of those within the limit: with less than a fifth of it left. */
+  near_limit: number
+  over_limit: number
+  /** Of those over the limit: passed all the same, because the rule only reports. */
+  shadow_mode: number
+}
+
+const MAX_RULES = 10_000
+const NEAR_LIMIT = 0.2
+
+/** RuleStats counts what each rule decides, whichever door asked, for people who look at /stats. */
+export class RuleStats implements Observer {
+  /** By name. They outlive a rule: one that is loaded again goes on counting. */
+  readonly #byName = new Map<string, RuleCounts>()
+  readonly #byRule = new WeakMap<Rule, RuleCounts>()
+
+  decided(charges: readonly PlannedCharge[], { verdicts }: Decision): void {
+    for (let i = 0; i < charges.length; i++) {
+      const { verdict } = verdicts[i]
+      if (verdict.unasked !== true) count(this.#countsOf(charges[i]), charges[i], verdict)
+    }
+  }
+
+  /** list returns every name with its count. */
+  *list(): Iterable<readonly [name: string, value: number]> {
+    for (const [name, counts] of this.#byName) {
+      for (const [stat, value] of Object.entries(counts)) yield [`ratelimit.service.rate_limit.${name}.${stat}`, value]
+    }
+  }
+
+  #countsOf({ rule, domain }: PlannedCharge): RuleCounts {
+    const known = this.#byRule.get(rule)
+    if (known !== undefined) return known
+    const name = rule.id === OVERRIDE_ID ? 'override' : `${domain}.${rule.id.replaceAll('=', '_')}`
+    const counts = this.#byName.get(name) ?? newCounts()
+    // Beyond that many, rules are counted but not listed.
+    if (this.#byName.size < MAX_RULES) this.#byName.set(name, counts)
+    this.#byRule.set(rule, counts)
+    return counts
+  }
+}
+
+function newCounts(): RuleCounts {
+  return { total_hits: 0, total_negative_hits: 0, within_limit: 0, near_limit: 0, over_limit: 0, shadow_mode: 0 }
+}
+
+function count(counts: RuleCounts, { rule, cost }: PlannedCharge, verdict: Verdict): void {
+  if (cost <= 0) {
+    counts.total_negative_hits -= cost
+    return
+  }
+  counts.total_hits += cost
+  if (verdict.allowed) {
+    counts.within_limit += cost
+    if (verdict.remaining < verdict.limit * NEAR_LIMIT) counts.near_limit += cost
+  } else {
+    counts.over_limit += cost
+    if (rule.shadow) counts.shadow_mode += cost
+  }
+}

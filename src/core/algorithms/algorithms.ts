@@ -1,0 +1,25 @@
+import type { AlgorithmRecord } from './algorithm.ts'
+import { CONCURRENCY } from './concurrency.ts'
+import { FIXED_WINDOW } from './fixed-window.ts'
+import { GCRA } from './gcra.ts'
+import { LEAKY_BUCKET } from './leaky-bucket.ts'
+import { SLIDING_LOG } from './sliding-log.ts'
+import { SLIDING_WINDOW } from './sliding-window.ts'
+import { TOKEN_BUCKET } from './token-bucket.ts'
+
+const RECORDS = {
+  sliding_window: SLIDING_WINDOW,
+  token_bucket: TOKEN_BUCKET,
+  gcra: GCRA,
+  leaky_bucket: LEAKY_BUCKET,
+  fixed_window: FIXED_WINDOW,
+  sliding_log: SLIDING_LOG,
+  concurrency: CONCURRENCY,
+} satisfies Record<string, AlgorithmRecord>
+
+export type Algorithm = keyof typeof RECORDS
+
+/** ALGORITHMS is every algorithm by its name: the one list of them. A limit carries the record of its own. */
+export const ALGORITHMS: Readonly<Record<Algorithm, AlgorithmRecord>> = RECORDS
+
+export const ALGORITHM_NAMES = Object.keys(ALGORITHMS) as readonly Algorithm[]

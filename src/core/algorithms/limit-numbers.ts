@@ -1,0 +1,28 @@
+/** MAX_COUNT is the largest limit, cost and count: 32 bits. */
+export const MAX_COUNT = 4_294_967_295
+
+/** LimitNumbers is the part of a limit that the algorithms compute with. */
+export interface LimitNumbers {
+  readonly limit: number
+  /** The window; for `concurrency` the time after which a permit ends by itself; with a calendar the longest window. */
+  readonly windowMs: number
+  /** The largest cost that can ever be admitted: the burst of a bucket, the limit of everything else. */
+  readonly capacity: number
+  /** Buckets: budget grows by unitsPerMs each millisecond, and a hit takes unitsPerHit. Whole numbers. */
+  readonly unitsPerMs: number
+  readonly unitsPerHit: number
+  /** Buckets: capacity × unitsPerHit, a full bucket. */
+  readonly fullUnits: number
+  /** Logs: hits are recorded at the end of their quantum; 1 is exact to the millisecond. */
+  readonly quantumMs: number
+  /** Fixed windows: where windows begin and end, if the calendar says so. */
+  readonly calendar: CalendarWindows | undefined
+  /** Fixed windows: a caller's window begins with its first hit. */
+  readonly isAnchored: boolean
+  readonly countDenied: boolean
+}
+
+/** CalendarWindows finds the window [startMs, endMs) that a time falls into. */
+export interface CalendarWindows {
+  windowAt(nowMs: number): { readonly startMs: number; readonly endMs: number }
+}

@@ -1,0 +1,292 @@
+import { ALGORITHM_NAMES, type Algorithm } from './algorithms/algorithms.ts'
+import { MAX_COUNT } from './algorithms/limit-numbers.ts'
+import type { ErrorCode } from './errors.ts'
+import type { Field, ObjectValue, Schema } from './schema/schema.ts'
+
+export const ANCHORS = ['epoch', 'first_hit'] as const
+
+export type Anchor = (typeof ANCHORS)[number]
+
+export const UNITS = ['second', 'minute', 'hour', 'day', 'week', 'month', 'year'] as const
+
+export type Unit = (typeof UNITS)[number]
+
+export const CONSISTENCIES = ['exact', 'leased', 'eventual'] as const
+export const FAILURE_POLICIES = ['open', 'closed', 'local'] as const
+
+export const MAX_WINDOW_MS = 10 * 366 * 86_400_000
+
+/** The names and values of headers that a rule may add to an answer: those of HTTP. */
+export const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+export const HEADER_VALUE = /^[\t\x20-\x7e]*$/
+
+const COUNT = { kind: 'integer', min: 0, max: MAX_COUNT } as const
+const NAME = { kind: 'text', min: 1, max: 128, unquoted: ['number', 'boolean'] } as const
+const BOOLEAN = { kind: 'boolean' } as const
+const DURATION = {
+  kind: 'either',
+  of: [
+    { kind: 'text', max: 64 },
+    { kind: 'integer', min: 0 },
+  ],
+  expected: 'expected a duration such as 90s, or milliseconds',
+  doc: '90s, 1h30m, 500ms, or milliseconds',
+} as const
+
+const CALENDAR = {
+  kind: 'object',
+  fields: {
+    unit: { schema: { kind: 'choice', of: ['day', 'week', 'month', 'year'] }, required: true },
+    time_zone: { schema: { kind: 'text' }, doc: 'An IANA time zone such as Europe/Berlin. Default: UTC' },
+  },
+} as const
+
+const WEIGHTS = {
+  kind: 'object',
+  fields: {
+    by: {
+      schema: { kind: 'text', min: 1 },
+      required: true,
+      doc: 'The descriptor entry whose value sets the weight',
+    },
+    weights: { schema: { kind: 'map', of: COUNT }, required: true },
+    default: { schema: COUNT, doc: 'The weight of every other value. Default: 1' },
+  },
+} as const
+
+const RESPONSE = {
+  kind: 'object',
+  fields: {
+    status: { schema: { kind: 'integer', min: 400, max: 599 }, doc: 'Default: 429' },
+    body: { schema: { kind: 'text', max: 65_536 } },
+    headers: {
+      schema: {
+        kind: 'map',
+        keys: { kind: 'text', pattern: HEADER_NAME },
+        of: { kind: 'text', pattern: HEADER_VALUE },
+      },
+    },
+  },
+} as const
+
+const BUCKETS = ['token_bucket', 'gcra', 'leaky_bucket'] as const
+const WINDOWS = ['sliding_window', ...BUCKETS, 'fixed_window', 'sliding_log'] as const
+
+/** A LimitOption is one thing that a limit can be told, and everything that is known about it. */
+export interface LimitOption extends Field {
+  readonly schema: Schema
+  /** Its name in code: in LimitOptions, or in the options of a middleware. Without it, only rule files have it. */
+  readonly option?: string
+  /** The algorithms that use it. Default: all. */
+  readonly algorithms?: readonly Algorithm[]
+  /** The option, and its value, without which this one would have no effect. */
+  readonly needs?: readonly [option: string, value: string]
+  readonly default?: string | number | boolean
+  /** Bounds that hold once the file's form is right: of a count, or of a duration in milliseconds. */
+  readonly within?: readonly [min: number, max: number]
+  /** What compileLimit raises about a value that is none. */
+  readonly code?: ErrorCode
+  /** One line, for editors; docs/rules.md says more. */
+  readonly doc: string
+}
+
+/** COUNTING is the part of the table that decides how hits are counted: all that compileLimit needs. */
+export const COUNTING = {
+  requests_per_unit: {
+    option: 'limit',
+    schema: COUNT,
+    code: 'LIMIT_INVALID',
+    doc: 'How many. 0 blocks everything',
+  },
+  unit: {
+    schema: { kind: 'choice', of: UNITS, anyCase: true },
+    doc: 'month is 30 days, year is 365; see calendar for the real ones',
+  },
+  window: {
+    option: 'window',
+    schema: DURATION,
+    algorithms: WINDOWS,
+    within: [1, MAX_WINDOW_MS],
+    code: 'WINDOW_INVALID',
+    doc: 'Any length instead of a unit: 90s, 1h30m, 500ms, or milliseconds',
+  },
+  algorithm: {
+    option: 'algorithm',
+    schema: { kind: 'choice', of: ALGORITHM_NAMES },
+    default: 'sliding_window',
+    code: 'ALGORITHM_UNKNOWN',
+    doc: 'How hits are counted',
+  },
+  burst: {
+    option: 'burst',
+    schema: { kind: 'integer' },
+    algorithms: BUCKETS,
+    within: [1, MAX_COUNT],
+    code: 'BURST_INVALID',
+    doc: 'How many hits fit at once. Default: requests_per_unit',
+  },
+  sub_windows: {
+    option: 'subWindows',
+    schema: { kind: 'integer' },
+    algorithms: ['sliding_window'],
+    within: [2, 1000],
+    code: 'SUB_WINDOWS_INVALID',
+    doc: 'Count in this many parts; never above the limit in any window',
+  },
+  calendar: {
+    option: 'calendar',
+    schema: CALENDAR,
+    algorithms: ['fixed_window'],
+    code: 'CALENDAR_INVALID',
+    doc: 'Follow the calendar instead of a unit',
+  },
+  anchor: {
+    option: 'anchor',
+    schema: { kind: 'choice', of: ANCHORS },
+    algorithms: ['fixed_window'],
+    default: 'epoch',
+    code: 'ANCHOR_UNKNOWN',
+    doc: "Where windows begin: all at the same moments, or each caller's with its first hit",
+  },
+  lease_ttl: {
+    option: 'leaseTtl',
+    schema: DURATION,
+    algorithms: ['concurrency'],
+    default: '60s',
+    within: [1, MAX_WINDOW_MS],
+    code: 'WINDOW_INVALID',
+    doc: 'A place that is not released comes back after this',
+  },
+  count_denied: {
+    option: 'countDenied',
+    schema: BOOLEAN,
+    algorithms: WINDOWS,
+    default: false,
+    code: 'SWITCH_INVALID',
+    doc: 'Charge refused requests too',
+  },
+} as const satisfies Readonly<Record<string, LimitOption>>
+
+/**
+ * LIMIT_OPTIONS is the one table of what a limit can be told, by the names that rule files use. The check of rule files,
+ * their JSON Schema, compileLimit and the middleware read it, and a test compares it with docs/rules.md.
+ */
+export const LIMIT_OPTIONS = {
+  name: {
+    option: 'name',
+    schema: NAME,
+    doc: 'What callers see in RateLimit-Policy, and what `replaces` refers to',
+  },
+  replaces: {
+    schema: { kind: 'list', of: { kind: 'object', fields: { name: { schema: NAME, required: true } } } },
+    doc: 'Limits that do not apply to a request to which this one does',
+  },
+  unlimited: { schema: BOOLEAN, default: false, doc: 'No limit at all: an allow-list' },
+  ...COUNTING,
+  cost: {
+    option: 'cost',
+    schema: {
+      kind: 'either',
+      of: [COUNT, WEIGHTS],
+      expected: 'expected a number, or {by: KEY, weights: {VALUE: NUMBER}, default: NUMBER}',
+    },
+    default: 1,
+    doc: 'How much a hit weighs',
+  },
+  consistency: {
+    option: 'consistency',
+    schema: { kind: 'choice', of: CONSISTENCIES },
+    default: 'exact',
+    doc: 'How nodes count together. A rule with a single counter for all callers is leased unless it says otherwise',
+  },
+  sync_interval: {
+    option: 'syncInterval',
+    schema: DURATION,
+    needs: ['consistency', 'eventual'],
+    default: '100ms',
+    doc: 'How often counts are exchanged',
+  },
+  on_store_failure: {
+    option: 'onStoreFailure',
+    schema: { kind: 'choice', of: FAILURE_POLICIES },
+    default: 'open',
+    doc: 'What happens while the store does not answer',
+  },
+  local_share: {
+    option: 'localShare',
+    schema: { kind: 'number', above: 0, max: 1 },
+    needs: ['on_store_failure', 'local'],
+    default: 0.1,
+    doc: 'The share of the budget that one node may admit by itself',
+  },
+  timeout_ms: {
+    option: 'timeoutMs',
+    schema: { kind: 'integer', min: 1, max: 60_000 },
+    default: 5,
+    doc: 'The longest that a store may take',
+  },
+  priority: {
+    schema: { kind: 'integer', min: 0, max: 3 },
+    default: 1,
+    doc: '0 is never shed under load, 3 is shed first',
+  },
+  response: { option: 'response', schema: RESPONSE, doc: 'What a refused caller gets' },
+  retry_after_jitter: {
+    option: 'retryAfterJitter',
+    schema: DURATION,
+    default: 0,
+    doc: 'Spread Retry-After by up to this much',
+  },
+} as const satisfies Readonly<Record<string, LimitOption>>
+
+type Table = typeof LIMIT_OPTIONS
+
+/** A LimitOptionKey is the name of an option in rule files. */
+export type LimitOptionKey = keyof Table
+
+/** RateLimitRule is one limit of a rule file, as its author writes it. */
+export type RateLimitRule = ObjectValue<Table>
+
+/** OptionName is the names in code of the options of a table. */
+type OptionName<T> = { [K in keyof T]: T[K] extends { option: infer N } ? N : never }[keyof T]
+
+type CountingName = OptionName<typeof COUNTING>
+type RuleName = Exclude<OptionName<Table>, CountingName>
+
+const entriesOf = (table: object): [LimitOptionKey, LimitOption][] =>
+  Object.entries(table) as [LimitOptionKey, LimitOption][]
+const namesOf = (table: object): readonly unknown[] => entriesOf(table).flatMap(([, { option }]) => option ?? [])
+
+/** COUNTING_KEYS are the names in rule files of what decides how hits are counted. */
+export const COUNTING_KEYS = /* @__PURE__ */ Object.keys(COUNTING) as (keyof typeof COUNTING)[]
+
+/** COUNTING_OPTIONS are the names in code of the same: those of LimitOptions. */
+export const COUNTING_OPTIONS = /* @__PURE__ */ namesOf(COUNTING) as readonly CountingName[]
+
+/** RULE_OPTIONS are the names in code of what decides the rest: what a rule does. */
+export const RULE_OPTIONS = /* @__PURE__ */ namesOf(LIMIT_OPTIONS).filter(
+  (name) => !COUNTING_OPTIONS.includes(name as CountingName),
+) as readonly RuleName[]
+
+const BY_OPTION: ReadonlyMap<string, LimitOption> = /* @__PURE__ */ new Map(
+  /* @__PURE__ */ entriesOf(COUNTING).flatMap(([, row]) => (row.option === undefined ? [] : [[row.option, row]])),
+)
+
+/** countingOption returns the row of an option of LimitOptions, if there is one of that name. */
+export function countingOption(option: string): LimitOption | undefined {
+  return BY_OPTION.get(option)
+}
+
+/** keyOfOption returns the name in rule files of an option: `sub_windows` of `subWindows`. */
+export function keyOfOption(option: string): LimitOptionKey | undefined {
+  return entriesOf(LIMIT_OPTIONS).find(([, row]) => row.option === option)?.[0]
+}
+
+/** isValueOf says whether a value, of any type, is one of an option's. Durations and calendars have parsers of their own. */
+export function isValueOf({ schema, within }: LimitOption, value: unknown): boolean {
+  if (schema.kind === 'boolean') return typeof value === 'boolean'
+  if (schema.kind === 'choice') return schema.of.includes(value as string)
+  if (schema.kind !== 'integer') return true
+  const [min, max] = within ?? [schema.min ?? 0, schema.max ?? MAX_COUNT]
+  return typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max
+}

@@ -1,0 +1,187 @@
+import { describe, expect, it } from 'vitest'
+import type { Decision } from '../core/combine.ts'
+import { allowedVerdict, type Verdict } from '../core/decision.ts'
+import { compileObjects } from '../core/rules/compile.ts'
+import type { RateLimitRule } from '../core/rules/schema.ts'
+import { MemoryStore } from '../stores/memory/memory-store.ts'
+import type { PlannedCharge } from './charge.ts'
+import { Decider } from './decider.ts'
+import { Limiter } from './limiter.ts'
+import type { Observer } from './observer.ts'
+import type { Charge, Store } from './ports.ts'
+
+interface Told {
+  readonly charges: readonly PlannedCharge[]
+  readonly decision: Decision
+  readonly ms: number
+}
+
+class Listener implements Observer {
+  readonly told: Told[] = []
+
+  decided(charges: readonly PlannedCharge[], decision: Decision, ms: number): void {
+    this.told.push({ charges, decision, ms })
+  }
+}
+
+const perMinute = (name: string, limit: number, changes: RateLimitRule = {}): RateLimitRule => ({
+  name,
+  unit: 'minute',
+  requests_per_unit: limit,
+  ...changes,
+})
+
+const rules = compileObjects([
+  {
+    domain: 'd',
+    descriptors: [
+      { key: 'user', rate_limit: perMinute('per-user', 2) },
+      { key: 'ip', rate_limits: [perMinute('per-ip', 2), { name: 'hourly', unit: 'hour', requests_per_unit: 1 }] },
+      { key: 'free', rate_limit: { unlimited: true } },
+      { key: 'shadow', shadow_mode: true, rate_limit: perMinute('shadow', 0) },
+      { key: 'job', rate_limit: { algorithm: 'concurrency', requests_per_unit: 1 } },
+    ],
+  },
+])
+
+const clock = { nowMs: () => 1_700_000_000_000 }
+const ask = (entry: string, cost = 1) => {
+  const [key, value] = entry.split('=')
+  return { domain: 'd', descriptors: [{ entries: [{ key, value }] }], cost }
+}
+
+/** bench has a decider and plans for it, on a store in memory, or on the same a round trip away. */
+function bench(isShared = false) {
+  const listener = new Listener()
+  const memory = new MemoryStore({ clock })
+  const store: Store = isShared ? away(memory) : memory
+  const planner = new Limiter(() => rules, memory)
+  const decider = new Decider<Store>(store, listener)
+  return { decider, listener, memory, plan: (entry: string, cost?: number) => planner.plan(ask(entry, cost)) }
+}
+
+function away(store: MemoryStore): Store {
+  return {
+    decide: async (charges) => store.decide(charges),
+    acquire: async (charges) => store.acquire(charges),
+    release: async (lease) => store.release(lease),
+    reset: async (key, limit) => store.reset(key, limit),
+    close: async () => store.close(),
+  }
+}
+
+describe.each([
+  ['at once', false],
+  ['later', true],
+])('a Decider on a store that answers %s', (_, isShared) => {
+  it.each(['user=a', 'ip=a', 'free=a', 'shadow=a', 'nobody=a'])(
+    'tells the observer of a decision about %s',
+    async (entry) => {
+      const { decider, listener, plan } = bench(isShared)
+      const charges = plan(entry)
+      const decision = await decider.decide(charges)
+      expect(listener.told).toEqual([{ charges, decision, ms: expect.any(Number) }])
+      expect(listener.told[0].charges).toHaveLength(decision.verdicts.length)
+      expect(listener.told[0].ms).toBeGreaterThanOrEqual(0)
+    },
+  )
+
+  it('tells what a request was about: domain, entries and rule', async () => {
+    const { decider, listener, plan } = bench(isShared)
+    await decider.decide(plan('user=a'))
+    const [{ charges }] = listener.told
+    expect(charges).toMatchObject([{ domain: 'd', entries: [{ key: 'user', value: 'a' }], rule: { name: 'per-user' } }])
+  })
+
+  it('tells of an acquire, and gives the place back', async () => {
+    const { decider, listener, plan } = bench(isShared)
+    const { decision, lease } = await decider.acquire(plan('job=a'))
+    expect(listener.told).toMatchObject([{ decision: { allowed: true } }])
+    expect(decision).toBe(listener.told[0].decision)
+    expect((await decider.acquire(plan('job=a'))).decision.allowed).toBe(false)
+    await decider.release(lease as NonNullable<typeof lease>)
+    expect((await decider.acquire(plan('job=a'))).decision.allowed).toBe(true)
+    expect(listener.told).toHaveLength(3)
+  })
+
+  it('holds nothing for charges that have no places, and decides all the same', async () => {
+    const { decider, plan } = bench(isShared)
+    const answers = []
+    for (let i = 0; i < 3; i++) answers.push(await decider.acquire(plan('user=a')))
+    expect(answers.map(({ decision, lease }) => [decision.allowed, lease])).toEqual([
+      [true, undefined],
+      [true, undefined],
+      [false, undefined],
+    ])
+  })
+
+  it('charges all rules of a group or none', async () => {
+    const { decider, plan } = bench(isShared)
+    await decider.decide(plan('ip=a'))
+    expect((await decider.decide(plan('ip=a'))).allowed).toBe(false)
+    const { verdicts } = await decider.decide(plan('ip=a', 0))
+    expect(verdicts.map(({ verdict }) => verdict.remaining)).toEqual([1, 0])
+  })
+
+  it('refunds what was charged', async () => {
+    const { decider, listener, plan } = bench(isShared)
+    const charges = plan('user=a')
+    await decider.refund(charges, await decider.decide(charges))
+    expect(listener.told.at(-1)).toMatchObject({ charges: [{ cost: -1 }] })
+    expect((await decider.decide(plan('user=a', 0))).verdicts[0].verdict.remaining).toBe(2)
+  })
+
+  it('refunds nothing of what was refused', async () => {
+    const { decider, plan } = bench(isShared)
+    const charges = plan('user=a', 2)
+    await decider.decide(charges)
+    await decider.refund(charges, await decider.decide(charges))
+    expect((await decider.decide(plan('user=a', 0))).verdicts[0].verdict.remaining).toBe(0)
+  })
+
+  it('resets the counters of its charges', async () => {
+    const { decider, plan } = bench(isShared)
+    await decider.decide(plan('user=a', 2))
+    await decider.reset(plan('user=a'))
+    expect((await decider.decide(plan('user=a', 2))).allowed).toBe(true)
+  })
+})
+
+describe('a Decider', () => {
+  it.each<[string, Partial<Verdict>]>([
+    ['the failure policy admitted', { fallback: 'open' }],
+    ['was not asked', { unasked: true }],
+  ])('refunds nothing that %s', async (_, changes) => {
+    const asked: (readonly Charge[])[] = []
+    const store = {
+      decide: (charges: readonly Charge[]) => {
+        asked.push(charges)
+        return [{ ...allowedVerdict(2, 2, 0), ...changes }]
+      },
+    } as unknown as Store
+    const decider = new Decider(store)
+    const charges = bench().plan('user=a')
+    await decider.refund(charges, await decider.decide(charges))
+    expect(asked).toHaveLength(1)
+  })
+
+  it('decides about one key as it decides about a list of one', () => {
+    const { memory, plan, listener } = bench()
+    const decider = new Decider(memory, listener)
+    const [{ rule, key }] = plan('user=a')
+    const verdicts = [1, 1, 1].map((cost) => decider.decideOne(rule, key, cost))
+    expect(verdicts.map(({ kind }) => kind)).toEqual(['allowed', 'allowed', 'refused'])
+    expect(listener.told.map(({ decision }) => decision.tightest?.verdict)).toEqual(verdicts)
+  })
+
+  it('looks at no clock while nobody listens', () => {
+    const { memory, plan } = bench()
+    const now = performance.now
+    performance.now = () => expect.unreachable()
+    try {
+      new Decider(memory).decide(plan('user=a'))
+    } finally {
+      performance.now = now
+    }
+  })
+})

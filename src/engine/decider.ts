@@ -1,0 +1,161 @@
+import { combine, combineOne, type Decision, type RuleVerdict, UNLIMITED } from '../core/combine.ts'
+import { UNLIMITED_VERDICT, type Verdict } from '../core/decision.ts'
+import { holdsPermits } from '../core/limit.ts'
+import type { Rule } from '../core/rules/rule-set.ts'
+import { chargeOf, type PlannedCharge } from './charge.ts'
+import type { Observer } from './observer.ts'
+import type { Charge, Lease, MaybePromise, Store, SyncStore } from './ports.ts'
+
+/** Answer is T itself from a store that answers at once, and perhaps a promise of it from any other. */
+export type Answer<S extends Store, T> = S extends SyncStore ? T : MaybePromise<T>
+
+/** A Held is the decision about an acquire, and what has to be given back when it was allowed. */
+export interface Held {
+  readonly decision: Decision
+  readonly lease: Lease | undefined
+}
+
+/**
+ * Decider is the one way to a decision: it alone asks the store about charges, folds the verdicts, and tells the observer.
+ * Doors and the library differ only in how they make charges.
+ */
+export class Decider<S extends Store> {
+  readonly #store: S
+  /** The store, where it answers at once. */
+  readonly #sync: SyncStore | undefined
+  readonly #observer: Observer | undefined
+
+  constructor(store: S, observer?: Observer) {
+    this.#store = store
+    this.#sync = isSync(store) ? store : undefined
+    this.#observer = observer
+  }
+
+  /** decide asks about all charges, and charges every one of them or none. */
+  decide(charges: readonly PlannedCharge[]): Answer<S, Decision> {
+    const startedAt = this.#now()
+    return this.#decide(charges, startedAt) as Answer<S, Decision>
+  }
+
+  /** acquire is decide, and also takes the places of `concurrency` limits. */
+  acquire(charges: readonly PlannedCharge[]): Answer<S, Held> {
+    const startedAt = this.#now()
+    if (!charges.some(isConcurrency)) {
+      const decision = this.#decide(charges, startedAt)
+      return (decision instanceof Promise ? decision.then(withoutLease) : withoutLease(decision)) as Answer<S, Held>
+    }
+    const acquired = this.#store.acquire(countedOf(charges))
+    const hold = (verdicts: readonly Verdict[], lease: Lease | undefined): Held => {
+      return { decision: this.#conclude(charges, verdicts, startedAt), lease }
+    }
+    return (
+      acquired instanceof Promise
+        ? acquired.then(({ verdicts, lease }) => hold(verdicts, lease))
+        : hold(acquired.verdicts, acquired.lease)
+    ) as Answer<S, Held>
+  }
+
+  /**
+   * decideOne is decide for one charge of a rule that enforces, on a store that answers at once: the verdict alone, with
+   * nothing allocated for anybody who does not listen.
+   */
+  decideOne(rule: Rule, key: string, cost: number): Verdict {
+    const sync = this.#sync as SyncStore
+    if (this.#observer === undefined) return sync.decideOne(key, rule.limit, cost)
+    const startedAt = this.#now()
+    const verdict = sync.decideOne(key, rule.limit, cost)
+    this.#conclude([chargeOf(rule, key, cost, { domain: '', entries: [], descriptor: 0 })], [verdict], startedAt)
+    return verdict
+  }
+
+  /** refund gives back what a decision charged: nothing that was refused, or decided without the store. */
+  refund(charges: readonly PlannedCharge[], { verdicts }: Decision): MaybePromise<unknown> {
+    const charged = charges.filter((charge, i) => isCharged(charge, verdicts[i].verdict))
+    if (charged.length === 0) return undefined
+    return this.decide(charged.map((charge) => ({ ...charge, cost: -charge.cost })))
+  }
+
+  /** release gives back what acquire took. */
+  release(lease: Lease): Answer<S, void> {
+    return this.#store.release(lease) as Answer<S, void>
+  }
+
+  /** reset forgets every counter that is charged. */
+  reset(charges: readonly Pick<PlannedCharge, 'key' | 'limit' | 'rule'>[]): Answer<S, void> {
+    const pending = charges
+      .filter(({ rule }) => !rule.unlimited)
+      .map(({ key, limit }) => this.#store.reset(key, limit))
+      .filter((result) => result instanceof Promise)
+    return (pending.length === 0 ? undefined : Promise.all(pending).then(() => undefined)) as Answer<S, void>
+  }
+
+  #decide(charges: readonly PlannedCharge[], startedAt: number): MaybePromise<Decision> {
+    if (charges.length === 1 && this.#sync !== undefined && !charges[0].rule.unlimited) {
+      const { key, limit, cost } = charges[0]
+      return this.#conclude(charges, [this.#sync.decideOne(key, limit, cost)], startedAt)
+    }
+    const counted = countedOf(charges)
+    if (counted.length === 0) return this.#conclude(charges, NO_VERDICTS, startedAt)
+    const verdicts = this.#store.decide(counted)
+    if (verdicts instanceof Promise) return verdicts.then((all) => this.#conclude(charges, all, startedAt))
+    return this.#conclude(charges, verdicts, startedAt)
+  }
+
+  #conclude(charges: readonly PlannedCharge[], verdicts: readonly Verdict[], startedAt: number): Decision {
+    return conclude(charges, verdicts, this.#observer, startedAt)
+  }
+
+  #now(): number {
+    return this.#observer === undefined ? 0 : performance.now()
+  }
+}
+
+/**
+ * conclude is the second half of every decision: it folds the verdicts and tells the observer. Those call it themselves
+ * whose verdicts come from a store of the app's own. `startedAt` is performance.now() at the time of asking.
+ */
+export function conclude(
+  charges: readonly PlannedCharge[],
+  verdicts: readonly Verdict[],
+  observer: Observer | undefined,
+  startedAt: number,
+): Decision {
+  const decision = fold(charges, verdicts)
+  if (observer !== undefined) observer.decided(charges, decision, performance.now() - startedAt)
+  return decision
+}
+
+const NO_VERDICTS: readonly Verdict[] = []
+
+function isSync(store: Store): store is SyncStore {
+  return typeof (store as Partial<SyncStore>).decideOne === 'function'
+}
+
+const isConcurrency = ({ limit }: Charge): boolean => holdsPermits(limit)
+
+const withoutLease = (decision: Decision): Held => ({ decision, lease: undefined })
+
+/** isCharged tells whether a decision took something of a counter that can be given back. */
+function isCharged(charge: PlannedCharge, { allowed, fallback, unasked }: Verdict): boolean {
+  return allowed && charge.cost > 0 && fallback === undefined && unasked !== true && !isConcurrency(charge)
+}
+
+/** countedOf leaves out the rules without a limit: the store is not asked about them. */
+function countedOf(charges: readonly PlannedCharge[]): readonly PlannedCharge[] {
+  return charges.some(({ rule }) => rule.unlimited) ? charges.filter(({ rule }) => !rule.unlimited) : charges
+}
+
+/** fold makes one decision of the store's verdicts, and those of rules without a limit, in the order of the charges. */
+function fold(charges: readonly PlannedCharge[], verdicts: readonly Verdict[]): Decision {
+  if (charges.length === 0) return UNLIMITED
+  if (charges.length === 1) {
+    const [{ rule, descriptor }] = charges
+    if (!rule.unlimited && !rule.shadow) return combineOne({ rule, descriptor, verdict: verdicts[0] })
+  }
+  let next = 0
+  return combine(
+    charges.map(({ rule, descriptor }): RuleVerdict => {
+      return { rule, descriptor, verdict: rule.unlimited ? UNLIMITED_VERDICT : verdicts[next++] }
+    }),
+  )
+}

@@ -1,0 +1,398 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { until } from '../../tests/servers/until.mjs'
+import type { RuleFile } from '../core/rules/schema.ts'
+import { fieldsOf, gateOf, type SimpleRequest, simpleReader } from './gate.suite.ts'
+import { Gate, type GateOptions } from './gate.ts'
+
+const FROM_A = { ip: '203.0.113.7' }
+const FROM_B = { ip: '203.0.113.8' }
+
+describe('a gate with one limit', () => {
+  it('admits the limit for each address, and says so in fields', () => {
+    const { gate, enter } = gateOf({ limit: 2, window: '1m', algorithm: 'fixed_window', anchor: 'first_hit' })
+    expect(enter(FROM_A).allowed).toBe(true)
+    const second = enter(FROM_A)
+    expect(second.allowed).toBe(true)
+    expect(fieldsOf(gate, second)).toMatchObject({
+      'RateLimit-Policy': '"2-in-1m";q=2;w=60',
+      RateLimit: '"2-in-1m";r=0;t=60',
+      'X-RateLimit-Limit': '2',
+      'X-RateLimit-Remaining': '0',
+    })
+    const third = enter(FROM_A)
+    expect(third.allowed).toBe(false)
+    expect(fieldsOf(gate, third)['Retry-After']).toBe('60')
+    expect(enter(FROM_B).allowed).toBe(true)
+  })
+
+  it('answers a refused caller with the error as JSON', () => {
+    const { gate, enter } = gateOf({ limit: 1, window: '1m', algorithm: 'fixed_window', anchor: 'first_hit' })
+    const request = { ip: '203.0.113.7', method: 'POST', url: '/api/v1/orders?card=4111' }
+    enter(request)
+    const refused = enter(request)
+    const { retryAfterSeconds } = gate.fields(refused)
+    const { status, contentType, body } = gate.refusal(refused, request, retryAfterSeconds)
+    expect([status, contentType]).toEqual([429, 'application/json'])
+    expect(JSON.parse(body)).toEqual({
+      error: {
+        code: 'RATE_LIMITED',
+        message: 'Rate limit exceeded for POST /api/v1/orders. Retry after 60 seconds.',
+        retry_after: 60,
+        limit: 1,
+        window: '1m',
+        scope: 'ip:203.0.113.7',
+      },
+    })
+  })
+
+  it('charges what a request costs', () => {
+    const { enter } = gateOf({ limit: 10, window: '1m', cost: ({ url }) => (url === '/search' ? 8 : 1) })
+    expect(enter({ ...FROM_A, url: '/search' }).allowed).toBe(true)
+    expect(enter({ ...FROM_A, url: '/search' }).allowed).toBe(false)
+    expect(enter({ ...FROM_A, url: '/' }).allowed).toBe(true)
+  })
+
+  it('counts nothing of what is skipped', () => {
+    const { gate, enter } = gateOf({ limit: 1, window: '1m', skip: ({ url }) => url === '/health' })
+    for (let i = 0; i < 3; i++) {
+      const pass = enter({ ...FROM_A, url: '/health' })
+      expect(pass.allowed).toBe(true)
+      expect(fieldsOf(gate, pass)).toEqual({})
+    }
+    expect(enter(FROM_A).allowed).toBe(true)
+  })
+
+  it('gives those without an address one budget for all of them', () => {
+    const { enter } = gateOf({ limit: 1, window: '1m' })
+    expect(enter({ ip: undefined }).allowed).toBe(true)
+    expect(enter({ ip: 'not an address' }).allowed).toBe(false)
+  })
+
+  it('tells callers apart by what a function says, whatever that is, and repeats nothing long', async () => {
+    const keys = ['__proto__', 'constructor', 'a|b=c', 'a|b', '{1}', '\r\nSet-Cookie: a', '', 'x'.repeat(1_000_000)]
+    const { gate, enter } = gateOf({ limit: 1, window: '1m', by: ({ url }) => url })
+    expect(keys.map((url) => enter({ url }).allowed)).toEqual(keys.map(() => true))
+    for (const url of keys) {
+      const refused = enter({ url })
+      expect(refused.allowed).toBe(false)
+      expect(gate.refusal(refused, FROM_A, 1).body.length).toBeLessThan(600)
+      await gate.reset({ key: url })
+      expect(enter({ url }).allowed).toBe(true)
+    }
+  })
+
+  it('takes numbers for text, and the address where a function says nothing', () => {
+    const said = new Map<string, unknown>([
+      ['/7', 7],
+      ['/null', null],
+      ['/none', undefined],
+      ['/big', 7n],
+    ])
+    const { errors, enter } = gateOf({ limit: 1, window: '1m', by: ({ url = '' }) => said.get(url) as string })
+    const ask = (url: string): boolean => enter({ ...FROM_A, url }).allowed
+    expect([ask('/7'), ask('/big'), ask('/null'), ask('/none')]).toEqual([true, false, true, false])
+    expect(errors).toEqual([])
+    const { enter: other, errors: told } = gateOf({ limit: 1, window: '1m', identity: { user: () => ({}) as string } })
+    expect([other().allowed, told]).toEqual([true, [expect.objectContaining({ code: 'KEY_INVALID' })]])
+  })
+
+  it('forgets what a caller has used when it is reset', async () => {
+    const { gate, enter } = gateOf({ limit: 1, window: '1m' })
+    enter(FROM_A)
+    expect(enter(FROM_A).allowed).toBe(false)
+    await gate.reset({ ip: '203.0.113.7' })
+    expect(enter(FROM_A).allowed).toBe(true)
+  })
+})
+
+describe('dynamic limits', () => {
+  const limits = { free: 1, pro: 3 }
+  const identity = { tier: ({ headers }: SimpleRequest) => headers?.['x-plan'] }
+  const count = (enter: (request: SimpleRequest) => { allowed: boolean }, request: SimpleRequest): number =>
+    [1, 2, 3, 4, 5].filter(() => enter(request).allowed).length
+
+  it('follow the tier, and give the least to whom has none that is known', () => {
+    const { enter } = gateOf({ limit: limits, window: '1m', identity })
+    expect(count(enter, { ip: '192.0.2.1', headers: { 'x-plan': 'pro' } })).toBe(3)
+    expect(count(enter, { ip: '192.0.2.2', headers: { 'x-plan': 'free' } })).toBe(1)
+    expect(count(enter, { ip: '192.0.2.3' })).toBe(1)
+    expect(count(enter, { ip: '192.0.2.4', headers: { 'x-plan': '__proto__' } })).toBe(1)
+  })
+
+  it('follow a function, and keep what was used when the amount changes', () => {
+    let amount = 2
+    const { enter } = gateOf({ limit: () => amount, window: '1m' })
+    expect([enter().allowed, enter().allowed, enter().allowed]).toEqual([true, true, false])
+    amount = 3
+    expect([enter().allowed, enter().allowed]).toEqual([true, false])
+  })
+
+  it('may need a promise', async () => {
+    const { gate } = gateOf({ limit: async () => 1, window: '1m' })
+    expect((await gate.enter(FROM_A)).allowed).toBe(true)
+    expect((await gate.enter(FROM_A)).allowed).toBe(false)
+  })
+})
+
+describe('a gate with several limits', () => {
+  const options: GateOptions<SimpleRequest> = {
+    identity: { apiKey: true },
+    limits: [
+      { name: 'key', limit: 2, window: '1m', by: 'api_key' },
+      { name: 'net', limit: 3, window: '1m', by: 'ip' },
+    ],
+  }
+  const withKey = (key: string): SimpleRequest => ({ ip: '203.0.113.7', headers: { 'x-api-key': key } })
+
+  it('admits what all of them admit, and charges all or none', () => {
+    const { enter } = gateOf(options)
+    expect([enter(withKey('one')).allowed, enter(withKey('one')).allowed]).toEqual([true, true])
+    expect(enter(withKey('one')).allowed).toBe(false)
+    // The refused one was not charged to the address.
+    expect([enter(withKey('two')).allowed, enter(withKey('two')).allowed]).toEqual([true, false])
+  })
+
+  it('lists all policies, the tightest first, and never shows the key', () => {
+    const { gate, enter } = gateOf(options)
+    const request = withKey('sk_live_4242424242424242')
+    enter(request)
+    const pass = enter(request)
+    expect(fieldsOf(gate, pass).RateLimit).toMatch(/^"key";r=0;t=\d+, "net";r=1;t=\d+$/)
+    const refused = enter(request)
+    const { body } = gate.refusal(refused, request, 1)
+    expect(body).not.toContain('4242')
+    expect(JSON.parse(body).error.scope).toMatch(/^api_key:sk_l~[0-9a-f]{16}$/)
+  })
+})
+
+describe('refunds', () => {
+  it.each([
+    ['failure', 500, true],
+    ['failure', 404, true],
+    ['failure', undefined, true],
+    ['failure', 200, false],
+    ['success', 204, true],
+    ['success', 500, false],
+    ['success', undefined, false],
+  ] as const)('on %s, after %s: %s', (refund, status, isRefunded) => {
+    const { gate, enter } = gateOf({ limit: 2, window: '1m', refund })
+    enter()
+    const pass = enter()
+    expect(pass.isOpen).toBe(true)
+    // Of those that are told the end twice, only the first end counts.
+    gate.end(pass, status)
+    gate.end(pass, status)
+    expect([enter().allowed, enter().allowed]).toEqual([isRefunded, false])
+  })
+
+  it('follow a function', () => {
+    const { gate, enter } = gateOf({ limit: 1, window: '1m', refund: (status) => status === 304 })
+    gate.end(enter(), 304)
+    gate.end(enter(), 200)
+    expect(enter().allowed).toBe(false)
+  })
+
+  it('give nothing back for what was refused', () => {
+    const { gate, enter } = gateOf({ limit: 1, window: '1m', refund: 'failure' })
+    enter()
+    const refused = enter()
+    expect(refused.isOpen).toBe(false)
+    gate.end(refused, 429)
+    expect(enter().allowed).toBe(false)
+  })
+})
+
+describe('concurrency', () => {
+  it('holds a place until the request ended, however it ended, and once', () => {
+    const { gate, enter } = gateOf({ limit: 2, algorithm: 'concurrency' })
+    const [first, second] = [enter(), enter()]
+    expect(enter().allowed).toBe(false)
+    gate.end(first, 200)
+    gate.end(first, 200)
+    const third = enter()
+    expect([third.allowed, enter().allowed]).toEqual([true, false])
+    gate.end(second, undefined)
+    expect(enter().allowed).toBe(true)
+  })
+
+  it('is released together with a window, which stays charged', () => {
+    const { gate, enter } = gateOf({
+      limits: [
+        { limit: 1, algorithm: 'concurrency' },
+        { limit: 2, window: '1m' },
+      ],
+    })
+    gate.end(enter(), 200)
+    gate.end(enter(), 200)
+    expect(enter().allowed).toBe(false)
+  })
+})
+
+describe('errors inside of the limiter', () => {
+  const broken = (): never => {
+    throw new Error('broken')
+  }
+  it.each<[string, GateOptions<SimpleRequest>]>([
+    ['skip', { skip: broken }],
+    ['cost', { cost: broken }],
+    ['by', { by: broken }],
+    ['limit', { limit: broken }],
+    ['identity', { identity: { user: broken } }],
+    ['a cost that is no number', { cost: () => Number.NaN }],
+    ['an amount that is no number', { limit: () => -1 }],
+  ])('let the request through: %s', (_, options) => {
+    const { gate, errors, enter } = gateOf({ limit: 1, window: '1m', ...options })
+    const pass = enter()
+    expect(pass.allowed).toBe(true)
+    expect(fieldsOf(gate, pass)).toEqual({})
+    expect(errors).toHaveLength(1)
+  })
+
+  it('let the request through when a promise is rejected', async () => {
+    const { gate, errors } = gateOf({ limit: 1, window: '1m', cost: () => Promise.reject(new Error('broken')) })
+    expect((await gate.enter(FROM_A)).allowed).toBe(true)
+    expect(errors).toEqual([new Error('broken')])
+  })
+
+  it('refuse it with 503 where the limit says closed', () => {
+    const { gate, enter } = gateOf({ limit: 1, window: '1m', onStoreFailure: 'closed', cost: broken })
+    const pass = enter()
+    expect(pass.allowed).toBe(false)
+    const fields = gate.fields(pass)
+    expect(fields.retryAfterSeconds).toBe(1)
+    const { status, body } = gate.refusal(pass, FROM_A, 1)
+    expect([status, JSON.parse(body).error.code]).toEqual([503, 'UNAVAILABLE'])
+  })
+
+  it('are not made worse by whoever listens for them', () => {
+    const { enter } = gateOf({ limit: 1, window: '1m', cost: broken, onError: broken })
+    expect(enter().allowed).toBe(true)
+  })
+})
+
+describe('a gate with rules', () => {
+  const YAML = `
+domain: shop
+descriptors:
+  - key: ip
+    rate_limit: { name: per-ip, unit: minute, requests_per_unit: 3 }
+    descriptors:
+      - key: path
+        value: /login
+        rate_limit: { name: login, unit: minute, requests_per_unit: 1 }
+`
+  const login = { ...FROM_A, url: '/login?next=%2F' }
+
+  it('takes YAML text, and describes requests in the usual words', () => {
+    const { gate, enter } = gateOf({ rules: YAML })
+    expect(fieldsOf(gate, enter(login)).RateLimit).toMatch(/^"login";r=0;t=\d+, "per-ip";r=2;t=\d+$/)
+    expect(enter(login).allowed).toBe(false)
+    expect([enter(FROM_A).allowed, enter(FROM_A).allowed, enter(FROM_A).allowed]).toEqual([true, true, false])
+  })
+
+  it('takes objects, and descriptors of the app', () => {
+    const rules: RuleFile = {
+      domain: 'd',
+      descriptors: [{ key: 'team', rate_limit: { unit: 'hour', requests_per_unit: 1 } }],
+    }
+    const { enter } = gateOf({
+      rules,
+      descriptors: ({ headers }) => [{ entries: [{ key: 'team', value: headers?.['x-team'] ?? 'none' }] }],
+    })
+    expect([enter({ headers: { 'x-team': 'a' } }).allowed, enter({ headers: { 'x-team': 'b' } }).allowed]).toEqual([
+      true,
+      true,
+    ])
+    expect(enter({ headers: { 'x-team': 'a' } }).allowed).toBe(false)
+  })
+
+  it('counts a request once for each rule where rules on the way down apply too', () => {
+    const { gate, enter } = gateOf({ rules: YAML.replace('domain: shop', 'domain: shop\nevaluate: path') })
+    expect(fieldsOf(gate, enter({ ...FROM_A, url: '/', method: 'GET' })).RateLimit).toMatch(/^"per-ip";r=2;t=\d+$/)
+  })
+
+  it('refunds and releases by rules', () => {
+    const { gate, enter } = gateOf({ rules: YAML, refund: 'failure' })
+    gate.end(enter(login), 401)
+    expect(enter(login).allowed).toBe(true)
+  })
+
+  it('takes a file, and follows its changes', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'sluice-gate-'))
+    const file = join(directory, 'rules.yaml')
+    writeFileSync(file, YAML)
+    const { gate, enter } = gateOf({ rules: file })
+    try {
+      expect(enter(FROM_A).allowed).toBe(true)
+      writeFileSync(file, YAML.replace('requests_per_unit: 3', 'requests_per_unit: 1'))
+      await until('the new rules are in force', () => !enter({ ip: '192.0.2.9' }).allowed)
+    } finally {
+      await gate.close()
+      rmSync(directory, { recursive: true })
+    }
+  })
+
+  it('refuses files and texts that are wrong when it is made', () => {
+    expect(() => new Gate({ rules: 'domain: x\ndescriptors: 7\n' }, simpleReader)).toThrow(/RULE_INVALID/)
+    expect(() => new Gate({ rules: '/no/such/file.yaml' }, simpleReader)).toThrow(/RULE_FILE_UNREADABLE/)
+    expect(() => new Gate({ rules: [{ domain: 'a' }, { domain: 'b' }] }, simpleReader)).toThrow(
+      /domain: the rules have 2/,
+    )
+  })
+})
+
+describe('options that are wrong', () => {
+  it.each<[object, string]>([
+    [{}, 'GATE_OPTIONS_INVALID: options: none of limit, limits and rules is given'],
+    [{ limit: 1, window: '1m', limits: [] }, 'GATE_OPTIONS_INVALID: options: limit beside limits'],
+    [
+      { limits: [{ limit: 1, window: '1m' }], window: '1m' },
+      'GATE_OPTIONS_INVALID: window: it belongs to a limit; put it into limits',
+    ],
+    [{ rules: 'domain: x\n', by: 'ip' }, 'GATE_OPTIONS_INVALID: by: it belongs to a limit; put it into the rules'],
+    [{ limit: 1, window: '1m', windwo: 1 }, 'OPTION_UNKNOWN: windwo: no such option'],
+    [{ limits: [{ limit: 1, window: '1m', skip: 1 }] }, 'OPTION_UNKNOWN: limits[0].skip: no such option'],
+    [{ limit: 1 }, 'WINDOW_REQUIRED: window: not given'],
+    [
+      {
+        limits: [
+          { limit: 1, window: '1m' },
+          { limit: -1, window: '1m' },
+        ],
+      },
+      'LIMIT_INVALID: limits[1].limit: got -1',
+    ],
+    [
+      {
+        limits: [
+          { limit: 1, window: '1m' },
+          { limit: 1, window: '60s' },
+        ],
+      },
+      'GATE_OPTIONS_INVALID: limits[1].name: "1-in-1m" is taken',
+    ],
+    [{ limit: {}, window: '1m' }, 'LIMIT_INVALID: limit: got an object'],
+    [
+      { limit: 1, window: '1m', consistency: 'lazy' },
+      'GATE_OPTIONS_INVALID: consistency: got "lazy"; it is exact, leased or eventual',
+    ],
+    [
+      { limit: 1, algorithm: 'concurrency', consistency: 'leased' },
+      'GATE_OPTIONS_INVALID: consistency: got "leased" beside concurrency, which is always exact',
+    ],
+    [
+      { limit: 1, window: '1m', headers: { standard: 'draft-9' } },
+      'GATE_OPTIONS_INVALID: headers.standard: got "draft-9"',
+    ],
+    [{ limit: 1, window: '1m', identity: { trustProxy: 1 } }, 'OPTION_UNKNOWN: identity.trustProxy: no such option'],
+    [{ limit: 1, window: '1m', identity: { apiKey: { name: 'k' } } }, 'OPTION_UNKNOWN: identity.apiKey.name: no such'],
+    [{ limit: 1, window: '1m', identity: { jwt: {} } }, 'JWT_OPTIONS_INVALID: jwt: 0 of them are given'],
+    [{ limit: 1, window: '1m', identity: { ipv6Prefix: 0 } }, 'SUBNET_INVALID: identity.ipv6Prefix: got 0'],
+    [{ limit: 1, window: '1m', identity: { trustedProxies: true } }, 'PROXY_TRUST_INVALID: trustedProxies: got true'],
+  ])('%j', (options, message) => {
+    expect(() => new Gate(options as GateOptions<SimpleRequest>, simpleReader)).toThrow(message)
+  })
+})

@@ -1,0 +1,259 @@
+/**
+ * The base of every middleware. An adapter for a framework is a RequestReader (how to read its requests) and a few lines
+ * that carry out what a Gate says; express/gate-limit.ts is one.
+ *
+ *   const gate = new Gate(options, reader)        // options: GateOptions<R>, checked here; throws a SluiceError
+ *   const pass = gate.enter(request)              // a Pass, or a promise of one. Never throws, never rejects
+ *   const fields = gate.fields(pass)              // names[i], values[i] for i < length, filled again for the next request:
+ *                                                 // write them at once, and keep fields.retryAfterSeconds
+ *   if (!pass.allowed) gate.refusal(pass, request, retryAfterSeconds)
+ *                                                 // status, contentType, body, headers: send them, with no-store
+ *   else if (pass.delayMs > 0) …                  // leaky_bucket: go on only after this long
+ *   if (pass.isOpen) gate.end(pass, status)       // when the answer was sent, its status; when the client left before,
+ *                                                 // undefined. The first call counts. It refunds and releases
+ *   gate.reset({ ip: … }), gate.close()
+ *
+ * On Node.js, node-response.ts has the rest: writeFields, sendRefusal, whenEnded. Requests that are skipped, and those
+ * that the limiter could not decide about (see `onError`), get a Pass that is allowed and has no fields.
+ *
+ * Libraries that people come from count differently: hits in a window that begins with the first one, in a store of the
+ * user's choice. hits/hit-gate.ts is the base for their options (express/hit-limit.ts is built on it): key, count, and
+ * decisionOf for a FieldRenderer. hits/counter-store.ts and memory-store.ts are such stores, on the same counters as
+ * everything else. PlainMark and GATE_OPTIONS tell the plain options from another library's.
+ */
+import { type Decision, UNLIMITED, undecided } from '../core/combine.ts'
+import type { FieldList } from '../core/http/field-list.ts'
+import { FieldRenderer } from '../core/http/field-renderer.ts'
+import { type Refusal, refusalOf } from '../core/http/refusal.ts'
+import type { PlannedCharge } from '../engine/charge.ts'
+import { Decider, type Held } from '../engine/decider.ts'
+import { andThen } from '../engine/maybe.ts'
+import type { MaybePromise, Store } from '../engine/ports.ts'
+import type { OpenStore } from '../stores/open/open-store.ts'
+import { openAppStore } from '../stores/open/store-options.ts'
+import { type Caller, CallerFinder } from './caller.ts'
+import type { ChargePlanner, ResetCaller } from './charge-planner.ts'
+import { checkOptions, fieldSettings, type GateOptions, hasRules, limitsOf } from './gate-options.ts'
+import { LimitPlanner } from './limit-planner.ts'
+import type { RequestReader } from './request-reader.ts'
+import { RulePlanner } from './rule-planner.ts'
+
+export { GATE_OPTIONS, type GateOptions, type PlainMark } from './gate-options.ts'
+
+/** An Asked is what a limiter was asked about a request, what it said, and how to undo it. */
+interface Asked extends Held {
+  readonly charges: readonly PlannedCharge[]
+  readonly decider: Decider<Store>
+  readonly planner: Pick<ChargePlanner<never>, 'scopeOf'>
+}
+
+/** A Pass is what a Gate says about one request. */
+export class Pass {
+  readonly allowed: boolean
+  readonly decision: Decision
+  /** When it was decided. */
+  readonly atMs = Date.now()
+  /** Undefined where nobody was asked who is calling: the request was skipped, or that failed. */
+  readonly caller: Caller | undefined
+  readonly #asked: Asked | undefined
+  #isRefunded: ((status: number | undefined) => boolean) | undefined
+  #isEnded = false
+
+  constructor(
+    decision: Decision,
+    asked?: Asked,
+    caller?: Caller,
+    isRefunded?: ((status: number | undefined) => boolean) | undefined,
+  ) {
+    this.decision = decision
+    this.allowed = decision.allowed
+    this.caller = caller
+    this.#asked = asked
+    this.#isRefunded = this.allowed ? isRefunded : undefined
+  }
+
+  /** Whose budget it was, as it may be shown. */
+  get scope(): string | undefined {
+    const { tightest, verdicts } = this.decision
+    if (this.#asked === undefined || tightest === undefined) return undefined
+    return this.#asked.planner.scopeOf(this.#asked.charges[verdicts.indexOf(tightest)])
+  }
+
+  /** Go on only after this long. */
+  get delayMs(): number {
+    return this.decision.delayMs
+  }
+
+  /** isOpen says whether somebody has to say how the request ended. */
+  get isOpen(): boolean {
+    return this.#asked !== undefined && (isHolding(this.#asked) || this.#isRefunded !== undefined)
+  }
+
+  /** end gives back what is to be given back. The first call counts; undefined is a client that went away. */
+  end(status: number | undefined): MaybePromise<void> {
+    if (this.#isEnded) return undefined
+    this.#isEnded = true
+    const asked = this.#asked
+    if (asked === undefined) return undefined
+    const released = isHolding(asked) ? asked.decider.release(asked.lease) : undefined
+    return andThen(released, () =>
+      andThen(
+        this.#isRefunded?.(status) === true ? asked.decider.refund(asked.charges, this.decision) : undefined,
+        () => undefined,
+      ),
+    )
+  }
+}
+
+function isHolding(asked: Asked): asked is Asked & { readonly lease: NonNullable<Held['lease']> } {
+  return asked.lease !== undefined && asked.lease.held.length > 0
+}
+
+/** A Gate lets requests in, or not. */
+export class Gate<R> {
+  readonly #reader: RequestReader<R>
+  readonly #finder: CallerFinder<R>
+  readonly #planner: ChargePlanner<R>
+  readonly #decider: Decider<Store>
+  readonly #open: OpenStore
+  readonly #renderer: FieldRenderer
+  readonly #skip: GateOptions<R>['skip']
+  readonly #refund: GateOptions<R>['refund']
+  readonly #onError: (error: unknown) => void
+  readonly #failsClosed: boolean
+
+  constructor(options: GateOptions<R>, reader: RequestReader<R>) {
+    checkOptions(options)
+    const { identity = {}, skip, refund, headers = true, onError = warn, cost = 1 } = options
+    this.#reader = reader
+    this.#finder = new CallerFinder(identity, reader)
+    this.#renderer = new FieldRenderer(fieldSettings(headers))
+    this.#skip = skip
+    this.#refund = refund
+    this.#onError = onError
+    const specs = limitsOf(options)
+    this.#failsClosed = specs.some(({ onStoreFailure }) => onStoreFailure === 'closed')
+    this.#open = openAppStore(options)
+    this.#decider = new Decider(this.#open.store, options.observer)
+    const { keys } = this.#open
+    try {
+      this.#planner = hasRules(options)
+        ? new RulePlanner(options, reader, cost, keys)
+        : new LimitPlanner(specs, cost, keys)
+    } catch (error) {
+      void this.#open.close()
+      throw error
+    }
+  }
+
+  /** enter decides about a request. It never throws and never rejects. */
+  enter(request: R): MaybePromise<Pass> {
+    try {
+      const pass = this.#skip === undefined ? this.#decide(request) : this.#unlessSkipped(request, this.#skip(request))
+      return pass instanceof Promise ? pass.catch((error: unknown) => this.#failed(error)) : pass
+    } catch (error) {
+      return this.#failed(error)
+    }
+  }
+
+  /** fields renders what is known of the budget, into a list that the next call fills again. */
+  fields({ decision, atMs }: Pass): FieldList {
+    return this.#renderer.render(decision, atMs)
+  }
+
+  /** refusal renders the answer to a request that was refused. `fields` is what Gate.fields returned for it. */
+  refusal(pass: Pass, request: R, retryAfterSeconds: number | undefined): Refusal {
+    return refusalOf(pass.decision, retryAfterSeconds, {
+      method: this.#reader.method(request),
+      path: this.#reader.url(request),
+      accept: this.#reader.header(request, 'accept'),
+      scope: pass.scope,
+    })
+  }
+
+  /** end tells a Pass how its request ended. It never throws and never rejects. */
+  end(pass: Pass, status: number | undefined): void {
+    try {
+      const ended = pass.end(status)
+      if (ended instanceof Promise) ended.catch((error: unknown) => this.#tell(error))
+    } catch (error) {
+      this.#tell(error)
+    }
+  }
+
+  /** reset gives a caller the whole budget again. */
+  async reset(caller: Partial<ResetCaller>): Promise<void> {
+    await this.#decider.reset(this.#planner.planReset({ ...NOBODY, ...caller }))
+  }
+
+  /** close lets go of the store and of watched rules. */
+  async close(): Promise<void> {
+    this.#planner.close()
+    await this.#open.close()
+  }
+
+  #unlessSkipped(request: R, skipped: MaybePromise<boolean>): MaybePromise<Pass> {
+    return andThen(skipped, (isSkipped) => (isSkipped ? SKIPPED : this.#decide(request)))
+  }
+
+  #decide(request: R): MaybePromise<Pass> {
+    const caller = this.#finder.find(request)
+    if (caller instanceof Promise) return caller.then((found) => this.#decideAbout(request, found))
+    return this.#decideAbout(request, caller)
+  }
+
+  #decideAbout(request: R, caller: Caller): MaybePromise<Pass> {
+    const charges = this.#planner.plan(request, caller)
+    if (charges instanceof Promise) return charges.then((planned) => this.#ask(request, caller, planned))
+    return this.#ask(request, caller, charges)
+  }
+
+  #ask(request: R, caller: Caller, charges: readonly PlannedCharge[]): MaybePromise<Pass> {
+    const held = this.#decider.acquire(charges)
+    if (held instanceof Promise) return held.then((later) => this.#passOf(request, caller, charges, later))
+    return this.#passOf(request, caller, charges, held)
+  }
+
+  #passOf(request: R, caller: Caller, charges: readonly PlannedCharge[], { decision, lease }: Held): Pass {
+    const asked = { charges, decision, lease, decider: this.#decider, planner: this.#planner }
+    return new Pass(decision, asked, caller, this.#refundOf(request))
+  }
+
+  #refundOf(request: R): ((status: number | undefined) => boolean) | undefined {
+    const refund = this.#refund
+    if (refund === undefined) return undefined
+    if (typeof refund === 'function') return (status) => refund(status, request)
+    return refund === 'failure' ? isFailure : isSuccess
+  }
+
+  /** #failed is for what should not happen: an option's function that throws, a store that breaks its promise. */
+  #failed(error: unknown): Pass {
+    this.#tell(error)
+    return this.#failsClosed ? CLOSED : SKIPPED
+  }
+
+  #tell(error: unknown): void {
+    try {
+      this.#onError(error)
+    } catch {
+      // Whoever listens has to look after itself: the request goes on.
+    }
+  }
+}
+
+const isFailure = (status: number | undefined): boolean => status === undefined || status >= 400
+const isSuccess = (status: number | undefined): boolean => status !== undefined && status < 400
+
+const NOBODY: Caller = { ip: undefined, apiKey: undefined, user: undefined, tenant: undefined, tier: undefined }
+const SKIPPED = new Pass(UNLIMITED)
+const CLOSED = new Pass(undecided(1_000))
+
+const told = new Set<string>()
+
+/** warn tells each kind of error once: an outage has enough to read. */
+function warn(error: unknown): void {
+  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+  if (told.has(text) || told.size >= 100) return
+  told.add(text)
+  process.emitWarning(`a request went on without a decision: ${text}`, 'SluiceWarning')
+}

@@ -1,0 +1,69 @@
+import type { Decision } from '../core/combine.ts'
+import type { Verdict } from '../core/decision.ts'
+import { compileLimit, MAX_COUNT } from '../core/limit.ts'
+import { DEFAULTS } from '../core/rules/compile-rule.ts'
+import type { Rule } from '../core/rules/rule-set.ts'
+import { chargeOf } from '../engine/charge.ts'
+import { conclude } from '../engine/decider.ts'
+import type { Observer } from '../engine/observer.ts'
+import { nearestWindow } from '../stores/hits/hit-window.ts'
+
+const DOMAIN = 'hits'
+const MAX_RULES = 1_000
+
+/** A HitLimit is what a hit was held against: how many in which window, under which name. */
+export interface HitLimit {
+  readonly name: string
+  readonly limit: number
+  readonly windowMs: number
+}
+
+/**
+ * HitDecisions concludes what counted hits come to, for libraries that count first and compare afterwards. The limit comes
+ * with each hit, and may differ from one to the next; those that were seen are remembered as rules.
+ */
+export class HitDecisions {
+  readonly #observer: Observer | undefined
+  readonly #rules = new Map<string, Rule>()
+  #last: { readonly of: HitLimit; readonly rule: Rule } | undefined
+
+  constructor(observer?: Observer) {
+    this.#observer = observer
+  }
+
+  /** Whether anybody listens: whoever needs no decision need not make one otherwise. */
+  get isObserved(): boolean {
+    return this.#observer !== undefined
+  }
+
+  /** of makes the decision about one hit of a key. */
+  of(key: string, limit: HitLimit, verdict: Verdict): Decision {
+    const rule = this.#ruleOf(limit)
+    const about = { domain: DOMAIN, entries: [{ key: 'key', value: key }], descriptor: 0 }
+    return conclude([chargeOf(rule, key, 1, about)], [verdict], this.#observer, performance.now())
+  }
+
+  #ruleOf(of: HitLimit): Rule {
+    const last = this.#last
+    if (
+      last !== undefined &&
+      last.of.limit === of.limit &&
+      last.of.name === of.name &&
+      last.of.windowMs === of.windowMs
+    )
+      return last.rule
+    const id = `${of.limit} ${of.windowMs} ${of.name}`
+    const rule = this.#rules.get(id) ?? ruleOf(of)
+    if (this.#rules.size >= MAX_RULES) this.#rules.clear()
+    this.#rules.set(id, rule)
+    this.#last = { of, rule }
+    return rule
+  }
+}
+
+function ruleOf({ name, limit, windowMs }: HitLimit): Rule {
+  const amount = Math.min(Math.max(0, Math.floor(limit) || 0), MAX_COUNT)
+  const window = nearestWindow(windowMs)
+  const compiled = compileLimit({ limit: amount, window, algorithm: 'fixed_window', anchor: 'first_hit' })
+  return Object.freeze({ ...DEFAULTS, id: name, name, limit: compiled, path: [] })
+}

@@ -1,0 +1,98 @@
+import type { Decision } from '../core/combine.ts'
+import { hitVerdict } from '../core/decision.ts'
+import { got, SluiceError } from '../core/errors.ts'
+import { andThen } from '../engine/maybe.ts'
+import type { Observer } from '../engine/observer.ts'
+import type { MaybePromise } from '../engine/ports.ts'
+import { CounterStore } from '../stores/hits/counter-store.ts'
+import type { HitStore, Hits } from '../stores/hits/hit-store.ts'
+import { HitDecisions } from './hit-decisions.ts'
+
+/** An About is a function about a request, called as its framework does: with (request, response), or with (context). */
+export type About<A extends readonly unknown[], T> = (...about: A) => MaybePromise<T>
+
+/** HitGateOptions is what express-rate-limit and libraries like it know of a limit. A is what their functions are called with. */
+export interface HitGateOptions<A extends readonly unknown[]> {
+  readonly windowMs: number
+  readonly limit: number | About<A, number>
+  readonly keyGenerator: About<A, string>
+  readonly skip: About<A, boolean>
+  readonly store: HitStore
+  /** Hears of every decision. Default: nobody. */
+  readonly observer?: Observer | undefined
+}
+
+/** A Hit is one request that was counted: what these libraries put on the request. */
+export class Hit {
+  readonly limit: number
+  /** How many there were in this window, with this one. */
+  readonly used: number
+  readonly remaining: number
+  readonly resetTime: Date | undefined
+  readonly key: string
+
+  constructor(key: string, { totalHits, resetTime }: Hits, limit: number) {
+    this.limit = limit
+    this.used = totalHits
+    this.remaining = Math.max(limit - totalHits, 0)
+    this.resetTime = resetTime
+    this.key = key
+  }
+
+  /** The old name of `used`, which is not seen among the properties. */
+  get current(): number {
+    return this.used
+  }
+}
+
+/**
+ * HitGate counts requests in a HitStore. Unlike a Gate it throws and rejects: what a function or a store of the user's
+ * does wrong is for the adapter to handle, as the library in question would.
+ */
+export class HitGate<A extends readonly unknown[]> {
+  readonly #options: HitGateOptions<A>
+  readonly #decisions: HitDecisions
+
+  constructor(options: HitGateOptions<A>) {
+    checkStore(options.store)
+    this.#options = options
+    this.#decisions = new HitDecisions(options.observer)
+  }
+
+  /** key returns whose hit it is, or undefined for a request that is not counted. */
+  key(...about: A): MaybePromise<string | undefined> {
+    const { skip, keyGenerator } = this.#options
+    return andThen(skip(...about), (isSkipped) => (isSkipped ? undefined : andThen(keyGenerator(...about), String)))
+  }
+
+  /** count counts a hit of a key. */
+  count(key: string, ...about: A): MaybePromise<Hit> {
+    const { store, limit } = this.#options
+    return andThen(store.increment(key), (hits) =>
+      andThen(typeof limit === 'function' ? limit(...about) : limit, (most) => {
+        // A limit that is always the same, the store knows by itself.
+        if (hits.totalHits > most && typeof limit === 'function' && store instanceof CounterStore) store.hold(key)
+        return new Hit(key, hits, most)
+      }),
+    )
+  }
+
+  /** decisionOf concludes what a hit comes to. `name` is what its limit is called in answers. */
+  decisionOf(hit: Hit, name: string, nowMs: number): Decision {
+    const { windowMs } = this.#options
+    const { limit, resetTime } = hit
+    const resetAfterMs = resetTime === undefined ? windowMs : Math.max(0, resetTime.getTime() - nowMs)
+    return this.#decisions.of(hit.key, { name, limit, windowMs }, hitVerdict(limit, hit.used, resetAfterMs))
+  }
+}
+
+function checkStore(store: HitStore): void {
+  const isFunction = (value: unknown): boolean => typeof value === 'function'
+  const isStore =
+    isFunction(store?.increment) &&
+    isFunction(store.decrement) &&
+    isFunction(store.resetKey) &&
+    (store.resetAll === undefined || isFunction(store.resetAll)) &&
+    (store.init === undefined || isFunction(store.init))
+  if (!isStore) throw new SluiceError('HIT_STORE_INVALID', 'store', got(store))
+}

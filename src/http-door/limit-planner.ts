@@ -1,0 +1,145 @@
+import { got, SluiceError } from '../core/errors.ts'
+import type { KeySpeller } from '../core/key-speller.ts'
+import { MAX_COUNT } from '../core/limit.ts'
+import type { Rule } from '../core/rules/rule-set.ts'
+import { chargeOf, type PlannedCharge } from '../engine/charge.ts'
+import { andThen } from '../engine/maybe.ts'
+import type { MaybePromise } from '../engine/ports.ts'
+import { type Caller, keyText } from './caller.ts'
+import type { ChargePlanner, ResetCaller } from './charge-planner.ts'
+import { type By, type LimitSpec, SpecRules } from './limit-spec.ts'
+
+const DOMAIN = 'http'
+const DEFAULT_BY: readonly By[] = ['user', 'api_key', 'ip']
+
+interface CompiledSpec<R> {
+  readonly spec: LimitSpec<R>
+  readonly rules: SpecRules<R>
+  readonly by: readonly By[]
+  readonly position: number
+  /** Set where nothing about the limit depends on the request: what a request weighs. */
+  readonly fixedCost: number | undefined
+}
+
+/** Cost says how much a request takes where its limit does not say. */
+export type Cost<R> = number | ((request: R, caller: Caller) => MaybePromise<number>)
+
+/** LimitPlanner plans by limits that the app itself gave: one, or several that are charged together or not at all. */
+export class LimitPlanner<R> implements ChargePlanner<R> {
+  readonly #specs: readonly CompiledSpec<R>[]
+  readonly #cost: Cost<R>
+  readonly #keys: KeySpeller
+
+  constructor(specs: readonly LimitSpec<R>[], cost: Cost<R>, keys: KeySpeller) {
+    this.#specs = specs.map((spec, position) => compiled(spec, position, specs.length === 1, cost))
+    checkNames(this.#specs)
+    this.#cost = cost
+    this.#keys = keys
+  }
+
+  plan(request: R, caller: Caller): MaybePromise<readonly PlannedCharge[]> {
+    if (this.#specs.length === 1) {
+      const charge = this.#charge(this.#specs[0], request, caller)
+      return charge instanceof Promise ? charge.then((only) => [only]) : [charge]
+    }
+    const charges = this.#specs.map((each) => this.#charge(each, request, caller))
+    return charges.some((each) => each instanceof Promise) ? Promise.all(charges) : (charges as PlannedCharge[])
+  }
+
+  planReset(caller: ResetCaller): readonly PlannedCharge[] {
+    return this.#specs.flatMap((each) => {
+      const { spec, rules } = each
+      const [kind, value] = typeof spec.by === 'function' ? ['key', caller.key] : ownerOf(caller, each.by)
+      // A limit of any amount has the same key: the amount is not part of it.
+      return value === undefined ? [] : [this.#chargeOf(each, kind, value, rules.fixed ?? 1, 0)]
+    })
+  }
+
+  scopeOf({ entries: [{ key, value }], rule }: PlannedCharge): string {
+    return `${key}:${this.#keys.value(value, rule.path[0])}`
+  }
+
+  close(): void {}
+
+  #charge(each: CompiledSpec<R>, request: R, caller: Caller): MaybePromise<PlannedCharge> {
+    const { spec, rules, by, fixedCost } = each
+    if (fixedCost !== undefined) {
+      const kind = kindOf(caller, by)
+      return this.#chargeOf(each, kind, valueFor(caller, kind), rules.fixed as number, fixedCost)
+    }
+    const key: MaybePromise<unknown> = typeof spec.by === 'function' ? spec.by(request, caller) : undefined
+    return andThen(andThen(key, keyText), (text) =>
+      andThen(rules.amountFor(request, caller), (amount) => {
+        const cost = spec.cost ?? this.#cost
+        return andThen(typeof cost === 'number' ? cost : cost(request, caller), (weight) => {
+          const [kind, value] = text === undefined ? ownerOf(caller, by) : (['key', text] as const)
+          return this.#chargeOf(each, kind, value, amount, checkedCost(weight))
+        })
+      }),
+    )
+  }
+
+  #chargeOf({ rules, position }: CompiledSpec<R>, kind: string, value: string, amount: number, cost: number) {
+    const rule = rules.ruleFor(amount, kind === 'api_key')
+    const entries = [{ key: kind, value }]
+    const key = this.#keys.spellOwn(DOMAIN, rule, entries, position)
+    return chargeOf(rule, key, cost, { domain: DOMAIN, entries, descriptor: position })
+  }
+}
+
+function compiled<R>(spec: LimitSpec<R>, position: number, isOnly: boolean, gateCost: Cost<R>): CompiledSpec<R> {
+  const { by, cost = gateCost } = spec
+  const rules = new SpecRules(spec, isOnly ? '' : `limits[${position}].`)
+  const isFixed = rules.fixed !== undefined && typeof by !== 'function' && typeof cost === 'number'
+  return {
+    spec,
+    rules,
+    by: typeof by === 'function' ? [] : typeof by === 'string' ? [by] : (by ?? DEFAULT_BY),
+    position,
+    fixedCost: isFixed ? checkedCost(cost) : undefined,
+  }
+}
+
+type Owner = readonly [kind: string, value: string]
+
+/** ownerOf returns whose budget it is: what of a caller, and its value. */
+function ownerOf(caller: Caller, by: readonly By[]): Owner {
+  const kind = kindOf(caller, by)
+  return [kind, valueFor(caller, kind)]
+}
+
+/** kindOf returns the first of several that is known of a caller, or else the address. */
+function kindOf(caller: Caller, by: readonly By[]): By {
+  for (let i = 0; i < by.length; i++) {
+    const kind = by[i]
+    if (kind === 'everyone' || (kind === 'api_key' ? caller.apiKey : caller[kind]) !== undefined) return kind
+  }
+  return 'ip'
+}
+
+/** valueFor returns what a caller has of a kind. Callers without an address share a budget. */
+function valueFor(caller: Caller, kind: By): string {
+  if (kind === 'everyone') return ''
+  return (kind === 'api_key' ? caller.apiKey : caller[kind]) ?? 'unknown'
+}
+
+function checkedCost(cost: number): number {
+  if (!Number.isInteger(cost) || Math.abs(cost) > MAX_COUNT) throw new SluiceError('COST_INVALID', 'cost', got(cost))
+  return cost
+}
+
+/** checkNames refuses two limits of one name: their counters would be the same, and so would their policies. */
+function checkNames<R>(specs: readonly CompiledSpec<R>[]): void {
+  const names = new Set<string>()
+  for (const [i, { rules, spec }] of specs.entries()) {
+    const { name }: Rule = rules.ruleFor(rules.fixed ?? 1, false)
+    if (names.has(name)) {
+      throw new SluiceError(
+        'GATE_OPTIONS_INVALID',
+        `limits[${i}].name`,
+        `${JSON.stringify(spec.name ?? name)} is taken`,
+      )
+    }
+    names.add(name)
+  }
+}

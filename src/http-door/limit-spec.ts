@@ -1,0 +1,154 @@
+import { type Duration, formatDuration, parseDuration } from '../core/duration.ts'
+import { got, SluiceError } from '../core/errors.ts'
+import { compileLimit, isLeasable, type Limit, type LimitOptions } from '../core/limit.ts'
+import { HEADER_NAME, HEADER_VALUE, RULE_OPTIONS } from '../core/limit-options.ts'
+import { DEFAULTS } from '../core/rules/compile-rule.ts'
+import { OPEN_PATH, SECRET_PATH } from '../core/rules/rule-path.ts'
+import type { Rule, RuleResponse } from '../core/rules/rule-set.ts'
+import type { MaybePromise } from '../engine/ports.ts'
+import type { Caller } from './caller.ts'
+
+/** Whose budget a limit is: the first of several that a caller has. All of them end at the address. */
+export type By = 'ip' | 'api_key' | 'user' | 'tenant' | 'everyone'
+
+/** How many: always the same, by the caller's tier (one that is not named gets the least), or as a function says. */
+export type Amount<R> =
+  | number
+  | Readonly<Record<string, number>>
+  | ((request: R, caller: Caller) => MaybePromise<number>)
+
+/** A LimitSpec is one limit of a middleware. */
+export interface LimitSpec<R> extends Omit<LimitOptions, 'limit'> {
+  readonly limit: Amount<R>
+  /**
+   * What callers see, and what the counters are called: in Redis, limits of one name share their counters. Default:
+   * spelled from the limit, as in `100-in-1m`.
+   */
+  readonly name?: string
+  /** Whose budget it is. Default: the user's, else the API key's, else the address's, as far as `identity` tells them. */
+  readonly by?: By | readonly By[] | ((request: R, caller: Caller) => MaybePromise<string | undefined>)
+  /** How much a request takes of this limit. Default: the middleware's `cost`. */
+  readonly cost?: number | ((request: R, caller: Caller) => MaybePromise<number>)
+  /** Reports, but never refuses. Default: false. */
+  readonly shadow?: boolean
+  /** What happens while Redis does not answer. Default: `open`. */
+  readonly onStoreFailure?: 'open' | 'closed' | 'local'
+  /** local: the share of the budget that this process may admit by itself. Default: 0.1. */
+  readonly localShare?: number
+  /** How long Redis may take. Default: 5. */
+  readonly timeoutMs?: number
+  /**
+   * How processes that share Redis count together: docs/consistency.md. Default: `exact`; `leased` for a budget of
+   * `everyone`, which all of them ask about all the time.
+   */
+  readonly consistency?: 'exact' | 'leased' | 'eventual'
+  /** eventual: how often counts are exchanged. Default: `'100ms'`. */
+  readonly syncInterval?: Duration
+  /** Spread Retry-After by up to this much. Default: 0. */
+  readonly retryAfterJitter?: Duration
+  /** What a refused caller gets. Default: 429 and the error as JSON. */
+  readonly response?: Partial<RuleResponse> | undefined
+}
+
+/** The options of a LimitSpec that are not those of a limit itself. */
+export const SPEC_OPTIONS = ['by', 'shadow', ...RULE_OPTIONS] as const satisfies readonly (keyof LimitSpec<never>)[]
+
+const MOST_RULES = 1_000
+
+/** SpecRules makes the rules of one LimitSpec: one for each amount that was ever asked for, and remembers them. */
+export class SpecRules<R> {
+  readonly #spec: LimitSpec<R>
+  readonly #where: string
+  readonly #open = new Map<number, Rule>()
+  readonly #secret = new Map<number, Rule>()
+  readonly #tiers: ReadonlyMap<string, number> | undefined
+  readonly #least: number
+
+  constructor(spec: LimitSpec<R>, where: string) {
+    this.#spec = spec
+    this.#where = where
+    const { limit } = spec
+    if (typeof limit === 'object' && limit !== null) this.#tiers = new Map(Object.entries(limit))
+    this.#least = this.#tiers === undefined ? 0 : Math.min(...this.#tiers.values())
+    // What is wrong with the options is told when the middleware is made, not at the first request.
+    checkResponse(spec.response, `${where}response`)
+    const amounts = this.#tiers?.values() ?? [typeof limit === 'number' ? limit : 1]
+    for (const amount of amounts) this.ruleFor(amount, false)
+    if (this.#tiers?.size === 0) throw new SluiceError('LIMIT_INVALID', `${where}limit`, got(limit))
+  }
+
+  /** fixed is the amount of a limit that is the same for everybody. */
+  get fixed(): number | undefined {
+    return typeof this.#spec.limit === 'number' ? this.#spec.limit : undefined
+  }
+
+  amountFor(request: R, caller: Caller): MaybePromise<number> {
+    const { limit } = this.#spec
+    if (typeof limit === 'function') return limit(request, caller)
+    if (typeof limit === 'number') return limit
+    return (caller.tier === undefined ? undefined : this.#tiers?.get(caller.tier)) ?? this.#least
+  }
+
+  ruleFor(amount: number, isSecret: boolean): Rule {
+    const rules = isSecret ? this.#secret : this.#open
+    const known = rules.get(amount)
+    if (known !== undefined) return known
+    if (rules.size >= MOST_RULES) rules.clear()
+    const rule = this.#compile(amount, isSecret)
+    rules.set(amount, rule)
+    return rule
+  }
+
+  #compile(amount: number, isSecret: boolean): Rule {
+    const { name, by, cost: _cost, limit: _limit, response, retryAfterJitter, ...rest } = this.#spec
+    const { shadow, onStoreFailure, localShare, timeoutMs, consistency, syncInterval, ...options } = rest
+    const limit = compileLimit({ ...options, limit: amount }, this.#where === '' ? '' : this.#where.slice(0, -1))
+    const spelled = name ?? spelledName(this.#spec, amount)
+    if (consistency !== undefined) checkConsistency(consistency, limit, `${this.#where}consistency`)
+    return Object.freeze({
+      ...DEFAULTS,
+      id: spelled,
+      name: spelled,
+      limit,
+      consistency: consistency ?? (by === 'everyone' && isLeasable(limit) ? 'leased' : DEFAULTS.consistency),
+      ...(syncInterval !== undefined && { syncIntervalMs: parseDuration(syncInterval, `${this.#where}syncInterval`) }),
+      ...(shadow !== undefined && { shadow }),
+      ...(onStoreFailure !== undefined && { onStoreFailure }),
+      ...(localShare !== undefined && { localShare }),
+      ...(timeoutMs !== undefined && { timeoutMs }),
+      retryAfterJitterMs: parseDuration(retryAfterJitter ?? 0, `${this.#where}retryAfterJitter`),
+      response: response && { status: response.status ?? 429, body: response.body, headers: response.headers ?? [] },
+      path: isSecret ? SECRET_PATH : OPEN_PATH,
+    })
+  }
+}
+
+/** checkConsistency holds a limit to what rules may have. */
+function checkConsistency(consistency: unknown, limit: Limit, where: string): void {
+  if (consistency !== 'exact' && consistency !== 'leased' && consistency !== 'eventual') {
+    throw new SluiceError('GATE_OPTIONS_INVALID', where, `${got(consistency)}; it is exact, leased or eventual`)
+  }
+  if (consistency === 'exact' || isLeasable(limit)) return
+  const beside = limit.countDenied ? 'countDenied' : limit.algorithm
+  throw new SluiceError('GATE_OPTIONS_INVALID', where, `${got(consistency)} beside ${beside}, which is always exact`)
+}
+
+/** checkResponse holds a response to what rules may have: frameworks throw at anything else, at the worst moment. */
+function checkResponse(response: LimitSpec<never>['response'], where: string): void {
+  const { status = 429, headers = [] } = response ?? {}
+  if (!Number.isInteger(status) || status < 400 || status > 599) {
+    throw new SluiceError('GATE_OPTIONS_INVALID', `${where}.status`, `${got(status)}; it is from 400 to 599`)
+  }
+  for (const [name, value] of headers) {
+    if (HEADER_NAME.test(name) && HEADER_VALUE.test(value)) continue
+    throw new SluiceError('GATE_OPTIONS_INVALID', `${where}.headers`, `${JSON.stringify([name, value])} is no field`)
+  }
+}
+
+/** spelledName names a limit that has no name. Where the amount differs from caller to caller it is not part of it. */
+function spelledName<R>({ limit, algorithm, window, calendar }: LimitSpec<R>, amount: number): string {
+  const count = typeof limit === 'number' ? String(amount) : 'limit'
+  if (algorithm === 'concurrency') return `${count}-at-once`
+  if (calendar !== undefined) return `${count}-in-1-${calendar.unit}`
+  return `${count}-in-${formatDuration(parseDuration(window ?? 0, 'window'))}`
+}

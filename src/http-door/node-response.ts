@@ -1,0 +1,66 @@
+import type { ServerResponse } from 'node:http'
+import type { Decision } from '../core/combine.ts'
+import type { FieldList } from '../core/http/field-list.ts'
+import type { Refusal } from '../core/http/refusal.ts'
+import { mergeFields } from './field-merge.ts'
+
+/** writeFields sets the fields of an answer that has not begun, beside those that other middlewares have set. */
+export function writeFields(response: ServerResponse, fields: FieldList, decision: Decision): void {
+  if (!response.headersSent) mergeFields(response, fields, decision, getField, setField)
+}
+
+const getField = (response: ServerResponse, name: string): unknown => response.getHeader(name)
+const setField = (response: ServerResponse, name: string, value: string): unknown => response.setHeader(name, value)
+
+/** sendRefusal sends the answer to a refused request. The fields are set already, and a rule's own do not replace them. */
+export function sendRefusal(response: ServerResponse, refusal: Refusal, isHead: boolean): void {
+  if (response.headersSent || response.writableEnded) return
+  const { status, contentType, body, headers } = refusal
+  for (const [name, value] of headers) if (!response.hasHeader(name)) response.setHeader(name, value)
+  response.statusCode = status
+  response.setHeader('Cache-Control', 'no-store')
+  response.setHeader('Content-Type', contentType)
+  response.setHeader('Content-Length', Buffer.byteLength(body))
+  response.end(isHead ? undefined : body)
+}
+
+/**
+ * whenEnded calls back once: with the status when the answer was handed over whole, with undefined when the connection
+ * closed before that. (Fastify's inject() closes without ever saying that it has finished, but ends first.)
+ */
+export function whenEnded(response: ServerResponse, ended: (status: number | undefined) => void): void {
+  let isTold = false
+  const tell = (status: number | undefined): void => {
+    if (isTold) return
+    isTold = true
+    ended(status)
+  }
+  const end = (): void => tell(response.writableFinished ? response.statusCode : undefined)
+  // A client that left while the limiter was asked has left already.
+  if (isClosed(response)) end()
+  else {
+    response.once('finish', () => tell(response.statusCode))
+    response.once('close', end)
+  }
+}
+
+/** holdBack goes on after a while, or says that the client has left by then: one of the two, once. */
+export function holdBack(response: ServerResponse, ms: number, goOn: () => void, left: () => void = () => {}): void {
+  if (isClosed(response)) {
+    left()
+    return
+  }
+  const leave = (): void => {
+    clearTimeout(timer)
+    left()
+  }
+  const timer = setTimeout(() => {
+    response.off('close', leave)
+    goOn()
+  }, ms)
+  response.once('close', leave)
+}
+
+function isClosed(response: ServerResponse): boolean {
+  return response.closed || response.destroyed
+}

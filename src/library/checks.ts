@@ -1,0 +1,59 @@
+import { got, SluiceError } from '../core/errors.ts'
+import { holdsPermits, type Limit, MAX_COUNT } from '../core/limit.ts'
+import type { CheckRequest } from '../core/request.ts'
+
+const MAX_KEY_CHARACTERS = 65_536
+
+export function checkKey(key: unknown): void {
+  if (typeof key !== 'string' || key.length === 0 || key.length > MAX_KEY_CHARACTERS) {
+    throw new SluiceError('KEY_INVALID', 'key', typeof key === 'string' ? `got ${key.length} characters` : got(key))
+  }
+}
+
+export function checkCost(cost: number): void {
+  if (!Number.isInteger(cost) || cost > MAX_COUNT || cost < -MAX_COUNT) {
+    throw new SluiceError('COST_INVALID', 'cost', got(cost))
+  }
+}
+
+export function checkRefund(cost: number): void {
+  if (!(cost >= 0)) throw new SluiceError('COST_INVALID', 'cost', got(cost))
+}
+
+/** checkPermits refuses to take permits of a limit that has none, and to take less than one. */
+export function checkPermits(limit: Limit, cost: number): void {
+  if (!holdsPermits(limit)) {
+    throw new SluiceError('ACQUIRE_NOT_APPLICABLE', 'acquire', `this limit is a ${limit.algorithm}`)
+  }
+  if (!Number.isInteger(cost) || cost < 1 || cost > MAX_COUNT) throw new SluiceError('COST_INVALID', 'cost', got(cost))
+}
+
+/** checkNothingLeft refuses what is left of options when all that there are were taken out. */
+export function checkNothingLeft(unknown: object): void {
+  for (const option of Object.keys(unknown)) throw new SluiceError('OPTION_UNKNOWN', option, 'no such option')
+}
+
+/**
+ * checkRequest refuses what is not text. A caller without types may pass a number, which would miss rules for that value,
+ * or undefined, which would put everybody without a value into one counter.
+ */
+export function checkRequest({ domain, descriptors }: CheckRequest): void {
+  checkText(domain, () => 'domain')
+  checkList(descriptors, () => 'descriptors')
+  for (let i = 0; i < descriptors.length; i++) {
+    const entries = descriptors[i]?.entries
+    checkList(entries, () => `descriptors[${i}].entries`)
+    for (let j = 0; j < entries.length; j++) {
+      checkText(entries[j]?.key, () => `descriptors[${i}].entries[${j}].key`)
+      checkText(entries[j]?.value, () => `descriptors[${i}].entries[${j}].value`)
+    }
+  }
+}
+
+function checkText(value: unknown, where: () => string): void {
+  if (typeof value !== 'string') throw new SluiceError('REQUEST_INVALID', where(), got(value))
+}
+
+function checkList(value: unknown, where: () => string): void {
+  if (!Array.isArray(value)) throw new SluiceError('REQUEST_INVALID', where(), got(value))
+}

@@ -1,0 +1,39 @@
+import { formatDuration } from '../core/duration.ts'
+import { compileLimit, type Limit, type LimitOptions } from '../core/limit.ts'
+import { DEFAULTS } from '../core/rules/compile-rule.ts'
+import { OPEN_PATH } from '../core/rules/rule-path.ts'
+import type { Rule } from '../core/rules/rule-set.ts'
+
+/** A SharedLimit is what a limit on Redis can say beside the limit itself. */
+export interface SharedLimit {
+  /** What its counters are called: limits of one name share them. Default: spelled from the limit, as in `100-in-1m`. */
+  readonly name?: string
+  /** What happens while Redis does not answer. Default: `open`. */
+  readonly onStoreFailure?: 'open' | 'closed' | 'local'
+  /** local: the share of the budget that this process may admit by itself. Default: 0.1. */
+  readonly localShare?: number
+  /** How long Redis may take. Default: 5. */
+  readonly timeoutMs?: number
+}
+
+/** limitRule makes the rule of a limit that is all there is: every key has its own counter. */
+export function limitRule(options: LimitOptions, shared: SharedLimit = {}): Rule {
+  const { name, onStoreFailure, localShare, timeoutMs } = shared
+  const limit = compileLimit(options)
+  const spelled = name ?? nameOf(limit)
+  return Object.freeze({
+    ...DEFAULTS,
+    id: spelled,
+    name: spelled,
+    limit,
+    path: OPEN_PATH,
+    ...(onStoreFailure !== undefined && { onStoreFailure }),
+    ...(localShare !== undefined && { localShare }),
+    ...(timeoutMs !== undefined && { timeoutMs }),
+  })
+}
+
+function nameOf({ limit, algorithm, windowMs, calendar }: Limit): string {
+  if (algorithm === 'concurrency') return `${limit}-at-once`
+  return calendar === undefined ? `${limit}-in-${formatDuration(windowMs)}` : `${limit}-in-1-${calendar.unit}`
+}

@@ -1,0 +1,81 @@
+import type { Verdict } from '../core/decision.ts'
+import type { Limit } from '../core/limit.ts'
+import type { Rule } from '../core/rules/rule-set.ts'
+import { chargeOf, type PlannedCharge } from '../engine/charge.ts'
+import { Decider } from '../engine/decider.ts'
+import type { Observer } from '../engine/observer.ts'
+import type { Store } from '../engine/ports.ts'
+import type { OpenStore } from '../stores/open/open-store.ts'
+import { openAppStore, type StoreOptions } from '../stores/open/store-options.ts'
+import { checkCost, checkKey, checkPermits, checkRefund } from './checks.ts'
+import { SharedPermit } from './permit.ts'
+import { firstConnection } from './ready.ts'
+
+const DOMAIN = 'app'
+
+/** SharedRateLimiter is RateLimiter on Redis: the same calls, each with a promise. */
+export class SharedRateLimiter {
+  readonly limit: Limit
+  readonly #rule: Rule
+  readonly #open: OpenStore
+  readonly #decider: Decider<Store>
+  readonly #ready: () => Promise<void> | undefined
+
+  constructor(rule: Rule, options: StoreOptions, observer: Observer | undefined) {
+    this.limit = rule.limit
+    this.#rule = rule
+    this.#open = openAppStore(options)
+    this.#decider = new Decider(this.#open.store, observer)
+    this.#ready = firstConnection(this.#open)
+  }
+
+  /** check decides about one request of a caller, and charges it when it is allowed. It rejects for wrong arguments only. */
+  async check(key: string, cost = 1): Promise<Verdict> {
+    checkKey(key)
+    checkCost(cost)
+    await this.#ready()
+    const { verdicts } = await this.#decider.decide([this.#charge(key, cost)])
+    return verdicts[0].verdict
+  }
+
+  /** peek looks at a caller's budget without charging. */
+  peek(key: string): Promise<Verdict> {
+    return this.check(key, 0)
+  }
+
+  /** refund gives budget back, for instance when the work that was charged did not happen. */
+  async refund(key: string, cost = 1): Promise<Verdict> {
+    checkRefund(cost)
+    return this.check(key, -cost)
+  }
+
+  /** acquire takes a permit of a `concurrency` limit. */
+  async acquire(key: string, cost = 1): Promise<SharedPermit> {
+    checkKey(key)
+    checkPermits(this.limit, cost)
+    await this.#ready()
+    const { decision, lease } = await this.#decider.acquire([this.#charge(key, cost)])
+    return new SharedPermit(decision.verdicts[0].verdict, lease && (async () => this.#decider.release(lease)))
+  }
+
+  /** reset gives a caller the whole budget again. */
+  async reset(key: string): Promise<void> {
+    checkKey(key)
+    await this.#ready()
+    await this.#decider.reset([this.#charge(key, 0)])
+  }
+
+  /** close lets go of the connection. A process that ends by itself need not call it. */
+  async close(): Promise<void> {
+    await this.#open.close()
+  }
+
+  #charge(key: string, cost: number): PlannedCharge {
+    const entries = [{ key: 'key', value: key }]
+    return chargeOf(this.#rule, this.#open.keys.spell(DOMAIN, this.#rule, entries), cost, {
+      domain: DOMAIN,
+      entries,
+      descriptor: 0,
+    })
+  }
+}

@@ -1,0 +1,100 @@
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { until } from '../../tests/servers/until.mjs'
+import { type AdapterUnderTest, PATIENT, runnerOf, type SuiteOptions } from './adapter-app.suite.ts'
+
+const HOUR_MS = 3_600_000
+
+/** One an hour: what is held back is held back for longer than any test takes. */
+const HOURLY = { limit: 1, window: '1h', burst: 3, algorithm: 'leaky_bucket' } as const
+
+/** testLeaving states what every adapter does with requests that wait, and with clients that do not. */
+export function testLeaving(adapter: AdapterUnderTest): void {
+  const app = runnerOf(adapter)
+  let counted = 0
+  const answers: (() => void)[] = []
+
+  /** start has the limiter skip requests with `x-free`, and counts the others. */
+  const start = (options: SuiteOptions) => {
+    counted = 0
+    const skip = (request: unknown): boolean => {
+      const isFree = adapter.header(request, 'x-free') !== undefined
+      if (!isFree) counted++
+      return isFree
+    }
+    return app.start({ ...options, skip })
+  }
+  /** startSlow has the limiter take its time about requests with `x-slow`, when it knows who is calling. */
+  const startSlow = (options: SuiteOptions) => {
+    answers.length = 0
+    const cost = (request: unknown): number | Promise<number> => {
+      if (adapter.header(request, 'x-slow') === undefined) return 1
+      return new Promise((resolve) => void answers.push(() => resolve(1)))
+    }
+    return start({ ...options, cost })
+  }
+  const exchange = async (): Promise<number> => (await app.running.get('/', { 'x-free': '1' })).status
+  /** leaveWhileAsked has a client leave while the limiter takes its time, and then has the limiter decide. */
+  const leaveWhileAsked = async (): Promise<void> => {
+    const client = app.running.visit('/hang', { 'x-slow': '1' })
+    await until('the limiter is asked', () => answers.length === 1)
+    await client.leave()
+    answers.pop()?.()
+    await exchange()
+  }
+  afterEach(() => void vi.useRealTimers())
+
+  describe(`${adapter.name}, when a request has to wait or its client leaves`, PATIENT, () => {
+    it('holds a request back for as long as a leaky bucket says', async () => {
+      const get = await start(HOURLY)
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+      expect((await get()).status).toBe(200)
+      const waiting: boolean[] = [true, true]
+      const held = waiting.map(async (_, i) => {
+        await until('it is its turn', () => counted === i + 1)
+        const { status, body } = await get()
+        waiting[i] = false
+        return [status, body]
+      })
+      await until('all are counted', () => counted === 3)
+      expect([await exchange(), ...waiting]).toEqual([200, true, true])
+      vi.advanceTimersByTime(HOUR_MS)
+      expect(await held[0]).toEqual([200, 'Hi there!'])
+      expect([await exchange(), ...waiting]).toEqual([200, false, true])
+      vi.advanceTimersByTime(HOUR_MS)
+      expect(await held[1]).toEqual([200, 'Hi there!'])
+    })
+
+    it('never begins with a request that was held back until its client left', async () => {
+      const get = await start(HOURLY)
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+      expect((await get()).status).toBe(200)
+      const client = app.running.visit('/hang')
+      await until('it is counted', () => counted === 2)
+      expect([await exchange(), app.routes.hanging]).toEqual([200, 0])
+      await client.leave()
+      vi.advanceTimersByTime(HOUR_MS)
+      expect([await exchange(), app.routes.hanging]).toEqual([200, 0])
+    })
+
+    it('never begins with a request that is to be held back after its client left', async () => {
+      const get = await startSlow(HOURLY)
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+      expect((await get()).status).toBe(200)
+      await leaveWhileAsked()
+      vi.advanceTimersByTime(HOUR_MS)
+      expect([await exchange(), app.routes.hanging]).toEqual([200, 0])
+    })
+
+    it('keeps no place for a client that left while the limiter was asked', async () => {
+      const get = await startSlow({ limit: 1, algorithm: 'concurrency' })
+      await leaveWhileAsked()
+      expect((await get()).status).toBe(200)
+    })
+
+    it('gives back what a client took that left while the limiter was asked', async () => {
+      const get = await startSlow({ limit: 1, window: '1m', refund: 'failure' })
+      await leaveWhileAsked()
+      expect([(await get()).status, (await get()).status]).toEqual([200, 429])
+    })
+  })
+}

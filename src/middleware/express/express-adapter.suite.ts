@@ -1,0 +1,30 @@
+import { createServer } from 'node:http'
+import { Readable } from 'node:stream'
+import express, { type Express, type Request, type RequestHandler } from 'express'
+import { type AdapterUnderTest, type Routes, serveHttp } from '../adapter-app.suite.ts'
+import { type PlainOptions, rateLimit } from './index.ts'
+
+export const expressAdapter: AdapterUnderTest = {
+  name: 'sluice/express',
+  start: async (options, routes) => {
+    const limiters = options.map((each) => rateLimit(each as PlainOptions))
+    return { ...(await serveHttp(createServer(appOf(limiters, routes)))), limiters }
+  },
+  header: (request, name) => (request as Request).get(name),
+}
+
+/** appOf makes an app with the routes of Routes. */
+function appOf(middlewares: readonly RequestHandler[], routes: Routes): Express {
+  const app = express()
+  // Express prints the errors of handlers anywhere but in tests.
+  app.set('env', 'test')
+  for (const middleware of middlewares) app.use(middleware)
+  app.get('/error', (_, response) => void response.sendStatus(400))
+  app.get('/throw', () => {
+    throw new Error('thrown')
+  })
+  app.get('/hang', () => void routes.hanging++)
+  app.get('/stream', (_, response) => void Readable.from(routes.chunks(), { objectMode: false }).pipe(response))
+  app.all('/', (_, response) => void response.send('Hi there!'))
+  return app
+}

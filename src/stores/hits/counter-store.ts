@@ -1,0 +1,139 @@
+import type { Clock } from '../../core/clock.ts'
+import type { Verdict } from '../../core/decision.ts'
+import { SluiceError } from '../../core/errors.ts'
+import { compileLimit, type Limit, MAX_COUNT, scaleLimit } from '../../core/limit.ts'
+import type { Rule } from '../../core/rules/rule-set.ts'
+import { andThen } from '../../engine/maybe.ts'
+import type { MaybePromise } from '../../engine/ports.ts'
+import type { OpenStore } from '../open/open-store.ts'
+import { openAppStore, type StoreOptions } from '../open/store-options.ts'
+import { hitRule } from './hit-rule.ts'
+import type { HitStore, Hits } from './hit-store.ts'
+import { nearestWindow } from './hit-window.ts'
+
+export interface CounterStoreOptions extends StoreOptions {
+  /** What the keys of this store begin with: stores on one Redis with one prefix share their counters. Default: `rl:`. */
+  readonly prefix?: string
+  /**
+   * `fixed_window` (default): a window that begins with the first hit, as in the stores of express-rate-limit.
+   * `sliding_window`: hits fade out over the next window, so that nobody gets twice the limit around its end.
+   */
+  readonly algorithm?: 'fixed_window' | 'sliding_window'
+  /**
+   * What a hit gets while Redis does not answer. `local` (default): it is counted in this process. `open`: it is the
+   * first one. `closed`: it is one too many. `throw`: an error, for `passOnStoreError` to decide about.
+   */
+  readonly onStoreFailure?: 'open' | 'closed' | 'local' | 'throw'
+  /** How long Redis may take. Default: 50. */
+  readonly timeoutMs?: number
+}
+
+const DEFAULT_WINDOW_MS = 60_000
+/** The wall clock: reset times are shown as dates, and tests that set the clock expect it to be this one. */
+const WALL_CLOCK: Clock = { nowMs: () => Date.now() }
+
+/**
+ * CounterStore counts hits for express-rate-limit and its kin, in memory or in Redis. It counts up to 4,294,967,295 in a
+ * window; whether that is too many is for others to say.
+ */
+export class CounterStore implements HitStore {
+  readonly prefix: string
+  readonly localKeys: boolean
+  readonly #options: CounterStoreOptions
+  #open: OpenStore
+  #rule: Rule
+  /** The same counter, with room for one hit: whoever has one is refused. */
+  #full: Limit
+  /** Above this a key is being refused, as far as that is known here. */
+  #most = Number.POSITIVE_INFINITY
+
+  constructor(options: CounterStoreOptions = {}) {
+    this.#options = options
+    this.prefix = options.prefix ?? 'rl:'
+    this.localKeys = options.redis === undefined
+    this.#rule = this.#ruleOf(DEFAULT_WINDOW_MS)
+    this.#full = scaleLimit(this.#rule.limit, 0)
+    this.#open = openAppStore({ clock: WALL_CLOCK, ...options })
+  }
+
+  init({ windowMs, limit }: { readonly windowMs: number; readonly limit?: unknown }): void {
+    this.#rule = this.#ruleOf(windowMs)
+    this.#full = scaleLimit(this.#rule.limit, 0)
+    this.#most = typeof limit === 'number' ? limit : Number.POSITIVE_INFINITY
+  }
+
+  increment(key: string): MaybePromise<Hits> {
+    return this.add(key, 1)
+  }
+
+  /** add counts several hits at once; below 0 it takes them back, and 0 looks. */
+  add(key: string, hits: number): MaybePromise<Hits> {
+    return andThen(this.#charge(key, hits), (verdict) => {
+      const counted = this.#hitsOf(verdict)
+      if (counted.totalHits > this.#most) this.hold(key)
+      return counted
+    })
+  }
+
+  /**
+   * hold says that a key is being refused. In memory it then stays until its window is over, however many others come: an
+   * attacker must not be forgotten for a flood of new keys. Those that are only counted may be.
+   */
+  hold(key: string): void {
+    this.#open.memory?.decideOne(key, this.#full, 1)
+  }
+
+  get(key: string): MaybePromise<Hits | undefined> {
+    return andThen(this.add(key, 0), (hits) => (hits.totalHits === 0 ? undefined : hits))
+  }
+
+  decrement(key: string): MaybePromise<void> {
+    return andThen(this.#charge(key, -1), () => undefined)
+  }
+
+  resetKey(key: string): MaybePromise<void> {
+    return this.#open.store.reset(this.#spell(key), this.#rule.limit)
+  }
+
+  resetAll(): void {
+    if (!this.localKeys) throw new SluiceError('RESET_ALL_NOT_APPLICABLE', 'resetAll', 'this store is on Redis')
+    this.#open = openAppStore({ clock: WALL_CLOCK, ...this.#options })
+  }
+
+  shutdown(): MaybePromise<void> {
+    return this.#open.close()
+  }
+
+  #charge(key: string, cost: number): MaybePromise<Verdict> {
+    const { memory, store } = this.#open
+    const { limit } = this.#rule
+    if (memory !== undefined) return memory.decideOne(key, limit, cost)
+    const charge = { key: this.#spell(key), limit, cost, enforce: true, policy: this.#rule }
+    return andThen(store.decide([charge]), ([verdict]) => verdict)
+  }
+
+  /** #spell spells a key for a store that is shared. One in memory is this one's own, and hashes what it is given. */
+  #spell(key: string): string {
+    if (this.localKeys) return key
+    return this.#open.keys.spell(this.prefix, this.#rule, [{ key: 'key', value: key }])
+  }
+
+  #hitsOf(verdict: Verdict): Hits {
+    const { remaining, resetAfterMs, fallback } = verdict
+    const { onStoreFailure } = this.#options
+    if (fallback === 'open') {
+      if (onStoreFailure === 'open') return { totalHits: 1, resetTime: undefined }
+      throw new SluiceError('STORE_UNAVAILABLE', 'store', 'Redis did not answer in time')
+    }
+    const totalHits = fallback === 'closed' ? MAX_COUNT : MAX_COUNT - remaining
+    return { totalHits, resetTime: new Date(Date.now() + resetAfterMs) }
+  }
+
+  #ruleOf(windowMs: number): Rule {
+    const { algorithm = 'fixed_window', onStoreFailure = 'local', timeoutMs = 50 } = this.#options
+    const anchor = algorithm === 'fixed_window' ? { anchor: 'first_hit' as const } : {}
+    const limit = compileLimit({ limit: MAX_COUNT, window: nearestWindow(windowMs), algorithm, ...anchor })
+    // What is to be thrown passes the failure policy as if nothing had been asked.
+    return hitRule(limit, { onStoreFailure: onStoreFailure === 'throw' ? 'open' : onStoreFailure, timeoutMs })
+  }
+}

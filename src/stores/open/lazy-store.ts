@@ -1,0 +1,47 @@
+import type { Verdict } from '../../core/decision.ts'
+import type { Limit } from '../../core/limit.ts'
+import type { Acquired, Charge, Lease, MaybePromise, Store } from '../../engine/ports.ts'
+
+/** LazyStore is a store that is still being loaded: calls wait for it, and go straight to it from then on. */
+export class LazyStore implements Store {
+  #store: Store | undefined
+  readonly #loading: Promise<Store>
+
+  constructor(loading: Promise<Store>) {
+    this.#loading = loading
+    loading.then(
+      (store) => {
+        this.#store = store
+      },
+      // Every call that waits for it is told.
+      () => {},
+    )
+  }
+
+  decide(charges: readonly Charge[]): MaybePromise<readonly Verdict[]> {
+    return this.#store === undefined
+      ? this.#loading.then((store) => store.decide(charges))
+      : this.#store.decide(charges)
+  }
+
+  acquire(charges: readonly Charge[]): MaybePromise<Acquired> {
+    return this.#store === undefined
+      ? this.#loading.then((store) => store.acquire(charges))
+      : this.#store.acquire(charges)
+  }
+
+  release(lease: Lease): MaybePromise<void> {
+    return this.#store === undefined ? this.#loading.then((store) => store.release(lease)) : this.#store.release(lease)
+  }
+
+  reset(key: string, limit: Limit): MaybePromise<void> {
+    return this.#store === undefined
+      ? this.#loading.then((store) => store.reset(key, limit))
+      : this.#store.reset(key, limit)
+  }
+
+  async close(): Promise<void> {
+    const store = await this.#loading.catch(() => undefined)
+    await store?.close()
+  }
+}

@@ -1,0 +1,138 @@
+import type { Clock } from '../../core/clock.ts'
+import { KeySpeller } from '../../core/key-speller.ts'
+import { FailurePolicy, type FailurePolicyEvents } from '../../engine/failure-policy.ts'
+import { type LimiterParts, randomHash } from '../../engine/limiter.ts'
+import type { Store } from '../../engine/ports.ts'
+import { PARTITIONS, sharedHash } from '../../engine/shared-hash.ts'
+import { MemoryStore } from '../memory/memory-store.ts'
+import { type Certificates, type Credentials, parseRedisUrl } from '../redis/address.ts'
+import type { BatcherEvents } from '../redis/batcher.ts'
+import { checkClient, type RedisClient } from '../redis/client-connection.ts'
+import type { ConnectionEvents } from '../redis/connection.ts'
+import type { RedisStoreOptions } from '../redis/redis-store.ts'
+import { LazyStore } from './lazy-store.ts'
+import type { OpenRedis } from './open-redis.ts'
+
+/** What a store tells: about its connections, its calls, and decisions that were made without it. */
+export type StoreEvents = Partial<ConnectionEvents & BatcherEvents & FailurePolicyEvents>
+
+export interface OpenStoreOptions {
+  /** Where counters are shared: an address, or a client that is connected already. Default: memory. */
+  readonly redis?: string | RedisClient | undefined
+  /** Spells secret values and partitions; the same on every node. */
+  readonly secret?: string | undefined
+  /** How long Redis may take where a rule does not say. */
+  readonly timeoutMs?: number
+  readonly tls?: Certificates
+  readonly sentinelCredentials?: Credentials | undefined
+  /** Connections keep the process alive. Default: true. */
+  readonly keepAlive?: boolean
+  /** Memory only: how many counters are kept at the most. */
+  readonly maxKeys?: number | undefined
+  /** Memory only. Default: the system's clock. */
+  readonly clock?: Clock | undefined
+  readonly events?: StoreEvents
+}
+
+/** An OpenStore is where counters live, and what is needed to ask it. */
+export interface OpenStore {
+  readonly store: Store
+  /** How keys are spelled for it. */
+  readonly parts: Pick<LimiterParts, 'hash' | 'partitions'>
+  readonly keys: KeySpeller
+  /** Set for a store in memory, which answers at once. */
+  readonly memory: MemoryStore | undefined
+  /** Set for Redis: the store without the failure policy, for those who want to see its faults. */
+  readonly redis: (() => Promise<OpenRedis>) | undefined
+  /** For people: `in memory`, `in Redis`. */
+  readonly name: string
+  /** Resolves when the first attempt to connect has ended, well or not: at once for a client that is the app's own. */
+  readonly ready: Promise<void>
+  /** What it counted, by name. */
+  stats(): Readonly<Record<string, number>>
+  close(): Promise<void>
+}
+
+/**
+ * openStore opens the store that the options name: memory, or Redis behind slices and the failure policy. What is wrong
+ * with the options is told at once; the code for Redis is loaded only where it is needed.
+ */
+export function openStore(options: OpenStoreOptions): OpenStore {
+  return options.redis === undefined ? openMemory(options) : openShared({ ...options, redis: options.redis })
+}
+
+function openMemory({ maxKeys, clock }: OpenStoreOptions): OpenStore {
+  const memory = new MemoryStore({ ...(maxKeys !== undefined && { maxKeys }), ...(clock && { clock }) })
+  const hash = randomHash()
+  return {
+    store: memory,
+    parts: { hash },
+    keys: new KeySpeller(hash),
+    memory,
+    redis: undefined,
+    name: 'in memory',
+    ready: Promise.resolve(),
+    stats: () => ({ ...memory.stats }),
+    close: async () => memory.close(),
+  }
+}
+
+function openShared(options: OpenStoreOptions & { readonly redis: string | RedisClient }): OpenStore {
+  const { redis: place, secret = '', events = {} } = options
+  if (typeof place === 'string') parseRedisUrl(place)
+  else checkClient(place)
+  const { ready, heard } = firstAttempt(events)
+  let loaded: OpenRedis | undefined
+  const loading = import('./open-redis.ts').then(({ openRedis }) => {
+    loaded = openRedis(redisOptions(options, place, heard))
+    return loaded
+  })
+  // Whoever asks is told; nobody has to.
+  loading.catch((error: unknown) => events.warned?.(`counters cannot be shared: ${(error as Error).message}`))
+  const hash = sharedHash(secret)
+  return {
+    store: new FailurePolicy(new LazyStore(loading.then(({ store }) => store)), new MemoryStore(), events),
+    parts: { hash, partitions: PARTITIONS },
+    keys: new KeySpeller(hash, PARTITIONS),
+    memory: undefined,
+    redis: () => loading,
+    name: 'in Redis',
+    ready: typeof place === 'string' ? ready : Promise.resolve(),
+    stats: () => ({ ...loaded?.store.stats }),
+    close() {
+      return this.store.close() as Promise<void>
+    },
+  }
+}
+
+function redisOptions(options: OpenStoreOptions, url: string | RedisClient, events: StoreEvents): RedisStoreOptions {
+  const { timeoutMs, tls, sentinelCredentials, keepAlive = true } = options
+  return {
+    url,
+    sentinelCredentials,
+    keepAlive,
+    events,
+    ...(timeoutMs !== undefined && { timeoutMs }),
+    ...(tls !== undefined && { tls }),
+  }
+}
+
+/** firstAttempt hears of connections, passes it on, and knows when the first attempt to connect has ended. */
+function firstAttempt(events: StoreEvents): { readonly ready: Promise<void>; readonly heard: StoreEvents } {
+  let settle = (): void => {}
+  const ready = new Promise<void>((resolve) => {
+    settle = resolve
+  })
+  const heard: StoreEvents = {
+    ...events,
+    connected: (shard) => {
+      settle()
+      events.connected?.(shard)
+    },
+    disconnected: (shard, reason) => {
+      settle()
+      events.disconnected?.(shard, reason)
+    },
+  }
+  return { ready, heard }
+}

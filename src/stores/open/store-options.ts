@@ -1,0 +1,71 @@
+import type { Clock } from '../../core/clock.ts'
+import type { RedisClient } from '../redis/client-connection.ts'
+import { type OpenStore, openStore } from './open-store.ts'
+
+/** StoreOptions is what an app says of where its counters live. */
+export interface StoreOptions {
+  /**
+   * Where counters are shared: `redis://…`, `rediss://…`, `redis+cluster://…`, `redis+sentinel://…`; or a client of `redis`
+   * or `ioredis`. Default: memory.
+   */
+  readonly redis?: string | RedisClient | undefined
+  /** Spells secret values and partitions; the same on every node. Default: that of the environment, SLUICE_SECRET. */
+  readonly secret?: string | undefined
+  /** How many counters are kept in memory at the most; about 41 bytes each. Default: 1,000,000. */
+  readonly maxKeys?: number
+  /** Told what an operator wants to know about Redis, in words. Default: a process warning. */
+  readonly log?: (line: string) => void
+  /** Memory only, for tests. Default: the system's clock. */
+  readonly clock?: Clock
+}
+
+interface SharedStore {
+  readonly open: OpenStore
+  users: number
+}
+
+/** Limits of one process on one address and secret share a connection, and so the batches on it. */
+const shared = new Map<string | RedisClient, Map<string, SharedStore>>()
+
+/**
+ * openAppStore opens the store that an app names. Limits in memory have one each; those on one Redis share it, and the last
+ * one to let go closes the connection. It does not keep the process alive.
+ */
+export function openAppStore({ redis, secret, maxKeys, clock, log = warn }: StoreOptions): OpenStore {
+  if (redis === undefined) return openStore({ maxKeys, clock })
+  const spelling = secret ?? globalThis.process?.env.SLUICE_SECRET ?? ''
+  const bySecret = shared.get(redis) ?? new Map<string, SharedStore>()
+  const entry = bySecret.get(spelling) ?? {
+    open: openStore({ redis, secret: spelling, keepAlive: false, events: toldOnce(log) }),
+    users: 0,
+  }
+  shared.set(redis, bySecret.set(spelling, entry))
+  entry.users++
+  let isOpen = true
+  const close = async (): Promise<void> => {
+    if (!isOpen) return
+    isOpen = false
+    if (--entry.users > 0) return
+    bySecret.delete(spelling)
+    if (bySecret.size === 0) shared.delete(redis)
+    await entry.open.close()
+  }
+  return { ...entry.open, close }
+}
+
+/** toldOnce tells an outage once, not at every attempt to end it. */
+function toldOnce(log: (line: string) => void) {
+  const away = new Set<string>()
+  return {
+    connected: (shard: string) => void away.delete(shard),
+    disconnected: (shard: string, reason: string) => {
+      if (!away.has(shard)) log(`no connection to ${shard}: ${reason}; limits follow onStoreFailure until there is one`)
+      away.add(shard)
+    },
+    warned: log,
+  }
+}
+
+function warn(line: string): void {
+  process.emitWarning(line, 'SluiceWarning')
+}

@@ -1,0 +1,26 @@
+import type { RuleDirectory } from '../../src/sources/rule-directory.suite.ts'
+import { type Started, startWith } from '../cli/sluice-process.suite.ts'
+import { sharedRedis } from '../servers/shared.ts'
+
+/** startWorkers runs the service with two workers on a shared Redis. */
+export async function startWorkers(rules: RuleDirectory, ...args: string[]): Promise<Started> {
+  const { url } = await sharedRedis()
+  const env = { REDIS_URL: url, SLUICE_SECRET: 'a secret of this test', LOG_LEVEL: 'debug' }
+  return startWith(env, '--workers', '2', '--rules', rules.path, ...args)
+}
+
+const READY = / debug worker \d+ \(process (\d+)\) is ready/g
+
+/** pidsIn returns the processes that were ready, in the order in which they were. */
+export function pidsIn(printed: string): number[] {
+  return [...printed.matchAll(READY)].map(([, pid]) => Number(pid))
+}
+
+/** isRunning says whether there is such a process. */
+export function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
