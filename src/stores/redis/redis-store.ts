@@ -22,7 +22,6 @@ import { ClusterConnection } from './cluster-connection.ts'
 import type { ConnectionEvents, RedisConnection } from './connection.ts'
 import { exchangeFormat } from './exchange-format.ts'
 import { CHANNEL, encodeNotice, NoticeChannel } from './notice-channel.ts'
-import { requireRedisPackage } from './redis-package.ts'
 import { loadScript } from './scripts.ts'
 import { faultOf, sendScript } from './send-script.ts'
 import { sentinelLocate } from './sentinel.ts'
@@ -262,7 +261,6 @@ function connect(
     return { connection: new ClientConnection(url), notices }
   }
   const address = { ...parseRedisUrl(url), certificates, sentinelCredentials, keepAlive }
-  requireRedisPackage()
   const locate = locateIn(address)
   const notices = new NoticeChannel({ ...address, database: 0 }, locate, events.warned)
   const isCluster = address.kind === 'cluster'
