@@ -1,6 +1,10 @@
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
+import { writeLuaModules } from './scripts/lua.mjs'
+
+// Tests run on the Lua as it is now, also without a build.
+writeLuaModules()
 
 const project = (name: string, include: string[], globalSetup: string[] = []) => ({
   extends: true as const,

@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto'
 import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { commonJsOutputs, writeCommonJs } from './common-js.mjs'
+import { writeLuaModules } from './lua.mjs'
 import { ensureInstalled, readStamp, requireNode, root, run, runMain, SetupError, say, writeStamp } from './setup.mjs'
 
 const buildStamp = join('node_modules', '.cache', 'sluice-build.json')
@@ -21,6 +23,7 @@ const packages = [library, server, client]
 
 /** ensureBuilt builds what changed since the last build, and tells whether there was anything to build. */
 export async function ensureBuilt() {
+  writeLuaModules()
   const fingerprint = sourceFingerprint()
   if (readStamp(root, buildStamp) === fingerprint && packages.every(outputsExist)) return false
   // The server is compiled against the library's declarations.
@@ -52,19 +55,23 @@ function listFiles(dir) {
 const isTestCode = (path) => /\.(test|suite)\.ts$/.test(path)
 const isTypeScript = (path) => path.endsWith('.ts')
 
-/** plannedOutputs maps each file that dist must hold to its source. Files that are not TypeScript are copied. */
+/** Lua is in a module of its folder (scripts/lua.mjs). */
+const isInModule = (path) => path.endsWith('.lua')
+
+/** plannedOutputs maps each file that dist must hold to its source. Files that are not code are copied. */
 export function plannedOutputs(packageDir) {
   const srcDir = join(packageDir, 'src')
   const outputs = new Map()
   for (const source of listFiles(srcDir)) {
-    if (isTestCode(source) || source.endsWith('.d.ts')) continue
+    if (isTestCode(source) || isInModule(source) || source.endsWith('.d.ts')) continue
     const output = join(packageDir, 'dist', source.slice(srcDir.length + 1))
     outputs.set(isTypeScript(source) ? output.replace(/\.ts$/, '.js') : output, source)
   }
   return outputs
 }
 
-const outputsExist = ({ dir }) => [...plannedOutputs(join(root, dir)).keys()].every((output) => existsSync(output))
+const outputsExist = ({ dir }) =>
+  [...plannedOutputs(join(root, dir)).keys(), ...commonJsOutputs(join(root, dir))].every((output) => existsSync(output))
 
 async function buildPackage({ dir, project, buildInfo }) {
   const packageDir = join(root, dir)
@@ -74,13 +81,14 @@ async function buildPackage({ dir, project, buildInfo }) {
   removeOrphans(packageDir, outputs)
   const { ok, text } = await run('tsc', ['-p', project], { capture: true })
   if (!ok) throw new SetupError(`the build failed (${project}):\n${text.trimEnd()}`)
+  writeCommonJs(packageDir)
   copyAssets(outputs)
 }
 
 /** removeOrphans removes what an earlier build wrote for a source that is gone. */
 export function removeOrphans(packageDir, outputs = plannedOutputs(packageDir)) {
   for (const file of listFiles(join(packageDir, 'dist'))) {
-    const output = file.replace(/\.map$/, '').replace(/\.d\.ts$/, '.js')
+    const output = file.replace(/(\.names)?\.d\.c?ts$|\.cjs$/, '.js')
     if (!outputs.has(file) && !outputs.has(output)) rmSync(file)
   }
 }

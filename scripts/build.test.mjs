@@ -12,20 +12,21 @@ const settings = {
   'client/tsconfig.build.json': '{}',
 }
 
-test('dist gets the compiled sources and the files that are not code, but no tests', () => {
+test('dist gets the compiled sources and the files that are not code, but no tests and no Lua', () => {
   const dir = makeTree({
     'src/a.ts': '',
     'src/a.test.ts': '',
     'src/stores/store.suite.ts': '',
     'src/stores/lua/check.lua': '',
+    'src/stores/tables.sql': '',
   })
-  expect([...plannedOutputs(dir).keys()]).toEqual([join(dir, 'dist/a.js'), join(dir, 'dist/stores/lua/check.lua')])
+  expect([...plannedOutputs(dir).keys()]).toEqual([join(dir, 'dist/a.js'), join(dir, 'dist/stores/tables.sql')])
 })
 
 test('what was built from a source that is gone is removed', () => {
   const dir = makeTree({ 'src/a.ts': '', 'src/a.sql': '' })
-  const kept = ['dist/a.js', 'dist/a.js.map', 'dist/a.d.ts', 'dist/a.d.ts.map', 'dist/a.sql']
-  const orphans = ['dist/b.js', 'dist/b.js.map', 'dist/b.d.ts', 'dist/b.d.ts.map', 'dist/b.sql']
+  const kept = ['dist/a.js', 'dist/a.d.ts', 'dist/a.cjs', 'dist/a.d.cts', 'dist/a.names.d.cts', 'dist/a.sql']
+  const orphans = [...kept.map((path) => path.replace('a.', 'b.')), 'dist/a.js.map', 'dist/a.d.ts.map']
   addFiles(dir, Object.fromEntries([...kept, ...orphans].map((path) => [path, ''])))
   removeOrphans(dir)
   expect(kept.filter((path) => !existsSync(join(dir, path)))).toEqual([])

@@ -145,8 +145,8 @@ async function install(dir) {
   say(`installed in ${elapsed()}`)
 }
 
-function npm(args) {
-  const capture = !process.stderr.isTTY
+/** npm runs npm, the one that runs this script if there is one. Its output is captured unless somebody watches. */
+export function npm(args, capture = !process.stderr.isTTY) {
   const npmCli = process.env.npm_execpath
   return npmCli?.endsWith('.js') ? run(process.execPath, [npmCli, ...args], { capture }) : run('npm', args, { capture })
 }

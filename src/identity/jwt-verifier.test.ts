@@ -103,6 +103,7 @@ describe('jwtVerifier', () => {
       { jwksUrl: 'http://example.com/keys' },
       'jwt.jwksUrl: got "http://example.com/keys"',
     ],
+    ['keys that are none', { jwks: { keys: 'k' } as never }, 'jwt.jwks: no list of keys'],
     ['keys from no address', { jwksUrl: 'keys' }, 'jwt.jwksUrl: got "keys"'],
     [
       'an algorithm of the other kind',

@@ -1,15 +1,12 @@
 import { createHmac, createPublicKey, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
-import {
-  createLocalJWKSet,
-  createRemoteJWKSet,
-  customFetch,
-  type JSONWebKeySet,
-  type JWTVerifyGetKey,
-  type JWTVerifyOptions,
-  jwtVerify,
-} from 'jose'
+import type { JSONWebKeySet, JWTVerifyGetKey, JWTVerifyOptions } from 'jose'
 import { SluiceError } from '../core/errors.ts'
 import type { Claims, TokenVerifier } from './claims.ts'
+
+/** A JsonWebKeySet is public keys, as an identity provider publishes them (RFC 7517). */
+export interface JsonWebKeySet {
+  readonly keys: readonly object[]
+}
 
 export interface JwtOptions {
   /** A shared secret, for HS256, HS384 and HS512. At least 32 bytes. */
@@ -17,7 +14,7 @@ export interface JwtOptions {
   /** A public key in PEM. */
   readonly publicKey?: string
   /** Public keys. */
-  readonly jwks?: JSONWebKeySet
+  readonly jwks?: JsonWebKeySet
   /** Where public keys are fetched from: https, or http on this machine. */
   readonly jwksUrl?: string
   /** Which algorithms are accepted. Default: all that fit the kind of key; a public key never verifies a shared secret's. */
@@ -47,8 +44,16 @@ export function jwtVerifier(options: JwtOptions): TokenVerifier {
   return new JwtVerifier(options)
 }
 
+type Jose = typeof import('jose')
+type Key = KeyObject | JWTVerifyGetKey
+/** A KeySource makes the key when the package is there. */
+type KeySource = (jose: Jose) => Key
+
 class JwtVerifier implements TokenVerifier {
-  readonly #key: KeyObject | JWTVerifyGetKey
+  /** Loaded when the first verifier is made: most apps have none. */
+  readonly #jose: Promise<Jose>
+  readonly #keySource: KeySource
+  #key: Key | undefined
   readonly #verifyOptions: JWTVerifyOptions
   readonly #now: () => number
   readonly #most: number
@@ -57,7 +62,7 @@ class JwtVerifier implements TokenVerifier {
 
   constructor(options: JwtOptions) {
     const { issuer, audience, clockToleranceS = 5, mostRemembered = 10_000, now = Date.now } = options
-    const [key, algorithms] = keyOf(options)
+    const [keySource, algorithms] = keySourceOf(options)
     const allowed =
       options.algorithms === undefined ? algorithms : options.algorithms.filter((a) => algorithms.includes(a))
     if (allowed.length === 0) {
@@ -67,7 +72,10 @@ class JwtVerifier implements TokenVerifier {
         `none of them fits the key (${algorithms.join(', ')})`,
       )
     }
-    this.#key = key
+    this.#keySource = keySource
+    this.#jose = import('jose')
+    // Whoever verifies a token is told.
+    this.#jose.catch(() => {})
     this.#now = now
     this.#most = mostRemembered
     this.#verifyOptions = {
@@ -88,12 +96,14 @@ class JwtVerifier implements TokenVerifier {
   }
 
   async #verifyAnew(token: string, digest: string): Promise<Claims | undefined> {
+    const jose = await this.#jose
     try {
       const nowMs = this.#now()
       const options = { ...this.#verifyOptions, currentDate: new Date(nowMs) }
+      this.#key ??= this.#keySource(jose)
       const { payload } = await (typeof this.#key === 'function'
-        ? jwtVerify(token, this.#key, options)
-        : jwtVerify(token, this.#key, options))
+        ? jose.jwtVerify(token, this.#key, options)
+        : jose.jwtVerify(token, this.#key, options))
       this.#remember(digest, payload, nowMs)
       return payload
     } catch {
@@ -120,7 +130,7 @@ class JwtVerifier implements TokenVerifier {
 
 const MOST_MS = 600_000
 
-function keyOf(options: JwtOptions): [KeyObject | JWTVerifyGetKey, readonly string[]] {
+function keySourceOf(options: JwtOptions): [KeySource, readonly string[]] {
   const { secret, publicKey, jwks, jwksUrl } = options
   const given = [secret, publicKey, jwks, jwksUrl].filter((each) => each !== undefined)
   if (given.length !== 1) throw new SluiceError('JWT_OPTIONS_INVALID', 'jwt', `${given.length} of them are given`)
@@ -128,10 +138,17 @@ function keyOf(options: JwtOptions): [KeyObject | JWTVerifyGetKey, readonly stri
     const bytes = Buffer.from(secret)
     if (bytes.length < 32)
       throw new SluiceError('JWT_OPTIONS_INVALID', 'jwt.secret', `${bytes.length} bytes; at least 32`)
-    return [createSecretKey(bytes), SYMMETRIC]
+    const key = createSecretKey(bytes)
+    return [() => key, SYMMETRIC]
   }
-  if (publicKey !== undefined) return [publicKeyOf(publicKey), ASYMMETRIC]
-  if (jwks !== undefined) return [createLocalJWKSet(withoutSecrets(jwks)), ASYMMETRIC]
+  if (publicKey !== undefined) {
+    const key = publicKeyOf(publicKey)
+    return [() => key, ASYMMETRIC]
+  }
+  if (jwks !== undefined) {
+    const keys = withoutSecrets(jwks)
+    return [({ createLocalJWKSet }) => createLocalJWKSet(keys), ASYMMETRIC]
+  }
   return [remoteKeys(jwksUrl as string, options.fetch ?? fetch), ASYMMETRIC]
 }
 
@@ -144,11 +161,15 @@ function publicKeyOf(pem: string): KeyObject {
 }
 
 /** withoutSecrets drops shared secrets: the algorithms of public keys would not use them, and nobody should miss that. */
-function withoutSecrets(jwks: JSONWebKeySet): JSONWebKeySet {
-  return { keys: jwks.keys.filter(({ kty }) => kty !== 'oct') }
+function withoutSecrets(jwks: JsonWebKeySet): JSONWebKeySet {
+  const { keys } = jwks as JSONWebKeySet
+  if (!Array.isArray(keys) || !keys.every((key) => typeof key === 'object' && key !== null)) {
+    throw new SluiceError('JWT_OPTIONS_INVALID', 'jwt.jwks', 'no list of keys')
+  }
+  return { keys: keys.filter(({ kty }) => kty !== 'oct') }
 }
 
-function remoteKeys(address: string, fetchKeys: typeof fetch): JWTVerifyGetKey {
+function remoteKeys(address: string, fetchKeys: typeof fetch): KeySource {
   const url = URL.canParse(address) ? new URL(address) : undefined
   const isHere = url?.hostname === 'localhost' || url?.hostname === '127.0.0.1' || url?.hostname === '[::1]'
   if (url === undefined || !(url.protocol === 'https:' || (url.protocol === 'http:' && isHere))) {
@@ -167,12 +188,13 @@ function remoteKeys(address: string, fetchKeys: typeof fetch): JWTVerifyGetKey {
       throw error
     }
   }
-  return createRemoteJWKSet(url, {
-    timeoutDuration: 5_000,
-    cooldownDuration: 30_000,
-    cacheMaxAge: 600_000,
-    [customFetch]: fetchUnlessFailed,
-  })
+  return ({ createRemoteJWKSet, customFetch }) =>
+    createRemoteJWKSet(url, {
+      timeoutDuration: 5_000,
+      cooldownDuration: 30_000,
+      cacheMaxAge: 600_000,
+      [customFetch]: fetchUnlessFailed,
+    })
 }
 
 const FAILURE_PAUSE_MS = 5_000

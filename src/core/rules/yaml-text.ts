@@ -1,22 +1,7 @@
-import {
-  type Alias,
-  Composer,
-  type CST,
-  type Document,
-  isAlias,
-  isMap,
-  isScalar,
-  isSeq,
-  Lexer,
-  LineCounter,
-  type Node,
-  type Pair,
-  Parser,
-  type Scalar,
-  type YAMLMap,
-} from 'yaml'
+import type { Alias, CST, Document, LineCounter, Node, Pair, Scalar, YAMLMap } from 'yaml'
 import { Problems, RulesError } from './problems.ts'
 import { MAX_LEVELS } from './schema.ts'
+import { isAlias, isMap, isScalar, isSeq, yamlPackage } from './yaml-package.ts'
 
 const MAX_LENGTH = 8 * 1024 * 1024
 /** The parser's stack has the document and the innermost value on top of the levels. */
@@ -48,7 +33,8 @@ const KEYS_BELOW: ReadonlyMap<string, Keys> = new Map([
  */
 export class YamlText {
   readonly #file: string
-  readonly #lines = new LineCounter()
+  readonly #yaml = yamlPackage()
+  readonly #lines: LineCounter = new this.#yaml.LineCounter()
   readonly #problems = new Problems()
   readonly #document: Document
   readonly #anchors = new Map<string, Node>()
@@ -113,7 +99,12 @@ export class YamlText {
 
   #compose(text: string): Document {
     // Keys are compared by #inspect: the parser would compare each with all others of its map.
-    const composer = new Composer({ merge: true, uniqueKeys: false, resolveKnownTags: false, logLevel: 'silent' })
+    const composer = new this.#yaml.Composer({
+      merge: true,
+      uniqueKeys: false,
+      resolveKnownTags: false,
+      logLevel: 'silent',
+    })
     const tokens = this.#tokens(text)
     const [first, second] = take(composer.compose(tokens, true, text.length), 2)
     const control = CONTROL.exec(text)
@@ -128,9 +119,9 @@ export class YamlText {
 
   /** #tokens parses without recursion, and gives up before the text is too deep for those who come after it. */
   *#tokens(text: string): Generator<CST.Token> {
-    const parser = new Parser(this.#lines.addNewLine)
+    const parser = new this.#yaml.Parser(this.#lines.addNewLine)
     this.#lines.addNewLine(0)
-    for (const lexeme of new Lexer().lex(text)) {
+    for (const lexeme of new this.#yaml.Lexer().lex(text)) {
       yield* parser.next(lexeme)
       if (parser.stack.length > MAX_STACK) {
         this.#fail('RULE_FILE_TOO_DEEP', parser.offset - lexeme.length, `more than ${MAX_LEVELS} levels`)

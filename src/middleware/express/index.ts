@@ -56,19 +56,3 @@ export function rateLimit(options: PlainOptions | HitOptions = {}): GateRequestH
 }
 
 export default rateLimit
-
-/** What `require('sluice/express')` returns: the function, with everything else on it, as that of express-rate-limit. */
-const required = Object.assign(rateLimit, {
-  default: rateLimit,
-  rateLimit,
-  MemoryStore,
-  SluiceStore,
-  SluiceError,
-  ipKeyGenerator,
-  SECOND,
-  MINUTE,
-  HOUR,
-  DAY,
-})
-
-export { required as 'module.exports' }

@@ -56,14 +56,3 @@ Object.assign(fastifyRateLimit, {
 
 export { fastifyRateLimit, fastifyRateLimit as rateLimit }
 export default fastifyRateLimit
-
-/** What `require('sluice/fastify')` returns: the plugin, with everything else on it, as that of @fastify/rate-limit. */
-const required = Object.assign(fastifyRateLimit, {
-  default: fastifyRateLimit,
-  fastifyRateLimit,
-  rateLimit: fastifyRateLimit,
-  normalizeIP,
-  SluiceError,
-})
-
-export { required as 'module.exports' }

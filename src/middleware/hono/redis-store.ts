@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { SluiceError } from '../../core/errors.ts'
+import { LUA_TEXTS } from './lua-texts.ts'
 import type { ClientRateLimitInfo, Store } from './options.ts'
 
 /** A RedisClient is what RedisStore needs of a client, and what clients of Redis over HTTP have: @upstash/redis is one. */
@@ -18,7 +18,7 @@ export interface RedisStoreOptions {
   readonly resetExpiryOnChange?: boolean
 }
 
-const SCRIPT = readFileSync(new URL('./lua/hits-1.lua', import.meta.url), 'utf8')
+const SCRIPT = LUA_TEXTS['hits-1']
 const SHA = createHash('sha1').update(SCRIPT).digest('hex')
 
 /**

@@ -30,8 +30,3 @@ export function rateLimit(options: PlainOptions | MiddlewareOptions = {}): GateM
 }
 
 export default rateLimit
-
-/** What `require('sluice/koa')` returns: the function, with everything else on it, as that of koa-ratelimit. */
-const required = Object.assign(rateLimit, { default: rateLimit, rateLimit, SluiceError })
-
-export { required as 'module.exports' }

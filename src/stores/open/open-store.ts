@@ -9,6 +9,7 @@ import { type Certificates, type Credentials, parseRedisUrl } from '../redis/add
 import type { BatcherEvents } from '../redis/batcher.ts'
 import { checkClient, type RedisClient } from '../redis/client-connection.ts'
 import type { ConnectionEvents } from '../redis/connection.ts'
+import { requireRedisPackage } from '../redis/redis-package.ts'
 import type { RedisStoreOptions } from '../redis/redis-store.ts'
 import { LazyStore } from './lazy-store.ts'
 import type { OpenRedis } from './open-redis.ts'
@@ -79,8 +80,10 @@ function openMemory({ maxKeys, clock }: OpenStoreOptions): OpenStore {
 
 function openShared(options: OpenStoreOptions & { readonly redis: string | RedisClient }): OpenStore {
   const { redis: place, secret = '', events = {} } = options
-  if (typeof place === 'string') parseRedisUrl(place)
-  else checkClient(place)
+  if (typeof place === 'string') {
+    parseRedisUrl(place)
+    requireRedisPackage()
+  } else checkClient(place)
   const { ready, heard } = firstAttempt(events)
   let loaded: OpenRedis | undefined
   const loading = import('./open-redis.ts').then(({ openRedis }) => {

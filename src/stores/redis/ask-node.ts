@@ -1,11 +1,12 @@
-import { createClient } from '@redis/client'
 import type { HostPort, RedisAddress } from './address.ts'
 import { clientOptions } from './client-options.ts'
+import { loadRedisPackage } from './redis-package.ts'
 
 const TIMEOUT_MS = 1_000
 
 /** askNode sends one command over a connection of its own. It rejects when there is no answer within a second. */
 export async function askNode(address: RedisAddress, node: HostPort, args: string[]): Promise<unknown> {
+  const { createClient } = await loadRedisPackage()
   const options = clientOptions(address)
   const client = createClient({ ...options, socket: { ...options.socket, ...node } } as typeof options)
   client.on('error', () => {})

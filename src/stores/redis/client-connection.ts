@@ -1,6 +1,6 @@
-import { RESP_TYPES } from '@redis/client'
 import { got, SluiceError } from '../../core/errors.ts'
 import { StoreFault } from '../../engine/store-fault.ts'
+import { AS_BUFFERS } from './client-options.ts'
 import type { RedisConnection } from './connection.ts'
 
 type Args = readonly (string | Buffer)[]
@@ -20,7 +20,6 @@ export interface IoredisClient {
 
 export type RedisClient = NodeRedisClient | IoredisClient
 
-const AS_BUFFERS = { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } }
 const SHARD = 'redis'
 /** What ioredis says of a client that has not been connected yet. */
 const FIRST_CONNECTION: ReadonlySet<string> = new Set(['wait', 'connecting', 'connect'])

@@ -4,6 +4,12 @@ import type { RedisAddress } from './address.ts'
 /** The client's options, for RESP 2. */
 export type ClientOptions = RedisClientOptions<RedisModules, RedisFunctions, RedisScripts, 2>
 
+/** The type of texts in replies, as the client's type mapping calls it: RESP_TYPES.BLOB_STRING. */
+const BLOB_STRING = 36
+
+/** AS_BUFFERS has the client answer with bytes, not with text. */
+export const AS_BUFFERS = { typeMapping: { [BLOB_STRING]: Buffer } }
+
 const CONNECT_TIMEOUT_MS = 1_000
 const FIRST_RETRY_MS = 50
 const MAX_RETRY_MS = 1_000

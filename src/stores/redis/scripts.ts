@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { LUA_TEXTS } from './lua-texts.ts'
 
 /** A Script is a Lua script, and the SHA-1 by which a server that knows it runs it. */
 export interface Script {
@@ -7,13 +7,15 @@ export interface Script {
   readonly sha: string
 }
 
-/** loadScript reads lua/NAME.lua. A line `--- @include "other"` is replaced by that file. */
-export function loadScript(name: string): Script {
-  const source = read(name)
+/** A ScriptName is that of a file in lua/, which is the source of the texts. */
+export type ScriptName = keyof typeof LUA_TEXTS
+
+/** loadScript makes the script of lua/NAME.lua. A line `--- @include "other"` is replaced by that file. */
+export function loadScript(name: ScriptName): Script {
+  const source = textOf(name)
   return { source, sha: createHash('sha1').update(source).digest('hex') }
 }
 
-function read(name: string): string {
-  const text = readFileSync(new URL(`./lua/${name}.lua`, import.meta.url), 'utf8')
-  return text.replace(/^--- @include "([a-z-]+)"$/gm, (_, included: string) => read(included))
+function textOf(name: ScriptName): string {
+  return LUA_TEXTS[name].replace(/^--- @include "([a-z-]+)"$/gm, (_, included: ScriptName) => textOf(included))
 }

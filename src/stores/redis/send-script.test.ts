@@ -20,6 +20,11 @@ function bench(...answers: readonly unknown[]) {
   return { connection, sent, run: (isWorthwhile = () => true) => sendScript(call, isWorthwhile) }
 }
 
+/** What ioredis rejects with. */
+class ReplyError extends Error {
+  override readonly name = 'ReplyError'
+}
+
 const reply = (text: string) => new SimpleError(text)
 
 describe('sendScript', () => {
@@ -73,6 +78,10 @@ describe('sendScript', () => {
     [new ClientOfflineError(), 'offline'],
     [new ClientClosedError(), 'offline'],
     [new SocketClosedUnexpectedlyError(), 'broken'],
+    // As ioredis says it, and as a client in a minified bundle does.
+    [new ReplyError('LOADING Redis is loading the dataset in memory'), 'unavailable'],
+    [new (class extends Error {})('OOM command not allowed'), 'unavailable'],
+    [new ReplyError('ERR Error compiling script'), 'broken'],
     [new Error('LOADING is what this error of nobody knows whom starts with'), 'broken'],
   ])('takes %s for "%s"', async (error, reason) => {
     const { run, sent } = bench(error)

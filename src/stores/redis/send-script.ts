@@ -1,4 +1,3 @@
-import { ClientClosedError, ClientOfflineError, ErrorReply } from '@redis/client'
 import { StoreFault } from '../../engine/store-fault.ts'
 import type { RedisConnection } from './connection.ts'
 import type { Script } from './scripts.ts'
@@ -21,6 +20,11 @@ export interface Call {
 const UNAVAILABLE =
   /(?:^|[ :]-)(?:LOADING|READONLY|OOM|MISCONF|CLUSTERDOWN|MASTERDOWN|BUSY|NOREPLICAS|NOPERM|NOAUTH|TRYAGAIN)\b|The user executing the script can't/
 const READONLY = /(?:^|[ :]-)READONLY\b/
+
+/** What node-redis says of a command that it did not send. */
+const NOT_SENT: ReadonlySet<string> = new Set(['The client is offline', 'The client is closed'])
+/** What the server says begins with a code. */
+const CODE = /^[A-Z][A-Z0-9]* /
 
 const TRY_AGAIN_MS = 1
 
@@ -52,11 +56,18 @@ function run({ connection, script, keys, args }: Call, inFull: boolean): Promise
 export function faultOf(error: unknown, connection: RedisConnection, shard: string): StoreFault {
   if (error instanceof StoreFault) return error
   const message = messageOf(error)
-  if (error instanceof ClientOfflineError || error instanceof ClientClosedError)
-    return new StoreFault('offline', shard, message, error)
-  if (!(error instanceof ErrorReply)) return new StoreFault('broken', shard, message, error)
+  if (NOT_SENT.has(message)) return new StoreFault('offline', shard, message, error)
+  if (!isReply(error)) return new StoreFault('broken', shard, message, error)
   if (READONLY.test(message)) connection.reset(shard)
   return new StoreFault(UNAVAILABLE.test(message) ? 'unavailable' : 'broken', shard, message)
+}
+
+/**
+ * isReply says whether an error is what the server replied. Clients have classes of their own for that. Which, is not asked:
+ * the client may be of another package or copy than ours, and a bundle may have renamed its classes.
+ */
+function isReply(error: unknown): error is Error {
+  return error instanceof Error && error.constructor !== Error && CODE.test(error.message)
 }
 
 function messageOf(error: unknown): string {

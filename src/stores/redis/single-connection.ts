@@ -1,11 +1,9 @@
-import { createClient, RESP_TYPES, type RedisFunctions, type RedisModules, type RedisScripts } from '@redis/client'
 import { StoreFault } from '../../engine/store-fault.ts'
 import type { HostPort, RedisAddress } from './address.ts'
-import { type ClientOptions, clientOptions, retryDelayMs } from './client-options.ts'
+import { AS_BUFFERS, type ClientOptions, clientOptions, retryDelayMs } from './client-options.ts'
 import type { ConnectionEvents, RedisConnection } from './connection.ts'
 import { evictionWarning } from './eviction-warning.ts'
-
-type Client = ReturnType<typeof createClient<RedisModules, RedisFunctions, RedisScripts, 2>>
+import { type PackageClient as Client, loadRedisPackage } from './redis-package.ts'
 
 /** Where a server is right now: fixed, or what the sentinels say. */
 export type Locate = () => Promise<HostPort | undefined>
@@ -56,7 +54,7 @@ export class SingleConnection implements RedisConnection {
     const client = this.#client
     if (client === undefined || !client.isReady)
       return Promise.reject(new StoreFault('offline', this.#shard, 'not connected'))
-    return client.sendCommand(args, COMMAND_OPTIONS)
+    return client.sendCommand(args, AS_BUFFERS)
   }
 
   reset(): void {
@@ -90,6 +88,7 @@ export class SingleConnection implements RedisConnection {
     let client: Client | undefined
     let pings: NodeJS.Timeout | undefined
     try {
+      const { createClient } = await this.#unlessClosed(loadRedisPackage())
       const node = await this.#unlessClosed(this.#locate())
       client = createClient(this.#options(node))
       if (this.#address.keepAlive === false) client.unref()
@@ -167,8 +166,6 @@ const PING_INTERVAL_MS = 1_000
 async function subscribe(client: Client, { channel, heard }: Subscription): Promise<void> {
   await client.subscribe(channel, (message) => heard(message))
 }
-
-const COMMAND_OPTIONS = { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } }
 
 /** endOf resolves with the reason when the client's connection has ended. */
 function endOf(client: Client): Promise<string> {

@@ -1,0 +1,672 @@
+// Written by scripts/lua.mjs from the files in lua/, without their comments and indentation.
+export const LUA_TEXTS = {
+  buckets: `local function round(x) return math.floor(x + 0.5) end
+local function token_bucket(at, first, _, L, now, cost)
+local full, per_hit, per_ms = L.full, L.per_hit, L.per_ms
+local units = full
+if at ~= NEVER then
+units = math.max(full - round(first * per_hit), -full)
+if now > at then units = math.min(units + (now - at) * per_ms, full) end
+end
+local price = cost * per_hit
+local code, wait = 0, 0
+if cost > L.capacity then
+code = 2
+elseif price < 0 or price <= units then
+units = math.min(units - price, full)
+else
+code = 1
+if L.count_denied then units = math.max(units - price, -full) end
+wait = math.ceil((price - units) / per_ms)
+end
+local remaining, reset = 0, 0
+if units > 0 then remaining = math.floor(units / per_hit) end
+if units < full then reset = math.ceil((full - units) / per_ms) end
+return code, remaining, reset, wait, now + reset, now, (full - units) / per_hit, 0
+end
+local function gcra(at, _, _, L, now, cost)
+local full, per_hit, per_ms = L.full, L.per_hit, L.per_ms
+local now_units = now * per_ms
+local deepest = full
+if L.count_denied then deepest = 2 * full end
+local used = 0
+local tat = round(at * per_ms)
+if tat > now_units then used = math.min(tat - now_units, deepest) end
+local price = cost * per_hit
+local code, wait = 0, 0
+if cost > L.capacity then
+code = 2
+elseif price < 0 or used + price <= full then
+used = math.max(used + price, 0)
+else
+code = 1
+if L.count_denied then used = math.min(used + price, deepest) end
+wait = math.ceil((used + price - full) / per_ms)
+end
+local remaining, reset = 0, 0
+if used < full then remaining = math.floor((full - used) / per_hit) end
+if used > 0 then reset = math.ceil(used / per_ms) end
+return code, remaining, reset, wait, now + reset, (now_units + used) / per_ms, 0, 0
+end
+local function leaky_bucket(at, first, second, L, now, cost)
+local code, remaining, reset, wait, expires, dry_at = gcra(at, first, second, L, now, cost)
+local ahead = round(at * L.per_ms) - now * L.per_ms
+if code == 0 and cost > 0 and ahead > 0 then wait = math.ceil(ahead / L.per_ms) end
+return code, remaining, reset, wait, expires, dry_at, 0, 0
+end`,
+  count: `local key = KEYS[1]
+local window, most = tonumber(ARGV[1]), tonumber(ARGV[2])
+local doubles = ARGV[3] == 'double'
+local hits = tonumber(ARGV[4])
+local LONGEST = 9007199254740991
+if hits == 0 then
+local count = tonumber(redis.call('GET', key) or 0)
+return { count, math.max(redis.call('PTTL', key), 0) }
+end
+local count = redis.call('INCRBY', key, hits)
+local over = count - most
+local left = redis.call('PTTL', key)
+if left >= 0 and over <= 0 then return { count, left } end
+if over > 0 and doubles then window = math.min(window * 2 ^ (over - 1), LONGEST) end
+redis.call('PEXPIRE', key, string.format('%.0f', window))
+return { count, window }`,
+  counters: `local NEVER = -math.huge
+local NO_LEASE = string.rep('\\0', 8)
+--- @include "windows"
+--- @include "buckets"
+--- @include "logs"
+local NUMBERS = {
+s = { sliding_window, '<dI4I4' },
+t = { token_bucket, '<dd' },
+g = { gcra, '<d' },
+l = { leaky_bucket, '<d' },
+f = { fixed_window, '<dI4' },
+a = { fixed_window, '<dI4' },
+}
+local now = tonumber(ARGV[1])
+local grace = 600000
+if not now then
+local time = redis.call('TIME')
+now = time[1] * 1000 + math.floor(time[2] / 1000)
+grace = 0
+end
+local function parse_limit(text)
+local words = {}
+for word in string.gmatch(text, '%S+') do words[#words + 1] = word end
+local number = function(i) return tonumber(words[i]) end
+local L = {
+limit = number(2), window = number(3), capacity = number(4), per_ms = number(5), per_hit = number(6),
+quantum = number(7), count_denied = words[8] == '1',
+}
+L.full = L.capacity * L.per_hit
+L.holders = words[1] == 'c'
+L.anchored = words[1] == 'a'
+L.is_log = L.holders or words[1] == 'x'
+if not L.is_log then
+L.run, L.format = NUMBERS[words[1]][1], NUMBERS[words[1]][2]
+L.size = struct.size(L.format)
+end
+if words[9] then
+L.edges = {}
+for i = 9, #words do L.edges[i - 8] = number(i) end
+end
+return L
+end
+local raws = {}
+local function read(count)
+for i = 1, count, 1000 do
+local part = redis.call('MGET', unpack(KEYS, i, math.min(i + 999, count)))
+for j = 1, #part do raws[i + j - 1] = part[j] end
+end
+end
+local owner, at, first, second, records, hits, expires = {}, {}, {}, {}, {}, {}, {}
+local stored_until = {}
+local function open(k, L)
+owner[k] = L
+local raw = raws[k]
+if L.is_log then
+if raw and #raw % RECORD == 4 then
+hits[k], records[k] = struct.unpack('<I4', raw), string.sub(raw, 5)
+else
+hits[k], records[k] = 0, ''
+end
+return
+end
+at[k], first[k], second[k] = NEVER, 0, 0
+if not raw or #raw ~= L.size then return end
+if L.size == 8 then
+at[k] = struct.unpack('<d', raw)
+elseif L.format == '<dI4I4' then
+at[k], first[k], second[k] = struct.unpack('<dI4I4', raw)
+if second[k] > 0 then stored_until[k] = at[k] + 2 * L.window end
+else
+at[k], first[k] = struct.unpack(L.format, raw)
+if L.run == fixed_window and first[k] > 0 then stored_until[k] = end_of(at[k], L) end
+end
+end
+local function evaluate(k, L, time, cost, lease)
+if L.is_log then return log(records[k], hits[k], L, time, cost, lease) end
+return L.run(at[k], first[k], second[k], L, time, cost)
+end
+local function is_kept(k, L, code, expires_at, a, b, c)
+if expires_at <= now then return raws[k] or expires[k] end
+if code == 0 or L.count_denied then return true end
+if L.is_log then return a ~= records[k] end
+return a ~= at[k] or b ~= first[k] or c ~= second[k]
+end
+local function keep(k, L, expires_at, a, b, c)
+expires[k] = expires_at
+if L.is_log then
+records[k], hits[k] = a, b
+else
+at[k], first[k], second[k] = a, b, c
+end
+end
+local function write_all()
+local ttls = {}
+for k, expires_at in pairs(expires) do
+local L = owner[k]
+if expires_at <= now then
+redis.call('DEL', KEYS[k])
+else
+local raw
+if L.is_log then
+raw = struct.pack('<I4', hits[k]) .. records[k]
+else
+raw = struct.pack(L.format, at[k], first[k], second[k])
+end
+if stored_until[k] == expires_at then
+redis.call('SET', KEYS[k], raw, 'KEEPTTL')
+else
+local ttl = ttls[expires_at]
+if not ttl then
+ttl = string.format('%.0f', expires_at - now + grace)
+ttls[expires_at] = ttl
+end
+redis.call('PSETEX', KEYS[k], ttl, raw)
+end
+end
+end
+end`,
+  decide: `--- @include "counters"
+local limit_count = tonumber(ARGV[2])
+local limits = {}
+for i = 1, limit_count do limits[i] = parse_limit(ARGV[2 + i]) end
+local packed = ARGV[3 + limit_count]
+read(#KEYS)
+local CHARGE = 21
+local function lease_at(position, flags)
+if flags >= 8 then return string.sub(packed, position + 13, position + 20) end
+end
+local reply = {}
+local function decide_one(position)
+local k, l, cost, flags = struct.unpack('<I2I2dB', packed, position)
+local L = limits[l]
+if not owner[k] then open(k, L) end
+local code, remaining, reset, wait, expires_at, a, b, c = evaluate(k, L, now, cost, lease_at(position, flags))
+if flags % 8 >= 4 and is_kept(k, L, code, expires_at, a, b, c) then keep(k, L, expires_at, a, b, c) end
+reply[#reply + 1] = struct.pack('<BI4dd', code, remaining, reset, wait)
+return position + CHARGE
+end
+local function decide_group(count, position)
+local charges, fitted = {}, {}
+local refused, quotas, quotas_refused = false, 0, 0
+for i = 1, count do
+local k, l, cost, flags = struct.unpack('<I2I2dB', packed, position)
+local lease = lease_at(position, flags)
+position = position + CHARGE
+local L = limits[l]
+if not owner[k] then open(k, L) end
+local asked = cost + (fitted[k] or 0)
+local code, remaining, reset, wait = evaluate(k, L, now, asked, nil)
+if code == 0 then fitted[k] = asked end
+charges[i] = {
+k = k, L = L, cost = cost, asked = asked, flags = flags, lease = lease,
+code = code, remaining = remaining, reset = reset, wait = wait,
+}
+if flags % 2 == 1 then
+if flags % 4 >= 2 then
+quotas = quotas + 1
+if code ~= 0 then quotas_refused = quotas_refused + 1 end
+elseif code ~= 0 then
+refused = true
+end
+end
+end
+if quotas > 0 and quotas == quotas_refused then refused = true end
+for i = 1, count do
+local charge = charges[i]
+local k, L = charge.k, charge.L
+if refused and charge.code == 0 then
+local _
+_, charge.remaining, charge.reset = evaluate(k, L, now, 0, nil)
+charge.wait = 0
+elseif charge.flags % 8 >= 4 then
+local cost = charge.cost
+if refused then cost = charge.asked end
+local _, _, _, _, expires_at, a, b, c = evaluate(k, L, now, cost, charge.lease)
+if is_kept(k, L, charge.code, expires_at, a, b, c) then keep(k, L, expires_at, a, b, c) end
+end
+reply[#reply + 1] = struct.pack('<BI4dd', charge.code, charge.remaining, charge.reset, charge.wait)
+end
+return position
+end
+local position, last = 1, #packed
+while position <= last do
+local count
+count, position = struct.unpack('<I2', packed, position)
+if count == 1 then position = decide_one(position) else position = decide_group(count, position) end
+end
+write_all()
+return table.concat(reply)`,
+  exchange: `--- @include "counters"
+local limit_count = tonumber(ARGV[2])
+local limits = {}
+for i = 1, limit_count do limits[i] = parse_limit(ARGV[2 + i]) end
+local packed = ARGV[3 + limit_count]
+local first_holder = 4 + limit_count
+local counters = #KEYS / 2
+read(counters)
+local AHEAD_SHARE = 4
+local HOLDER = '<dddd'
+local HEADER = '<ddddd'
+local function look(k, L, cost)
+local _, remaining, reset, wait = evaluate(k, L, now, cost, nil)
+return remaining, reset, wait
+end
+local function charge(k, L, cost, time)
+local forced = L.forced
+if not forced then
+forced = {}
+for name, value in pairs(L) do forced[name] = value end
+forced.count_denied = true
+L.forced = forced
+end
+local left = cost
+while left > 0 and L.capacity > 0 do
+local _, _, _, _, expires_at, a, b, c = evaluate(k, forced, time, math.min(left, L.capacity), nil)
+keep(k, L, expires_at, a, b, c)
+left = left - L.capacity
+end
+end
+local function horizon(L)
+if L.per_ms > 0 then return math.ceil(L.full / L.per_ms) end
+return 2 * L.window
+end
+local function settle(book, B, k, L)
+if B.next > now and now >= B.touched then return end
+local set_back = math.max(0, B.touched - now)
+local fields = redis.call('HGETALL', book)
+local ended = {}
+B.out, B.holders, B.next = 0, 0, math.huge
+for i = 1, #fields, 2 do
+if fields[i] ~= '.' then
+local sequence, spent, held, ends = struct.unpack(HOLDER, fields[i + 1])
+ends = ends - set_back
+if ends <= now then
+ended[#ended + 1] = { name = fields[i], held = held, ends = ends }
+else
+B.out = B.out + held
+if held > 0 then B.holders = B.holders + 1 end
+B.next = math.min(B.next, ends)
+if set_back > 0 then redis.call('HSET', book, fields[i], struct.pack(HOLDER, sequence, spent, held, ends)) end
+end
+end
+end
+table.sort(ended, function(one, other) return one.ends < other.ends end)
+for _, holding in ipairs(ended) do
+redis.call('HDEL', book, holding.name)
+if holding.held > 0 then charge(k, L, holding.held, math.min(math.max(holding.ends, B.touched), now)) end
+end
+end
+local function granted(need, ahead, keep_held, free, others)
+if free <= 0 then return 0 end
+local needed = math.min(need, free)
+local share = math.floor((free - needed) / (AHEAD_SHARE * (1 + others)))
+return needed + math.max(0, math.min(ahead, share - keep_held))
+end
+local reply = {}
+local function reply_with(k, L, B, stale, held, others, cost)
+local _, remaining, _, _, expires_at, a, b, c = evaluate(k, L, now, 0, nil)
+if expires_at <= now and raws[k] then keep(k, L, expires_at, a, b, c) end
+local free = math.max(0, remaining - B.out)
+local reset
+_, reset = look(k, L, math.min(B.out, remaining))
+local retry, lent_retry = 0, 0
+if free < cost then
+_, _, retry = look(k, L, cost)
+_, _, lent_retry = look(k, L, cost + B.out)
+end
+reply[#reply + 1] = struct.pack('<Bdddddd', stale, held, free, 1 + others, reset, retry, lent_retry)
+end
+local function exchange(position, holder)
+local k, l, sequence, spent, confirmed, kept, need, ahead, cost, lease =
+struct.unpack('<I2I2dddddddd', packed, position)
+local L = limits[l]
+local book = KEYS[counters + k]
+if not owner[k] then open(k, L) end
+local header, known = unpack(redis.call('HMGET', book, '.', holder))
+local B = { out = 0, holders = 0, next = math.huge, touched = -math.huge, matters = 0 }
+if header then B.out, B.holders, B.next, B.touched, B.matters = struct.unpack(HEADER, header) end
+if B.next <= now or now < B.touched then
+settle(book, B, k, L)
+known = redis.call('HGET', book, holder)
+end
+B.touched = now
+local known_sequence, known_spent, known_held
+if known then known_sequence, known_spent, known_held = struct.unpack(HOLDER, known) end
+local others = B.holders
+if known and known_held > 0 then others = others - 1 end
+if known and sequence <= known_sequence then
+redis.call('HSET', book, '.', struct.pack(HEADER, B.out, B.holders, B.next, B.touched, B.matters))
+reply_with(k, L, B, 1, known_held, others, cost)
+return
+end
+local told = spent - (known_spent or confirmed)
+if told > 0 then charge(k, L, told, now) end
+B.out = B.out - (known_held or 0)
+local free = math.max(0, look(k, L, 0) - B.out)
+kept = math.min(kept, known and math.max(0, known_held - told) or free)
+local held = kept + granted(need, ahead, kept, free - kept, others)
+local ends = now + 2 * lease
+B.out = B.out + held
+B.holders = others
+if held > 0 then B.holders = others + 1 end
+B.next = math.min(B.next, ends)
+B.matters = math.max(B.matters, ends + horizon(L))
+redis.call(
+'HSET', book, '.', struct.pack(HEADER, B.out, B.holders, B.next, B.touched, B.matters),
+holder, struct.pack(HOLDER, sequence, spent, held, ends)
+)
+redis.call('PEXPIRE', book, string.format('%.0f', B.matters - now + grace))
+reply_with(k, L, B, 0, held, others, cost)
+end
+local EXCHANGE = 68
+for i = 0, #packed / EXCHANGE - 1 do exchange(1 + i * EXCHANGE, ARGV[first_holder + i]) end
+write_all()
+return table.concat(reply)`,
+  logs: `local RECORD = 16
+local function hits_at(records, position, holders)
+if holders then return 1 end
+return (struct.unpack('<d', records, position + 8))
+end
+local function time_at(records, position)
+return (struct.unpack('<d', records, position))
+end
+local function drop_while(records, hits, until_ms, at_least, holders)
+local position = 1
+while position <= #records do
+local here = hits_at(records, position, holders)
+if time_at(records, position) > until_ms or hits - here < at_least then break end
+hits = hits - here
+position = position + RECORD
+end
+return position, hits
+end
+local function leaves_at(records, position, hits, latest, holders)
+while position <= #records do
+hits = hits - hits_at(records, position, holders)
+if hits <= 0 then return math.min(time_at(records, position), latest) end
+position = position + RECORD
+end
+return latest
+end
+local function moved_back(records, position, latest)
+local kept = string.sub(records, position)
+if #kept == 0 or time_at(kept, #kept - RECORD + 1) <= latest then return kept end
+local parts = {}
+for at = 1, #kept, RECORD do
+parts[#parts + 1] = struct.pack('<d', math.min(time_at(kept, at), latest)) .. string.sub(kept, at + 8, at + 15)
+end
+return table.concat(parts)
+end
+local function popped(records, hits, holders)
+while hits > 0 do
+local last = #records - RECORD + 1
+local here = hits_at(records, last, holders)
+local shorter = string.sub(records, 1, last - 1)
+if here > hits then
+return shorter .. struct.pack('<dd', time_at(records, last), here - hits)
+end
+records = shorter
+hits = hits - here
+end
+return records
+end
+local function pushed(records, hits, latest, lease)
+if lease then return records .. string.rep(struct.pack('<d', latest) .. lease, hits) end
+local last = #records - RECORD + 1
+if last > 0 and time_at(records, last) == latest then
+return string.sub(records, 1, last - 1) .. struct.pack('<dd', latest, hits_at(records, last) + hits)
+end
+return records .. struct.pack('<dd', latest, hits)
+end
+local function log(records, total, L, now, cost, lease)
+local holders, limit, window = L.holders, L.limit, L.window
+local latest = now
+if L.quantum > 1 then latest = now - math.fmod(now, L.quantum) + L.quantum - 1 end
+local position, hits = drop_while(records, total, now - window, 0, holders)
+local code, wait, push, pop = 0, 0, 0, 0
+if cost > limit then
+code = 2
+elseif cost < 0 then
+pop = math.min(-cost, hits)
+hits = hits - pop
+elseif hits + cost <= limit then
+push = cost
+hits = hits + cost
+else
+code = 1
+if L.count_denied then
+position, hits = drop_while(records, total, math.huge, limit - cost, holders)
+push = math.min(cost, MAX_COUNT - hits)
+hits = hits + push
+end
+wait = leaves_at(records, position, hits + cost - limit, latest, holders) + window - now
+end
+local reset = 0
+if hits > 0 then
+local last
+if push > 0 then
+last = latest
+elseif pop > 0 then
+last = leaves_at(records, position, hits, latest, holders)
+else
+last = math.min(time_at(records, #records - RECORD + 1), latest)
+end
+reset = last + window - now
+end
+local next_records = moved_back(records, position, latest)
+if pop > 0 then next_records = popped(next_records, pop, holders) end
+if push > 0 then next_records = pushed(next_records, push, latest, holders and (lease or NO_LEASE)) end
+return code, math.max(limit - hits, 0), reset, wait, now + reset, next_records, hits
+end`,
+  release: `local RECORD = 16
+local given_back = 0
+for _, key in ipairs(KEYS) do
+local raw = redis.call('GET', key)
+if raw then
+local parts = {}
+local held = 0
+for at = 5, #raw, RECORD do
+if string.sub(raw, at + 8, at + 15) == ARGV[1] then
+held = held + 1
+else
+parts[#parts + 1] = string.sub(raw, at, at + RECORD - 1)
+end
+end
+if held > 0 then
+given_back = given_back + held
+if #parts == 0 then
+redis.call('DEL', key)
+else
+redis.call('SET', key, struct.pack('<I4', #parts) .. table.concat(parts), 'KEEPTTL')
+end
+end
+end
+end
+return given_back`,
+  throttle: `local key = KEYS[1]
+local now = tonumber(ARGV[1])
+local grace = 600000
+if not now then
+local time = redis.call('TIME')
+now = time[1] * 1000 + math.floor(time[2] / 1000)
+grace = 0
+end
+local ttl, limit, block = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local is_log = ARGV[5] == 'log'
+local HEADER = 28
+local window_ends, block_ends, count_ends, count, hits = 0, 0, 0, 0, ''
+local raw = redis.call('GET', key)
+if raw and #raw >= HEADER then
+window_ends, block_ends, count_ends, count = struct.unpack('<dddI4', raw)
+hits = string.sub(raw, HEADER + 1)
+end
+if window_ends <= now then window_ends = now + ttl end
+local oldest, latest = math.huge, window_ends
+if not is_log then
+if count_ends <= now then count = 0 end
+if count > 0 then oldest, latest = count_ends, math.max(latest, count_ends) end
+else
+local kept = {}
+for at = 1, #hits, 8 do
+local ends = struct.unpack('<d', hits, at)
+if ends > now then
+kept[#kept + 1] = string.sub(hits, at, at + 7)
+oldest, latest = math.min(oldest, ends), math.max(latest, ends)
+end
+end
+count, hits = #kept, table.concat(kept)
+end
+if oldest == math.huge then oldest = window_ends end
+local total, wait = 0, 0
+if block_ends > now then
+total, wait = limit + 1, block_ends - now
+elseif count < limit then
+if count == 0 then count_ends = now + ttl end
+block_ends, count = 0, count + 1
+total, latest = count, math.max(latest, now + ttl)
+if is_log then hits = hits .. struct.pack('<d', now + ttl) end
+else
+total, wait, block_ends = limit + 1, oldest - now, 0
+if block > 0 then
+wait, block_ends, count, hits = block, now + block, 0, ''
+end
+end
+latest = math.max(latest, block_ends)
+local state = struct.pack('<dddI4', window_ends, block_ends, count_ends, count) .. hits
+redis.call('PSETEX', key, string.format('%.0f', math.max(latest - now, 1) + grace), state)
+local is_blocked = 0
+if wait > 0 then is_blocked = 1 end
+return { total, math.ceil(window_ends - now), is_blocked, math.ceil(wait) }`,
+  windows: `local MAX_COUNT = 4294967295
+local function faded_to(count, free, window)
+if count <= free then return window end
+local left = math.floor((free * window) / count)
+if count * left > free * window then return left - 1 end
+if count * (left + 1) <= free * window then return left + 1 end
+return left
+end
+local function room_for(previous, current, left, limit, window)
+if previous == 0 then return math.max(limit - current, 0) end
+local weight = previous * left
+local used = math.ceil(weight / window)
+local room = limit - current - used
+if weight > used * window then
+room = room - 1
+elseif weight <= (used - 1) * window then
+room = room + 1
+end
+return math.max(room, 0)
+end
+local function sliding_window(at, first, second, L, now, cost)
+local window = L.window
+local start, previous, current = at, first, second
+local age = now - start
+if age >= window or (previous == 0 and current == 0) then
+if current > 0 and age < 2 * window then
+previous = current
+start = start + window
+else
+previous = 0
+start = now - math.fmod(now, window)
+end
+current = 0
+elseif age < 0 then
+start = now
+end
+local left = window - (now - start)
+local limit = L.limit
+local code, wait = 0, 0
+if cost > limit then
+code = 2
+elseif cost < 0 then
+local leftover = -cost - current
+if leftover < 0 then current = -leftover else current = 0 end
+if leftover > 0 then
+if previous > leftover then previous = previous - leftover else previous = 0 end
+end
+elseif previous * left <= (limit - current - cost) * window then
+current = current + cost
+else
+code = 1
+if L.count_denied then current = math.min(current + cost, MAX_COUNT) end
+local free = limit - current - cost
+if free >= 0 then
+wait = left - faded_to(previous, free, window)
+else
+wait = left + window - faded_to(current, limit - cost, window)
+end
+end
+local remaining = room_for(previous, current, left, limit, window)
+local reset, expires = 0, now
+if current > 0 then
+reset, expires = left, start + 2 * window
+elseif previous > 0 then
+reset, expires = left, start + window
+end
+return code, remaining, reset, wait, expires, start, previous, current
+end
+local function window_at(time, L)
+local edges = L.edges
+if not edges then
+local start = time - math.fmod(time, L.window)
+return start, start + L.window
+end
+for i = #edges - 1, 1, -1 do
+if time >= edges[i] then return edges[i], edges[i + 1] end
+end
+return edges[1], edges[2]
+end
+local function end_of(start, L)
+if not L.edges then return start + L.window end
+if start < L.edges[1] then return start end
+local from, to = window_at(start, L)
+return start + (to - from)
+end
+local function fixed_window(at, first, _, L, now, cost)
+local start, count = at, first
+if count == 0 or now - start >= L.window or now >= end_of(start, L) then
+if L.anchored then start = now else start = window_at(now, L) end
+count = 0
+elseif now < start then
+start = now
+end
+local finish = end_of(start, L)
+local limit = L.limit
+local code, wait = 0, 0
+if cost > limit then
+code = 2
+elseif cost < 0 or count + cost <= limit then
+count = math.max(count + cost, 0)
+else
+code = 1
+wait = finish - now
+if L.count_denied then count = math.min(count + cost, MAX_COUNT) end
+end
+local reset, expires = 0, now
+if count > 0 then reset, expires = finish - now, finish end
+return code, math.max(limit - count, 0), reset, wait, expires, start, count, 0
+end`,
+} as const

@@ -1,0 +1,31 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { npm } from '../../scripts/setup.mjs'
+import { root } from './project.suite.ts'
+
+const folder = join(root, 'tests', 'packages', 'compilers')
+const own = join(root, 'node_modules', 'typescript')
+
+/** The compilers that are tried: old ones, and the one of this project. */
+export const COMPILERS = ['5.0', '5.4', '5.9', '7'] as const
+export type Compiler = (typeof COMPILERS)[number]
+
+/** installCompilers installs what is in compilers/package-lock.json, once. Only the first time needs the registry. */
+export async function installCompilers(): Promise<void> {
+  if (COMPILERS.every((version) => existsSync(compilerPath(version)))) return
+  const { ok, text } = await npm(['ci', '--prefix', folder, '--workspaces=false', '--prefer-offline'], true)
+  if (!ok) throw new Error(`installing the compilers failed:\n${text}`)
+}
+
+/** compilerPath is the script that is a compiler. */
+export function compilerPath(version: Compiler): string {
+  const dir = version === '7' ? own : join(folder, 'node_modules', `typescript-${version}`)
+  return join(dir, 'bin', 'tsc')
+}
+
+/** esbuildPath is the program esbuild, where it runs: its package for every platform has an install script. */
+export function esbuildPath(): string {
+  return join(folder, 'node_modules', '@esbuild', 'linux-x64', 'bin', 'esbuild')
+}
+
+export const hasEsbuild = process.platform === 'linux' && process.arch === 'x64'

@@ -1,0 +1,69 @@
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { manifestOf, type Packed, pack, root } from './project.suite.ts'
+
+const LIBRARY =
+  /^(dist\/.+\.(js|cjs|d\.ts|d\.cts)|schema\/rules\.schema\.json|(README|CHANGELOG)\.md|LICENSE|package\.json)$/
+const SERVER =
+  /^(dist\/.+\.(js|d\.ts)|bin\/sluice\.mjs|examples\/.+\.yaml|proto\/.+\.(proto|md)|README\.md|LICENSE|package\.json)$/
+const TEST_CODE = /\.(test|suite)\./
+
+let packed: Packed
+beforeAll(async () => {
+  packed = await pack()
+}, 300_000)
+afterAll(() => packed?.remove())
+
+const filesIn = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((path) => statSync(join(folder, path)).isFile())
+    .sort()
+
+/** targetsOf returns the files that a manifest promises. */
+const targetsOf = (exported: unknown): string[] =>
+  typeof exported === 'string' ? [exported] : Object.values(exported as object).flatMap(targetsOf)
+
+describe.each([
+  ['sluice', LIBRARY, (): string => packed.library],
+  ['sluice-server', SERVER, (): string => packed.server],
+] as const)('the package %s', (_, allowed, folder) => {
+  it('has what is needed, and nothing else', () => {
+    const files = filesIn(folder())
+    expect(files.filter((path) => !allowed.test(path) || TEST_CODE.test(path))).toEqual([])
+    expect(files).toEqual(expect.arrayContaining(['LICENSE', 'README.md', 'package.json']))
+  })
+
+  it('has every file that its manifest names', () => {
+    const { exports, bin = {} } = manifestOf(folder())
+    const named = [...targetsOf(exports), ...targetsOf(bin)].filter((path) => !path.includes('*'))
+    expect(named.length).toBeGreaterThan(2)
+    expect(named.filter((path) => !path.startsWith('./src/') && !existsSync(join(folder(), path)))).toEqual([])
+  })
+
+  it('has no file that points to one outside', () => {
+    const code = filesIn(folder()).filter((path) => /\.(js|cjs|mjs|ts|cts)$/.test(path))
+    expect(code.filter((path) => readFileSync(join(folder(), path), 'utf8').includes('sourceMappingURL'))).toEqual([])
+  })
+
+  it('has the license of the project', () => {
+    expect(readFileSync(join(folder(), 'LICENSE'), 'utf8')).toBe(readFileSync(join(root, 'LICENSE'), 'utf8'))
+  })
+})
+
+describe('the two packages', () => {
+  it('belong together: the server depends on its own version of the library', () => {
+    const { version, dependencies } = manifestOf(packed.server)
+    expect(dependencies?.sluice).toBe(version)
+    expect(manifestOf(packed.library).version).toBe(version)
+  })
+
+  it('have commands that can be run', () => {
+    const commands = manifestOf(packed.server).bin ?? {}
+    expect(Object.keys(commands)).toEqual(['sluice', 'sluice-server'])
+    for (const path of Object.values(commands)) {
+      expect(readFileSync(join(packed.server, path), 'utf8')).toMatch(/^#!\/usr\/bin\/env node\n/)
+      expect(statSync(join(packed.server, path)).mode & 0o111).not.toBe(0)
+    }
+  })
+})

@@ -1,0 +1,122 @@
+import { execFile } from 'node:child_process'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { homedir, tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { packAll } from '../../scripts/pack.mjs'
+
+const execute = promisify(execFile)
+export const root = fileURLToPath(new URL('../../', import.meta.url))
+const installed = join(root, 'node_modules')
+
+/** How a program ended. */
+export interface Ended {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Packed are the packages as they are published, unpacked: the folders of `sluice` and `sluice-server`. */
+export interface Packed {
+  readonly library: string
+  readonly server: string
+  remove(): void
+}
+
+/** pack packs both packages, and unpacks them. */
+export async function pack(): Promise<Packed> {
+  const folder = cleanFolder()
+  const [library, server] = await packAll(folder)
+  const unpack = async (tarball: string, name: string): Promise<string> => {
+    mkdirSync(join(folder, name))
+    await execute('tar', ['-xzf', tarball, '-C', join(folder, name), '--strip-components=1'])
+    return join(folder, name)
+  }
+  return {
+    library: await unpack(library, 'library'),
+    server: await unpack(server, 'server'),
+    remove: () => rmSync(folder, { recursive: true }),
+  }
+}
+
+/** A Project is an app of somebody's who has installed packages. */
+export class Project {
+  readonly folder = cleanFolder()
+
+  constructor() {
+    this.write({ 'package.json': '{ "type": "module" }' })
+  }
+
+  /** install copies an unpacked package into the project, and links what it depends on, as npm would install it. */
+  install(packageFolder: string, { without = [] }: { without?: readonly string[] } = {}): this {
+    const { name, dependencies = {} } = manifestOf(packageFolder)
+    cpSync(packageFolder, join(this.folder, 'node_modules', name), { recursive: true })
+    for (const each of Object.keys(dependencies)) if (!without.includes(each)) this.link(each)
+    return this
+  }
+
+  /** link makes packages available that this repository has. */
+  link(...names: readonly string[]): this {
+    for (const name of names) {
+      const path = join(this.folder, 'node_modules', name)
+      if (existsSync(path)) continue
+      mkdirSync(dirname(path), { recursive: true })
+      symlinkSync(join(installed, name), path)
+    }
+    return this
+  }
+
+  write(files: Readonly<Record<string, string>>): this {
+    for (const [path, text] of Object.entries(files)) {
+      mkdirSync(dirname(join(this.folder, path)), { recursive: true })
+      writeFileSync(join(this.folder, path), text)
+    }
+    return this
+  }
+
+  /** run runs Node.js in the project. */
+  async run(...args: readonly string[]): Promise<Ended> {
+    const options = { cwd: this.folder, env: { ...process.env, NODE_OPTIONS: '', NODE_PATH: '' } }
+    try {
+      return { code: 0, ...(await execute(process.execPath, args, options)) }
+    } catch (error) {
+      const { code, stdout, stderr } = error as Ended
+      return { code, stdout, stderr }
+    }
+  }
+
+  /** printed runs a file of the project, and returns what it prints. */
+  async printed(...args: readonly string[]): Promise<string> {
+    const { code, stdout, stderr } = await this.run(...args)
+    if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}:\n${stderr}${stdout}`)
+    return stdout.trim()
+  }
+
+  remove(): void {
+    rmSync(this.folder, { recursive: true })
+  }
+}
+
+export function manifestOf(folder: string): { name: string; dependencies?: Record<string, string> } & Manifest {
+  return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+}
+
+interface Manifest {
+  readonly version: string
+  readonly bin?: Readonly<Record<string, string>>
+  readonly exports: Readonly<Record<string, unknown>>
+}
+
+/** cleanFolder makes a folder that has no packages above it: what a project did not install, it must not find. */
+function cleanFolder(): string {
+  const parent = [tmpdir(), '/var/tmp', homedir()].find((each) => existsSync(each) && !seesPackages(each))
+  if (parent === undefined) throw new Error(`there is a node_modules in ${tmpdir()} or above it; remove it`)
+  return mkdtempSync(join(parent, 'sluice-project-'))
+}
+
+function seesPackages(folder: string): boolean {
+  if (existsSync(join(folder, 'node_modules'))) return true
+  const parent = dirname(folder)
+  return parent !== folder && seesPackages(parent)
+}

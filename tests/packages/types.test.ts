@@ -1,0 +1,134 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { COMPILERS, type Compiler, compilerPath, installCompilers } from './compilers.suite.ts'
+import { type Packed, Project, pack } from './project.suite.ts'
+
+/** An app in ES modules, and with other extensions in CommonJS. */
+const APP = `import express from 'express'
+import Koa from 'koa'
+import { createLimiter, rateLimit, type RateLimitOptions, type RuleFile, SluiceError, type Verdict } from 'sluice'
+import expressLimit, { type HitOptions, MemoryStore, type PlainOptions, rateLimit as named, SluiceStore } from 'sluice/express'
+import { type FetchOptions, protect } from 'sluice/fetch'
+import koaLimit, { rateLimit as koaNamed } from 'sluice/koa'
+
+const options: RateLimitOptions = { limit: 2, window: '1m' }
+const verdict: Verdict = rateLimit(options).check('a')
+export const waitMs: number = verdict.kind === 'refused' ? verdict.retryAfterMs : 0
+// @ts-expect-error: there is no such option
+rateLimit({ limt: 2 })
+const rules: RuleFile = { domain: 'api', descriptors: [{ key: 'ip', rate_limit: { unit: 'minute', requests_per_unit: 2 } }] }
+createLimiter({ rules }).check({ domain: 'api', descriptors: [{ entries: [{ key: 'ip', value: '::1' }] }] })
+export const codeOf = (error: unknown): string | undefined => (error instanceof SluiceError ? error.code : undefined)
+
+const fetchOptions: FetchOptions = { limit: 1, window: '1s' }
+export const GET = protect(async (request: Request) => new Response(request.url), fetchOptions)
+
+const plain: PlainOptions = { limit: 1, window: '1m' }
+const hits: HitOptions = { limit: 1, windowMs: 1000, store: new MemoryStore() }
+export const app = express().use(expressLimit(plain)).use(named(hits)).use(expressLimit({ store: new SluiceStore() }))
+export const koa = new Koa().use(koaLimit({ limit: 1, window: '1m' })).use(koaNamed({ max: 1 }))
+// @ts-expect-error: it has none
+export const none = expressLimit(plain).noSuchFunction()
+`
+
+/** What require returns is the function itself where a default export is the main thing, with everything else on it. */
+const REQUIRED = `import express = require('express')
+import koaLimit = require('sluice/koa')
+import rateLimit = require('sluice/express')
+
+const options: rateLimit.PlainOptions = { limit: 1, window: '1m' }
+const store: rateLimit.MemoryStore = new rateLimit.MemoryStore()
+express().use(rateLimit(options)).use(rateLimit.rateLimit({ windowMs: 1, store })).use(rateLimit.default(options))
+koaLimit({ limit: 1, window: '1m' })
+`
+
+/** The types of these frameworks alone take a compiler seconds. */
+const OTHERS = `import Fastify from 'fastify'
+import { Hono } from 'hono'
+import fastifyLimit, { rateLimit } from 'sluice/fastify'
+import { rateLimiter } from 'sluice/hono'
+
+const fastify = Fastify()
+void fastify.register(fastifyLimit, { max: 1, timeWindow: '1 minute' })
+void fastify.register(rateLimit, { limit: 1, window: '1m' })
+new Hono().use(rateLimiter({ limit: 1, window: '1m' }))
+`
+
+const NEST = `import { SluiceGuard, SluiceModule } from 'sluice/nest'
+
+export const module = SluiceModule.forRoot({ limit: 1, window: '1m' })
+export const guard = SluiceGuard
+`
+
+const FILES = {
+  'app.mts': APP,
+  'app.cts': APP,
+  'app.ts': APP,
+  'required.cts': REQUIRED,
+  'others.mts': OTHERS,
+  'others.cts': OTHERS,
+  'nest.mts': NEST,
+}
+const PEERS = ['express', 'koa', 'fastify', 'hono', '@nestjs/common', '@nestjs/core', '@nestjs/throttler']
+const TYPES = ['@types/node', '@types/express', '@types/koa', 'reflect-metadata', 'rxjs']
+
+let packed: Packed
+let project: Project
+beforeAll(async () => {
+  await installCompilers()
+  packed = await pack()
+  project = new Project()
+    .install(packed.library)
+    .link(...PEERS, ...TYPES)
+    .write(FILES)
+}, 600_000)
+afterAll(() => {
+  packed?.remove()
+  project?.remove()
+})
+
+interface Case {
+  readonly compiler: Compiler
+  readonly resolution: string
+  readonly files: readonly (keyof typeof FILES)[]
+  readonly skipLibCheck?: boolean
+}
+
+/** problemsOf compiles files, and returns what is wrong with them and with our declarations, not with those of others. */
+async function problemsOf({ compiler, resolution, files, skipLibCheck = false }: Case): Promise<string[]> {
+  const module = { bundler: 'esnext', node: 'commonjs' }[resolution] ?? resolution
+  const strict = { strict: true, esModuleInterop: true, target: 'es2022', types: ['node'], noEmit: true }
+  const compilerOptions = { module, moduleResolution: resolution, skipLibCheck, ...strict }
+  const config = `tsconfig.${compiler}.${resolution}.${files[0]}.json`
+  project.write({ [config]: JSON.stringify({ compilerOptions, files }) })
+  const { code, stdout } = await project.run(compilerPath(compiler), '-p', config)
+  const problems = stdout.split('\n').filter((line) => line.includes('error TS'))
+  if (code !== 0 && problems.length === 0) return [stdout]
+  return problems.filter((line) => !/^(\.\.\/|node_modules\/(?!sluice\/))/.test(line))
+}
+
+/** Before 5.8, nodenext was another name for node16. */
+const RESOLUTIONS = { '5.0': ['node16'], '5.4': ['node16'], '5.9': ['node16', 'nodenext'], '7': ['node16', 'nodenext'] }
+
+describe.each(COMPILERS)('TypeScript %s', { timeout: 600_000 }, (compiler) => {
+  it.each(RESOLUTIONS[compiler])('understands the package in both kinds of modules with %s', async (resolution) => {
+    expect(await problemsOf({ compiler, resolution, files: ['app.mts', 'app.cts', 'required.cts'] })).toEqual([])
+  })
+
+  it('understands the package with bundler', async () => {
+    expect(await problemsOf({ compiler, resolution: 'bundler', files: ['app.ts'] })).toEqual([])
+  })
+})
+
+describe('TypeScript', { timeout: 600_000 }, () => {
+  it('understands the package with the old resolution of Node.js', async () => {
+    expect(await problemsOf({ compiler: '5.0', resolution: 'node', files: ['app.ts'] })).toEqual([])
+  })
+
+  it.each([
+    ['5.4', 'others.cts'],
+    ['7', 'others.mts'],
+    ['7', 'nest.mts'],
+  ] as const)('%s understands the frameworks of %s', async (compiler, file) => {
+    expect(await problemsOf({ compiler, resolution: 'node16', files: [file], skipLibCheck: true })).toEqual([])
+  })
+})

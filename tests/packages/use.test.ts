@@ -1,0 +1,134 @@
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { sharedRedis } from '../servers/shared.ts'
+import { manifestOf, type Packed, Project, pack, root } from './project.suite.ts'
+
+let packed: Packed
+let project: Project
+beforeAll(async () => {
+  packed = await pack()
+}, 300_000)
+afterAll(() => packed?.remove())
+afterEach(() => project?.remove())
+
+const OPTIONAL = ['yaml', 'jose']
+
+/** What each entry needs beside it, and what it is asked for. */
+const ENTRIES: readonly [entry: string, needs: readonly string[], names: readonly string[]][] = [
+  ['sluice', [], ['rateLimit', 'createLimiter', 'SluiceError']],
+  ['sluice/express', [], ['rateLimit', 'MemoryStore', 'SluiceStore', 'ipKeyGenerator', 'SluiceError']],
+  ['sluice/fastify', [], ['fastifyRateLimit', 'rateLimit', 'normalizeIP', 'SluiceError']],
+  ['sluice/fetch', [], ['rateLimit', 'protect', 'SluiceError']],
+  ['sluice/hono', ['hono'], ['rateLimiter', 'webSocketLimiter', 'RedisStore', 'SluiceError']],
+  ['sluice/koa', [], ['rateLimit', 'SluiceError']],
+  [
+    'sluice/nest',
+    ['@nestjs/common', '@nestjs/core', 'reflect-metadata', 'rxjs'],
+    ['SluiceModule', 'SluiceGuard', 'RateLimit', 'SluiceError'],
+  ],
+]
+
+describe('an app that has installed sluice, and nothing that is optional', { timeout: 120_000 }, () => {
+  it.each(ENTRIES)('imports and requires %s', async (entry, needs, names) => {
+    project = new Project().install(packed.library, { without: OPTIONAL }).link(...needs)
+    const print = `console.log([${names.join(', ')}].every((each) => typeof each === 'function'))`
+    project.write({
+      'app.mjs': `import { ${names.join(', ')} } from '${entry}'\n${print}`,
+      'app.cjs': `const { ${names.join(', ')} } = require('${entry}')\n${print}`,
+    })
+    expect(await project.printed('app.mjs')).toBe('true')
+    expect(await project.printed('app.cjs')).toBe('true')
+  })
+
+  it('limits', async () => {
+    project = new Project().install(packed.library, { without: OPTIONAL })
+    project.write({
+      'app.mjs': `import { createLimiter, rateLimit } from 'sluice'
+        import { protect } from 'sluice/fetch'
+        const limiter = rateLimit({ limit: 1, window: '1m' })
+        console.log(limiter.check('a').allowed, limiter.check('a').kind)
+        const rules = { domain: 'api', descriptors: [{ key: 'ip', rate_limit: { unit: 'hour', requests_per_unit: 1 } }] }
+        const request = { domain: 'api', descriptors: [{ entries: [{ key: 'ip', value: '::1' }] }] }
+        const byRules = createLimiter({ rules })
+        console.log(byRules.check(request).allowed, byRules.check(request).allowed)
+        const handle = protect(async () => new Response('hello'), { limit: 1, window: '1m', by: () => 'a' })
+        for (let i = 0; i < 2; i++) console.log((await handle(new Request('http://localhost/'))).status)`,
+    })
+    expect(await project.printed('app.mjs')).toBe('true refused\ntrue false\n200\n429')
+  })
+
+  it('is told at once what to install for an address of Redis', async () => {
+    project = new Project().install(packed.library, { without: OPTIONAL })
+    project.write({
+      'app.mjs': `import { rateLimit } from 'sluice/express'
+        try { rateLimit({ limit: 1, window: '1m', redis: 'redis://127.0.0.1:6379' }) } catch (error) { console.log(error.message) }`,
+    })
+    expect(await project.printed('app.mjs')).toBe(
+      'REDIS_PACKAGE_MISSING: redis: neither is installed; an address of Redis needs the package @redis/client or redis, 5 or newer (npm install @redis/client); a client of the app does not',
+    )
+  })
+
+  it('is told what is missing for YAML', async () => {
+    project = new Project().install(packed.library, { without: OPTIONAL })
+    project.write({
+      'app.mjs': `import { rateLimit } from 'sluice/fetch'
+        try { rateLimit({ rules: 'domain: api\\n' }) } catch (error) { console.log(error.message) }`,
+    })
+    expect(await project.printed('app.mjs')).toBe(
+      "YAML_PACKAGE_MISSING: yaml: Cannot find module 'yaml'; YAML is read by the package yaml, which is installed with sluice; a bundle does not contain it, so install it where the bundle runs",
+    )
+  })
+})
+
+describe('an app that counts in Redis', { timeout: 120_000 }, () => {
+  /** An app that asks twice about a caller of its own; `redis` is an expression. */
+  const app = (redis: string) => `import { rateLimit } from 'sluice/fetch'
+    import { setTimeout as sleep } from 'node:timers/promises'
+    ${redis.startsWith('new Redis') ? "import { Redis } from 'ioredis'" : ''}
+    const redis = ${redis}
+    const limiter = rateLimit({ limit: 1, window: '1m', by: () => '${randomUUID()}', onStoreFailure: 'closed', redis })
+    const ask = async () => (await limiter.check(new Request('http://localhost/'))).response?.status ?? 200
+    while ((await ask()) !== 200) await sleep(10)
+    console.log(await ask())
+    await limiter.close()
+    if (typeof redis !== 'string') redis.disconnect()`
+
+  it('needs @redis/client for an address', async () => {
+    const { url } = await sharedRedis()
+    project = new Project().install(packed.library).link('@redis/client')
+    project.write({ 'app.mjs': app(`'${url}'`) })
+    expect(await project.printed('app.mjs')).toBe('429')
+  })
+
+  it('may have the package redis instead', async () => {
+    const { url } = await sharedRedis()
+    project = new Project().install(packed.library)
+    const client = JSON.stringify(join(root, 'node_modules/@redis/client/dist/index.js'))
+    project.write({
+      'node_modules/redis/package.json': '{ "name": "redis", "version": "6.3.1", "main": "index.js" }',
+      'node_modules/redis/index.js': `const client = require(${client})\nexports.createClient = client.createClient\nexports.RESP_TYPES = client.RESP_TYPES\n`,
+      'app.mjs': app(`'${url}'`),
+    })
+    expect(await project.printed('app.mjs')).toBe('429')
+  })
+
+  it('needs nothing more for a client of its own', async () => {
+    const { url } = await sharedRedis()
+    project = new Project().install(packed.library).link('ioredis')
+    project.write({ 'app.mjs': app(`new Redis('${url}')`) })
+    expect(await project.printed('app.mjs')).toBe('429')
+  })
+})
+
+describe('an operator who has installed sluice-server', { timeout: 120_000 }, () => {
+  it('has its commands', async () => {
+    project = new Project().install(packed.library).install(packed.server, { without: ['sluice'] })
+    const folder = join('node_modules', 'sluice-server')
+    const { bin = {}, version } = manifestOf(packed.server)
+    for (const path of Object.values(bin))
+      expect(await project.printed(join(folder, path), '--version')).toBe(`sluice ${version}`)
+    const checked = await project.run(join(folder, bin.sluice), 'check', join(folder, 'examples', 'quickstart.yaml'))
+    expect(checked).toMatchObject({ code: 0, stderr: '' })
+  })
+})
