@@ -57,14 +57,14 @@ export const UNLIMITED_VERDICT: Verdict = Object.freeze(allowedVerdict(MAX_COUNT
 export function verdictOf(out: Outcome, limit: Limit): Verdict {
   const remaining = compact(out.remaining)
   const resetAfterMs = compact(out.resetAfterMs)
-  if (out.allowed) return allowedVerdict(limit.limit, remaining, resetAfterMs, out.delayMs)
-  if (out.impossible) return impossibleVerdict(limit.limit, remaining, resetAfterMs, limit.capacity)
-  return refusedVerdict(limit.limit, remaining, resetAfterMs, compact(out.retryAfterMs))
+  if (out.allowed) return allowedVerdict(limit.max, remaining, resetAfterMs, out.delayMs)
+  if (out.impossible) return impossibleVerdict(limit.max, remaining, resetAfterMs, limit.capacity)
+  return refusedVerdict(limit.max, remaining, resetAfterMs, compact(out.retryAfterMs))
 }
 
 /** unchargedOf tells, after a look, the budget of what would have fitted into a group that was refused. */
 export function unchargedOf(out: Outcome, limit: Limit): Verdict {
-  return allowedVerdict(limit.limit, compact(out.remaining), compact(out.resetAfterMs))
+  return allowedVerdict(limit.max, compact(out.remaining), compact(out.resetAfterMs))
 }
 
 /**

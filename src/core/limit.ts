@@ -73,7 +73,7 @@ export function compileLimit(options: LimitOptions, where = ''): Limit {
   return Object.freeze({
     algorithm,
     algorithmRecord,
-    limit: options.limit,
+    max: options.limit,
     windowMs,
     capacity: bucket.capacity,
     unitsPerMs: bucket.unitsPerMs,
@@ -97,9 +97,9 @@ export function scaleLimit(limit: Limit, share: number): Limit {
   const scaled = (count: number): number => (count === 0 ? 0 : Math.max(1, Math.floor(count * share)))
   const capacity = scaled(limit.capacity)
   const finest = limit.algorithmRecord.maxUnitsPerMs?.(0) ?? 0
-  const pace = limit.unitsPerMs === 0 ? NO_PACE : (paceOf(scaled(limit.limit), limit.windowMs, finest) ?? NO_PACE)
+  const pace = limit.unitsPerMs === 0 ? NO_PACE : (paceOf(scaled(limit.max), limit.windowMs, finest) ?? NO_PACE)
   const fullUnits = capacity * pace.unitsPerHit
-  return Object.freeze({ ...limit, ...pace, limit: scaled(limit.limit), capacity, fullUnits })
+  return Object.freeze({ ...limit, ...pace, limit: scaled(limit.max), capacity, fullUnits })
 }
 
 /**

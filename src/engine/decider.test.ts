@@ -64,7 +64,7 @@ function away(store: MemoryStore): Store {
   return {
     decide: async (charges) => store.decide(charges),
     acquire: async (charges) => store.acquire(charges),
-    release: async (lease) => store.release(lease),
+    release: async (permits) => store.release(permits),
     reset: async (key, limit) => store.reset(key, limit),
     close: async () => store.close(),
   }
@@ -95,11 +95,11 @@ describe.each([
 
   it('tells of an acquire, and gives the place back', async () => {
     const { decider, listener, plan } = bench(isShared)
-    const { decision, lease } = await decider.acquire(plan('job=a'))
+    const { decision, permits } = await decider.acquire(plan('job=a'))
     expect(listener.told).toMatchObject([{ decision: { allowed: true } }])
     expect(decision).toBe(listener.told[0].decision)
     expect((await decider.acquire(plan('job=a'))).decision.allowed).toBe(false)
-    await decider.release(lease as NonNullable<typeof lease>)
+    await decider.release(permits as NonNullable<typeof permits>)
     expect((await decider.acquire(plan('job=a'))).decision.allowed).toBe(true)
     expect(listener.told).toHaveLength(3)
   })
@@ -108,7 +108,7 @@ describe.each([
     const { decider, plan } = bench(isShared)
     const answers = []
     for (let i = 0; i < 3; i++) answers.push(await decider.acquire(plan('user=a')))
-    expect(answers.map(({ decision, lease }) => [decision.allowed, lease])).toEqual([
+    expect(answers.map(({ decision, permits }) => [decision.allowed, permits])).toEqual([
       [true, undefined],
       [true, undefined],
       [false, undefined],

@@ -4,7 +4,7 @@ import { holdsPermits } from '../core/limit.ts'
 import type { Rule } from '../core/rules/rule-set.ts'
 import { chargeOf, type PlannedCharge } from './charge.ts'
 import type { Observer } from './observer.ts'
-import type { Charge, Lease, MaybePromise, Store, SyncStore } from './ports.ts'
+import type { Charge, HeldPermits, MaybePromise, Store, SyncStore } from './ports.ts'
 
 /** Answer is T itself from a store that answers at once, and perhaps a promise of it from any other. */
 export type Answer<S extends Store, T> = S extends SyncStore ? T : MaybePromise<T>
@@ -12,7 +12,7 @@ export type Answer<S extends Store, T> = S extends SyncStore ? T : MaybePromise<
 /** A Held is the decision about an acquire, and what has to be given back when it was allowed. */
 export interface Held {
   readonly decision: Decision
-  readonly lease: Lease | undefined
+  readonly permits: HeldPermits | undefined
 }
 
 /**
@@ -45,13 +45,13 @@ export class Decider<S extends Store> {
       return (decision instanceof Promise ? decision.then(withoutLease) : withoutLease(decision)) as Answer<S, Held>
     }
     const acquired = this.#store.acquire(countedOf(charges))
-    const hold = (verdicts: readonly Verdict[], lease: Lease | undefined): Held => {
-      return { decision: this.#conclude(charges, verdicts, startedAt), lease }
+    const hold = (verdicts: readonly Verdict[], permits: HeldPermits | undefined): Held => {
+      return { decision: this.#conclude(charges, verdicts, startedAt), permits }
     }
     return (
       acquired instanceof Promise
-        ? acquired.then(({ verdicts, lease }) => hold(verdicts, lease))
-        : hold(acquired.verdicts, acquired.lease)
+        ? acquired.then(({ verdicts, permits }) => hold(verdicts, permits))
+        : hold(acquired.verdicts, acquired.permits)
     ) as Answer<S, Held>
   }
 
@@ -76,8 +76,8 @@ export class Decider<S extends Store> {
   }
 
   /** release gives back what acquire took. */
-  release(lease: Lease): Answer<S, void> {
-    return this.#store.release(lease) as Answer<S, void>
+  release(permits: HeldPermits): Answer<S, void> {
+    return this.#store.release(permits) as Answer<S, void>
   }
 
   /** reset forgets every counter that is charged. */
@@ -133,7 +133,7 @@ function isSync(store: Store): store is SyncStore {
 
 const isConcurrency = ({ limit }: Charge): boolean => holdsPermits(limit)
 
-const withoutLease = (decision: Decision): Held => ({ decision, lease: undefined })
+const withoutLease = (decision: Decision): Held => ({ decision, permits: undefined })
 
 /** isCharged tells whether a decision took something of a counter that can be given back. */
 function isCharged(charge: PlannedCharge, { allowed, fallback, unasked }: Verdict): boolean {

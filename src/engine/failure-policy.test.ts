@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { compileLimit } from '../core/limit.ts'
 import { MemoryStore } from '../stores/memory/memory-store.ts'
 import { FailurePolicy } from './failure-policy.ts'
-import type { Charge, ChargePolicy, Lease, Store } from './ports.ts'
+import type { Charge, ChargePolicy, HeldPermits, Store } from './ports.ts'
 import { StoreFault } from './store-fault.ts'
 
 const TEN = compileLimit({ limit: 10, window: '1m' })
@@ -27,7 +27,7 @@ function bench(
   const flaky: Store = {
     decide: async (charges) => guarded(() => shared.decide(charges)),
     acquire: async (charges) => guarded(() => shared.acquire(charges)),
-    release: async (lease) => guarded(() => shared.release(lease)),
+    release: async (permits) => guarded(() => shared.release(permits)),
     reset: async (key, limit) => guarded(() => shared.reset(key, limit)),
     close: async () => {},
   }
@@ -128,19 +128,19 @@ describe('failure policy', () => {
     const { policy, down, up } = bench()
     down()
     const place = charge('p', 'local', { limit: PLACES })
-    const leases = [await policy.acquire([place]), await policy.acquire([place])].map(({ lease }) => lease)
+    const leases = [await policy.acquire([place]), await policy.acquire([place])].map(({ permits }) => permits)
     expect((await policy.acquire([place])).verdicts).toMatchObject([{ kind: 'refused' }])
     up()
-    await policy.release(leases[0] as Lease)
+    await policy.release(leases[0] as HeldPermits)
     down()
     expect((await policy.acquire([place])).verdicts).toMatchObject([{ kind: 'allowed' }])
   })
 
-  it('lets a release go by when the store is away: the lease ends by itself', async () => {
+  it('lets a release go by when the store is away: the permits ends by itself', async () => {
     const { policy, down } = bench()
-    const { lease } = await policy.acquire([charge('p', 'open', { limit: PLACES })])
+    const { permits } = await policy.acquire([charge('p', 'open', { limit: PLACES })])
     down()
-    await expect(policy.release(lease as Lease)).resolves.toBeUndefined()
+    await expect(policy.release(permits as HeldPermits)).resolves.toBeUndefined()
   })
 
   it.each([

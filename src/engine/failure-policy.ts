@@ -1,6 +1,6 @@
 import { allowedVerdict, refusedVerdict, type Verdict } from '../core/decision.ts'
 import { type Limit, scaleLimit } from '../core/limit.ts'
-import type { Acquired, Charge, Lease, MaybePromise, Store, SyncStore } from './ports.ts'
+import type { Acquired, Charge, HeldPermits, MaybePromise, Store, SyncStore } from './ports.ts'
 import { type FaultReason, StoreFault } from './store-fault.ts'
 
 /** What a FailurePolicy tells: decisions that were made without the shared store, and why. */
@@ -38,22 +38,22 @@ export class FailurePolicy implements Store {
     return this.#guard(
       () => this.#shared.acquire(charges),
       (fault) => {
-        let lease: Lease | undefined
+        let permits: HeldPermits | undefined
         const verdicts = this.#fallBack(charges, fault, (locals) => {
           const acquired = this.#local.acquire(locals)
-          lease = acquired.lease && { ...acquired.lease, isLocal: true }
+          permits = acquired.permits && { ...acquired.permits, isLocal: true }
           return acquired.verdicts
         })
-        return { verdicts, lease }
+        return { verdicts, permits }
       },
     )
   }
 
-  /** release gives places back. When the store is away, they come back by themselves at the end of their lease. */
-  release(lease: Lease): MaybePromise<void> {
-    if (lease.isLocal === true) return this.#local.release(lease)
+  /** release gives permits back. While the store is away, they end by themselves in time. */
+  release(permits: HeldPermits): MaybePromise<void> {
+    if (permits.isLocal === true) return this.#local.release(permits)
     return this.#guard(
-      () => this.#shared.release(lease),
+      () => this.#shared.release(permits),
       () => {},
     )
   }
@@ -112,11 +112,11 @@ function modeOf({ policy }: Charge): 'open' | 'closed' | 'local' {
   return policy?.onStoreFailure ?? 'open'
 }
 
-function openVerdict({ limit: { limit } }: Charge): Verdict {
+function openVerdict({ limit: { max: limit } }: Charge): Verdict {
   return { ...allowedVerdict(limit, limit, 0), fallback: 'open' }
 }
 
-function closedVerdict({ limit: { limit } }: Charge): Verdict {
+function closedVerdict({ limit: { max: limit } }: Charge): Verdict {
   return { ...refusedVerdict(limit, 0, CLOSED_RETRY_MS, CLOSED_RETRY_MS), fallback: 'closed' }
 }
 

@@ -6,7 +6,7 @@ import { compileObjects } from '../core/rules/compile.ts'
 import type { DescriptorRule } from '../core/rules/schema.ts'
 import { MemoryStore } from '../stores/memory/memory-store.ts'
 import { Limiter } from './limiter.ts'
-import type { Lease, Store } from './ports.ts'
+import type { HeldPermits, Store } from './ports.ts'
 
 const START_MS = 1_700_000_040_000
 
@@ -43,7 +43,7 @@ function promising(store: MemoryStore): Store {
   return {
     decide: async (charges) => store.decide(charges),
     acquire: async (charges) => store.acquire(charges),
-    release: async (lease) => store.release(lease),
+    release: async (permits) => store.release(permits),
     reset: async (key, limit) => store.reset(key, limit),
     close: async () => store.close(),
   }
@@ -257,21 +257,21 @@ describe('acquire', () => {
     const { limiter } = bench(held)
     const first = limiter.acquire(ask('user=alice'))
     expect(first.decision.allowed).toBe(true)
-    expect(limiter.acquire(ask('user=alice'))).toMatchObject({ decision: { allowed: false }, lease: undefined })
-    limiter.release(first.lease as Lease)
+    expect(limiter.acquire(ask('user=alice'))).toMatchObject({ decision: { allowed: false }, permits: undefined })
+    limiter.release(first.permits as HeldPermits)
     expect(limiter.acquire(ask('user=alice')).decision.allowed).toBe(true)
   })
 
   it('releases once, however often it is asked', () => {
     const { limiter } = bench({ key: 'user', rate_limit: { ...held.rate_limit, requests_per_unit: 2 } })
     const [one] = [limiter.acquire(ask('user=alice')), limiter.acquire(ask('user=alice'))]
-    limiter.release(one.lease as Lease)
-    limiter.release(one.lease as Lease)
+    limiter.release(one.permits as HeldPermits)
+    limiter.release(one.permits as HeldPermits)
     expect(limiter.acquire(ask('user=alice')).decision.allowed).toBe(true)
     expect(limiter.acquire(ask('user=alice')).decision.allowed).toBe(false)
   })
 
-  it('gives the place of a holder that crashed back after the lease', () => {
+  it('gives the place of a holder that crashed back after the permits', () => {
     const { limiter, advance } = bench({ key: 'user', rate_limit: { ...held.rate_limit, lease_ttl: '5s' } })
     limiter.acquire(ask('user=alice'))
     advance(4_999)
@@ -286,8 +286,8 @@ describe('acquire', () => {
     const first = limiter.acquire(request)
     expect(limiter.acquire(request).decision.allowed).toBe(false)
     expect(standings(limiter.check(ask('ip=1.2.3.4')))).toEqual(['per-ip 0 allowed'])
-    limiter.release(first.lease as Lease)
-    expect(limiter.acquire(request)).toMatchObject({ decision: { allowed: false }, lease: undefined })
+    limiter.release(first.permits as HeldPermits)
+    expect(limiter.acquire(request)).toMatchObject({ decision: { allowed: false }, permits: undefined })
     expect(limiter.acquire(ask('user=alice')).decision.allowed).toBe(true)
   })
 
@@ -298,11 +298,11 @@ describe('acquire', () => {
     expect(limiter.check(ask('user=alice')).allowed).toBe(false)
   })
 
-  it('allows without a lease where no rule applies', () => {
+  it('allows without a permits where no rule applies', () => {
     const { limiter } = bench(held)
     expect(limiter.acquire(ask('tenant=a'))).toMatchObject({
       decision: { allowed: true, verdicts: [] },
-      lease: undefined,
+      permits: undefined,
     })
   })
 })
@@ -336,9 +336,9 @@ describe('a store that promises', () => {
     const answer = limiter.check(ask('user=alice'))
     expect(answer).toBeInstanceOf(Promise)
     expect(standings(await answer)).toEqual(['per-user 1 allowed'])
-    const { decision, lease } = await limiter.acquire(ask('user=alice'))
+    const { decision, permits } = await limiter.acquire(ask('user=alice'))
     expect(standings(decision)).toEqual(['per-user 0 allowed'])
-    expect(lease).toBeUndefined()
+    expect(permits).toBeUndefined()
     expect((await limiter.check(ask('user=alice'))).allowed).toBe(false)
     const reset = limiter.reset(ask('user=alice'))
     expect(reset).toBeInstanceOf(Promise)
@@ -349,10 +349,10 @@ describe('a store that promises', () => {
   it('takes a place, and gives it back', async () => {
     const { rules, store } = bench({ key: 'user', rate_limit: { algorithm: 'concurrency', requests_per_unit: 1 } })
     const limiter = new Limiter(() => rules, promising(store))
-    const { decision, lease } = await limiter.acquire(ask('user=alice'))
+    const { decision, permits } = await limiter.acquire(ask('user=alice'))
     expect(decision.allowed).toBe(true)
     expect((await limiter.acquire(ask('user=alice'))).decision.allowed).toBe(false)
-    await limiter.release(lease as Lease)
+    await limiter.release(permits as HeldPermits)
     expect((await limiter.acquire(ask('user=alice'))).decision.allowed).toBe(true)
   })
 

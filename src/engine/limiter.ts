@@ -9,7 +9,7 @@ import type { PlannedCharge } from './charge.ts'
 import { type Answer, Decider, type Held } from './decider.ts'
 import type { Observer } from './observer.ts'
 import { Planner } from './plan.ts'
-import type { Lease, Store } from './ports.ts'
+import type { HeldPermits, Store } from './ports.ts'
 
 export interface LimiterParts {
   /** Spells secret and long values. Nodes that share a store share its key. Default: a random key. */
@@ -64,8 +64,8 @@ export class Limiter<S extends Store> {
   }
 
   /** release gives back what acquire took. */
-  release(lease: Lease): Answer<S, void> {
-    return this.#decider.release(lease)
+  release(permits: HeldPermits): Answer<S, void> {
+    return this.#decider.release(permits)
   }
 
   /** reset forgets every counter that the request touches. */

@@ -31,7 +31,7 @@ function recorded(mergeDomains = false): { live: LiveRules; loaded: RuleSet[]; r
 
 /** limitsIn returns the limit for users of each domain. */
 function limitsIn(set: RuleSet): number[] {
-  return [...set.domains.values()].map(({ root }) => root.branches.get('user')?.any?.rules[0].limit.limit ?? -1)
+  return [...set.domains.values()].map(({ root }) => root.branches.get('user')?.any?.rules[0].limit.max ?? -1)
 }
 
 describe('LiveRules', () => {
@@ -182,7 +182,7 @@ describe('requests across a change of rules', () => {
     const limiter = new Limiter(live.current, changing)
     for (let i = 0; i < 2; i++) {
       const { tightest } = limiter.check(request)
-      seen.push(tightest?.rule.limit.limit ?? -1, tightest?.verdict.limit ?? -1)
+      seen.push(tightest?.rule.limit.max ?? -1, tightest?.verdict.limit ?? -1)
     }
     expect(seen).toEqual([3, 3, 50, 50])
   })

@@ -62,7 +62,7 @@ async function followed(...sources: HandSource[]) {
     Object.fromEntries(
       [...live.current().domains.values()].map(({ name, root }) => [
         name,
-        root.branches.get('user')?.any?.rules[0].limit.limit,
+        root.branches.get('user')?.any?.rules[0].limit.max,
       ]),
     )
   return { live, refused, isGood, limits }
@@ -219,6 +219,6 @@ describe('a loader', () => {
     await until(2)
     loads[1](true)
     expect(await third).toBe(true)
-    expect(live.current().domains.get('a')?.root.branches.get('user')?.any?.rules[0].limit.limit).toBe(3)
+    expect(live.current().domains.get('a')?.root.branches.get('user')?.any?.rules[0].limit.max).toBe(3)
   })
 })

@@ -45,8 +45,8 @@ export function isRefused(charges: readonly Charge[], verdicts: readonly Verdict
   return quotas > 0 && quotas === quotasRefused
 }
 
-/** A Lease is what `acquire` took and `release` gives back: an id of the store's own, and the counters it is held in. */
-export interface Lease {
+/** HeldPermits are what `acquire` took and `release` gives back: an id of the store's own, and the counters they are held in. */
+export interface HeldPermits {
   readonly id: number | string
   readonly held: readonly Pick<Charge, 'key' | 'limit'>[]
   /** Taken in this process, while the shared store was away. */
@@ -56,7 +56,7 @@ export interface Lease {
 export interface Acquired {
   readonly verdicts: readonly Verdict[]
   /** Undefined when the group was refused: nothing was taken. */
-  readonly lease: Lease | undefined
+  readonly permits: HeldPermits | undefined
 }
 
 /**
@@ -68,8 +68,8 @@ export interface Store {
   decide(charges: readonly Charge[]): MaybePromise<readonly Verdict[]>
   /** acquire is decide, and takes the places of `concurrency` limits as well. */
   acquire(charges: readonly Charge[]): MaybePromise<Acquired>
-  /** release gives the places of a lease back. A lease that has run out or was released before is no error. */
-  release(lease: Lease): MaybePromise<void>
+  /** release gives permits back. To release what has ended, or was released before, is no error. */
+  release(permits: HeldPermits): MaybePromise<void>
   /** reset forgets a counter: the key has its whole budget again. */
   reset(key: string, limit: Limit): MaybePromise<void>
   close(): MaybePromise<void>
@@ -81,7 +81,7 @@ export interface SyncStore extends Store {
   /** decideOne is decide for a single charge, without the lists. */
   decideOne(key: string, limit: Limit, cost: number): Verdict
   acquire(charges: readonly Charge[]): Acquired
-  release(lease: Lease): void
+  release(permits: HeldPermits): void
   reset(key: string, limit: Limit): void
   close(): void
 }

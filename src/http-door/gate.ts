@@ -95,7 +95,7 @@ export class Pass {
     this.#isEnded = true
     const asked = this.#asked
     if (asked === undefined) return undefined
-    const released = isHolding(asked) ? asked.decider.release(asked.lease) : undefined
+    const released = isHolding(asked) ? asked.decider.release(asked.permits) : undefined
     return andThen(released, () =>
       andThen(
         this.#isRefunded?.(status) === true ? asked.decider.refund(asked.charges, this.decision) : undefined,
@@ -105,8 +105,8 @@ export class Pass {
   }
 }
 
-function isHolding(asked: Asked): asked is Asked & { readonly lease: NonNullable<Held['lease']> } {
-  return asked.lease !== undefined && asked.lease.held.length > 0
+function isHolding(asked: Asked): asked is Asked & { readonly permits: NonNullable<Held['permits']> } {
+  return asked.permits !== undefined && asked.permits.held.length > 0
 }
 
 /** A Gate lets requests in, or not. */
@@ -214,8 +214,8 @@ export class Gate<R> {
     return this.#passOf(request, caller, charges, held)
   }
 
-  #passOf(request: R, caller: Caller, charges: readonly PlannedCharge[], { decision, lease }: Held): Pass {
-    const asked = { charges, decision, lease, decider: this.#decider, planner: this.#planner }
+  #passOf(request: R, caller: Caller, charges: readonly PlannedCharge[], { decision, permits }: Held): Pass {
+    const asked = { charges, decision, permits, decider: this.#decider, planner: this.#planner }
     return new Pass(decision, asked, caller, this.#refundOf(request))
   }
 

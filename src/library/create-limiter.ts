@@ -66,8 +66,8 @@ export class RuleLimiter {
   /** acquire is check, and holds the places of `concurrency` rules until the permit is released. */
   acquire(request: CheckRequest): Permit<Decision> {
     checkRequest(request)
-    const { decision, lease } = this.#limiter.acquire(request)
-    return new Permit(decision, decision.allowed && lease ? () => this.#limiter.release(lease) : undefined)
+    const { decision, permits } = this.#limiter.acquire(request)
+    return new Permit(decision, decision.allowed && permits ? () => this.#limiter.release(permits) : undefined)
   }
 
   /** reset gives the caller of a request the whole budget again, in every rule that matches. */
@@ -98,8 +98,11 @@ export class SharedRuleLimiter {
   async acquire(request: CheckRequest): Promise<SharedPermit<Decision>> {
     checkRequest(request)
     await this.#ready()
-    const { decision, lease } = await this.#limiter.acquire(request)
-    return new SharedPermit(decision, decision.allowed && lease ? async () => this.#limiter.release(lease) : undefined)
+    const { decision, permits } = await this.#limiter.acquire(request)
+    return new SharedPermit(
+      decision,
+      decision.allowed && permits ? async () => this.#limiter.release(permits) : undefined,
+    )
   }
 
   async reset(request: CheckRequest): Promise<void> {

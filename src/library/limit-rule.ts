@@ -33,7 +33,7 @@ export function limitRule(options: LimitOptions, shared: SharedLimit = {}): Rule
   })
 }
 
-function nameOf({ limit, algorithm, windowMs, calendar }: Limit): string {
+function nameOf({ max: limit, algorithm, windowMs, calendar }: Limit): string {
   if (algorithm === 'concurrency') return `${limit}-at-once`
   return calendar === undefined ? `${limit}-in-${formatDuration(windowMs)}` : `${limit}-in-1-${calendar.unit}`
 }

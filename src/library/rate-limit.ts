@@ -84,8 +84,8 @@ export class RateLimiter {
     checkKey(key)
     checkPermits(this.limit, cost)
     const about = { domain: '', entries: [], descriptor: 0 }
-    const { decision, lease } = this.#decider.acquire([chargeOf(this.#rule, key, cost, about)])
-    return new Permit(decision.verdicts[0].verdict, lease && (() => this.#decider.release(lease)))
+    const { decision, permits } = this.#decider.acquire([chargeOf(this.#rule, key, cost, about)])
+    return new Permit(decision.verdicts[0].verdict, permits && (() => this.#decider.release(permits)))
   }
 
   /** reset gives a caller the whole budget again. */

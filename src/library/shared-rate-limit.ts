@@ -54,8 +54,8 @@ export class SharedRateLimiter {
     checkKey(key)
     checkPermits(this.limit, cost)
     await this.#ready()
-    const { decision, lease } = await this.#decider.acquire([this.#charge(key, cost)])
-    return new SharedPermit(decision.verdicts[0].verdict, lease && (async () => this.#decider.release(lease)))
+    const { decision, permits } = await this.#decider.acquire([this.#charge(key, cost)])
+    return new SharedPermit(decision.verdicts[0].verdict, permits && (async () => this.#decider.release(permits)))
   }
 
   /** reset gives a caller the whole budget again. */

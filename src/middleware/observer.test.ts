@@ -57,7 +57,7 @@ describe.each(FACADES)('with the options of %s', (_, start) => {
     const get = await start({
       decided: (charges, { allowed, tightest }, ms) => {
         expect(ms).toBeGreaterThanOrEqual(0)
-        for (const { domain, rule } of charges) told.push([domain, rule.limit.limit, tightest?.verdict.kind, allowed])
+        for (const { domain, rule } of charges) told.push([domain, rule.limit.max, tightest?.verdict.kind, allowed])
       },
     })
     await get()

@@ -47,7 +47,7 @@ class Watched {
   get limits(): Record<string, number | undefined> {
     const domains = [...this.live.current().domains.values()]
     return Object.fromEntries(
-      domains.map(({ name, root }) => [name, root.branches.get('user')?.any?.rules[0].limit.limit]),
+      domains.map(({ name, root }) => [name, root.branches.get('user')?.any?.rules[0].limit.max]),
     )
   }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest'
 import { compileLimit } from '../../src/core/limit.ts'
 import { FailurePolicy } from '../../src/engine/failure-policy.ts'
-import type { ChargePolicy, Lease } from '../../src/engine/ports.ts'
+import type { ChargePolicy, HeldPermits } from '../../src/engine/ports.ts'
 import { MemoryStore } from '../../src/stores/memory/memory-store.ts'
 import type { RedisServer } from '../servers/redis.mjs'
 import { until } from '../servers/until.mjs'
@@ -75,10 +75,10 @@ describe('while Redis is killed', () => {
     const shared = await one.policy.acquire([place])
     await killed(redis, one)
     const local = await one.policy.acquire([place])
-    expect(local.lease).toMatchObject({ isLocal: true })
+    expect(local.permits).toMatchObject({ isLocal: true })
     // Its place is in the server that is away, and comes back by itself.
-    await one.policy.release(shared.lease as Lease)
-    await one.policy.release(local.lease as Lease)
+    await one.policy.release(shared.permits as HeldPermits)
+    await one.policy.release(local.permits as HeldPermits)
     expect((await one.policy.acquire([place])).verdicts).toMatchObject([{ remaining: 1, fallback: 'local' }])
   })
 })

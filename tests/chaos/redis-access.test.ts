@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it, vi } from 'vitest'
 import { compileLimit } from '../../src/core/limit.ts'
-import type { Lease } from '../../src/engine/ports.ts'
+import type { HeldPermits } from '../../src/engine/ports.ts'
 import type { RedisStore } from '../../src/stores/redis/redis-store.ts'
 import { until } from '../servers/until.mjs'
 import { charge, charged, KEY, open, proxyTo, server } from './bench.suite.ts'
@@ -22,9 +22,9 @@ describe('the ACL of docs/redis.md', () => {
     for (const limit of [window, compileLimit({ algorithm: 'sliding_log', limit: 3, window: '1m' })]) {
       for (const cost of [1, 0, 5, -1]) await bench.store.decide([charge(cost, { limit })])
     }
-    const { lease } = await bench.store.acquire([charge(1, { limit: places }), charge()])
+    const { permits: lease } = await bench.store.acquire([charge(1, { limit: places }), charge()])
     await bench.store.acquire([charge(1, { limit: places })])
-    await bench.store.release(lease as Lease)
+    await bench.store.release(lease as HeldPermits)
     await bench.store.reset(KEY, window)
     await redis.call('SCRIPT', 'FLUSH')
     await bench.store.decide([charge()])

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
 import { compileLimit } from '../../src/core/limit.ts'
-import type { Lease } from '../../src/engine/ports.ts'
+import type { HeldPermits } from '../../src/engine/ports.ts'
 import { until } from '../servers/until.mjs'
 import { calls, charge, charged, open, proxyTo, server } from './bench.suite.ts'
 
@@ -44,7 +44,7 @@ describe('Redis that is down', () => {
     const redis = await server()
     await redis.kill()
     const { store } = open(redis.url)
-    const lease: Lease = { id: '0011223344556677', held: [{ key: 'p', limit: PLACES }] }
+    const lease: HeldPermits = { id: '0011223344556677', held: [{ key: 'p', limit: PLACES }] }
     const offline = { name: 'StoreFault', reason: 'offline' }
     await expect(store.acquire([charge(1, { limit: PLACES })])).rejects.toMatchObject(offline)
     await expect(store.release(lease)).rejects.toMatchObject(offline)
@@ -165,9 +165,9 @@ describe('Redis that is silent', () => {
     const redis = await server()
     const bench = open(redis.url, { timeoutMs: 50 })
     await bench.connected()
-    const { lease } = await until('a place', () => bench.store.acquire([charge(1, { limit: PLACES })]))
+    const { permits: lease } = await until('a place', () => bench.store.acquire([charge(1, { limit: PLACES })]))
     await redis.pause()
-    await expect(bench.store.release(lease as Lease)).rejects.toMatchObject({ reason: 'timeout' })
+    await expect(bench.store.release(lease as HeldPermits)).rejects.toMatchObject({ reason: 'timeout' })
     await expect(bench.store.reset('p', PLACES)).rejects.toMatchObject({ reason: 'timeout' })
     redis.resume()
   })

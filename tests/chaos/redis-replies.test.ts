@@ -122,7 +122,7 @@ describe('a server that cannot work now answers nothing, counts nothing, and is 
     const bench = open(redis.url)
     await bench.connected()
     await redis.call('RPUSH', `${KEY}|${LIMIT.shape}`, 'not', 'a', 'counter')
-    expect(await bench.store.decide([charge()])).toMatchObject([{ kind: 'allowed', remaining: LIMIT.limit - 1 }])
+    expect(await bench.store.decide([charge()])).toMatchObject([{ kind: 'allowed', remaining: LIMIT.max - 1 }])
     expect(await charged(redis)).toBe(1)
   })
 })

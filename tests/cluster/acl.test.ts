@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
-import type { Lease } from '../../src/engine/ports.ts'
+import type { HeldPermits } from '../../src/engine/ports.ts'
 import { charge, TEN } from '../../src/stores/suite/subject.suite.ts'
 import { sharedCluster } from '../servers/shared.ts'
 import { connectStore, keyOf, PARTITIONS, remaining, urlOf } from './partitions.suite.ts'
@@ -17,8 +17,8 @@ it('the rights that the documentation lists are enough for a cluster', async () 
   const { store } = await connectStore(urlOf(cluster).replace('//', `//${user}:${password}@`), 3)
   for (const partition of PARTITIONS) {
     const key = keyOf(partition, randomUUID())
-    const { lease } = await store.acquire([charge(key, TEN.concurrency, 4), charge(key, TEN.gcra, 4)])
-    await store.release(lease as Lease)
+    const { permits: lease } = await store.acquire([charge(key, TEN.concurrency, 4), charge(key, TEN.gcra, 4)])
+    await store.release(lease as HeldPermits)
     await store.reset(key, TEN.gcra)
     expect(await remaining(store, { key, limit: TEN.concurrency })).toBe(10)
     expect(await remaining(store, { key, limit: TEN.gcra })).toBe(10)

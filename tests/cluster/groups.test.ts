@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { compileLimit, type Limit } from '../../src/core/limit.ts'
-import type { Charge, Lease, Notice } from '../../src/engine/ports.ts'
+import type { Charge, HeldPermits, Notice } from '../../src/engine/ports.ts'
 import type { RedisStore } from '../../src/stores/redis/redis-store.ts'
 import { COUNTERS, charge, inQuota, kinds, TEN } from '../../src/stores/suite/subject.suite.ts'
 import type { ClusterView } from '../servers/cluster.mjs'
@@ -152,16 +152,16 @@ describe('a group over several partitions', () => {
 describe('places over several partitions', () => {
   it('are taken together and released together', async () => {
     const charges = [fresh(here, PLACES, 2), fresh(there, PLACES, 3), fresh(elsewhere, WINDOW, 1)]
-    const { lease } = await store.acquire(charges)
+    const { permits: lease } = await store.acquire(charges)
     expect(await Promise.all(charges.map((each) => remaining(store, each)))).toEqual([8, 7, 9])
-    await store.release(lease as Lease)
+    await store.release(lease as HeldPermits)
     expect(await Promise.all(charges.map((each) => remaining(store, each)))).toEqual([10, 10, 9])
   })
 
   it('are given back, with everything else, when another part refuses', async () => {
     const charges = [fresh(here, PLACES, 2), fresh(there, PLACES, 1), fresh(elsewhere, WINDOW, 1)]
     await spend(charges[1], 0)
-    const { verdicts, lease } = await store.acquire(charges)
+    const { verdicts, permits: lease } = await store.acquire(charges)
     expect(lease).toBeUndefined()
     expect(verdicts.map(({ kind, remaining: left }) => [kind, left])).toEqual([
       ['allowed', 10],
@@ -195,7 +195,7 @@ describe('rules in quota mode over several partitions', () => {
     const place = fresh(here, PLACES)
     await spend(spent, 0)
     expect(kinds({ verdicts: await store.decide([spent, beside, open]) })).toEqual(['refused', 'allowed', 'allowed'])
-    const { verdicts, lease } = await store.acquire([beside, place, spent, open])
+    const { verdicts, permits: lease } = await store.acquire([beside, place, spent, open])
     expect(kinds({ verdicts })).toEqual(['allowed', 'allowed', 'refused', 'allowed'])
     expect(lease?.held).toHaveLength(1)
     expect(await Promise.all([beside, open, place].map((each) => remaining(store, each)))).toEqual([6, 8, 9])

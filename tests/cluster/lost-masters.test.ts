@@ -180,7 +180,7 @@ describe('a master without a replica', () => {
     cluster.nodes[1].resume()
     await cluster.settled()
     for (const place of places)
-      await until('the places are free', async () => (await remaining(store, place)) === PLACES.limit)
+      await until('the places are free', async () => (await remaining(store, place)) === PLACES.max)
   })
 
   it('is found when all were down at the start', async () => {

@@ -44,7 +44,7 @@ async function admit(charges: readonly Charge[]): Promise<number> {
   return answers.filter((answer) => answer.status === 'fulfilled' && answer.value[0].allowed).length
 }
 
-const used = async (each: Charge): Promise<number> => PLENTY.limit - (await remaining(store, each))
+const used = async (each: Charge): Promise<number> => PLENTY.max - (await remaining(store, each))
 const stored = ({ key, limit }: Charge): string => storedKey(key, limit)
 
 describe('a slot that has moved', () => {
@@ -61,7 +61,7 @@ describe('a slot that has moved', () => {
   it('keeps its leases', async () => {
     const { partition, slot, to } = moving()
     const place = charge(keyOf(partition, randomUUID()), PLACES, 4)
-    const { lease } = await store.acquire([place])
+    const { permits: lease } = await store.acquire([place])
     await cluster.moveSlot(slot, to)
     if (lease === undefined) throw new Error('there were places')
     await store.release(lease)

@@ -97,7 +97,7 @@ describe('a leased rule on Redis', () => {
     await proxy.cut()
     for (let i = 0; i < 10; i++) expect(node.decide([one])).toMatchObject([{ allowed: true }])
     await expect(async () => {
-      for (let i = 0; i < limit.limit; i++) await node.decide([one])
+      for (let i = 0; i < limit.max; i++) await node.decide([one])
     }).rejects.toMatchObject({ name: 'StoreFault' })
     await node.close()
     await proxy.stop()

@@ -77,7 +77,7 @@ function send({ key, limit, moves }: Sequence): Promise<Verdict[]>[] {
     const groups = moves.slice(from, to).map(
       ({ cost }): Group => ({
         charges: [{ key, limit, cost, enforce: true }],
-        lease: limit.algorithm === 'concurrency' ? randomBytes(8) : undefined,
+        permits: limit.algorithm === 'concurrency' ? randomBytes(8) : undefined,
       }),
     )
     calls.push(run(groups, nowMs))
@@ -153,7 +153,7 @@ describe('on the time of the server', () => {
     const [, options, afterResetMs, sizeBytes] = example
     const limit = compileLimit(options)
     const key = `${prefix}:ttl`
-    const group: Group = { charges: [{ key, limit, cost: 2, enforce: true }], lease: randomBytes(8) }
+    const group: Group = { charges: [{ key, limit, cost: 2, enforce: true }], permits: randomBytes(8) }
     const [{ resetAfterMs }] = await run([group])
     const leftMs = Number(await client.sendCommand(['PTTL', `${key}|${limit.shape}`]))
     expect(await client.sendCommand(['STRLEN', `${key}|${limit.shape}`])).toBe(sizeBytes)
@@ -164,14 +164,14 @@ describe('on the time of the server', () => {
   it.each(cases.slice(0, -1))('a key of %s is gone when everything was given back', async (_, options) => {
     const limit = compileLimit(options)
     const key = `${prefix}:refund`
-    for (const cost of [3, -3]) await run([{ charges: [{ key, limit, cost, enforce: true }], lease: undefined }])
+    for (const cost of [3, -3]) await run([{ charges: [{ key, limit, cost, enforce: true }], permits: undefined }])
     expect(await client.sendCommand(['EXISTS', `${key}|${limit.shape}`])).toBe(0)
   })
 
   it.each(cases)('a look at a new key of %s writes nothing', async (_, options) => {
     const limit = compileLimit(options)
     const key = `${prefix}:look`
-    await run([{ charges: [{ key, limit, cost: 0, enforce: true }], lease: randomBytes(8) }])
+    await run([{ charges: [{ key, limit, cost: 0, enforce: true }], permits: randomBytes(8) }])
     expect(await client.sendCommand(['EXISTS', `${key}|${limit.shape}`])).toBe(0)
   })
 
@@ -183,7 +183,7 @@ describe('on the time of the server', () => {
       cost: 1,
       enforce: true,
     }))
-    const verdicts = await run([{ charges, lease: undefined }])
+    const verdicts = await run([{ charges, permits: undefined }])
     expect(verdicts.map(({ remaining }) => remaining)).toEqual(charges.map((_, i) => (i < 2_000 ? 4 : 3)))
   })
 })

@@ -51,7 +51,7 @@ function observed(): { limiter: LimiterPort; stats: RuleStats } {
 /** limiterOf is a limiter that checks in some way, and knows no places. */
 const limiterOf = (check: LimiterPort['check']): LimiterPort => ({
   check,
-  acquire: async (request) => ({ decision: await check(request), lease: undefined }),
+  acquire: async (request) => ({ decision: await check(request), permits: undefined }),
   release: () => {},
 })
 

@@ -16,7 +16,7 @@ const rulesFor = (domain: string, entries: string): readonly Rule[] => match(dom
 function limitOf(domain: string, entries: string): string {
   const found = rulesFor(domain, entries)
   if (found.length === 0) return 'none'
-  return found.map(({ limit, unlimited }) => (unlimited ? 'unlimited' : `${limit.limit} per ${limit.windowMs}`)).join()
+  return found.map(({ limit, unlimited }) => (unlimited ? 'unlimited' : `${limit.max} per ${limit.windowMs}`)).join()
 }
 
 const scene = (): Scene => sceneOf(rules, 'modes')

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Lease } from '../../src/engine/ports.ts'
+import type { HeldPermits } from '../../src/engine/ports.ts'
 import { exampleScene, type Scene, standings } from './examples.suite.ts'
 
 const MINUTE_MS = 60_000
@@ -13,9 +13,9 @@ function admitted(scene: Scene, count: number, descriptors: (i: number) => strin
 }
 
 /** acquired takes up to a number of places, and returns their leases. */
-function acquired(scene: Scene, count: number, descriptor: string): Lease[] {
+function acquired(scene: Scene, count: number, descriptor: string): HeldPermits[] {
   const held = Array.from({ length: count }, () => scene.limiter.acquire(scene.request(descriptor)))
-  return held.map(({ lease }) => lease).filter((lease) => lease !== undefined)
+  return held.map(({ permits: lease }) => lease).filter((lease) => lease !== undefined)
 }
 
 describe('server/examples/quickstart.yaml', () => {

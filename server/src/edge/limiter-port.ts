@@ -1,7 +1,7 @@
 import type { Decision } from 'sluice/internal/core/combine'
 import type { CheckRequest } from 'sluice/internal/core/request'
 import type { Held } from 'sluice/internal/engine/decider'
-import type { Lease, MaybePromise } from 'sluice/internal/engine/ports'
+import type { HeldPermits, MaybePromise } from 'sluice/internal/engine/ports'
 
 /** What a door needs of the engine to check requests. */
 export interface Checker {
@@ -11,5 +11,5 @@ export interface Checker {
 /** What a door needs of the engine to hand out places as well. */
 export interface LimiterPort extends Checker {
   acquire(request: CheckRequest): MaybePromise<Held>
-  release(lease: Lease): MaybePromise<void>
+  release(lease: HeldPermits): MaybePromise<void>
 }

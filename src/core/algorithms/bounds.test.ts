@@ -84,7 +84,7 @@ describe('random traffic', { timeout: 60_000 }, () => {
   const worstShare = (options: LimitOptions, load: number, windows: number): number => {
     const limit = compileLimit(options)
     const most = SEEDS.map((seed) => mostWithin(admit(limit, poisson(limit, load, windows, seed)), limit.windowMs))
-    return Math.max(...most) / limit.limit
+    return Math.max(...most) / limit.max
   }
 
   const overshoots: [limit: number, load: number, windows: number, most: number][] = [

@@ -30,7 +30,7 @@ describe.each(KIND_NAMES)('%s, when the clock is set back', { timeout: 60_000 },
   // moved off its grid ends inside a window of the grid, which then has its own limit.
   it('admits no more than a steady clock that goes the same way forward', () => {
     holds(kind, jumpyChargingSchedules, 300, (limit, schedule) => {
-      const extra = limit.algorithm === 'fixed_window' ? limit.limit : 0
+      const extra = limit.algorithm === 'fixed_window' ? limit.max : 0
       expectBounded(limit, admittedOf(play(limit, schedule)), extra)
     })
   })

@@ -24,8 +24,8 @@ export function fixedWindow(
   }
   const endMs = endOf(start, limit)
   out.delayMs = 0
-  out.impossible = cost > limit.limit
-  out.allowed = count + cost <= limit.limit || cost < 0
+  out.impossible = cost > limit.max
+  out.allowed = count + cost <= limit.max || cost < 0
   if (out.allowed) {
     out.retryAfterMs = 0
     count = Math.max(count + cost, 0)
@@ -33,7 +33,7 @@ export function fixedWindow(
     out.retryAfterMs = out.impossible ? 0 : endMs - nowMs
     if (limit.countDenied && !out.impossible) count = Math.min(count + cost, MAX_COUNT)
   }
-  out.remaining = count < limit.limit ? limit.limit - count : 0
+  out.remaining = count < limit.max ? limit.max - count : 0
   out.resetAfterMs = count > 0 ? endMs - nowMs : 0
   out.expiresAtMs = count > 0 ? endMs : nowMs
   out.at = start

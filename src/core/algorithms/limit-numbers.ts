@@ -3,7 +3,7 @@ export const MAX_COUNT = 4_294_967_295
 
 /** LimitNumbers is the part of a limit that the algorithms compute with. */
 export interface LimitNumbers {
-  readonly limit: number
+  readonly max: number
   /** The window; for `concurrency` the time after which a permit ends by itself; with a calendar the longest window. */
   readonly windowMs: number
   /** The largest cost that can ever be admitted: the burst of a bucket, the limit of everything else. */

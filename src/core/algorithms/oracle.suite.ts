@@ -48,12 +48,12 @@ export function admit(limit: Limit, timesMs: Iterable<number>): Admitted {
 export function mostAdmittedWithin(limit: Limit, spanMs: number): number {
   switch (limit.algorithm) {
     case 'sliding_window':
-      return limit.isLog ? limit.limit : Math.floor(limit.limit * (1 + (spanMs - 1) / limit.windowMs))
+      return limit.isLog ? limit.max : Math.floor(limit.max * (1 + (spanMs - 1) / limit.windowMs))
     case 'fixed_window':
-      return 2 * limit.limit
+      return 2 * limit.max
     case 'sliding_log':
     case 'concurrency':
-      return limit.limit
+      return limit.max
     default:
       return limit.capacity + Math.floor(((spanMs - 1) * limit.unitsPerMs) / limit.unitsPerHit)
   }
@@ -85,7 +85,7 @@ export function seededRandom(seed: number): () => number {
 /** poisson yields the times of arrivals that come at random, `load` times the limit on average. */
 export function* poisson(limit: Limit, load: number, windows: number, seed: number): Generator<number> {
   const random = seededRandom(seed)
-  const meanGapMs = limit.windowMs / (limit.limit * load)
+  const meanGapMs = limit.windowMs / (limit.max * load)
   const nextGapMs = (): number => -Math.log(1 - random()) * meanGapMs
   for (let timeMs = nextGapMs(); timeMs < windows * limit.windowMs; timeMs += nextGapMs()) yield Math.floor(timeMs)
 }

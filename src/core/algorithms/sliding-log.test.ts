@@ -91,7 +91,7 @@ describe('sliding_log', () => {
     for (let atMs = 0; atMs < 500; atMs++) {
       state = step(state, limit, atMs, 1 + (atMs % 3)).state
       const records = state !== undefined && 'records' in state ? state.records : []
-      expect(records.reduce((sum, [, hits]) => sum + hits, 0)).toBeLessThan(2 * limit.limit)
+      expect(records.reduce((sum, [, hits]) => sum + hits, 0)).toBeLessThan(2 * limit.max)
     }
   })
 

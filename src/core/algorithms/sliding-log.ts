@@ -18,8 +18,8 @@ export function slidingLog(log: HitLog, limit: LimitNumbers, nowMs: number, cost
   out.latestMs = latestMs
   out.delayMs = 0
   out.retryAfterMs = 0
-  out.impossible = cost > limit.limit
-  out.allowed = !out.impossible && (hits + cost <= limit.limit || cost < 0)
+  out.impossible = cost > limit.max
+  out.allowed = !out.impossible && (hits + cost <= limit.max || cost < 0)
   if (out.allowed) {
     if (cost > 0) out.push = cost
     else if (cost < 0) out.pop = Math.min(-cost, hits)
@@ -27,13 +27,13 @@ export function slidingLog(log: HitLog, limit: LimitNumbers, nowMs: number, cost
   } else if (!out.impossible) {
     if (limit.countDenied) {
       // Of records that refuse, only the newest `limit` hits matter: they are the last to leave.
-      hits = dropWhile(log, Number.POSITIVE_INFINITY, limit.limit - cost, out)
+      hits = dropWhile(log, Number.POSITIVE_INFINITY, limit.max - cost, out)
       out.push = Math.min(cost, MAX_COUNT - hits)
       hits += out.push
     }
-    out.retryAfterMs = leavesAt(log, hits + cost - limit.limit, out) + limit.windowMs - nowMs
+    out.retryAfterMs = leavesAt(log, hits + cost - limit.max, out) + limit.windowMs - nowMs
   }
-  out.remaining = hits < limit.limit ? limit.limit - hits : 0
+  out.remaining = hits < limit.max ? limit.max - hits : 0
   out.resetAfterMs = hits > 0 ? lastLeaves(log, hits, out) + limit.windowMs - nowMs : 0
   out.expiresAtMs = nowMs + out.resetAfterMs
 }

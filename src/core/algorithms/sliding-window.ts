@@ -32,9 +32,9 @@ export function slidingWindow(
     start = nowMs
   }
   const leftMs = windowMs - (nowMs - start)
-  const free = limit.limit - current - cost
+  const free = limit.max - current - cost
   out.delayMs = 0
-  out.impossible = cost > limit.limit
+  out.impossible = cost > limit.max
   out.allowed = !out.impossible && (previous * leftMs <= free * windowMs || cost < 0)
   if (out.allowed) {
     out.retryAfterMs = 0
@@ -58,11 +58,11 @@ export function slidingWindow(
 
 /** roomFor returns the largest whole cost that fits now. */
 function roomFor(previous: number, current: number, leftMs: number, limit: LimitNumbers): number {
-  if (previous === 0) return current < limit.limit ? limit.limit - current : 0
+  if (previous === 0) return current < limit.max ? limit.max - current : 0
   const weight = previous * leftMs
   const used = Math.ceil(weight / limit.windowMs)
   // Products above 2^53 and the division are rounded; the comparison that admits has the last word.
-  let room = limit.limit - current - used
+  let room = limit.max - current - used
   if (weight > used * limit.windowMs) room -= 1
   else if (weight <= (used - 1) * limit.windowMs) room += 1
   return Math.max(room, 0)
@@ -70,9 +70,9 @@ function roomFor(previous: number, current: number, leftMs: number, limit: Limit
 
 /** waitMs returns after how long the cost fits: in this window as the previous one fades, or else in the next. */
 function waitMs(previous: number, current: number, leftMs: number, limit: LimitNumbers, cost: number): number {
-  const free = limit.limit - current - cost
+  const free = limit.max - current - cost
   if (free >= 0) return leftMs - fadedTo(previous, free, limit.windowMs)
-  return leftMs + limit.windowMs - fadedTo(current, limit.limit - cost, limit.windowMs)
+  return leftMs + limit.windowMs - fadedTo(current, limit.max - cost, limit.windowMs)
 }
 
 /** fadedTo returns the longest rest of a window, in ms, at which `count` hits of the window before weigh ≤ `free`. */

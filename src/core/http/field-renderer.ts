@@ -167,7 +167,7 @@ function spellingOf(rule: Rule): Spelling {
 
 /** policyOf spells a rule as a member of RateLimit-Policy: `"name";q=100;w=60`. */
 function policyOf(rule: Rule, separator: string): string {
-  const { limit, calendar, windowMs } = rule.limit
+  const { max: limit, calendar, windowMs } = rule.limit
   const member = `${quoted(plainName(rule.name))}${separator}q=${limit}`
   if (holdsPermits(rule.limit)) return `${member}${separator}qu="concurrent-requests"`
   // A calendar's windows differ in length, and the parameter is optional.
@@ -175,7 +175,7 @@ function policyOf(rule: Rule, separator: string): string {
 }
 
 /** oldPolicyOf spells a rule as in drafts 6 and 7: `100;w=60`. */
-function oldPolicyOf({ limit: { limit, windowMs } }: Rule): string {
+function oldPolicyOf({ limit: { max: limit, windowMs } }: Rule): string {
   return `${limit};w=${wholeSeconds(windowMs)}`
 }
 

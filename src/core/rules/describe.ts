@@ -6,10 +6,10 @@ import type { Rule, RuleNode, RuleSet } from './rule-set.ts'
 /** describeLimit spells a limit for people: `100 per 1m, token_bucket, burst 500`. */
 export function describeLimit(limit: Limit): string {
   const { algorithm, calendar, windowMs } = limit
-  if (holdsPermits(limit)) return `${limit.limit} at once, leases of ${formatDuration(windowMs)}`
+  if (holdsPermits(limit)) return `${limit.max} at once, leases of ${formatDuration(windowMs)}`
   const span = calendar ? `calendar ${calendar.unit} (${calendar.timeZone})` : formatDuration(windowMs)
-  const parts = [`${limit.limit} per ${span}`, algorithm]
-  if (limit.unitsPerMs > 0 && limit.capacity !== limit.limit) parts.push(`burst ${limit.capacity}`)
+  const parts = [`${limit.max} per ${span}`, algorithm]
+  if (limit.unitsPerMs > 0 && limit.capacity !== limit.max) parts.push(`burst ${limit.capacity}`)
   if (limit.quantumMs > 1) parts.push(`sub-windows of ${formatDuration(limit.quantumMs)}`)
   if (limit.isAnchored) parts.push('from the first hit on')
   if (limit.countDenied) parts.push('refused ones count')

@@ -105,7 +105,7 @@ descriptors:
 `)
     const limits = ['a=1', 'b=1', 'c=1', 'd=1', 'e=1 f=1', 'g=1 f=1'].map((entries) => {
       const [{ name, limit }] = rulesFor(rules, entries)
-      return `${name} ${limit.limit} ${limit.capacity} ${limit.algorithm}`
+      return `${name} ${limit.max} ${limit.capacity} ${limit.algorithm}`
     })
     expect(limits).toEqual([
       'base 1 1 gcra',

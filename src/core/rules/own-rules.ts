@@ -79,7 +79,7 @@ function areEqual(a: readonly Limit[], b: readonly Limit[]): boolean {
 
 /** isEqual compares what tells limits apart: the shape spells everything but the numbers, and the pace follows from both. */
 function isEqual(a: Limit, b: Limit): boolean {
-  return a.limit === b.limit && a.capacity === b.capacity && a.countDenied === b.countDenied && a.shape === b.shape
+  return a.max === b.max && a.capacity === b.capacity && a.countDenied === b.countDenied && a.shape === b.shape
 }
 
 const PLAIN: PathStep = Object.freeze({

@@ -6,7 +6,7 @@ const origins = new WeakMap<Limit, LimitOptions>()
 
 /** optionsOf returns options that compile to the limit of a rule. Only a rule without a limit was not made of any. */
 export function optionsOf(limit: Limit): LimitOptions {
-  return origins.get(limit) ?? { limit: limit.limit, window: limit.windowMs }
+  return origins.get(limit) ?? { limit: limit.max, window: limit.windowMs }
 }
 
 /**

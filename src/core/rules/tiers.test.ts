@@ -110,7 +110,7 @@ describe('an account', () => {
   /** limitsOf lists the limits that apply: `name:count`. */
   function limitsOf(domain: Domain, entries: string, found: Account | undefined, tier?: string): string {
     const rules = match(domain, entriesOf(entries), tier, lookupOf(found))
-    return rules.map(({ name, limit, unlimited }) => `${name}:${unlimited ? 'unlimited' : limit.limit}`).join(' ')
+    return rules.map(({ name, limit, unlimited }) => `${name}:${unlimited ? 'unlimited' : limit.max}`).join(' ')
   }
 
   const ORDERS = 'api_key=k endpoint=/orders'
@@ -244,14 +244,14 @@ describe('an account', () => {
     })
     const found = (entries: string): string =>
       match(leaf, entriesOf(entries), undefined, lookup)
-        .map(({ id, name, limit }) => `${id} ${name} ${limit.limit}`)
+        .map(({ id, name, limit }) => `${id} ${name} ${limit.max}`)
         .join()
     for (let i = 0; i < 2; i++) {
       expect(found('api_key=k')).toBe('api_key pro 1')
       expect(found('api_key=kk')).toBe('api_key pro 2')
       expect(found('api_key=f')).toBe('api_key free 1')
       expect(found('api_key=k a=1')).toBe('api_key/a=1 api_key/a=1 301')
-      expect(match(leaf, [{ key: 'api_key', value: 'k/a=1' }], undefined, lookup)[0].limit.limit).toBe(5)
+      expect(match(leaf, [{ key: 'api_key', value: 'k/a=1' }], undefined, lookup)[0].limit.max).toBe(5)
     }
   })
 

@@ -53,7 +53,7 @@ describe('a group that is refused after the parent took its part', () => {
   it('holds no place, and gives back what it was charged', async () => {
     const { lender, nodes } = new Scene()
     await ask(nodes[0], charge(one, 1, 'leased', 'q'))
-    const { verdicts, lease } = await nodes[0].acquire(group)
+    const { verdicts, permits: lease } = await nodes[0].acquire(group)
     expect(verdicts.map(({ kind }) => kind)).toEqual(['refused', 'allowed', 'allowed'])
     expect(lease).toBeUndefined()
     expect(lender.decideOne('p', places, 0).remaining).toBe(3)
@@ -62,7 +62,7 @@ describe('a group that is refused after the parent took its part', () => {
 
   it('holds its places, and is charged, when a rule in quota mode lets it pass', async () => {
     const { lender, nodes } = new Scene()
-    const { lease } = await nodes[0].acquire(group)
+    const { permits: lease } = await nodes[0].acquire(group)
     expect(lease?.held).toHaveLength(1)
     expect(lender.decideOne('p', places, 0).remaining).toBe(1)
     await nodes[0].release(lease!)

@@ -25,7 +25,7 @@ export function timeoutOf(policy: Charge['policy']): number {
 /** impossibleVerdict is the answer to a cost that can never be admitted. */
 export function impossibleVerdict({ limit }: Charge): Verdict {
   const { capacity } = limit
-  return { kind: 'impossible', allowed: false, limit: limit.limit, remaining: 0, resetAfterMs: 0, maxCost: capacity }
+  return { kind: 'impossible', allowed: false, limit: limit.max, remaining: 0, resetAfterMs: 0, maxCost: capacity }
 }
 
 /**
@@ -146,6 +146,6 @@ export class Group {
   }
 }
 
-function unaskedVerdict({ limit: { limit } }: Charge): Verdict {
+function unaskedVerdict({ limit: { max: limit } }: Charge): Verdict {
   return { kind: 'allowed', allowed: true, limit, remaining: 0, resetAfterMs: 0, delayMs: 0, unasked: true }
 }

@@ -31,12 +31,12 @@ describe.each(Object.entries(WEATHERS))('leased, %s', (_, weather) => {
     let refusedInAll = 0
     for (let seed = 1; seed <= SCHEDULES; seed++) {
       const played = await playSchedule(seed, options, weather, STEPS)
-      const extra = weather.clocksJump && limit.algorithm === 'fixed_window' ? limit.limit : 0
+      const extra = weather.clocksJump && limit.algorithm === 'fixed_window' ? limit.max : 0
       const complaint = played.complaint ?? overAdmitted(limit, played.admitted, extra)
       if (complaint !== undefined) expect.fail(`seed ${seed}: ${complaint}`)
       if (limit.algorithm === 'fixed_window' && !weather.clocksJump) {
         const most = inOneWindow(limit, played.admitted)
-        if (most > limit.limit) expect.fail(`seed ${seed}: ${most} in one window`)
+        if (most > limit.max) expect.fail(`seed ${seed}: ${most} in one window`)
       }
       if (played.leftAtEnd !== limit.capacity)
         expect.fail(`seed ${seed}: ${played.leftAtEnd} left of ${limit.capacity}`)

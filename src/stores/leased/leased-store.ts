@@ -5,8 +5,8 @@ import type { Limit } from '../../core/limit.ts'
 import {
   type Acquired,
   type Charge,
+  type HeldPermits,
   isRefused,
-  type Lease,
   type Lender,
   type LendingStore,
   type MaybePromise,
@@ -129,7 +129,7 @@ export class LeasedStore implements LendingStore {
     if (this.#isDone(group)) return this.#close(group, nowMs)
     return this.#askFor(group, async (remote) => ({
       verdicts: await this.#parent.decide(remote),
-      lease: undefined,
+      permits: undefined,
     })).then(({ verdicts }) => verdicts)
   }
 
@@ -139,10 +139,10 @@ export class LeasedStore implements LendingStore {
     const group = new Group(charges, this.#slices, this.#refusals, nowMs)
     if (!this.#isDone(group)) return this.#askFor(group, (remote) => this.#parent.acquire(remote))
     const verdicts = this.#close(group, nowMs)
-    return { verdicts, lease: isRefused(charges, verdicts) ? undefined : NOTHING_HELD }
+    return { verdicts, permits: isRefused(charges, verdicts) ? undefined : NOTHING_HELD }
   }
 
-  release(lease: Lease): MaybePromise<void> {
+  release(lease: HeldPermits): MaybePromise<void> {
     return lease.held.length === 0 ? undefined : this.#parent.release(lease)
   }
 
@@ -256,18 +256,18 @@ export class LeasedStore implements LendingStore {
     this.#asked++
     try {
       await this.#askSlices(group)
-      let lease: Lease | undefined = NOTHING_HELD
+      let lease: HeldPermits | undefined = NOTHING_HELD
       if (group.remote.length > 0 && !group.isKnownRefused) {
         const askedAtMs = this.#clock.nowMs()
         const answer = await ask(group.remoteCharges)
         group.heard(answer.verdicts)
         this.#remember(group, answer.verdicts, askedAtMs)
-        lease = answer.lease
+        lease = answer.permits
       }
       const verdicts = this.#close(group, this.#clock.nowMs())
-      if (!isRefused(group.charges, verdicts)) return { verdicts, lease }
+      if (!isRefused(group.charges, verdicts)) return { verdicts, permits: lease }
       if (lease !== undefined && lease.held.length > 0) await this.release(lease)
-      return { verdicts, lease: undefined }
+      return { verdicts, permits: undefined }
     } catch (error) {
       group.undo(this.#clock.nowMs(), this.#refund)
       throw error
@@ -338,4 +338,4 @@ function isSpendable({ cost, limit }: Charge): boolean {
   return cost > 0 && cost <= limit.capacity
 }
 
-const NOTHING_HELD: Lease = Object.freeze({ id: '', held: Object.freeze([]) })
+const NOTHING_HELD: HeldPermits = Object.freeze({ id: '', held: Object.freeze([]) })

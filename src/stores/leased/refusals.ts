@@ -46,7 +46,7 @@ export class Refusals {
     return {
       kind: 'refused',
       allowed: false,
-      limit: limit.limit,
+      limit: limit.max,
       remaining: 0,
       resetAfterMs: Math.max(0, Math.ceil(refusal.resetAtMs - nowMs)),
       retryAfterMs: Math.max(1, Math.ceil(refusal.retryAtMs - nowMs)),

@@ -334,7 +334,7 @@ export class Slice {
    * request that waited for the answer.
    */
   verdict(isAllowed: boolean, nowMs: number, isAnswer = false): Verdict {
-    const { limit } = this.#limit
+    const { max: limit } = this.#limit
     const last = this.#last
     const isKnown = this.kind === 'leased' && (isAnswer || last.holders === 1)
     const remaining = Math.max(0, this.inHand) + (isKnown ? last.free : 0)

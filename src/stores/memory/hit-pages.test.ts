@@ -6,7 +6,7 @@ import { HitPages } from './hit-pages.ts'
 
 type Record = [timeMs: number, value: number]
 
-/** A PagedLogs is some logs in pages, each with the array that it should equal. Of holders a record is [time, lease]. */
+/** A PagedLogs is some logs in pages, each with the array that it should equal. Of holders a record is [time, permit]. */
 class PagedLogs {
   readonly entries = new Entries()
   readonly pages: HitPages
@@ -24,17 +24,17 @@ class PagedLogs {
     }
   }
 
-  apply(id: number, changes: Partial<Outcome>, lease = 0): void {
+  apply(id: number, changes: Partial<Outcome>, permits = 0): void {
     const out = Object.assign(new Outcome(), { latestMs: Number.MAX_SAFE_INTEGER, ...changes })
     this.pages.open(id, this.#holders)
-    this.pages.apply(out, lease)
-    this.models[id] = this.#applied(this.models[id], out, lease)
+    this.pages.apply(out, permits)
+    this.models[id] = this.#applied(this.models[id], out, permits)
   }
 
-  release(id: number, lease: number): void {
-    const kept = this.models[id].filter(([, value]) => value !== lease)
+  release(id: number, permits: number): void {
+    const kept = this.models[id].filter(([, value]) => value !== permits)
     this.pages.open(id, true)
-    expect(this.pages.release(lease)).toBe(kept.length < this.models[id].length)
+    expect(this.pages.release(permits)).toBe(kept.length < this.models[id].length)
     this.models[id] = kept
   }
 
@@ -59,7 +59,7 @@ class PagedLogs {
     if (records.length > 0) expect(this.pages.newestMs).toBe(records.at(-1)?.[0])
   }
 
-  #applied(records: readonly Record[], out: Outcome, lease: number): Record[] {
+  #applied(records: readonly Record[], out: Outcome, permits: number): Record[] {
     const next = records.slice(out.dropOldest).map(([timeMs, value]): Record => [Math.min(timeMs, out.latestMs), value])
     for (let left = out.pop; left > 0; ) {
       const [timeMs, value] = next.pop() as Record
@@ -67,7 +67,7 @@ class PagedLogs {
       if (hits > left) next.push([timeMs, hits - left])
       left -= hits
     }
-    if (this.#holders) for (let i = 0; i < out.push; i++) next.push([out.latestMs, lease])
+    if (this.#holders) for (let i = 0; i < out.push; i++) next.push([out.latestMs, permits])
     else if (out.push > 0 && next.at(-1)?.[0] === out.latestMs) (next.at(-1) as Record)[1] += out.push
     else if (out.push > 0) next.push([out.latestMs, out.push])
     return next
@@ -160,8 +160,8 @@ describe('hit pages', () => {
 
   it('keep every holder apart although no page is left', () => {
     const logs = new PagedLogs(1, true, 1)
-    for (let lease = 1; lease <= 9; lease++) logs.apply(0, { latestMs: lease, push: 1 }, lease)
-    for (const lease of [5, 1, 9, 3]) logs.release(0, lease)
+    for (let permits = 1; permits <= 9; permits++) logs.apply(0, { latestMs: permits, push: 1 }, permits)
+    for (const permits of [5, 1, 9, 3]) logs.release(0, permits)
     logs.expectEqual(0)
     expect(logs.read(0).totalHits).toBe(5)
   })

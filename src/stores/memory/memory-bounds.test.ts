@@ -105,7 +105,7 @@ describe('memory under a flood of keys', { timeout: 60_000 }, () => {
   it('keeps holders that are above a lowered limit, when one of them leaves', () => {
     const { store, use, allows } = bounded(4)
     const lowered = compileLimit({ ...FIVE[7], limit: 2 })
-    const first = use('holder', lowered, 1).lease
+    const first = use('holder', lowered, 1).permits
     use('holder', places, 3)
     expect(allows('holder', lowered)).toBe(false)
     store.release(first!)
@@ -174,7 +174,7 @@ describe('counters that newcomers share while every key is being refused', { tim
   function full(maxKeys: number, limit: Limit) {
     const subject = bounded(maxKeys)
     for (let i = 0; i < maxKeys; i++) {
-      subject.use(`refused:${i}`, limit, limit.limit)
+      subject.use(`refused:${i}`, limit, limit.max)
       subject.use(`refused:${i}`, limit, 1)
     }
     return subject
@@ -217,20 +217,20 @@ describe('counters that newcomers share while every key is being refused', { tim
     expect(store.stats.keys).toBeLessThanOrEqual(1 + SHARED_COUNTERS)
   })
 
-  it('releases a lease that was taken on a shared counter', () => {
+  it('releases a permits that was taken on a shared counter', () => {
     const { store, use, remaining } = full(1, places)
-    const { lease } = use('new', places, 5)
+    const { permits } = use('new', places, 5)
     expect(remaining('new', places)).toBe(0)
-    store.release(lease!)
+    store.release(permits!)
     expect(remaining('new', places)).toBe(5)
   })
 
   it('releases it also when the key has a counter of its own by then', () => {
     const { store, use, remaining } = full(2, places)
-    const shared = use('new', places, 5).lease!
+    const shared = use('new', places, 5).permits!
     store.reset('refused:0', places)
     store.reset('refused:1', places)
-    const own = use('new', places, 2).lease!
+    const own = use('new', places, 2).permits!
     store.release(shared)
     expect(remaining('new', places)).toBe(3)
     store.release(own)

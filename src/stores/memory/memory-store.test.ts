@@ -23,7 +23,7 @@ describe('memory store', () => {
     const charge = { key: 'k', limit, cost: 1, enforce: true }
     expect(store.decideOne('k', limit, 1)).toMatchObject({ kind: 'allowed', remaining: 9 })
     expect(store.decide([charge])).toMatchObject([{ kind: 'allowed', remaining: 8 }])
-    expect(store.acquire([charge])).toMatchObject({ verdicts: [{ remaining: 7 }], lease: { held: [] } })
+    expect(store.acquire([charge])).toMatchObject({ verdicts: [{ remaining: 7 }], permits: { held: [] } })
     expect(store.reset('k', limit)).toBeUndefined()
   })
 

@@ -8,8 +8,8 @@ import { holdsPermits, type Limit } from '../../core/limit.ts'
 import {
   type Acquired,
   type Charge,
+  type HeldPermits,
   isRefused,
-  type Lease,
   type LendingStore,
   type Notice,
   type NoticeListener,
@@ -106,15 +106,15 @@ export class MemoryStore implements SyncStore, LendingStore {
   acquire(charges: readonly Charge[]): Acquired {
     const id = ++this.#permits
     const verdicts = this.#decideGroup(charges, id)
-    if (isRefused(charges, verdicts)) return { verdicts, lease: undefined }
+    if (isRefused(charges, verdicts)) return { verdicts, permits: undefined }
     const held = charges.filter((charge, i) => holdsPermits(charge.limit) && verdicts[i].allowed)
-    return { verdicts, lease: { id, held: held.map(({ key, limit }) => ({ key, limit })) } }
+    return { verdicts, permits: { id, held: held.map(({ key, limit }) => ({ key, limit })) } }
   }
 
-  release(lease: Lease): void {
-    for (const { key, limit } of lease.held) {
+  release(permits: HeldPermits): void {
+    for (const { key, limit } of permits.held) {
       this.#hash.of(key, limit.space)
-      if (!this.#releaseIn(this.#find(), lease)) this.#releaseIn(this.#findShared(limit), lease)
+      if (!this.#releaseIn(this.#find(), permits)) this.#releaseIn(this.#findShared(limit), permits)
     }
   }
 
@@ -310,10 +310,10 @@ export class MemoryStore implements SyncStore, LendingStore {
    * #releaseIn gives permits back, and says whether they were held here. The entry keeps its standing: a caller that was
    * refused may still be, if the limit was lowered.
    */
-  #releaseIn(id: number, lease: Lease): boolean {
+  #releaseIn(id: number, permits: HeldPermits): boolean {
     if (id === NONE) return false
     this.#pages.open(id, true)
-    if (!this.#pages.release(lease.id as number)) return false
+    if (!this.#pages.release(permits.id as number)) return false
     if (this.#pages.isEmpty) this.#forget(id)
     return true
   }
@@ -361,7 +361,7 @@ export class MemoryStore implements SyncStore, LendingStore {
    * the store with refused keys an unlimited budget on the next one. Therefore shared counters are not forgotten either.
    */
   #findShared(limit: Limit): number {
-    this.#hash.of(`${this.#hash.low & (SHARED_COUNTERS - 1)} ${limit.limit}`, limit.space, SHARED)
+    this.#hash.of(`${this.#hash.low & (SHARED_COUNTERS - 1)} ${limit.max}`, limit.space, SHARED)
     return this.#find()
   }
 }

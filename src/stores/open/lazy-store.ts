@@ -1,6 +1,6 @@
 import type { Verdict } from '../../core/decision.ts'
 import type { Limit } from '../../core/limit.ts'
-import type { Acquired, Charge, Lease, MaybePromise, Store } from '../../engine/ports.ts'
+import type { Acquired, Charge, HeldPermits, MaybePromise, Store } from '../../engine/ports.ts'
 
 /** LazyStore is a store that is still being loaded: calls wait for it, and go straight to it from then on. */
 export class LazyStore implements Store {
@@ -30,8 +30,10 @@ export class LazyStore implements Store {
       : this.#store.acquire(charges)
   }
 
-  release(lease: Lease): MaybePromise<void> {
-    return this.#store === undefined ? this.#loading.then((store) => store.release(lease)) : this.#store.release(lease)
+  release(permits: HeldPermits): MaybePromise<void> {
+    return this.#store === undefined
+      ? this.#loading.then((store) => store.release(permits))
+      : this.#store.release(permits)
   }
 
   reset(key: string, limit: Limit): MaybePromise<void> {

@@ -11,7 +11,7 @@ import { decideFormat, type Group } from './wire-format.ts'
 const TEN = compileLimit({ limit: 10, window: '1m' })
 const groupOf = (key: string, charges = 1): Group => ({
   charges: Array.from({ length: charges }, (_, i) => ({ key: `${key}${i}`, limit: TEN, cost: 1, enforce: true })),
-  lease: undefined,
+  permits: undefined,
 })
 
 /** A Batcher before a fake connection; `ask` tells how a group ended, in a word. */

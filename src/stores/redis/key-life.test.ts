@@ -5,7 +5,7 @@ import { sharedRedis } from '../../../tests/servers/shared.ts'
 import { until } from '../../../tests/servers/until.mjs'
 import { storedKey } from '../../core/keys.ts'
 import { compileLimit, type Limit } from '../../core/limit.ts'
-import type { Charge, Lease } from '../../engine/ports.ts'
+import type { Charge, HeldPermits } from '../../engine/ports.ts'
 import { charge, NAMES, TEN } from '../suite/subject.suite.ts'
 import { RedisStore } from './redis-store.ts'
 
@@ -101,10 +101,10 @@ describe('a key of a fixed window', () => {
 
 describe('a key of places', () => {
   const limit = compileLimit({ algorithm: 'concurrency', limit: 3, leaseTtl: WINDOW_MS })
-  const acquire = async (): Promise<Lease> => {
-    const { lease } = await store.acquire([charge(key, limit, 1)])
-    if (lease === undefined) throw new Error('there were places')
-    return lease
+  const acquire = async (): Promise<HeldPermits> => {
+    const { permits } = await store.acquire([charge(key, limit, 1)])
+    if (permits === undefined) throw new Error('there were places')
+    return permits
   }
 
   it('ends with the leases of those who stay when others are released, and with the last of them', async () => {

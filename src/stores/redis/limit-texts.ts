@@ -22,7 +22,7 @@ export class LimitTexts {
 function spell(limit: Limit): string {
   const letter = limit.isLog ? limit.algorithmRecord.logLetter : limit.shape[0]
   const { windowMs, capacity, unitsPerMs, unitsPerHit, quantumMs } = limit
-  return [letter, limit.limit, windowMs, capacity, unitsPerMs, unitsPerHit, quantumMs, limit.countDenied ? 1 : 0].join(
+  return [letter, limit.max, windowMs, capacity, unitsPerMs, unitsPerHit, quantumMs, limit.countDenied ? 1 : 0].join(
     ' ',
   )
 }

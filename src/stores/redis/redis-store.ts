@@ -5,8 +5,8 @@ import { holdsPermits, type Limit } from '../../core/limit.ts'
 import {
   type Acquired,
   type Charge,
+  type HeldPermits,
   isRefused,
-  type Lease,
   type LendingStore,
   type Notice,
   type NoticeListener,
@@ -74,26 +74,26 @@ export class RedisStore implements LendingStore {
   async decide(charges: readonly Charge[]): Promise<readonly Verdict[]> {
     if (charges.length === 0) return []
     const parts = this.#partsOf(charges)
-    if (parts.length === 1) return this.#submit({ charges, lease: undefined })
+    if (parts.length === 1) return this.#submit({ charges, permits: undefined })
     return this.#decideParts(charges, parts, undefined)
   }
 
   async acquire(charges: readonly Charge[]): Promise<Acquired> {
-    if (charges.length === 0) return { verdicts: [], lease: undefined }
+    if (charges.length === 0) return { verdicts: [], permits: undefined }
     const id = randomBytes(8)
     const parts = this.#partsOf(charges)
     const verdicts = await (parts.length === 1
-      ? this.#submit({ charges, lease: id })
+      ? this.#submit({ charges, permits: id })
       : this.#decideParts(charges, parts, id))
-    if (isRefused(charges, verdicts)) return { verdicts, lease: undefined }
+    if (isRefused(charges, verdicts)) return { verdicts, permits: undefined }
     const held = charges.filter((charge, i) => holdsPermits(charge.limit) && verdicts[i].allowed)
-    return { verdicts, lease: { id: id.toString('hex'), held: held.map(({ key, limit }) => ({ key, limit })) } }
+    return { verdicts, permits: { id: id.toString('hex'), held: held.map(({ key, limit }) => ({ key, limit })) } }
   }
 
-  async release(lease: Lease): Promise<void> {
-    const id = Buffer.from(String(lease.id), 'hex')
+  async release(permits: HeldPermits): Promise<void> {
+    const id = Buffer.from(String(permits.id), 'hex')
     const byLane = new Map<string, string[]>()
-    for (const { key, limit } of lease.held) {
+    for (const { key, limit } of permits.held) {
       const lane = this.#laneOf(key)
       byLane.set(lane, [...(byLane.get(lane) ?? []), storedKey(key, limit)])
     }
@@ -184,19 +184,19 @@ export class RedisStore implements LendingStore {
   async #decideParts(
     charges: readonly Charge[],
     parts: readonly (readonly number[])[],
-    lease: Buffer | undefined,
+    permits: Buffer | undefined,
   ): Promise<readonly Verdict[]> {
     const groups = parts.map((part) =>
       part.map((i) => (charges[i].quota ? { ...charges[i], enforce: false } : charges[i])),
     )
-    const answers = await Promise.allSettled(groups.map((group) => this.#submit({ charges: group, lease })))
+    const answers = await Promise.allSettled(groups.map((group) => this.#submit({ charges: group, permits })))
     const fault = answers.find((answer) => answer.status === 'rejected')?.reason as StoreFault | undefined
     if (fault === undefined) {
       const verdicts = inOrder(parts, answers.map(verdictsOf))
       if (!isRefused(charges, verdicts)) return verdicts
     }
     groups.forEach((group, p) => {
-      this.#giveBack(group, answers[p], lease)
+      this.#giveBack(group, answers[p], permits)
     })
     if (fault !== undefined) throw fault
     return inOrder(
@@ -209,7 +209,7 @@ export class RedisStore implements LendingStore {
   #giveBack(
     group: readonly Charge[],
     answer: PromiseSettledResult<readonly Verdict[]>,
-    lease: Buffer | undefined,
+    permits: Buffer | undefined,
   ): void {
     // A part that did not answer may have taken permits: to release what was not taken does no harm. It may have been
     // charged as well, but to refund what was not charged would.
@@ -222,14 +222,14 @@ export class RedisStore implements LendingStore {
     const held = taken.filter(({ limit }) => holdsPermits(limit))
     // A refund that does not arrive leaves the caller with less, for a window at most. There is nothing to do about it.
     if (refunds.length > 0) this.#refund(refunds).catch(() => {})
-    if (lease === undefined || held.length === 0) return
+    if (permits === undefined || held.length === 0) return
     const keys = held.map(({ key, limit }) => storedKey(key, limit))
-    this.#releaseKeys(keys, lease, BACKGROUND_TIMEOUT_MS).catch(() => {})
+    this.#releaseKeys(keys, permits, BACKGROUND_TIMEOUT_MS).catch(() => {})
   }
 
   /** #refund gives back, and tells those who may have been refused because of it, and remember that. */
   async #refund(refunds: readonly Charge[]): Promise<void> {
-    await this.#submit({ charges: refunds, lease: undefined }, BACKGROUND_TIMEOUT_MS)
+    await this.#submit({ charges: refunds, permits: undefined }, BACKGROUND_TIMEOUT_MS)
     for (const { key } of refunds) this.notify({ kind: 'clear', key })
   }
 }

@@ -9,7 +9,7 @@ const PLACES = compileLimit({ algorithm: 'concurrency', limit: 4 })
 const LEASE = Buffer.from('0102030405060708', 'hex')
 
 const charge = (change: Partial<Charge> = {}): Charge => ({ key: 'k', limit: TEN, cost: 1, enforce: true, ...change })
-const group = (...charges: Charge[]): Group => ({ charges, lease: undefined })
+const group = (...charges: Charge[]): Group => ({ charges, permits: undefined })
 
 function packed(...groups: Group[]): Buffer {
   return encodeGroups(groups, new LimitTexts()).args.at(-1) as Buffer
@@ -45,7 +45,7 @@ describe('a batch', () => {
     expect(packed(group(charge({ cost }))).readDoubleLE(6)).toBe(cost)
   })
 
-  it.each<[what: string, change: Partial<Charge>, lease: Buffer | undefined, flags: number]>([
+  it.each<[what: string, change: Partial<Charge>, permits: Buffer | undefined, flags: number]>([
     ['an enforcing charge', {}, undefined, 1 + 4],
     ['a shadow charge', { enforce: false }, undefined, 4],
     ['a charge in quota mode', { quota: true }, undefined, 1 + 2 + 4],
@@ -56,10 +56,10 @@ describe('a batch', () => {
     ['an acquire of places', { limit: PLACES }, LEASE, 1 + 4 + 8],
     ['a look at places', { limit: PLACES, cost: 0 }, LEASE, 1 + 8],
     ['a refund of places, which is none', { limit: PLACES, cost: -1 }, LEASE, 1 + 8],
-  ])('marks %s', (_, change, lease, flags) => {
-    const bytes = packed({ charges: [charge(change)], lease })
+  ])('marks %s', (_, change, permits, flags) => {
+    const bytes = packed({ charges: [charge(change)], permits })
     expect(bytes.readUInt8(14)).toBe(flags)
-    expect(bytes.subarray(15, 23)).toEqual(lease ?? Buffer.alloc(8))
+    expect(bytes.subarray(15, 23)).toEqual(permits ?? Buffer.alloc(8))
   })
 
   it('holds groups of more than 255 charges', () => {

@@ -20,7 +20,7 @@ const PERMIT = 8
 export interface Group {
   readonly charges: readonly Charge[]
   /** 8 bytes; undefined for a check, which only looks at concurrency limits. */
-  readonly lease: Buffer | undefined
+  readonly permits: Buffer | undefined
 }
 
 /** encodeGroups spells a batch of groups as the keys and arguments of decide.lua. The time is for tests. */
@@ -31,7 +31,7 @@ export function encodeGroups(groups: readonly Group[], limitTexts: LimitTexts, n
   const limitNumbers = new Map<Limit, number>()
   const packed = Buffer.allocUnsafe(groups.reduce((sum, { charges }) => sum + 2 + charges.length * CHARGE_BYTES, 0))
   let at = 0
-  for (const { charges, lease } of groups) {
+  for (const { charges, permits } of groups) {
     at = packed.writeUInt16LE(charges.length, at)
     for (const charge of charges) {
       const spelled = storedKey(charge.key, charge.limit)
@@ -40,22 +40,22 @@ export function encodeGroups(groups: readonly Group[], limitTexts: LimitTexts, n
       at = packed.writeUInt16LE(key, at)
       at = packed.writeUInt16LE(limit, at)
       at = packed.writeDoubleLE(charge.cost, at)
-      at = packed.writeUInt8(flagsOf(charge, lease), at)
-      at += (lease ?? NO_PERMIT).copy(packed, at)
+      at = packed.writeUInt8(flagsOf(charge, permits), at)
+      at += (permits ?? NO_PERMIT).copy(packed, at)
     }
   }
   return { keys, args: [nowMs === undefined ? '' : String(nowMs), String(limits.length), ...limits, packed] }
 }
 
 /** flagsOf says what a charge does. A cost of 0 looks, and only an acquire takes permits. */
-function flagsOf({ enforce, quota, limit, cost }: Charge, lease: Buffer | undefined): number {
+function flagsOf({ enforce, quota, limit, cost }: Charge, permits: Buffer | undefined): number {
   const isConcurrency = holdsPermits(limit)
-  const isKept = isConcurrency ? lease !== undefined && cost > 0 : cost !== 0
+  const isKept = isConcurrency ? permits !== undefined && cost > 0 : cost !== 0
   return (
     (enforce ? ENFORCE : 0) |
     (quota ? QUOTA : 0) |
     (isKept ? KEEP : 0) |
-    (isConcurrency && lease !== undefined ? PERMIT : 0)
+    (isConcurrency && permits !== undefined ? PERMIT : 0)
   )
 }
 
@@ -81,9 +81,9 @@ function decodeVerdict(reply: Buffer, at: number, limit: Limit): Verdict {
   const remaining = reply.readUInt32LE(at + 1)
   const resetAfterMs = reply.readDoubleLE(at + 5)
   const waitMs = reply.readDoubleLE(at + 13)
-  if (code === 0) return allowedVerdict(limit.limit, remaining, resetAfterMs, waitMs)
-  if (code === 1) return refusedVerdict(limit.limit, remaining, resetAfterMs, waitMs)
-  return impossibleVerdict(limit.limit, remaining, resetAfterMs, limit.capacity)
+  if (code === 0) return allowedVerdict(limit.max, remaining, resetAfterMs, waitMs)
+  if (code === 1) return refusedVerdict(limit.max, remaining, resetAfterMs, waitMs)
+  return impossibleVerdict(limit.max, remaining, resetAfterMs, limit.capacity)
 }
 
 /** decideFormat is how groups travel to decide.lua. */

@@ -14,12 +14,12 @@ export function groupClaims(s: Subject): void {
   it.each(NAMES)('charges all or none when %s refuses', async (refuser) => {
     const random = mulberry32(NAMES.indexOf(refuser))
     const charges = NAMES.map((algorithm) => charge('caller', TEN[algorithm], 2)).sort(() => random(3) - 1)
-    expect((await s.use(...charges)).lease).toBeDefined()
+    expect((await s.use(...charges)).permits).toBeDefined()
     expect(await Promise.all(charges.map(({ limit }) => s.remaining('caller', limit)))).toEqual(charges.map(() => 8))
     await s.use(charge('caller', TEN[refuser], 8))
 
-    const { verdicts, lease } = await s.use(...charges)
-    expect(lease).toBeUndefined()
+    const { verdicts, permits } = await s.use(...charges)
+    expect(permits).toBeUndefined()
     expect(verdicts.map(({ allowed }) => allowed)).toEqual(charges.map(({ limit }) => limit !== TEN[refuser]))
     for (const { limit } of charges) expect(await s.remaining('caller', limit)).toBe(limit === TEN[refuser] ? 0 : 8)
   })
@@ -53,8 +53,8 @@ export function groupClaims(s: Subject): void {
   it.each(NAMES)('refuses a group none of whose rules in quota mode fits (%s)', async (algorithm) => {
     const [one, two] = [inQuota('one', TEN[algorithm]), inQuota('two', TEN[algorithm])]
     await s.use({ ...one, cost: 10 }, { ...two, cost: 10 })
-    const { verdicts, lease } = await s.use(one, charge('other', TEN.gcra, 1), two)
-    expect([kinds({ verdicts }), lease]).toEqual([['refused', 'allowed', 'refused'], undefined])
+    const { verdicts, permits } = await s.use(one, charge('other', TEN.gcra, 1), two)
+    expect([kinds({ verdicts }), permits]).toEqual([['refused', 'allowed', 'refused'], undefined])
     expect(await s.remaining('other', TEN.gcra)).toBe(10)
   })
 

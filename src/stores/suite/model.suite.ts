@@ -4,10 +4,10 @@ import { type CounterState, type HitRecord, step } from '../../core/step.ts'
 import type { Charge } from '../../engine/ports.ts'
 
 type Counter = Pick<Charge, 'key' | 'limit'>
-type Holder = readonly [timeMs: number, lease: number]
+type Holder = readonly [timeMs: number, permits: number]
 
-/** A ModelLease is a lease of the model: its number, and the counters it is held in. */
-export interface ModelLease {
+/** ModelPermits are permits of the model: their number, and the counters they are held in. */
+export interface ModelPermits {
   readonly id: number
   readonly held: readonly Counter[]
 }
@@ -26,20 +26,20 @@ export class StoreModel {
     return this.#settle(charges, nowMs, undefined)
   }
 
-  acquire(charges: readonly Charge[], nowMs: number): { verdicts: Verdict[]; lease: ModelLease | undefined } {
+  acquire(charges: readonly Charge[], nowMs: number): { verdicts: Verdict[]; permits: ModelPermits | undefined } {
     const id = ++this.#leases
     const verdicts = this.#settle(charges, nowMs, id)
-    if (isRefused(charges, verdicts)) return { verdicts, lease: undefined }
+    if (isRefused(charges, verdicts)) return { verdicts, permits: undefined }
     const held = charges.filter(({ limit }, i) => limit.algorithm === 'concurrency' && verdicts[i].allowed)
-    return { verdicts, lease: { id, held } }
+    return { verdicts, permits: { id, held } }
   }
 
-  release(lease: ModelLease): void {
-    for (const counter of lease.held) {
+  release(permits: ModelPermits): void {
+    for (const counter of permits.held) {
       const holders = this.#holdersOf(counter)
       this.#keepHolders(
         counter,
-        holders.filter(([, id]) => id !== lease.id),
+        holders.filter(([, id]) => id !== permits.id),
       )
     }
   }
@@ -60,7 +60,7 @@ export class StoreModel {
     return [...numbers, ...places].map(({ counter }) => counter)
   }
 
-  #settle(charges: readonly Charge[], nowMs: number, lease: number | undefined): Verdict[] {
+  #settle(charges: readonly Charge[], nowMs: number, permits: number | undefined): Verdict[] {
     const verdicts: Verdict[] = []
     for (const charge of charges) {
       const cost = charge.cost + alreadyAsked(charges, verdicts, charge)
@@ -75,8 +75,8 @@ export class StoreModel {
       if (charge.cost === 0) return
       const asked = refused ? alreadyAsked(charges, verdicts.slice(0, i), charge) : 0
       if (charge.limit.algorithm !== 'concurrency') this.#keep(charge, nowMs, charge.cost + asked)
-      else if (lease !== undefined && charge.cost > 0)
-        this.#take(charge, nowMs, verdicts[i].allowed ? lease : undefined)
+      else if (permits !== undefined && charge.cost > 0)
+        this.#take(charge, nowMs, verdicts[i].allowed ? permits : undefined)
     })
     return verdicts
   }
@@ -93,11 +93,11 @@ export class StoreModel {
     else this.#counters.set(nameOf(counter), { counter, state })
   }
 
-  /** #take lets the holders go whose lease has run out, moves those from the future to now, and adds the new one. */
-  #take({ key, limit, cost }: Charge, nowMs: number, lease: number | undefined): void {
+  /** #take lets the holders go whose time has run out, moves those from the future to now, and adds the new one. */
+  #take({ key, limit, cost }: Charge, nowMs: number, permits: number | undefined): void {
     const stay = this.#holdersOf({ key, limit }).filter(([timeMs]) => timeMs + limit.windowMs > nowMs)
     const moved = stay.map(([timeMs, id]): Holder => [Math.min(timeMs, nowMs), id])
-    const taken = lease === undefined ? [] : Array.from({ length: cost }, (): Holder => [nowMs, lease])
+    const taken = permits === undefined ? [] : Array.from({ length: cost }, (): Holder => [nowMs, permits])
     this.#keepHolders({ key, limit }, [...moved, ...taken])
   }
 

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Verdict } from '../../core/decision.ts'
 import { compileLimit, type Limit, type LimitOptions } from '../../core/limit.ts'
-import type { Charge, Lease } from '../../engine/ports.ts'
-import { isRefused, type ModelLease, StoreModel } from './model.suite.ts'
+import type { Charge, HeldPermits } from '../../engine/ports.ts'
+import { isRefused, type ModelPermits, StoreModel } from './model.suite.ts'
 import type { StoreUnderTest } from './subject.suite.ts'
 
 /** The limits of a run: every algorithm and variant, on windows from a blink to a month, most of them often spent. */
@@ -66,7 +66,7 @@ export class StoreRun {
   readonly #options: RunOptions
   readonly #limits: readonly Limit[]
   readonly #places: readonly Limit[]
-  readonly #leases: [Lease, ModelLease][] = []
+  readonly #leases: [HeldPermits, ModelPermits][] = []
   #nowMs: number
   #operation = 0
 
@@ -122,19 +122,19 @@ export class StoreRun {
   }
 
   async #acquire(charges: readonly Charge[]): Promise<void> {
-    const { verdicts, lease } = await this.#subject.store.acquire(charges)
+    const { verdicts, permits } = await this.#subject.store.acquire(charges)
     const expected = this.#model.acquire(charges, this.#nowMs)
     this.#compareVerdicts('acquire', charges, verdicts, expected.verdicts)
-    this.#compare('lease of acquire', charges, lease !== undefined, expected.lease !== undefined)
-    if (lease && expected.lease && this.#leases.length < MOST_LEASES) this.#leases.push([lease, expected.lease])
+    this.#compare('permits of acquire', charges, permits !== undefined, expected.permits !== undefined)
+    if (permits && expected.permits && this.#leases.length < MOST_LEASES) this.#leases.push([permits, expected.permits])
   }
 
-  /** #release releases any lease: held, run out, or released before. */
+  /** #release releases any permits: held, run out, or released before. */
   async #release(): Promise<void> {
     if (this.#leases.length === 0) return
     const at = this.#random(this.#leases.length)
-    const [lease, expected] = this.#leases[at]
-    await this.#subject.store.release(lease)
+    const [permits, expected] = this.#leases[at]
+    await this.#subject.store.release(permits)
     this.#model.release(expected)
     if (this.#random(4) > 0) this.#leases.splice(at, 1)
   }

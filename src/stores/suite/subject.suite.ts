@@ -1,6 +1,6 @@
 import type { Verdict } from '../../core/decision.ts'
 import { compileLimit, type Limit, type LimitOptions } from '../../core/limit.ts'
-import type { Acquired, Charge, Lease, Store } from '../../engine/ports.ts'
+import type { Acquired, Charge, HeldPermits, Store } from '../../engine/ports.ts'
 
 /** A StoreUnderTest is an empty store, with the means to set its time. */
 export interface StoreUnderTest {
@@ -58,10 +58,10 @@ export class Subject {
   }
 
   /** take takes places, which there must be. */
-  async take(key: string, limit: Limit, cost: number): Promise<Lease> {
-    const { lease } = await this.use(charge(key, limit, cost))
-    if (lease === undefined) throw new Error(`${key}: no place left`)
-    return lease
+  async take(key: string, limit: Limit, cost: number): Promise<HeldPermits> {
+    const { permits } = await this.use(charge(key, limit, cost))
+    if (permits === undefined) throw new Error(`${key}: no place left`)
+    return permits
   }
 }
 
@@ -108,7 +108,7 @@ export function withOptions(limit: Limit, options: Partial<LimitOptions>): Limit
 }
 
 /** optionsOf spells a limit of the table above as options again. */
-export function optionsOf({ algorithm, limit, windowMs, quantumMs, calendar }: Limit): LimitOptions {
+export function optionsOf({ algorithm, max: limit, windowMs, quantumMs, calendar }: Limit): LimitOptions {
   if (calendar) return { algorithm, limit, calendar: { unit: calendar.unit } }
   if (algorithm === 'concurrency') return { algorithm, limit, leaseTtl: windowMs }
   return { algorithm, limit, window: windowMs, ...(quantumMs > 1 && { subWindows: windowMs / quantumMs }) }

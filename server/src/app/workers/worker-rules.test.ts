@@ -21,7 +21,7 @@ function worker() {
   const own = new WorkerRules((version, at) => questions.push(`${version}:${at}`))
   own.apply(rules(1, 1), {})
   const limit = (): number | undefined =>
-    own.current().domains.get('api')?.root.branches.get('user')?.exact.get('u0')?.rules[0].limit.limit
+    own.current().domains.get('api')?.root.branches.get('user')?.exact.get('u0')?.rules[0].limit.max
   const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
   return { own, questions, limit, turn }
 }

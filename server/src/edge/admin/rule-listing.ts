@@ -36,7 +36,7 @@ function listNode(node: RuleNode, parent: RuleNode, path: string, lines: string[
 
 function lineOf(path: string, rule: Rule): string {
   const unit: Unit = rule.unlimited ? 'UNKNOWN' : unitOf(rule.limit).unit
-  const requests = rule.unlimited ? 0 : rule.limit.limit
+  const requests = rule.unlimited ? 0 : rule.limit.max
   const modes = `shadow_mode: ${rule.shadow}, quota_mode: ${rule.quota}`
   return `${path}: unit=${unit} requests_per_unit=${requests}, ${modes} # ${describeRule(rule)}`
 }

@@ -65,7 +65,7 @@ async function check({ limiter, shadowMode }: Parts, body: string, response: Ser
 
 /** acquire answers as check does, with the lease to give back where places were taken. */
 async function acquire({ limiter, leases, shadowMode }: Parts, body: string, response: ServerResponse): Promise<void> {
-  const { decision, lease } = await limiter.acquire(parseCheckRequest(body))
+  const { decision, permits: lease } = await limiter.acquire(parseCheckRequest(body))
   const token = lease === undefined || lease.held.length === 0 ? undefined : leases.seal(lease)
   writeDecision(response, applyShadowMode(decision, shadowMode), token)
 }

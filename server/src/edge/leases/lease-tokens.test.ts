@@ -1,5 +1,5 @@
 import { compileLimit } from 'sluice/internal/core/limit'
-import type { Lease } from 'sluice/internal/engine/ports'
+import type { HeldPermits } from 'sluice/internal/engine/ports'
 import { describe, expect, it } from 'vitest'
 import { LeaseTokens } from './lease-tokens.ts'
 
@@ -7,7 +7,7 @@ const held = [
   { key: 'sluice:{3}:api|jobs|user=alice', limit: compileLimit({ algorithm: 'concurrency', limit: 3 }) },
   { key: 'größe', limit: compileLimit({ algorithm: 'concurrency', limit: 9, leaseTtl: '90s' }) },
 ]
-const lease: Lease = { id: 'c0ffee', held }
+const lease: HeldPermits = { id: 'c0ffee', held }
 const RULE = 'a lease is the text that acquire answered with, unchanged, from nodes with the same SLUICE_SECRET'
 
 describe('LeaseTokens', () => {

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
 import { SluiceError } from 'sluice/internal/core/errors'
 import { compileLimit } from 'sluice/internal/core/limit'
-import type { Lease } from 'sluice/internal/engine/ports'
+import type { HeldPermits } from 'sluice/internal/engine/ports'
 
 const CIPHER = 'aes-256-gcm'
 const KEY_BYTES = 32
@@ -33,12 +33,12 @@ export class LeaseTokens {
   }
 
   /** seal spells a lease as a token. */
-  seal({ id, held, isLocal }: Lease): string {
+  seal({ id, held, isLocal }: HeldPermits): string {
     const packed: Packed = [
       VERSION,
       id,
       isLocal === true ? this.#holder : '',
-      held.map(({ key, limit }) => [key, limit.limit, limit.windowMs] as const),
+      held.map(({ key, limit }) => [key, limit.max, limit.windowMs] as const),
     ]
     const nonce = randomBytes(NONCE_BYTES)
     const cipher = createCipheriv(CIPHER, this.#key, nonce)
@@ -50,7 +50,7 @@ export class LeaseTokens {
    * open returns the lease behind a token. It is undefined for one that another process took while the shared store was
    * away: nobody else can release that, and it comes back by itself when its time is over.
    */
-  open(token: string): Lease | undefined {
+  open(token: string): HeldPermits | undefined {
     const [, id, holder, held] = this.#unpack(token)
     if (holder !== '' && holder !== this.#holder) return undefined
     return {

@@ -91,7 +91,7 @@ class LimiterDoor {
     return { code: 'INTERNAL', message: 'the request could not be decided' }
   }
 
-  #heldBytes({ decision, lease }: Held): Uint8Array {
+  #heldBytes({ decision, permits: lease }: Held): Uint8Array {
     const token = lease === undefined || lease.held.length === 0 ? '' : this.#options.leases.seal(lease)
     return encodeAcquireResponse(this.#applyShadowMode(decision), token)
   }

@@ -157,7 +157,7 @@ export function rlsAnswerJson(request: RlsRequest, answer: RlsAnswer, options: R
 }
 
 function statusJson({ code, told, form, remaining, resetSeconds }: Status): object {
-  const limit = told?.rule.limit.limit ?? 0
+  const limit = told?.rule.limit.max ?? 0
   return {
     code: codeName(code),
     ...(form !== undefined && {

@@ -63,7 +63,7 @@ function formOf(rule: Rule, { unit, multiplier }: Window): RuleForm {
     name,
     currentLimit: messageField(
       2,
-      numberField(1, rule.limit.limit),
+      numberField(1, rule.limit.max),
       numberField(2, UNIT_NUMBERS[unit]),
       textField(3, name),
       ...(multiplier === 1 ? [] : [messageField(4, numberField(1, multiplier))]),
