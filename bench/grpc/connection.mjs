@@ -23,7 +23,7 @@ import {
 /** Times of the calls under way, by stream: as many as fit between the oldest and the newest of them. */
 const RING = 1 << 14
 /** Servers refuse more than about this many calls at once. What is due meanwhile waits, and its time counts from then. */
-const MOST_IN_FLIGHT = 1_000
+const MAX_IN_FLIGHT = 1_000
 
 /**
  * Connection makes calls over one HTTP/2 connection. It writes bytes that were encoded once and compares what comes back
@@ -94,7 +94,7 @@ export class Connection {
     const request = this.#nextStream === 1 ? this.#requests.first : this.#requests.later
     const { bytes, idOffsets, messageOffset, dataBytes } = request
     if (this.#isClosed) throw new Error('the server has ended a connection')
-    if (this.#window < dataBytes || this.inFlight >= MOST_IN_FLIGHT) return false
+    if (this.#window < dataBytes || this.inFlight >= MAX_IN_FLIGHT) return false
     this.#window -= dataBytes
     if (this.#outLength + bytes.length > this.#out.length) this.flush()
     const at = this.#outLength

@@ -15,7 +15,7 @@ const SYNC_MS = 100
 const TIMEOUT_MS = SYNC_MS / 2
 const START_MS = 200
 const SPEND_MS = isQuick ? 800 : 1_500
-const LONGEST_MS = 30_000
+const MAX_MS = 30_000
 const RULES = [
   { algorithm: 'sliding_window' },
   { algorithm: 'sliding_window', sub_windows: 10 },
@@ -209,13 +209,13 @@ async function watch(redis, { key, limit }, endedAt) {
   for (let sequence = 1; ; sequence++) {
     const [[{ remaining }], { free }] = await Promise.all([
       redis.decide([{ key, limit, cost: 0, enforce: true }]),
-      redis.exchange({ ...probe, sequence, leaseMs: 1, timeoutMs: LONGEST_MS }),
+      redis.exchange({ ...probe, sequence, leaseMs: 1, timeoutMs: MAX_MS }),
     ])
     const elapsedMs = performance.now() - endedAt
     held ??= Math.max(0, remaining - free)
     if (remaining <= free) chargedMs ??= elapsedMs
     if (free === LIMIT) return { held, chargedMs, wholeMs: elapsedMs }
-    if (elapsedMs > LONGEST_MS) throw new Error(`the budget of ${key} did not come back within ${LONGEST_MS} ms`)
+    if (elapsedMs > MAX_MS) throw new Error(`the budget of ${key} did not come back within ${MAX_MS} ms`)
     await pause(5)
   }
 }

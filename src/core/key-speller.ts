@@ -3,12 +3,12 @@ import { counterKey } from './keys.ts'
 import type { Entry } from './request.ts'
 import type { PathStep, Rule } from './rule.ts'
 
-const LONGEST_VALUE = 200
+const MAX_VALUE = 200
 const PREFIX = 4
 const DIGEST = 16
 const TILDE = 0x7e
 /** A shorter secret shows no prefix: four characters would be too much of it. */
-const SHORTEST_PREFIXED = 16
+const MIN_PREFIXED = 16
 
 /**
  * KeySpeller spells the counter keys of rules: secret values as a keyed hash with a short prefix, values longer than
@@ -63,9 +63,9 @@ export class KeySpeller {
   /** value spells one value the way it may be stored, logged and shown. */
   value(value: string, step: PathStep): string {
     if (step.sharedAs !== undefined) return step.secret ? `~${this.#digest(step.sharedAs)}` : step.sharedAs
-    if (step.secret) return `${value.length < SHORTEST_PREFIXED ? '' : value.slice(0, PREFIX)}~${this.#digest(value)}`
+    if (step.secret) return `${value.length < MIN_PREFIXED ? '' : value.slice(0, PREFIX)}~${this.#digest(value)}`
     // A value that looks like a hash is hashed as well, so that no caller can spell the counter of another.
-    const isHashed = value.length > LONGEST_VALUE || value.charCodeAt(value.length - DIGEST - 1) === TILDE
+    const isHashed = value.length > MAX_VALUE || value.charCodeAt(value.length - DIGEST - 1) === TILDE
     return isHashed ? `${value.length}~${this.#digest(value)}` : value
   }
 

@@ -99,7 +99,7 @@ export function scaleLimit(limit: Limit, share: number): Limit {
   const finest = limit.algorithmRecord.maxUnitsPerMs?.(0) ?? 0
   const pace = limit.unitsPerMs === 0 ? NO_PACE : (paceOf(scaled(limit.max), limit.windowMs, finest) ?? NO_PACE)
   const fullUnits = capacity * pace.unitsPerHit
-  return Object.freeze({ ...limit, ...pace, limit: scaled(limit.max), capacity, fullUnits })
+  return Object.freeze({ ...limit, ...pace, max: scaled(limit.max), capacity, fullUnits })
 }
 
 /**

@@ -249,9 +249,9 @@ describe('limits that requests bring along', () => {
         domain: 'd',
         descriptors: [{ entries: entriesOf('user=a'), ...(own && { limit: own }) }],
       })[0].limit
-    expect(limitOf({ requestsPerUnit: 5, unit: 'minute' })).toMatchObject({ limit: 5, windowMs: 60_000 })
-    expect(limitOf({ requestsPerUnit: 5, unit: 'hour' })).toMatchObject({ limit: 5, windowMs: 3_600_000 })
+    expect(limitOf({ requestsPerUnit: 5, unit: 'minute' })).toMatchObject({ max: 5, windowMs: 60_000 })
+    expect(limitOf({ requestsPerUnit: 5, unit: 'hour' })).toMatchObject({ max: 5, windowMs: 3_600_000 })
     expect(limitOf({ requestsPerUnit: 5, unit: 'minute', unitMultiplier: 3 })).toMatchObject({ windowMs: 180_000 })
-    expect(limitOf({ requestsPerUnit: 6, unit: 'minute' })).toMatchObject({ limit: 6, windowMs: 60_000 })
+    expect(limitOf({ requestsPerUnit: 6, unit: 'minute' })).toMatchObject({ max: 6, windowMs: 60_000 })
   })
 })

@@ -53,7 +53,7 @@ export interface LimitSpec<R> extends Omit<LimitOptions, 'limit'> {
 /** The options of a LimitSpec that are not those of a limit itself. */
 export const SPEC_OPTIONS = ['by', 'shadow', ...RULE_OPTIONS] as const satisfies readonly (keyof LimitSpec<never>)[]
 
-const MOST_RULES = 1_000
+const MAX_RULES = 1_000
 
 /** SpecRules makes the rules of one LimitSpec: one for each amount that was ever asked for, and remembers them. */
 export class SpecRules<R> {
@@ -93,7 +93,7 @@ export class SpecRules<R> {
     const rules = isSecret ? this.#secret : this.#open
     const known = rules.get(amount)
     if (known !== undefined) return known
-    if (rules.size >= MOST_RULES) rules.clear()
+    if (rules.size >= MAX_RULES) rules.clear()
     const rule = this.#compile(amount, isSecret)
     rules.set(amount, rule)
     return rule

@@ -30,8 +30,8 @@ export interface JwtOptions {
   readonly now?: () => number
 }
 
-const MOST_TOKEN_CHARACTERS = 8_192
-const MOST_JWKS_BYTES = 262_144
+const MAX_TOKEN_CHARACTERS = 8_192
+const MAX_JWKS_BYTES = 262_144
 const SYMMETRIC = ['HS256', 'HS384', 'HS512']
 const ASYMMETRIC = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']
 
@@ -87,7 +87,7 @@ class JwtVerifier implements TokenVerifier {
   }
 
   verify(token: string): Claims | undefined | Promise<Claims | undefined> {
-    if (token.length > MOST_TOKEN_CHARACTERS) return undefined
+    if (token.length > MAX_TOKEN_CHARACTERS) return undefined
     const digest = createHmac('sha256', this.#hashKey).update(token).digest('base64')
     const known = this.#remembered.get(digest)
     if (known !== undefined && known.untilMs > this.#now()) return known.claims
@@ -115,7 +115,7 @@ class JwtVerifier implements TokenVerifier {
   #remember(digest: string, claims: Claims, nowMs: number): void {
     const untilMs = Math.min(
       typeof claims.exp === 'number' ? claims.exp * 1000 : Number.POSITIVE_INFINITY,
-      nowMs + MOST_MS,
+      nowMs + MAX_MS,
     )
     if (this.#remembered.size >= this.#most) {
       // The oldest goes: a Map keeps its keys in order.
@@ -128,7 +128,7 @@ class JwtVerifier implements TokenVerifier {
   }
 }
 
-const MOST_MS = 600_000
+const MAX_MS = 600_000
 
 function keySourceOf(options: JwtOptions): [KeySource, readonly string[]] {
   const { secret, publicKey, jwks, jwksUrl } = options
@@ -205,7 +205,7 @@ async function bounded(response: Response): Promise<Response> {
   let bytes = 0
   for await (const chunk of response.body ?? []) {
     bytes += (chunk as Uint8Array).length
-    if (bytes > MOST_JWKS_BYTES) throw new Error(`more than ${MOST_JWKS_BYTES} bytes of keys`)
+    if (bytes > MAX_JWKS_BYTES) throw new Error(`more than ${MAX_JWKS_BYTES} bytes of keys`)
     chunks.push(chunk as Uint8Array)
   }
   return new Response(Buffer.concat(chunks), { status: response.status, headers: response.headers })

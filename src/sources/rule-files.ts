@@ -5,8 +5,8 @@ import { SluiceError } from '../core/errors.ts'
 import type { RuleText } from '../core/rules/load.ts'
 import { RulesError } from '../core/rules/problems.ts'
 
-const MOST_FILES = 10_000
-const MOST_BYTES = 8 * 1024 * 1024
+const MAX_FILES = 10_000
+const MAX_BYTES = 8 * 1024 * 1024
 
 /**
  * listRuleFiles returns the rule files of paths: a file as it is, of a directory every .yaml and .yml file in it and
@@ -35,7 +35,7 @@ async function collect(directory: string, files: string[], above: readonly strin
     const kind = await reading(path, () => kindOf(path, entry))
     if (kind === 'directory') await collect(path, files, [...above, real])
     else if (kind === 'rules') files.push(path)
-    if (files.length > MOST_FILES) throw unreadable(directory, `more than ${MOST_FILES} files`)
+    if (files.length > MAX_FILES) throw unreadable(directory, `more than ${MAX_FILES} files`)
   }
 }
 
@@ -82,7 +82,7 @@ async function each<T, R>(items: readonly T[], work: (item: T) => Promise<R>): P
 
 async function readRuleFile(file: string): Promise<RuleText> {
   const { size } = await stat(file)
-  if (size > MOST_BYTES) throw new RulesError([new SluiceError('RULE_FILE_TOO_LARGE', file, `${size} bytes`)])
+  if (size > MAX_BYTES) throw new RulesError([new SluiceError('RULE_FILE_TOO_LARGE', file, `${size} bytes`)])
   const bytes = await readFile(file)
   try {
     return { file, text: new TextDecoder('utf-8', { fatal: true }).decode(bytes) }

@@ -8,7 +8,7 @@ export type { RuleReceiver }
 
 const POLL_MS = 200
 /** How often files that change while they are read are read again, where somebody waits for the answer. */
-const MOST_READS = 5
+const MAX_READS = 5
 
 /**
  * RuleWatcher keeps a receiver up to date with rule files. It looks at their times and sizes five times a second and
@@ -51,7 +51,7 @@ export class RuleWatcher {
       let settled: Reading | undefined
       for (let reads = 1; settled === undefined; reads++) {
         const reading = await this.#read(await fingerprint(this.#paths))
-        if (reading.isWhole || reads === MOST_READS) settled = reading
+        if (reading.isWhole || reads === MAX_READS) settled = reading
       }
       return this.#report(settled)
     })

@@ -15,7 +15,7 @@ const SHORT = 2_048
 const IDLE_MS = 10_000
 /** How long the thread may take for an answer. */
 const PATIENCE_MS = 60_000
-const MOST_HEAP_MIB = 1_024
+const MAX_HEAP_MIB = 1_024
 
 export interface ThreadLoaderOptions {
   /** Where the thread's code is. Default: beside this file. */
@@ -132,7 +132,7 @@ async function startThread(options: ThreadLoaderOptions): Promise<Worker | undef
     // The first time, the import takes two milliseconds, and so does the start.
     await nextTurn()
     const entry = options.entry ?? new URL('./loader-thread.js', import.meta.url)
-    const resourceLimits = { maxOldGenerationSizeMb: options.mostHeapMib ?? MOST_HEAP_MIB }
+    const resourceLimits = { maxOldGenerationSizeMb: options.mostHeapMib ?? MAX_HEAP_MIB }
     // What the process was told to load before its own code is of no use here.
     thread = new Worker(entry, { name: 'sluice rules', execArgv: [], resourceLimits })
     thread.unref()

@@ -4,7 +4,7 @@ import { LeaseTokens } from '../../server/src/edge/leases/lease-tokens.ts'
 import { registerLimiter } from '../../server/src/edge/limiter/limiter-door.ts'
 import { codecOf } from '../../server/src/edge/protobuf/protos.suite.ts'
 import { registerRls } from '../../server/src/edge/rls/rls-door.ts'
-import { MOST_MESSAGE_BYTES } from '../../server/src/edge/rls/rls-request.ts'
+import { MAX_MESSAGE_BYTES } from '../../server/src/edge/rls/rls-request.ts'
 import { encodedOnce, HpackEncoder, mostEncodedBytes } from '../../server/src/grpc/hpack/hpack-encoder.ts'
 import { loadRules } from '../../src/core/rules/load.ts'
 import { MemoryStore } from '../../src/stores/memory/memory-store.ts'
@@ -78,7 +78,7 @@ describe('limits that a request brings itself', () => {
   async function startLimiter(): Promise<void> {
     const rules = loadRules([{ file: 'api.yaml', text: 'domain: api\ndescriptors: []\n' }])
     const limiter = new Limiter(() => rules, new MemoryStore())
-    echo = await startEcho({ limits: { maxMessageBytes: MOST_MESSAGE_BYTES } })
+    echo = await startEcho({ limits: { maxMessageBytes: MAX_MESSAGE_BYTES } })
     registerLimiter(echo.server, limiter, { leases: new LeaseTokens() })
     registerRls(echo.server, limiter)
   }

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { Health } from '../../server/src/edge/health/health.ts'
 import { registerHealth } from '../../server/src/edge/health/health-door.ts'
-import { MOST_WATCHES, MOST_WATCHES_OF_A_CONNECTION } from '../../server/src/edge/health/watch-bound.ts'
+import { MAX_WATCHES, MAX_WATCHES_OF_A_CONNECTION } from '../../server/src/edge/health/watch-bound.ts'
 import { encodedOnce } from '../../server/src/grpc/hpack/hpack-encoder.ts'
 import { DEFAULT_LIMITS } from '../../server/src/grpc/limits.ts'
 import { ECHO, type EchoServer, startEcho } from '../grpc/echo-server.ts'
@@ -133,21 +133,21 @@ describe('Health/Watch, which never ends', () => {
     await startHealth()
     const attacker = await Attacker.begin(echo.address)
     await flood(attacker, STREAMS, (i) => wholeCall(WATCH, i))
-    expect(echo.stats.streamsOpen).toBe(MOST_WATCHES_OF_A_CONNECTION)
-    expect(attacker.statuses).toEqual({ 8: STREAMS - MOST_WATCHES_OF_A_CONNECTION })
-    expect(echo.stats.bytesHeld).toBeLessThan(PER_STREAM * MOST_WATCHES_OF_A_CONNECTION)
+    expect(echo.stats.streamsOpen).toBe(MAX_WATCHES_OF_A_CONNECTION)
+    expect(attacker.statuses).toEqual({ 8: STREAMS - MAX_WATCHES_OF_A_CONNECTION })
+    expect(echo.stats.bytesHeld).toBeLessThan(PER_STREAM * MAX_WATCHES_OF_A_CONNECTION)
     attacker.leave()
   })
 
   it('is admitted so many times in a process, and then said not to be there, so that clients go on without', async () => {
     await startHealth()
     const attackers = await Promise.all(
-      Array.from({ length: MOST_WATCHES / MOST_WATCHES_OF_A_CONNECTION }, () => Attacker.begin(echo.address)),
+      Array.from({ length: MAX_WATCHES / MAX_WATCHES_OF_A_CONNECTION }, () => Attacker.begin(echo.address)),
     )
-    const watches = Array.from({ length: MOST_WATCHES_OF_A_CONNECTION }, (_, i) => call(odd(i), WATCH, Buffer.alloc(0)))
+    const watches = Array.from({ length: MAX_WATCHES_OF_A_CONNECTION }, (_, i) => call(odd(i), WATCH, Buffer.alloc(0)))
     for (const attacker of attackers) attacker.send(...watches)
     await Promise.all(attackers.map((attacker) => attacker.read()))
-    expect(echo.stats.streamsOpen).toBe(MOST_WATCHES)
+    expect(echo.stats.streamsOpen).toBe(MAX_WATCHES)
     const bystander = await Bystander.connect(echo.address, WATCH)
     expect(await bystander.call()).toBe('12')
     // A watch that ends makes room for another.
@@ -156,7 +156,7 @@ describe('Health/Watch, which never ends', () => {
     const next = await Attacker.begin(echo.address)
     next.send(wholeCall(WATCH, 0))
     await next.read()
-    expect(echo.stats.streamsOpen).toBe(MOST_WATCHES - MOST_WATCHES_OF_A_CONNECTION + 1)
+    expect(echo.stats.streamsOpen).toBe(MAX_WATCHES - MAX_WATCHES_OF_A_CONNECTION + 1)
     for (const each of [...attackers, next]) each.leave()
     bystander.leave()
   })

@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { readConfig } from '../../server/src/app/settings/config.ts'
 import { SETTINGS } from '../../server/src/app/settings/settings.ts'
-import { MOST_WATCHES, MOST_WATCHES_OF_A_CONNECTION } from '../../server/src/edge/health/watch-bound.ts'
-import { MOST_BYTES } from '../../server/src/edge/http/body.ts'
+import { MAX_WATCHES, MAX_WATCHES_OF_A_CONNECTION } from '../../server/src/edge/health/watch-bound.ts'
+import { MAX_BYTES } from '../../server/src/edge/http/body.ts'
 import { DEFAULT_HTTP_BOUNDS } from '../../server/src/edge/http/bounds.ts'
-import { MOST_LIMITS, MOST_REQUESTS } from '../../server/src/edge/limiter/limiter-request.ts'
-import { MOST_DESCRIPTORS, MOST_ENTRIES, MOST_MESSAGE_BYTES } from '../../server/src/edge/rls/rls-request.ts'
+import { MAX_LIMITS, MAX_REQUESTS } from '../../server/src/edge/limiter/limiter-request.ts'
+import { MAX_DESCRIPTORS, MAX_ENTRIES, MAX_MESSAGE_BYTES } from '../../server/src/edge/rls/rls-request.ts'
 import { DEFAULT_BUDGETS } from '../../server/src/grpc/budgets.ts'
 import { DEFAULT_LIMITS } from '../../server/src/grpc/limits.ts'
 import { newCounters } from '../../server/src/grpc/stats.ts'
@@ -29,17 +29,17 @@ function spell(name: string, value: number): string {
 
 /** BOUNDS are those of the service, as the page spells them, and as the code has them. */
 const BOUNDS: [what: string, name: string, value: number][] = [
-  ['bytes of a message over gRPC', 'Bytes', MOST_MESSAGE_BYTES],
-  ['requests in a message of `sluice.v1.Limiter`', '', MOST_REQUESTS],
-  ['descriptors in a request', '', MOST_DESCRIPTORS],
-  ['entries in a descriptor', '', MOST_ENTRIES],
-  ['limits of their own, in a message of `sluice.v1.Limiter`', '', MOST_LIMITS],
-  ['calls of `Health/Watch` on a connection', '', MOST_WATCHES_OF_A_CONNECTION],
-  ['calls of `Health/Watch` in a process', '', MOST_WATCHES],
+  ['bytes of a message over gRPC', 'Bytes', MAX_MESSAGE_BYTES],
+  ['requests in a message of `sluice.v1.Limiter`', '', MAX_REQUESTS],
+  ['descriptors in a request', '', MAX_DESCRIPTORS],
+  ['entries in a descriptor', '', MAX_ENTRIES],
+  ['limits of their own, in a message of `sluice.v1.Limiter`', '', MAX_LIMITS],
+  ['calls of `Health/Watch` on a connection', '', MAX_WATCHES_OF_A_CONNECTION],
+  ['calls of `Health/Watch` in a process', '', MAX_WATCHES],
   ['bytes held for gRPC clients, in a process', 'Bytes', DEFAULT_LIMITS.maxHeldBytes],
   ['gRPC connections of a process', '', DEFAULT_LIMITS.maxConnections],
   ['HTTP connections of a process', '', DEFAULT_HTTP_BOUNDS.maxConnections],
-  ['bytes of a body over HTTP', 'Bytes', MOST_BYTES],
+  ['bytes of a body over HTTP', 'Bytes', MAX_BYTES],
   ['bytes of bodies that are not complete, in a process', 'Bytes', DEFAULT_HTTP_BOUNDS.maxBodyBytes],
   ['time to the end of the headers, over HTTP', 'Ms', DEFAULT_HTTP_BOUNDS.headersTimeoutMs],
   ['time for a whole request, over HTTP', 'Ms', DEFAULT_HTTP_BOUNDS.requestTimeoutMs],

@@ -11,7 +11,7 @@ const FAILED_ONCE = JSON.parse(readFileSync(LIST, 'utf8')) as number[]
 const FOR_MS = Number(process.env.FUZZ_MS ?? 3_000)
 const ONLY = process.env.FUZZ_SEED
 const KEEPS = process.env.FUZZ_KEEP === '1'
-const MOST_FAILURES = 20
+const MAX_FAILURES = 20
 
 vi.setConfig({ testTimeout: FOR_MS + 120_000 })
 
@@ -35,7 +35,7 @@ describe('hostile frames', () => {
     const failed: number[] = []
     const endMs = performance.now() + FOR_MS
     let seed = Math.floor(Math.random() * 2 ** 31)
-    for (; performance.now() < endMs && failed.length < MOST_FAILURES; seed++) {
+    for (; performance.now() < endMs && failed.length < MAX_FAILURES; seed++) {
       const problem = await problemOf(seed)
       if (problem === undefined) continue
       problems.push(problem)

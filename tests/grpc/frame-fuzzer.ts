@@ -20,11 +20,11 @@ const LIMITS = {
 }
 const PATHS = [ECHO.unary, ECHO.unary, ECHO.hold, ECHO.late, ECHO.crash, `/x/${'é'.repeat(900)}`, '/no.Such/Method']
 const STEPS = 60
-const MOST_STREAMS = LIMITS.maxConcurrentStreams * 4
+const MAX_STREAMS = LIMITS.maxConcurrentStreams * 4
 /** A connection without a call holds its tables, and what is not read yet. */
-const MOST_AT_REST_BYTES = 16_384
+const MAX_AT_REST_BYTES = 16_384
 /** What is written for what is read. Measured are up to 6, where calls of 40 bytes are refused in 240. */
-const MOST_AMPLIFICATION = 12
+const MAX_AMPLIFICATION = 12
 /** What a connection is told in any case: settings, windows, and why it ends. */
 const ALLOWANCE_BYTES = 4_000
 
@@ -165,7 +165,7 @@ class Fuzz {
     await nextTurn()
     this.#check()
     // Each frame may have one look, and a SETTINGS frame two at every stream: to set it, and to send on it.
-    const most = count + 2 * (1 + settingsFrames) * Math.min(streamsOpen + count, MOST_STREAMS)
+    const most = count + 2 * (1 + settingsFrames) * Math.min(streamsOpen + count, MAX_STREAMS)
     this.#checkWork(this.#echo.stats.streamsWalked - streamsWalked, most)
     if (random.chance(0.2)) this.#echo.release()
     if (random.chance(0.1)) this.#clock.advance(random.pick([100, 2_000, 20_000]))
@@ -175,7 +175,7 @@ class Fuzz {
   #check(): void {
     const { bytesHeld, bytesRead, bytesWritten, streamsOpen } = this.#echo.stats
     if (bytesHeld < 0 || bytesHeld > LIMITS.maxHeldBytes) fail(`${bytesHeld} bytes are held`)
-    const allowed = ALLOWANCE_BYTES * this.#connections + MOST_AMPLIFICATION * bytesRead
+    const allowed = ALLOWANCE_BYTES * this.#connections + MAX_AMPLIFICATION * bytesRead
     if (bytesWritten > allowed) fail(`${bytesWritten} bytes are written for ${bytesRead}`)
     if (this.#echo.errors.length > 0) fail(`an error: ${String(this.#echo.errors[0])}`)
     const totals = this.#totals
@@ -200,7 +200,7 @@ class Fuzz {
     }
     for (let turn = 0; turn < 4; turn++) await nextTurn()
     const { bytesHeld, streamsOpen } = this.#echo.stats
-    const most = MOST_AT_REST_BYTES * (this.#attackers.length + 1)
+    const most = MAX_AT_REST_BYTES * (this.#attackers.length + 1)
     if (bytesHeld > most) fail(`${bytesHeld} bytes are held for ${streamsOpen} calls`)
   }
 

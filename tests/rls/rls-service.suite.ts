@@ -10,7 +10,7 @@ import type { LimiterPort } from '../../server/src/edge/limiter-port.ts'
 import { type Codec, codecOf, RLS_REQUEST, RLS_RESPONSE } from '../../server/src/edge/protobuf/protos.suite.ts'
 import { type RlsDoor, registerRls } from '../../server/src/edge/rls/rls-door.ts'
 import type { RlsOptions } from '../../server/src/edge/rls/rls-options.ts'
-import { MOST_MESSAGE_BYTES } from '../../server/src/edge/rls/rls-request.ts'
+import { MAX_MESSAGE_BYTES } from '../../server/src/edge/rls/rls-request.ts'
 import { GrpcServer } from '../../server/src/grpc/index.ts'
 
 /** SHOULD_RATE_LIMIT is the one method of Envoy's rate limit service. */
@@ -38,7 +38,7 @@ export async function startService(
   leases: LeaseTokens = new LeaseTokens(),
 ): Promise<TestService> {
   const health = new Health()
-  const grpc = new GrpcServer({ limits: { maxMessageBytes: MOST_MESSAGE_BYTES } })
+  const grpc = new GrpcServer({ limits: { maxMessageBytes: MAX_MESSAGE_BYTES } })
   const rls = registerRls(grpc, limiter, options)
   registerLimiter(grpc, limiter, { leases, ...options })
   registerHealth(grpc, health, ['envoy.service.ratelimit.v3.RateLimitService', 'sluice.v1.Limiter'])

@@ -95,12 +95,12 @@ function stepLines(steps: readonly ExplainedStep[]): string[] {
   ])
 }
 
-const MOST_KNOWN = 8
+const MAX_KNOWN = 8
 
 function knownHere(known: readonly string[]): string {
   if (known.length === 0) return ''
-  const more = known.length > MOST_KNOWN ? `, and ${known.length - MOST_KNOWN} more` : ''
-  return `; this level has ${known.slice(0, MOST_KNOWN).join(', ')}${more}`
+  const more = known.length > MAX_KNOWN ? `, and ${known.length - MAX_KNOWN} more` : ''
+  return `; this level has ${known.slice(0, MAX_KNOWN).join(', ')}${more}`
 }
 
 function ruleLines(domain: Domain, rules: readonly Rule[], counters: readonly string[], fleet: Fleet): string[] {

@@ -18,7 +18,7 @@ export interface Activity {
 }
 
 /** Less than this in a stall timeout is no progress: a client must not hold answers by taking a byte at a time. */
-const LEAST_PROGRESS_BYTES = 1_024
+const MIN_PROGRESS_BYTES = 1_024
 
 export type Complaint = 'slowPreface' | 'slowFrame' | 'stalledWindow' | 'unreadOutput'
 
@@ -66,7 +66,7 @@ export class ConnectionWatch {
     if (!isBusy || writes !== this.#writes) this.#busySinceMs = nowMs
     this.#frames = frames
     this.#writes = writes
-    if (queuedBytes > 0 && sentBytes - this.#sentBytes < LEAST_PROGRESS_BYTES) return
+    if (queuedBytes > 0 && sentBytes - this.#sentBytes < MIN_PROGRESS_BYTES) return
     this.#queuedSinceMs = nowMs
     this.#sentBytes = sentBytes
   }

@@ -1,7 +1,7 @@
 import type { RequestHead } from './request-head.ts'
 
 const ENTRIES = 8
-const MOST_BYTES = 1_024
+const MAX_BYTES = 1_024
 
 /**
  * HeadCache recognises header blocks by their bytes. The same bytes mean the same fields for as long as the dynamic table
@@ -33,7 +33,7 @@ export class HeadCache {
 
   /** store keeps a head. Only blocks that left the table as it was may be stored. */
   store(bytes: Uint8Array, start: number, end: number, version: number, head: RequestHead): void {
-    if (end - start > MOST_BYTES) return
+    if (end - start > MAX_BYTES) return
     if (version !== this.#version) {
       this.#version = version
       this.#blocks.length = 0

@@ -1,5 +1,5 @@
 const FIRST_BYTES = 16_384
-const MOST_KEPT = 256
+const MAX_KEPT = 256
 
 /** BufferPool lends the buffers that answers are written into; idle connections hold none. */
 export class BufferPool {
@@ -10,7 +10,7 @@ export class BufferPool {
   }
 
   give(buffer: Buffer): void {
-    if (buffer.length === FIRST_BYTES && this.#free.length < MOST_KEPT) this.#free.push(buffer)
+    if (buffer.length === FIRST_BYTES && this.#free.length < MAX_KEPT) this.#free.push(buffer)
   }
 }
 

@@ -40,7 +40,7 @@ export interface IntakeOwner extends StreamOwner {
 /** What a request that is no call may send before it is answered without waiting for its end. */
 const DISCARD_BYTES = 65_536
 /** What of a path nobody serves is told to its caller. */
-const MOST_PATH = 100
+const MAX_PATH = 100
 
 /** RequestIntake turns HEADERS, CONTINUATION and DATA frames into calls (RFC 9113, 5.1, 6.1, 6.2, 6.10 and 8). */
 export class RequestIntake {
@@ -323,7 +323,7 @@ export const NO_HEAD: RequestHead = {
  * client get 300 bytes for each that it sends.
  */
 function shortened(path: string): string {
-  return path.length <= MOST_PATH ? path : `${path.slice(0, MOST_PATH)}…`
+  return path.length <= MAX_PATH ? path : `${path.slice(0, MAX_PATH)}…`
 }
 
 function refusalOf(head: RequestHead): Refusal | undefined {

@@ -61,7 +61,7 @@ export function mostAdmittedWithin(limit: Limit, spanMs: number): number {
 
 /** expectBounded compares what was admitted with the bound, over spans from 1 ms to a whole window. */
 export function expectBounded(limit: Limit, admitted: Admitted, extra = 0): void {
-  const windowMs = limit.calendar ? SHORTEST_MS[limit.calendar.unit] : limit.windowMs
+  const windowMs = limit.calendar ? MIN_MS[limit.calendar.unit] : limit.windowMs
   for (const share of [0, 0.1, 0.5, 0.9, 1]) {
     const spanMs = Math.max(1, Math.round(windowMs * share))
     expect(mostWithin(admitted, spanMs)).toBeLessThanOrEqual(mostAdmittedWithin(limit, spanMs) + extra)
@@ -69,7 +69,7 @@ export function expectBounded(limit: Limit, admitted: Admitted, extra = 0): void
 }
 
 const HOUR_MS = 3_600_000
-const SHORTEST_MS = { day: 22 * HOUR_MS, week: 166 * HOUR_MS, month: 670 * HOUR_MS, year: 8758 * HOUR_MS }
+const MIN_MS = { day: 22 * HOUR_MS, week: 166 * HOUR_MS, month: 670 * HOUR_MS, year: 8758 * HOUR_MS }
 
 /** seededRandom returns numbers in [0, 1), the same ones for the same seed (mulberry32). */
 export function seededRandom(seed: number): () => number {

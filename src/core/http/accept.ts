@@ -1,13 +1,13 @@
 const PROBLEM = 'application/problem+json'
 const JSON_TYPE = 'application/json'
-const MOST_CHARACTERS = 2_048
+const MAX_CHARACTERS = 2_048
 
 /**
  * prefersProblem says whether a client asks for application/problem+json (RFC 9110, section 12.5.1): it names the type,
  * does not exclude it, and likes plain JSON no better. A client that takes anything gets plain JSON.
  */
 export function prefersProblem(accept: string | undefined): boolean {
-  if (accept === undefined || accept.length > MOST_CHARACTERS) return false
+  if (accept === undefined || accept.length > MAX_CHARACTERS) return false
   const text = accept.toLowerCase()
   if (!text.includes(PROBLEM)) return false
   let problem = 0

@@ -114,9 +114,9 @@ export class FieldRenderer {
 }
 
 /** Clients and proxies refuse answers with long fields: nginx above 4 KiB in all, Node.js above 16. */
-const MOST_FIELD_CHARACTERS = 1_600
+const MAX_FIELD_CHARACTERS = 1_600
 /** Parameters and separator of a member, at their longest: `;q=4294967295;qu="concurrent-requests", `. */
-const MOST_PARAMETER_CHARACTERS = 40
+const MAX_PARAMETER_CHARACTERS = 40
 
 /**
  * listed fills `applied` with one verdict for each name, its tightest: a name that stands twice in a field is ambiguous.
@@ -130,7 +130,7 @@ function listed(
   applied.length = 0
   applied.push(tightest)
   if (verdicts.length === 1) return applied
-  let room = MOST_FIELD_CHARACTERS - charactersOf(tightest)
+  let room = MAX_FIELD_CHARACTERS - charactersOf(tightest)
   for (const each of verdicts) {
     if (each === tightest || each.rule.shadow || each.rule.unlimited || each.verdict.unasked === true) continue
     const { name } = spellingOf(each.rule)
@@ -145,7 +145,7 @@ function listed(
 
 /** charactersOf is how long a rule's member of a field may become. */
 function charactersOf({ rule }: RuleVerdict): number {
-  return spellingOf(rule).name.length + MOST_PARAMETER_CHARACTERS
+  return spellingOf(rule).name.length + MAX_PARAMETER_CHARACTERS
 }
 
 /** A Spelling is what a rule is called in fields: its name in quotes, and its member of RateLimit-Policy. */

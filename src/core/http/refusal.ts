@@ -27,7 +27,7 @@ export interface Refusal {
 }
 
 const NO_FIELDS: readonly Field[] = Object.freeze([])
-const MOST_PATH_CHARACTERS = 256
+const MAX_PATH_CHARACTERS = 256
 
 /**
  * refusalOf renders a refused decision: what the rule's `response` says; application/problem+json (RFC 9457) to a client
@@ -92,7 +92,7 @@ function targetOf({ method, path }: RefusedRequest): string {
   if (method === undefined || path === undefined) return ''
   const end = path.indexOf('?')
   const bare = end < 0 ? path : path.slice(0, end)
-  return ` for ${method} ${bare.length > MOST_PATH_CHARACTERS ? `${bare.slice(0, MOST_PATH_CHARACTERS)}…` : bare}`
+  return ` for ${method} ${bare.length > MAX_PATH_CHARACTERS ? `${bare.slice(0, MAX_PATH_CHARACTERS)}…` : bare}`
 }
 
 function windowOf({ limit }: Rule): { readonly window?: string } {

@@ -1,4 +1,4 @@
-const MOST_NAME_CHARACTERS = 128
+const MAX_NAME_CHARACTERS = 128
 
 /**
  * plainName spells a rule's name in what a String of RFC 9651 can hold: printable ASCII, anything else as `?`, cut at 128
@@ -6,14 +6,14 @@ const MOST_NAME_CHARACTERS = 128
  */
 export function plainName(name: string): string {
   for (let i = 0; i < name.length; i++) {
-    if (!isPrintable(name.charCodeAt(i)) || i >= MOST_NAME_CHARACTERS) return replaced(name)
+    if (!isPrintable(name.charCodeAt(i)) || i >= MAX_NAME_CHARACTERS) return replaced(name)
   }
   return name
 }
 
 function replaced(name: string): string {
   let out = ''
-  for (let i = 0; i < name.length && i < MOST_NAME_CHARACTERS; i++)
+  for (let i = 0; i < name.length && i < MAX_NAME_CHARACTERS; i++)
     out += isPrintable(name.charCodeAt(i)) ? name[i] : '?'
   return out
 }

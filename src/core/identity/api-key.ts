@@ -7,7 +7,7 @@ export interface ApiKeyOptions {
   readonly query?: string
 }
 
-const MOST_KEY_CHARACTERS = 4_096
+const MAX_KEY_CHARACTERS = 4_096
 
 /** How a request's fields are read: by lower-case name, several lines joined by `, `. */
 export type ReadHeader = (name: string) => string | undefined
@@ -35,7 +35,7 @@ function readQuery(url: string, name: string): string | undefined {
 }
 
 function valid(key: string | undefined): string | undefined {
-  if (key === undefined || key.length === 0 || key.length > MOST_KEY_CHARACTERS) return undefined
+  if (key === undefined || key.length === 0 || key.length > MAX_KEY_CHARACTERS) return undefined
   for (let i = 0; i < key.length; i++) {
     const code = key.charCodeAt(i)
     if (code < 0x20 || code === 0x7f) return undefined

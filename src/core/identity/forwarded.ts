@@ -1,4 +1,4 @@
-const MOST_CHARACTERS = 8_192
+const MAX_CHARACTERS = 8_192
 
 /**
  * forwardedFor reads the `for` of every element of a Forwarded field (RFC 7239), in order; undefined where an element has
@@ -6,7 +6,7 @@ const MOST_CHARACTERS = 8_192
  * otherwise swallow what the proxies behind it added.
  */
 export function forwardedFor(field: string): readonly (string | undefined)[] {
-  if (field.length > MOST_CHARACTERS) return []
+  if (field.length > MAX_CHARACTERS) return []
   const found: (string | undefined)[] = []
   const reader = new FieldReader(field)
   do {

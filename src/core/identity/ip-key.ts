@@ -32,7 +32,7 @@ function keyOf(ip: IpAddress, { ipv6Prefix = 64, ipv4Prefix = 32 }: IpKeyOptions
  * (`192.0.2.1:47011`), in brackets (`[2001:db8::1]:443`).
  */
 export function parseNode(text: string): IpAddress | undefined {
-  if (text.length > MOST_NODE_CHARACTERS) return undefined
+  if (text.length > MAX_NODE_CHARACTERS) return undefined
   if (text.charCodeAt(0) === OPENING_BRACKET) {
     const end = text.indexOf(']')
     if (end < 0 || !isPort(text, end + 1)) return undefined
@@ -45,7 +45,7 @@ export function parseNode(text: string): IpAddress | undefined {
   return isPort(text, colon) ? parseIp(text.slice(0, colon)) : undefined
 }
 
-const MOST_NODE_CHARACTERS = 80
+const MAX_NODE_CHARACTERS = 80
 const OPENING_BRACKET = 0x5b
 
 function withoutZone(text: string): string {

@@ -10,7 +10,7 @@ const NAMED_BLOCKS: ReadonlyMap<string, readonly string[]> = new Map([
   ['uniquelocal', ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7']],
 ])
 
-const MOST_HOPS = 32
+const MAX_HOPS = 32
 
 export interface ProxyTrustOptions {
   /**
@@ -65,7 +65,7 @@ export class ProxyTrust {
 }
 
 function checkHops(hops: number): number {
-  if (!Number.isInteger(hops) || hops < 0 || hops > MOST_HOPS) {
+  if (!Number.isInteger(hops) || hops < 0 || hops > MAX_HOPS) {
     throw new SluiceError('PROXY_TRUST_INVALID', 'trustedProxies', got(hops))
   }
   return hops

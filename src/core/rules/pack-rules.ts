@@ -6,7 +6,7 @@ import { optionsOf } from './shared-parts.ts'
 import type { FiledTrie, WildcardIndex } from './wildcard-index.ts'
 
 /** How much a part may weigh. A node weighs about 2; 250 of them take a third of a millisecond to unpack. */
-const MOST_WEIGHT = 500
+const MAX_WEIGHT = 500
 const EXACT_AT_ONCE = 200
 const BYTES_AT_ONCE = 65_536
 
@@ -17,7 +17,7 @@ export function* packRules(rules: RuleSet): Generator<RulePart> {
   for (const record of new Packer().records(rules)) {
     part.push(record)
     weight += weightOf(record)
-    if (weight < MOST_WEIGHT) continue
+    if (weight < MAX_WEIGHT) continue
     yield part
     part = []
     weight = 0
@@ -41,7 +41,7 @@ function weightOf(record: PackedRecord): number {
       return record[2] / 4_096
     case 'blocks-end':
     case 'wildcards-end':
-      return MOST_WEIGHT
+      return MAX_WEIGHT
     default:
       return 2
   }

@@ -61,7 +61,7 @@ const KNOWN_OPTIONS: ReadonlySet<string> = new Set([
   'secret',
 ])
 
-const LONGEST_WINDOW_MS = 10 * 366 * 86_400_000
+const MAX_WINDOW_MS = 10 * 366 * 86_400_000
 const DRAFTS = ['draft-6', 'draft-7', 'draft-8', 'current']
 const usedStores = new WeakSet<object>()
 const countedKeys = new WeakMap<object, Map<unknown, Set<string>>>()
@@ -185,7 +185,7 @@ const CHECKS = {
     )
   },
   windowMs(windowMs: number): void {
-    if (typeof windowMs === 'number' && windowMs >= 1 && windowMs <= LONGEST_WINDOW_MS) return
+    if (typeof windowMs === 'number' && windowMs >= 1 && windowMs <= MAX_WINDOW_MS) return
     throw new Mistake('ERR_ERL_WINDOW_MS', `windowMs is ${windowMs}; it should be from 1 to ten years.`)
   },
 }

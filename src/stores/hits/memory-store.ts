@@ -2,7 +2,7 @@ import type { MaybePromise } from '../../engine/ports.ts'
 import { CounterStore, type CounterStoreOptions } from './counter-store.ts'
 import type { Hits } from './hit-store.ts'
 
-const LONGEST_TIMER_MS = 2 ** 31 - 1
+const MAX_TIMER_MS = 2 ** 31 - 1
 /** After so many windows without a hit, nothing is left to remember, whatever the algorithm. */
 const IDLE_LOOKS = 2
 
@@ -28,7 +28,7 @@ export class MemoryStore extends CounterStore {
   override init(options: { readonly windowMs: number; readonly limit?: unknown }): void {
     super.init(options)
     clearInterval(this.interval)
-    this.interval = setInterval(() => this.#look(), Math.min(Math.max(options.windowMs, 1_000), LONGEST_TIMER_MS))
+    this.interval = setInterval(() => this.#look(), Math.min(Math.max(options.windowMs, 1_000), MAX_TIMER_MS))
     // Elsewhere than in Node.js, a timer is a number.
     this.interval.unref?.()
   }

@@ -22,9 +22,9 @@ export interface Throttled {
 }
 
 /** Above this, remembering each hit costs more than it tells. */
-const MOST_LOGGED = 10_000
-const LONGEST_MS = 10 * 365 * 86_400_000
-const MOST_THROTTLINGS = 1_000
+const MAX_LOGGED = 10_000
+const MAX_MS = 10 * 365 * 86_400_000
+const MAX_THROTTLINGS = 1_000
 
 export const WALL_CLOCK: Clock = { nowMs: () => Date.now() }
 
@@ -34,10 +34,10 @@ export function throttlingOf(ttl: number, limit: number, blockDuration: number):
     value >= least ? Math.min(Math.ceil(value), most) : least
   const most = whole(limit, 0, MAX_COUNT - 1)
   return {
-    ttlMs: whole(ttl, 1, LONGEST_MS),
+    ttlMs: whole(ttl, 1, MAX_MS),
     limit: most,
-    blockMs: whole(blockDuration, 0, LONGEST_MS),
-    isLog: most <= MOST_LOGGED,
+    blockMs: whole(blockDuration, 0, MAX_MS),
+    isLog: most <= MAX_LOGGED,
   }
 }
 
@@ -81,7 +81,7 @@ export class ThrottleCounter {
     const id = `${ttlMs} ${limit} ${blockMs}`
     const known = this.#limits.get(id)
     if (known !== undefined) return known
-    if (this.#limits.size >= MOST_THROTTLINGS) this.#limits.clear()
+    if (this.#limits.size >= MAX_THROTTLINGS) this.#limits.clear()
     const limits = {
       window: anchored(MAX_COUNT, ttlMs),
       hits: isLog ? compileLimit({ limit, window: ttlMs, algorithm: 'sliding_log' }) : anchored(limit, ttlMs),

@@ -27,7 +27,7 @@ export interface WindowCount {
   readonly ttl: number
 }
 
-const MOST_RULES = 1_000
+const MAX_RULES = 1_000
 /** Whoever asks Redis for a hit cannot do without the answer: it may take longer than a decision. */
 const TIMEOUT_MS = 1_000
 const WALL_CLOCK: Clock = { nowMs: () => Date.now() }
@@ -113,7 +113,7 @@ export class WindowCounter {
     const window = nearestWindow(windowMs)
     if (this.#latest.limit.windowMs === window) return this.#latest
     const rule = this.#rules.get(window) ?? ruleOf(window)
-    if (this.#rules.size >= MOST_RULES) this.#rules.clear()
+    if (this.#rules.size >= MAX_RULES) this.#rules.clear()
     this.#rules.set(window, rule)
     this.#latest = rule
     return rule

@@ -26,7 +26,7 @@ const OPTIONS: readonly LimitOptions[] = [
   { algorithm: 'fixed_window', limit: 0, window: 1_000 },
 ]
 const KEYS = 24
-const MOST_LEASES = 50
+const MAX_LEASES = 50
 
 /** A Random yields whole numbers below `below`, the same ones for the same seed. */
 type Random = (below: number) => number
@@ -126,7 +126,7 @@ export class StoreRun {
     const expected = this.#model.acquire(charges, this.#nowMs)
     this.#compareVerdicts('acquire', charges, verdicts, expected.verdicts)
     this.#compare('permits of acquire', charges, permits !== undefined, expected.permits !== undefined)
-    if (permits && expected.permits && this.#leases.length < MOST_LEASES) this.#leases.push([permits, expected.permits])
+    if (permits && expected.permits && this.#leases.length < MAX_LEASES) this.#leases.push([permits, expected.permits])
   }
 
   /** #release releases any permits: held, run out, or released before. */

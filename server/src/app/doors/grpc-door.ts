@@ -1,5 +1,5 @@
 import { checkServerIdentity } from 'node:tls'
-import { MOST_MESSAGE_BYTES } from '../../edge/rls/rls-request.ts'
+import { MAX_MESSAGE_BYTES } from '../../edge/rls/rls-request.ts'
 import { GrpcServer, type GrpcTlsOptions } from '../../grpc/index.ts'
 import type { Config, GrpcConfig, GrpcTls } from '../settings/config.ts'
 import { readPem } from '../settings/pem-files.ts'
@@ -11,7 +11,7 @@ export function grpcServer(config: GrpcConfig, failed: (error: unknown, path: st
   const { tls, maxConnectionAgeMs, maxConnectionAgeGraceMs, maxStreams, maxConnections, maxHeldMib } = config
   return new GrpcServer({
     limits: {
-      maxMessageBytes: MOST_MESSAGE_BYTES,
+      maxMessageBytes: MAX_MESSAGE_BYTES,
       maxConnectionAgeMs: maxConnectionAgeMs || Number.POSITIVE_INFINITY,
       connectionAgeGraceMs: maxConnectionAgeGraceMs || 1,
       ...(maxStreams !== undefined && { maxConcurrentStreams: maxStreams }),

@@ -2,7 +2,7 @@ import type { LogEntry } from './log-entry.ts'
 
 const WINDOW_MS = 1_000
 /** How many different messages of one event are told within a second. */
-const MOST_MESSAGES = 10
+const MAX_MESSAGES = 10
 
 interface Seen {
   readonly entry: LogEntry
@@ -58,7 +58,7 @@ export class BoundedLog {
   #keyOf({ event, message }: LogEntry): string {
     const key = `${event} ${message}`
     if (this.#seen.has(key)) return key
-    return (this.#messages.get(event) ?? 0) < MOST_MESSAGES ? key : event
+    return (this.#messages.get(event) ?? 0) < MAX_MESSAGES ? key : event
   }
 
   #remember(entry: LogEntry): void {

@@ -68,7 +68,7 @@ export function logTo(write: (entry: LogEntry) => void): Log {
 }
 
 /** How much may wait for a reader of the log that does not read. What comes then is lost, and nobody waits for it. */
-const MOST_WAITING_BYTES = 1_048_576
+const MAX_WAITING_BYTES = 1_048_576
 
 /** How long a process that ends waits for the reader of its log. */
 const PATIENCE_MS = 500
@@ -92,7 +92,7 @@ function standardOutput(): Outlet {
   if (!stdout.isTTY) (stdout as PipeHandle)._handle?.setBlocking?.(false)
   return {
     write: (text) => {
-      if (stdout.writableLength < MOST_WAITING_BYTES) stdout.write(text)
+      if (stdout.writableLength < MAX_WAITING_BYTES) stdout.write(text)
     },
     flush: (done) => void stdout.write('', () => done()),
   }
@@ -108,7 +108,7 @@ function written(out: Outlet): Promise<void> {
 }
 
 /** The shortest text that is taken for a secret: anything shorter would tear holes into ordinary words. */
-const SHORTEST_SECRET = 4
+const MIN_SECRET = 4
 
 /** hider returns a function that takes the secrets, and the credentials of any address, out of a text. */
 export function hider(secrets: readonly string[]): (text: string) => string {
@@ -117,7 +117,7 @@ export function hider(secrets: readonly string[]): (text: string) => string {
     encodeURIComponent(secret),
     JSON.stringify(secret).slice(1, -1),
   ])
-  const known = [...new Set(spellings)].filter(({ length }) => length >= SHORTEST_SECRET)
+  const known = [...new Set(spellings)].filter(({ length }) => length >= MIN_SECRET)
   known.sort((a, b) => b.length - a.length)
   return (text) => {
     const without = known.reduce((left, secret) => left.replaceAll(secret, '…'), text)

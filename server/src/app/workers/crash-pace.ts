@@ -1,5 +1,5 @@
 const FIRST_PAUSE_MS = 100
-const LONGEST_PAUSE_MS = 10_000
+const MAX_PAUSE_MS = 10_000
 /** A worker that was ready for so long was all right: whatever ended it then may not happen again. */
 const STABLE_MS = 10_000
 /** So many ends in a row before a single worker was ready: more attempts would not help either. */
@@ -21,7 +21,7 @@ export class CrashPace {
     this.#quick = readyMs !== undefined && readyMs >= STABLE_MS ? 0 : this.#quick + 1
     return this.#quick <= 1 && readyMs !== undefined
       ? 0
-      : Math.min(FIRST_PAUSE_MS * 2 ** (this.#quick - 1), LONGEST_PAUSE_MS)
+      : Math.min(FIRST_PAUSE_MS * 2 ** (this.#quick - 1), MAX_PAUSE_MS)
   }
 
   /** isHopeless says whether workers only ever ended before they were ready. */

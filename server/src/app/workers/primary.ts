@@ -14,7 +14,7 @@ import { leastBusy, surplus } from './spread.ts'
 import { type Connection, WorkerProcess } from './worker-process.ts'
 
 /** Connections that wait for a worker while there is none. */
-const MOST_WAITING = 1_024
+const MAX_WAITING = 1_024
 const STATS_PATIENCE_MS = 1_000
 /** What workers get beyond the time for draining, to close the store and end. */
 const EXTRA_MS = 2_000
@@ -148,7 +148,7 @@ export class Primary {
     if (chosen !== undefined) {
       this.#workers = [...this.#workers.filter((worker) => worker !== chosen), chosen]
       chosen.give(connection)
-    } else if (this.#waiting.length < MOST_WAITING) {
+    } else if (this.#waiting.length < MAX_WAITING) {
       this.#waiting.push(connection)
     } else {
       connection.socket.destroy()

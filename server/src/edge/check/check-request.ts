@@ -4,7 +4,7 @@ import { UNITS } from 'sluice/internal/core/limit-options'
 import { pathText } from 'sluice/internal/core/path-text'
 import type { CheckRequest } from 'sluice/internal/core/request'
 import * as z from 'zod'
-import { MOST_DESCRIPTORS, MOST_ENTRIES } from '../rls/rls-request.ts'
+import { MAX_DESCRIPTORS, MAX_ENTRIES } from '../rls/rls-request.ts'
 
 const text = z.string().regex(/^[^\p{Cc}\p{Cs}]*$/u, 'control characters and halves of characters are not allowed')
 const entry = z.strictObject({ key: text.min(1, 'a key must not be empty'), value: text })
@@ -19,13 +19,13 @@ const checkRequest = z.strictObject({
   descriptors: z
     .array(
       z.strictObject({
-        entries: z.array(entry).min(1).max(MOST_ENTRIES),
+        entries: z.array(entry).min(1).max(MAX_ENTRIES),
         cost: cost.optional(),
         limit: limit.optional(),
       }),
     )
     .min(1, 'rate limit descriptor list must not be empty')
-    .max(MOST_DESCRIPTORS),
+    .max(MAX_DESCRIPTORS),
   cost: cost.optional(),
 })
 const releaseRequest = z.strictObject({ lease: z.string() })

@@ -31,7 +31,10 @@ afterEach(async () => {
 })
 
 async function start(check: Checker['check'] = () => UNLIMITED): Promise<string> {
-  const acquire = async (request: CheckRequest): Promise<Held> => ({ decision: await check(request), permits: undefined })
+  const acquire = async (request: CheckRequest): Promise<Held> => ({
+    decision: await check(request),
+    permits: undefined,
+  })
   const server = checkServer({ check, acquire, release: () => {} })
   servers.push(server)
   await once(server.listen(0, '127.0.0.1'), 'listening')

@@ -2,7 +2,7 @@ import type { GrpcServer, StreamCall, UnaryCall } from '../../grpc/index.ts'
 import { GrpcStatus } from '../../grpc/index.ts'
 import { MalformedMessage, ProtoReader } from '../protobuf/reader.ts'
 import type { Health } from './health.ts'
-import { MOST_WATCHES_OF_A_CONNECTION, WatchBound } from './watch-bound.ts'
+import { MAX_WATCHES_OF_A_CONNECTION, WatchBound } from './watch-bound.ts'
 
 /** HealthCheckResponse.ServingStatus, as a whole message: field 1, a varint. */
 const SERVING = Uint8Array.of(0x08, 1)
@@ -41,7 +41,7 @@ function admit(call: StreamCall, bound: WatchBound): boolean {
   const answer = bound.admit(peer)
   if (answer === 'admitted') call.onCancel(() => bound.leave(peer))
   else if (answer === 'too many') call.end(GrpcStatus.UNIMPLEMENTED, 'too many clients watch')
-  else call.end(GrpcStatus.RESOURCE_EXHAUSTED, `a connection has at most ${MOST_WATCHES_OF_A_CONNECTION} watches`)
+  else call.end(GrpcStatus.RESOURCE_EXHAUSTED, `a connection has at most ${MAX_WATCHES_OF_A_CONNECTION} watches`)
   return answer === 'admitted'
 }
 

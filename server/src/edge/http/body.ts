@@ -2,12 +2,12 @@ import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import { SluiceError } from 'sluice/internal/core/errors'
 
-export const MOST_BYTES = 65_536
+export const MAX_BYTES = 65_536
 /** Up to here a body that is too large is read and thrown away: a client that still writes would not see the answer. */
-const MOST_DISCARDED_BYTES = 1_048_576
+const MAX_DISCARDED_BYTES = 1_048_576
 
 /** More pieces are put together: a buffer of one byte takes a hundred. */
-const MOST_CHUNKS = 64
+const MAX_CHUNKS = 64
 
 /** ClientLeft says that a client has gone before it had sent its request. Nobody is at fault, and nobody is left to tell. */
 export class ClientLeft extends Error {
@@ -35,19 +35,19 @@ export class Bodies {
     try {
       for await (const chunk of request as AsyncIterable<Buffer>) {
         bytes += chunk.length
-        if (bytes <= MOST_BYTES) {
+        if (bytes <= MAX_BYTES) {
           chunks.push(chunk)
-          if (chunks.length === MOST_CHUNKS) chunks = [Buffer.concat(chunks)]
+          if (chunks.length === MAX_CHUNKS) chunks = [Buffer.concat(chunks)]
           kept = bytes
           this.#hold(chunk.length)
-        } else if (bytes > MOST_DISCARDED_BYTES) break
+        } else if (bytes > MAX_DISCARDED_BYTES) break
       }
     } catch (error) {
       throw error instanceof SluiceError || request.complete ? error : new ClientLeft('the request is not complete')
     } finally {
       this.#heldBytes -= kept
     }
-    if (bytes > MOST_BYTES) throw new SluiceError('BODY_TOO_LARGE', 'body', `more than ${MOST_BYTES} bytes`)
+    if (bytes > MAX_BYTES) throw new SluiceError('BODY_TOO_LARGE', 'body', `more than ${MAX_BYTES} bytes`)
     return textOf(Buffer.concat(chunks))
   }
 

@@ -1,11 +1,11 @@
 import { SluiceError } from 'sluice/internal/core/errors'
 import type { CheckRequest, Descriptor, Entry, LimitOverride } from 'sluice/internal/core/request'
 import { MalformedMessage, type ProtoReader } from '../protobuf/reader.ts'
-import { MOST_DESCRIPTORS, MOST_ENTRIES, readEntry, UNITS } from '../rls/rls-request.ts'
+import { MAX_DESCRIPTORS, MAX_ENTRIES, readEntry, UNITS } from '../rls/rls-request.ts'
 
-export const MOST_REQUESTS = 256
+export const MAX_REQUESTS = 256
 /** One for each request. A limit that was not seen before is compiled, which takes as long as deciding ten requests. */
-export const MOST_LIMITS = 256
+export const MAX_LIMITS = 256
 
 /** decodeCheckRequest reads sluice.v1.CheckRequest. */
 export function decodeCheckRequest(reader: ProtoReader, bytes: Uint8Array): readonly CheckRequest[] {
@@ -15,12 +15,12 @@ export function decodeCheckRequest(reader: ProtoReader, bytes: Uint8Array): read
   while (reader.at < end) {
     const tag = reader.tag(end)
     if (tag !== 0x0a) reader.skip(tag, end)
-    else if (requests.length === MOST_REQUESTS) throw new MalformedMessage(`more than ${MOST_REQUESTS} requests`)
+    else if (requests.length === MAX_REQUESTS) throw new MalformedMessage(`more than ${MAX_REQUESTS} requests`)
     else requests.push(readRequest(reader, reader.part(end), new Request()))
   }
   reader.close()
-  if (countLimits(requests) > MOST_LIMITS)
-    throw new SluiceError('LIMITS_TOO_MANY', 'requests', `more than ${MOST_LIMITS}`)
+  if (countLimits(requests) > MAX_LIMITS)
+    throw new SluiceError('LIMITS_TOO_MANY', 'requests', `more than ${MAX_LIMITS}`)
   return requests
 }
 
@@ -104,12 +104,12 @@ function readRequest(reader: ProtoReader, end: number, request: Request): Reques
 }
 
 function readDescriptor(reader: ProtoReader, end: number, { descriptors }: Request): Described {
-  if (descriptors.length === MOST_DESCRIPTORS) throw new MalformedMessage(`more than ${MOST_DESCRIPTORS} descriptors`)
+  if (descriptors.length === MAX_DESCRIPTORS) throw new MalformedMessage(`more than ${MAX_DESCRIPTORS} descriptors`)
   const descriptor = new Described()
   while (reader.at < end) {
     const tag = reader.tag(end)
     if (tag === 0x0a) {
-      if (descriptor.entries.length === MOST_ENTRIES) throw new MalformedMessage(`more than ${MOST_ENTRIES} entries`)
+      if (descriptor.entries.length === MAX_ENTRIES) throw new MalformedMessage(`more than ${MAX_ENTRIES} entries`)
       descriptor.entries.push(readEntry(reader, reader.part(end)))
     } else if (tag === 0x10) descriptor.cost = reader.sint64(end)
     else if (tag === 0x1a) {

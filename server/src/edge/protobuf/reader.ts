@@ -11,12 +11,12 @@ const LENGTH = 2
 const GROUP = 3
 const GROUP_END = 4
 const FIXED32 = 5
-const MOST_NESTED_GROUPS = 16
+const MAX_NESTED_GROUPS = 16
 
 /** NO_BYTES is the default message: every field has its default value. */
 const NO_BYTES = new Uint8Array(0)
 /** Names up to this long are kept for the next message. */
-const LONGEST_NAME = 64
+const MAX_NAME = 64
 const NAMES = 1024
 
 type Slice = (this: Uint8Array, start: number, end: number) => string
@@ -130,7 +130,7 @@ export class ProtoReader {
   }
 
   #skipGroup(group: number, end: number, depth: number): void {
-    if (depth >= MOST_NESTED_GROUPS) throw new MalformedMessage('groups are nested too deeply')
+    if (depth >= MAX_NESTED_GROUPS) throw new MalformedMessage('groups are nested too deeply')
     for (;;) {
       const tag = this.tag(end)
       if ((tag & 7) !== GROUP_END) this.skip(tag, end, depth + 1)
@@ -143,7 +143,7 @@ export class ProtoReader {
   name(end: number): string {
     const { bytes, at } = this
     const length = end - at
-    if (length > LONGEST_NAME) return this.text(end)
+    if (length > MAX_NAME) return this.text(end)
     let hash = 0x811c9dc5
     let seen = 0
     for (let i = at; i < end; i++) {

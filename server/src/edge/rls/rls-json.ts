@@ -3,7 +3,7 @@ import { MAX_COUNT } from 'sluice/internal/core/limit'
 import type { Entry, LimitOverride } from 'sluice/internal/core/request'
 import { dynamicMetadata, limitHeaders, OK, type RlsAnswer, type Status } from './rls-answer.ts'
 import type { RlsOptions } from './rls-options.ts'
-import { MOST_DESCRIPTORS, MOST_ENTRIES, type RlsDescriptor, type RlsRequest } from './rls-request.ts'
+import { MAX_DESCRIPTORS, MAX_ENTRIES, type RlsDescriptor, type RlsRequest } from './rls-request.ts'
 
 /**
  * parseRlsJson reads a RateLimitRequest in the JSON form of protobuf: names in camelCase or as in the .proto file,
@@ -15,7 +15,7 @@ export function parseRlsJson(body: string): RlsRequest {
   const hitsAddend = request.whole('hitsAddend', MAX_COUNT) ?? 0
   const cost = Math.max(1, hitsAddend)
   const descriptors = request
-    .list('descriptors', MOST_DESCRIPTORS)
+    .list('descriptors', MAX_DESCRIPTORS)
     .map((value, i) => descriptorOf(new Fields(value, `body.descriptors[${i}]`), cost))
   request.end()
   return { domain, descriptors, cost, hitsAddend }
@@ -23,7 +23,7 @@ export function parseRlsJson(body: string): RlsRequest {
 
 function descriptorOf(fields: Fields, requestCost: number): RlsDescriptor {
   const entries = fields
-    .list('entries', MOST_ENTRIES)
+    .list('entries', MAX_ENTRIES)
     .map((value, i) => entryOf(new Fields(value, `${fields.where}.entries[${i}]`)))
   const limit = overrideOf(fields.part('limit'))
   const hitsAddend = fields.whole('hitsAddend', 2 ** 64)

@@ -2,13 +2,13 @@ import { MAX_COUNT } from 'sluice/internal/core/limit'
 import type { CheckRequest, Descriptor, Entry, LimitOverride } from 'sluice/internal/core/request'
 import { MalformedMessage, type ProtoReader } from '../protobuf/reader.ts'
 
-export const MOST_DESCRIPTORS = 64
-export const MOST_ENTRIES = 32
+export const MAX_DESCRIPTORS = 64
+export const MAX_ENTRIES = 32
 /**
  * How long a message may be. Envoy takes 60 KiB of headers, and may put one header into several descriptors: whoever could
  * make the message too long would pass without a limit, where Envoy lets calls pass that failed.
  */
-export const MOST_MESSAGE_BYTES = 524_288
+export const MAX_MESSAGE_BYTES = 524_288
 
 /** An RlsRequest is envoy.service.ratelimit.v3.RateLimitRequest as the engine reads it. */
 export interface RlsRequest extends CheckRequest {
@@ -87,12 +87,12 @@ function settle(descriptor: Described, cost: number): void {
 }
 
 function readDescriptor(reader: ProtoReader, end: number, { descriptors }: Request): Described {
-  if (descriptors.length === MOST_DESCRIPTORS) throw new MalformedMessage(`more than ${MOST_DESCRIPTORS} descriptors`)
+  if (descriptors.length === MAX_DESCRIPTORS) throw new MalformedMessage(`more than ${MAX_DESCRIPTORS} descriptors`)
   const descriptor = new Described()
   while (reader.at < end) {
     const tag = reader.tag(end)
     if (tag === 0x0a) {
-      if (descriptor.entries.length === MOST_ENTRIES) throw new MalformedMessage(`more than ${MOST_ENTRIES} entries`)
+      if (descriptor.entries.length === MAX_ENTRIES) throw new MalformedMessage(`more than ${MAX_ENTRIES} entries`)
       descriptor.entries.push(readEntry(reader, reader.part(end)))
     } else if (tag === 0x12) descriptor.limit = readOverride(reader, reader.part(end), descriptor.limit)
     else if (tag === 0x1a) descriptor.hitsAddend = readWrapped(reader, reader.part(end), descriptor.hitsAddend ?? 0)

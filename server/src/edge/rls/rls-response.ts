@@ -16,14 +16,14 @@ import type { RlsRequest } from './rls-request.ts'
 import { headerField } from './rule-forms.ts'
 
 /** Everything in a status but its limit: code, remaining, reset, their tags, and the status's own tag and length. */
-const MOST_STATUS_BYTES = 40
+const MAX_STATUS_BYTES = 40
 const CODE_BYTES = 2
 const NO_FIELDS: ProtoField = new Uint8Array(0)
 
 /** mostBytes is how long the answer gets at the most, without what `extraFields` returns. */
 export function mostBytes(answer: RlsAnswer): number {
   let most = CODE_BYTES
-  for (let i = 0; i < answer.size; i++) most += MOST_STATUS_BYTES + (answer.statuses[i].form?.currentLimit.length ?? 0)
+  for (let i = 0; i < answer.size; i++) most += MAX_STATUS_BYTES + (answer.statuses[i].form?.currentLimit.length ?? 0)
   return most
 }
 

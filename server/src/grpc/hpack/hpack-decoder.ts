@@ -15,7 +15,7 @@ export interface HpackLimits {
 export type OnField = (name: string, value: string, sensitive: boolean) => void
 
 /** Integers may have four bytes after their prefix: more than 2^28 is above everything that they count here. */
-const MOST_SHIFT = 28
+const MAX_SHIFT = 28
 
 /** Texts pass through here on their way out of the Huffman code. Decoding is synchronous, so one does for all decoders. */
 let scratch = Buffer.alloc(4096)
@@ -135,7 +135,7 @@ export class HpackDecoder {
   #readInteger(block: Uint8Array, byte: number, prefix: number): number {
     let value = byte & prefix
     if (value < prefix) return value
-    for (let shift = 0; shift < MOST_SHIFT; shift += 7) {
+    for (let shift = 0; shift < MAX_SHIFT; shift += 7) {
       if (this.#at === this.#end) throw corrupt('the header block ends within an integer')
       const next = block[this.#at++]
       value += (next & 0x7f) << shift

@@ -19,8 +19,8 @@ export interface HpackEncoderOptions {
 const MAX_TABLE_BYTES = 4096
 
 /** What the opcodes of a field and up to four integers can take at most, beside the texts. */
-const MOST_OVERHEAD = 16
-const MOST_SIZE_UPDATES = 12
+const MAX_OVERHEAD = 16
+const MAX_SIZE_UPDATES = 12
 
 // How an integer begins: the bits that say what it is, and in the low byte the mask of those that it has for itself.
 const INDEXED = 0x807f
@@ -36,11 +36,11 @@ const RARELY_REPEATED = new Set(['grpc-message', 'grpc-status-details-bin', 'con
 
 /** mostEncodedBytes returns the room that encoding these fields needs at most. It throws where a character is no byte. */
 export function mostEncodedBytes(fields: readonly HeaderField[]): number {
-  let bytes = MOST_SIZE_UPDATES
+  let bytes = MAX_SIZE_UPDATES
   for (const { name, value } of fields) {
     requireBytes(name)
     requireBytes(value)
-    bytes += MOST_OVERHEAD + name.length + value.length
+    bytes += MAX_OVERHEAD + name.length + value.length
   }
   return bytes
 }
@@ -140,7 +140,7 @@ export class HpackEncoder {
  * kept and sent again. It returns the offset behind them; `out` must have room for mostEncodedBytes.
  */
 export function encodeWithoutTable(fields: readonly HeaderField[], out: Uint8Array, offset: number): number {
-  requireRoom(mostEncodedBytes(fields) - MOST_SIZE_UPDATES, out, offset)
+  requireRoom(mostEncodedBytes(fields) - MAX_SIZE_UPDATES, out, offset)
   let at = offset
   for (const field of fields) {
     const nameIndex = staticName(field.name)

@@ -23,8 +23,8 @@ const CODE_BITS = Uint8Array.of(
   30,
 )
 const EOS = 256
-const SHORTEST_BITS = 5
-const LONGEST_BITS = 30
+const MIN_BITS = 5
+const MAX_BITS = 30
 
 /** FURTHER marks an entry of the decoding table as the start of another page instead of a symbol. */
 const FURTHER = 0x8000
@@ -35,7 +35,7 @@ const DECODING = decodingTable()
 function canonicalCodes(): Uint32Array {
   const codes = new Uint32Array(CODE_BITS.length)
   let code = 0
-  for (let bits = SHORTEST_BITS; bits <= LONGEST_BITS; bits++) {
+  for (let bits = MIN_BITS; bits <= MAX_BITS; bits++) {
     for (let symbol = 0; symbol <= EOS; symbol++) if (CODE_BITS[symbol] === bits) codes[symbol] = code++
     code *= 2
   }
@@ -67,7 +67,7 @@ function decodingTable(): Uint16Array {
 }
 
 /** mostDecoded returns how many bytes a coded text of this length can become at most. */
-export const mostDecoded = (codedBytes: number): number => Math.floor((codedBytes * 8) / SHORTEST_BITS)
+export const mostDecoded = (codedBytes: number): number => Math.floor((codedBytes * 8) / MIN_BITS)
 
 /**
  * decodeHuffman writes the text of block[start, end) to out, which must have room for mostDecoded, and returns its length.
