@@ -48,11 +48,13 @@ export const ERROR_RULES = {
   RULE_FILE_TOO_DEEP: 'a rule file nests at most 64 levels deep',
   RULE_TOO_MANY_ALIASES:
     'a rule file has at most 10000 anchors and aliases, 1000 aliases of one anchor, for at most 1000000 values',
-  RULE_THREAD_FAILED: 'rules that change are loaded in a thread of their own, in at most 1 GiB of memory and a minute',
+  RELOAD_FAILED: 'rules that change are loaded in a thread of their own, in at most 1 GiB of memory and a minute',
   RULE_DUPLICATE_DOMAIN: 'a domain is defined once',
   RULE_DUPLICATE_KEY: 'a key, or a key with its value, is defined once within a level',
   REQUEST_INVALID:
     'a check is {"domain": text, "descriptors": [{"entries": [{"key": text, "value": text}]}], "cost": whole number}',
+  LIMITS_TOO_MANY: 'a message of sluice.v1.Limiter brings at most 256 limits of its own, over all its requests',
+  BODIES_TOO_MANY: 'bodies of requests that are not complete take at most 32 MiB together',
   BODY_TOO_LARGE: 'a request body has at most 65536 bytes',
   RLS_REQUEST_INVALID:
     'a request to /json is an envoy.service.ratelimit.v3.RateLimitRequest in the JSON form of protobuf',

@@ -71,7 +71,7 @@ export class ThreadLoader implements RuleLoader {
     } catch (error) {
       if (!(error instanceof ThreadFault)) throw error
       this.close()
-      throw new RulesError([new SluiceError('RULE_THREAD_FAILED', namesOf(inputs), error.message)])
+      throw new RulesError([new SluiceError('RELOAD_FAILED', namesOf(inputs), error.message)])
     } finally {
       clearTimeout(this.#idle)
       this.#idle = setTimeout(() => this.close(), this.#options.idleMs ?? IDLE_MS)

@@ -82,7 +82,7 @@ describe('sluice serve', () => {
     expect(commands[3]).toContain(`${url}/json`)
     expect(await carryOut(commands[3])).toContain('"overallCode":"OVER_LIMIT"')
     expect(commands[4]).toBe(`curl ${admin}/stats`)
-    expect(await (await fetch(`${admin}/stats`)).text()).toContain('rate_limit.api.user.over_limit: 1\n')
+    expect(await (await fetch(`${admin}/stats`)).text()).toContain('rate_limit.api.user.over_limit: 3\n')
   })
 
   it.each([['127.0.0.1'], ['localhost']])('prints an address that works when it listens on %s', async (host) => {

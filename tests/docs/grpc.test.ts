@@ -1,5 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { readConfig } from '../../server/src/app/settings/config.ts'
+import { SETTINGS } from '../../server/src/app/settings/settings.ts'
+import { MOST_WATCHES, MOST_WATCHES_OF_A_CONNECTION } from '../../server/src/edge/health/watch-bound.ts'
+import { MOST_BYTES } from '../../server/src/edge/http/body.ts'
+import { DEFAULT_HTTP_BOUNDS } from '../../server/src/edge/http/bounds.ts'
+import { MOST_LIMITS, MOST_REQUESTS } from '../../server/src/edge/limiter/limiter-request.ts'
+import { MOST_DESCRIPTORS, MOST_ENTRIES, MOST_MESSAGE_BYTES } from '../../server/src/edge/rls/rls-request.ts'
 import { DEFAULT_BUDGETS } from '../../server/src/grpc/budgets.ts'
 import { DEFAULT_LIMITS } from '../../server/src/grpc/limits.ts'
 import { newCounters } from '../../server/src/grpc/stats.ts'
@@ -20,6 +27,25 @@ function spell(name: string, value: number): string {
   return value.toLocaleString('en-US')
 }
 
+/** BOUNDS are those of the service, as the page spells them, and as the code has them. */
+const BOUNDS: [what: string, name: string, value: number][] = [
+  ['bytes of a message over gRPC', 'Bytes', MOST_MESSAGE_BYTES],
+  ['requests in a message of `sluice.v1.Limiter`', '', MOST_REQUESTS],
+  ['descriptors in a request', '', MOST_DESCRIPTORS],
+  ['entries in a descriptor', '', MOST_ENTRIES],
+  ['limits of their own, in a message of `sluice.v1.Limiter`', '', MOST_LIMITS],
+  ['calls of `Health/Watch` on a connection', '', MOST_WATCHES_OF_A_CONNECTION],
+  ['calls of `Health/Watch` in a process', '', MOST_WATCHES],
+  ['bytes held for gRPC clients, in a process', 'Bytes', DEFAULT_LIMITS.maxHeldBytes],
+  ['gRPC connections of a process', '', DEFAULT_LIMITS.maxConnections],
+  ['HTTP connections of a process', '', DEFAULT_HTTP_BOUNDS.maxConnections],
+  ['bytes of a body over HTTP', 'Bytes', MOST_BYTES],
+  ['bytes of bodies that are not complete, in a process', 'Bytes', DEFAULT_HTTP_BOUNDS.maxBodyBytes],
+  ['time to the end of the headers, over HTTP', 'Ms', DEFAULT_HTTP_BOUNDS.headersTimeoutMs],
+  ['time for a whole request, over HTTP', 'Ms', DEFAULT_HTTP_BOUNDS.requestTimeoutMs],
+  ['time that a worker may be silent', 'Ms', readConfig([], {}).workerTimeoutMs],
+]
+
 describe('docs/grpc.md', () => {
   const { budgets: _, ...limits } = DEFAULT_LIMITS
 
@@ -31,6 +57,20 @@ describe('docs/grpc.md', () => {
   it.each(Object.entries(DEFAULT_BUDGETS))('names the budget %s with its default', (name, { burst, perSecond }) => {
     const found = rows.filter((row) => row[4] === `\`${name}\``).map((row) => row[2])
     expect(found).toEqual([`${burst.toLocaleString('en-US')}, ${perSecond}`])
+  })
+
+  it('lists the bounds of the service as they are, and no other', () => {
+    const from = text.indexOf('## Bounds of the service')
+    const listed = text
+      .slice(from)
+      .split('\n')
+      .filter((line) => line.startsWith('| ') && !/^\| (what|---) \|/.test(line))
+      .map((line) => line.split('|').map((cell) => cell.trim()))
+    expect(listed.map(([, what, bound]) => [what, bound])).toEqual(
+      BOUNDS.map(([what, name, value]) => [what, spell(name, value)]),
+    )
+    const flags = listed.flatMap((row) => [...row[4].matchAll(/--([a-z-]+)/g)].map(([, flag]) => flag))
+    expect(flags.filter((flag) => !SETTINGS.some((setting) => setting.flag === flag))).toEqual([])
   })
 
   it('names every counter of connections that were ended, and none that does not exist', () => {

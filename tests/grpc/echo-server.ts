@@ -60,7 +60,9 @@ export class EchoServer {
       .unary(ECHO.late, (call) => {
         const message = Buffer.from(call.message)
         this.#hold(call)
-        this.#waiting.push(() => call.respond(message))
+        this.#waiting.push(() => {
+          if (call.respond(message)) this.held--
+        })
       })
       .unary(ECHO.crash, () => {
         throw new Error('a secret of the handler')
@@ -89,10 +91,7 @@ export class EchoServer {
 
   /** release answers the calls of `late`. */
   release(): void {
-    for (const answer of this.#waiting.splice(0)) {
-      this.held--
-      answer()
-    }
+    for (const answer of this.#waiting.splice(0)) answer()
   }
 
   /** forget lets go of the calls that were seen. */

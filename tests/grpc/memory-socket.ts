@@ -16,6 +16,13 @@ export class MemorySocket extends Duplex {
     return Buffer.concat(this.#output)
   }
 
+  /** takeFrames returns the frames that the server has sent, and forgets them. */
+  takeFrames(): Frame[] {
+    const { frames } = this
+    this.#output.length = 0
+    return frames
+  }
+
   /** frames are those that the server has sent; it must have sent nothing but whole ones. */
   get frames(): Frame[] {
     const { frames, rest } = cut(this.output)

@@ -174,7 +174,7 @@ describe('a thread that fails', () => {
     const loader = loaderOf({ entry: entryOf(name.replaceAll(' ', '-'), onLoad('bad.yaml', code)) })
     expect(await load(loader)).toBe(100)
     expect(await refusalOf(loader, rules(100, 'bad.yaml'), rules(1))).toBe(
-      `RULE_THREAD_FAILED: bad.yaml and 1 more: ${reason}; ${RULE}`,
+      `RELOAD_FAILED: bad.yaml and 1 more: ${reason}; ${RULE}`,
     )
     expect(await load(loader)).toBe(100)
     expect(threads.started).toHaveLength(2)
@@ -182,7 +182,7 @@ describe('a thread that fails', () => {
 
   it('is a refusal when it runs out of memory', async () => {
     const loader = loaderOf({ mostHeapMib: 24 })
-    expect(await refusalOf(loader, rules(20_000))).toBe(`RULE_THREAD_FAILED: api.yaml: it ran out of memory; ${RULE}`)
+    expect(await refusalOf(loader, rules(20_000))).toBe(`RELOAD_FAILED: api.yaml: it ran out of memory; ${RULE}`)
     expect(await load(loader)).toBe(100)
   })
 
@@ -190,7 +190,7 @@ describe('a thread that fails', () => {
     const entry = entryOf('hangs', onLoad('bad.yaml', 'for (;;);'))
     const loader = loaderOf({ entry, patienceMs: 1_000 })
     expect(await refusalOf(loader, rules(100, 'bad.yaml'))).toBe(
-      `RULE_THREAD_FAILED: bad.yaml: no answer within 1000 ms; ${RULE}`,
+      `RELOAD_FAILED: bad.yaml: no answer within 1000 ms; ${RULE}`,
     )
   })
 
@@ -206,7 +206,7 @@ describe('a thread that fails', () => {
     const refusal = refusalOf(loader, rules(5_000))
     await until('a thread was started', () => threads.started.length === 1)
     loader.close()
-    expect(await refusal).toBe(`RULE_THREAD_FAILED: api.yaml: it ended with exit code 1; ${RULE}`)
+    expect(await refusal).toBe(`RELOAD_FAILED: api.yaml: it ended with exit code 1; ${RULE}`)
   })
 
   it('is not needed: where there is none to be had, rules are loaded here', async () => {

@@ -61,3 +61,8 @@ it('a budget of nothing allows nothing', () => {
   const budgets = new ConnectionBudgets({ ...DEFAULT_BUDGETS, pings: { burst: 0, perSecond: 0 } })
   expect(budgets.spend('pings', 0, 0)).toBe(false)
 })
+
+it('answered calls give nothing back to the budget of settings', () => {
+  const budgets = new ConnectionBudgets({ ...DEFAULT_BUDGETS, settings: { burst: 1, perSecond: 0 } })
+  expect([budgets.spend('settings', 0, 0), budgets.spend('settings', 0, 1_000)]).toEqual([true, false])
+})

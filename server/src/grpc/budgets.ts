@@ -6,8 +6,9 @@ export interface BudgetRate {
 
 /**
  * BudgetRates name what costs us work and brings a client nothing. Every call that is answered, and every message of a
- * stream, gives one back in each of them, so that a busy client may, say, ping as often as it hears from us: grpc-go does,
- * to measure the bandwidth.
+ * stream, gives one back in each of them but `settings`, so that a busy client may, say, ping as often as it hears from us:
+ * grpc-go does, to measure the bandwidth. No client changes its settings with every call, and following them may take a
+ * look at every stream.
  */
 export interface BudgetRates {
   /** Calls that the client resets before they are answered (Rapid Reset). 500 and 100 a second. */
@@ -67,7 +68,8 @@ export class ConnectionBudgets {
       this.#accounts[name] = { left: burst - 1, atMs: nowMs, served }
       return burst >= 1
     }
-    const earned = ((nowMs - account.atMs) / 1_000) * perSecond + (served - account.served)
+    const forCalls = name === 'settings' ? 0 : served - account.served
+    const earned = ((nowMs - account.atMs) / 1_000) * perSecond + forCalls
     account.left = Math.min(burst, account.left + earned) - 1
     account.atMs = nowMs
     account.served = served

@@ -32,7 +32,9 @@ export class CallRunner {
     } catch (error) {
       this.#onFailure(error, stream)
     }
-    if (stream.answered || stream.closed) return
+    if (stream.closed) return
+    stream.dropHead(stream.head.route!.bareHead)
+    if (stream.answered) return
     stream.releaseMessage()
     this.setTimer(stream, stream.deadlineMs)
   }

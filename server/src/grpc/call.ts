@@ -14,6 +14,10 @@ export interface Call {
   readonly messageBuffer: Uint8Array
   readonly messageStart: number
   readonly messageEnd: number
+  /**
+   * metadata are the fields that came with the call. Like the message they are gone when the handler returns, unless it has
+   * read `metadata` by then: most handlers never do, and calls may be many and long.
+   */
   readonly metadata: Metadata
   readonly peer: Peer
   /** deadlineMs is when the client gives up, on the server's clock; Infinity if it did not say. */

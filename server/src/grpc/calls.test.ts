@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { UnaryCall } from './call.ts'
+import type { StreamCall, UnaryCall } from './call.ts'
 import {
   call,
   callFields,
@@ -427,10 +427,13 @@ describe('a client', () => {
   })
 
   it('finds its fields in the metadata', async () => {
-    const { client, held } = await scene()
-    await client.send(call(1, HOLD, '', { 'x-user': 'ann', 'key-bin': 'AP8' }))
-    const { metadata, path } = held[0]
-    expect(path).toBe(HOLD)
+    const { client, server } = await scene()
+    const seen: StreamCall[] = []
+    // Read while the handler runs, and kept for later.
+    server.serverStreaming('/test.Test/Fields', (each) => void (each.metadata && seen.push(each)))
+    await client.send(call(1, '/test.Test/Fields', '', { 'x-user': 'ann', 'key-bin': 'AP8' }))
+    const { metadata, path } = seen[0]
+    expect(path).toBe('/test.Test/Fields')
     expect([metadata.get('x-user'), metadata.get('x-other')]).toEqual(['ann', undefined])
     expect([...metadata.getBinary('key-bin')!]).toEqual([0, 255])
     expect(metadata.getBinary('other-bin')).toBe(undefined)
@@ -440,6 +443,13 @@ describe('a client', () => {
       ['x-user', 'ann'],
       ['key-bin', 'AP8'],
     ])
+  })
+
+  it('has its fields forgotten where the handler did not ask for them', async () => {
+    const { client, held } = await scene()
+    await client.send(call(1, HOLD, '', { 'x-user': 'ann' }))
+    expect(held[0].path).toBe(HOLD)
+    expect(() => held[0].metadata).toThrow('the metadata is gone; a handler that waits reads it first')
   })
 
   it('that resets its call cancels it', async () => {

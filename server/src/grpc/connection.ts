@@ -6,14 +6,16 @@ import type { GrpcClock } from './clock.ts'
 import { type Activity, type Complaint, ConnectionWatch } from './connection-watch.ts'
 import { writeGoaway, writePing, writeReset, writeSettings, writeWindowUpdate } from './control-frames.ts'
 import { ControlIntake, type ControlOwner } from './control-intake.ts'
+import type { Member } from './crowds.ts'
 import { FrameReader, type FrameSink } from './frame-reader.ts'
 import { DEFAULT_WINDOW_BYTES, ErrorCode, FrameType, MAX_STREAM_ID } from './frames.ts'
 import type { HeaderField } from './hpack/hpack-encoder.ts'
 import type { GrpcLimits } from './limits.ts'
+import { networkOf } from './network.ts'
 import { type BufferPool, OutputBuffer } from './output-buffer.ts'
-import { type Peer, peerOf } from './peer.ts'
+import { addressOf, type Peer, peerOf } from './peer.ts'
 import { plainAnswer } from './plain-answer.ts'
-import { type IntakeHost, type IntakeOwner, RequestIntake } from './request-intake.ts'
+import { type IntakeHost, type IntakeOwner, NO_HEAD, RequestIntake } from './request-intake.ts'
 import { type ResponseOwner, ResponseWriter } from './response-writer.ts'
 import type { ServerStream } from './server-stream.ts'
 import { SocketOutlet } from './socket-outlet.ts'
@@ -27,6 +29,8 @@ export interface ConnectionHost extends IntakeHost, RunnerHost {
   /** markDirty has `flush` called at the end of this turn of the event loop. */
   markDirty(connection: Connection): void
   onClosed(connection: Connection): void
+  /** onHeld is told how much more, or less, a connection holds than before. */
+  onHeld(grownBytes: number): void
 }
 
 type Phase = 'open' | 'draining' | 'closing' | 'closed'
@@ -37,13 +41,16 @@ const FLUSH_BYTES = 65_536
 const LINGER_MS = 1_000
 /** How long a client has to answer the PING between the two GOAWAY frames of a graceful end. */
 const DRAIN_PING_MS = 1_000
+/** What a call takes beside its head and its message, about: measured are 300 to 700. */
+const STREAM_BYTES = 512
 const DRAIN_PING = Buffer.from('goodbye!', 'latin1')
 
 /** Connection is one client: it reads frames, keeps streams, hands calls to their handlers and writes the answers. */
-export class Connection implements FrameSink, IntakeOwner, ControlOwner, ResponseOwner {
+export class Connection implements FrameSink, IntakeOwner, ControlOwner, ResponseOwner, Member {
   readonly #host: ConnectionHost
   readonly #limits: GrpcLimits
   readonly #socket: Duplex
+  readonly #address: string
   readonly #reader: FrameReader
   readonly #out: OutputBuffer
   readonly #outlet: SocketOutlet
@@ -71,21 +78,23 @@ export class Connection implements FrameSink, IntakeOwner, ControlOwner, Respons
   #frames = 0
   #phaseMs = 0
   #graceMs = 0
+  #heldBytes = 0
 
   constructor(socket: Duplex, host: ConnectionHost) {
     const { limits, clock } = host
     this.#host = host
     this.#limits = limits
     this.#socket = socket
+    this.#address = addressOf(socket)
     this.chunkMs = clock.nowMs()
     this.#watch = new ConnectionWatch(limits, this.chunkMs)
     this.#maxAgeMs = limits.maxConnectionAgeMs * (1 - Math.random() / 10)
     this.#out = new OutputBuffer(host.pool)
     this.#outlet = new SocketOutlet(socket, this.#out, host.counters, () => this.#onDrain())
-    this.#writer = new ResponseWriter(this.#out, this)
+    this.#writer = new ResponseWriter(this.#out, this, host.counters)
     this.#runner = new CallRunner(host, (stream) => this.answerPlainly(stream, stream.head.httpStatus))
     this.#intake = new RequestIntake(this, host, this.#runner, this.#streams)
-    this.#control = new ControlIntake(this, this.#out, this.#writer, this.#streams)
+    this.#control = new ControlIntake(this, { out: this.#out, writer: this.#writer, streams: this.#streams }, limits)
     this.#budgets = new ConnectionBudgets(limits.budgets)
     this.#reader = new FrameReader(this)
     this.#listen()
@@ -181,6 +190,8 @@ export class Connection implements FrameSink, IntakeOwner, ControlOwner, Respons
     const { fields, body } = plainAnswer(status)
     stream.answered = true
     this.#writer.plain(stream, fields, stream.head.method === 'HEAD' ? NO_BODY : body)
+    stream.dropHead(NO_HEAD)
+    this.#intake.recount(stream)
     this.#wrote()
   }
 
@@ -229,9 +240,9 @@ export class Connection implements FrameSink, IntakeOwner, ControlOwner, Respons
     stream.closed = true
     this.#streams.close(stream.id, closure)
     this.#host.counters.streamsOpen--
+    if (stream.heldBytes > 0) this.#intake.release(stream)
     if (stream.extras !== undefined) {
       this.#runner.clearTimer(stream)
-      this.#intake.release(stream)
       this.#writer.forget(stream)
     }
     if (this.#phase === 'draining' && this.#streams.size === 0) this.#endWhenDrained()
@@ -259,6 +270,50 @@ export class Connection implements FrameSink, IntakeOwner, ControlOwner, Respons
     this.#host.markDirty(this)
   }
 
+  /** network is the address that the client is known by; see networkOf. */
+  get network(): string {
+    return networkOf(this.#address)
+  }
+
+  get use(): Member['use'] {
+    if (this.#streams.size > 0) return 'busy'
+    return this.#served > 0 ? 'idle' : 'none'
+  }
+
+  /** leave makes room for another: the client is asked to connect anew, and the socket closes. */
+  leave(): void {
+    if (this.#phase === 'closing' || this.#phase === 'closed') return
+    this.#host.counters.closedFor.crowd++
+    this.close()
+  }
+
+  /** giveUp ends a connection for which too much is held. What is not read would not be freed by waiting. */
+  giveUp(): void {
+    if (this.#outlet.isBusy) this.#abort('memory')
+    else this.fail(ErrorCode.ENHANCE_YOUR_CALM, 'memory', 'the server holds too much for its clients')
+  }
+
+  /** heldBytes is what this connection holds for its client. One that is being ended is as good as gone. */
+  get heldBytes(): number {
+    return this.#heldBytes
+  }
+
+  /** #weigh counts anew what is held. It is called whenever a chunk was read, and whenever something was written. */
+  #weigh(): void {
+    const isGone = this.#phase === 'closing' || this.#phase === 'closed'
+    const bytes = isGone
+      ? 0
+      : this.#intake.heldBytes +
+        this.#reader.heldBytes +
+        this.#writer.queuedBytes +
+        this.#outlet.unsentBytes +
+        STREAM_BYTES * this.#streams.size
+    if (bytes === this.#heldBytes) return
+    const grownBytes = bytes - this.#heldBytes
+    this.#heldBytes = bytes
+    this.#host.onHeld(grownBytes)
+  }
+
   /** flush writes what has been collected, and sees to it that a client who does not read is not read from either. */
   flush(): void {
     this.#dirty = false
@@ -268,6 +323,7 @@ export class Connection implements FrameSink, IntakeOwner, ControlOwner, Respons
       this.#writer.pump()
       if (this.#out.length > 0) this.#markDirty()
     }
+    this.#weigh()
   }
 
   #holdBack(): void {
@@ -280,11 +336,12 @@ export class Connection implements FrameSink, IntakeOwner, ControlOwner, Respons
   }
 
   /** #abort drops a client that does not read; it would not read a GOAWAY either. */
-  #abort(): void {
+  #abort(reason: ClosedFor = 'unreadOutput'): void {
     if (this.#phase === 'closing' || this.#phase === 'closed') return
     this.#phase = 'closing'
     this.#reader.stop()
-    this.#host.counters.closedFor.unreadOutput++
+    this.#host.counters.closedFor[reason]++
+    this.#weigh()
     this.#socket.destroy()
   }
 
@@ -367,6 +424,7 @@ export class Connection implements FrameSink, IntakeOwner, ControlOwner, Respons
   #finish(): void {
     this.#phase = 'closing'
     this.#phaseMs = this.#host.clock.nowMs()
+    this.#weigh()
     this.#reader.stop()
     this.#outlet.end()
     // What still comes is thrown away: closing a socket with unread data would take our last words from the client.
@@ -433,6 +491,7 @@ export class Connection implements FrameSink, IntakeOwner, ControlOwner, Respons
   #onClose(): void {
     if (this.#phase === 'closed') return
     this.#phase = 'closed'
+    this.#weigh()
     this.#reader.stop()
     for (const stream of [...this.#streams.values()]) this.#abandon(stream, Closure.RESET_BY_US)
     this.#host.onClosed(this)

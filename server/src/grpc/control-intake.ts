@@ -1,6 +1,7 @@
 import type { BudgetName } from './budgets.ts'
 import { writePing, writeSettingsAck } from './control-frames.ts'
 import { ErrorCode, Flag, readUint31 } from './frames.ts'
+import type { GrpcLimits } from './limits.ts'
 import type { OutputBuffer } from './output-buffer.ts'
 import { applySettings, type SettingsTarget } from './peer-settings.ts'
 import type { ResponseWriter } from './response-writer.ts'
@@ -23,17 +24,30 @@ export interface ControlOwner {
   onPeerGoaway(): void
 }
 
+/** ControlParts are what control frames act on. */
+export interface ControlParts {
+  readonly out: OutputBuffer
+  readonly writer: ResponseWriter
+  readonly streams: StreamTable
+}
+
 /** ControlIntake follows every frame that is neither HEADERS, CONTINUATION nor DATA (RFC 9113, 6.3 to 6.9). */
 export class ControlIntake implements SettingsTarget {
   readonly #owner: ControlOwner
   readonly #out: OutputBuffer
   readonly #writer: ResponseWriter
   readonly #streams: StreamTable
+  readonly #mostSettings: number
   /** The client has sent its settings, which must come first. */
   hasSettings = false
 
-  constructor(owner: ControlOwner, out: OutputBuffer, writer: ResponseWriter, streams: StreamTable) {
+  constructor(
+    owner: ControlOwner,
+    { out, writer, streams }: ControlParts,
+    { maxSettingsEntries }: Pick<GrpcLimits, 'maxSettingsEntries'>,
+  ) {
     this.#owner = owner
+    this.#mostSettings = maxSettingsEntries
     this.#out = out
     this.#writer = writer
     this.#streams = streams
@@ -45,6 +59,9 @@ export class ControlIntake implements SettingsTarget {
     if (isAck ? end > start : (end - start) % 6 !== 0) return this.#frameSizeError('SETTINGS')
     if (!this.hasSettings && isAck) return this.#protocolError('the first frame must be SETTINGS')
     if (!this.#owner.spend('settings') || isAck) return
+    if (end - start > 6 * this.#mostSettings) {
+      return this.#owner.fail(ErrorCode.ENHANCE_YOUR_CALM, 'settings', 'too many settings in a frame')
+    }
     this.hasSettings = true
     // The answer goes first: data that the new settings admit must come behind it.
     writeSettingsAck(this.#out)

@@ -34,6 +34,11 @@ export class FrameReader {
     return this.#restBytes > 0 || this.#prefaceBytes < PREFACE.length
   }
 
+  /** heldBytes is what is kept of a frame that is not complete. */
+  get heldBytes(): number {
+    return this.#rest?.length ?? 0
+  }
+
   /** stop makes the reader ignore the rest of the connection, including that of the chunk at hand. */
   stop(): void {
     this.#stopped = true

@@ -14,6 +14,8 @@ export class HeadCache {
   /** #latest is the entry that was found last, where the next block is looked for first. */
   #latest = 0
   #next = 0
+  /** bytes is what the blocks take, twice: once as they came, and about as much again for what is literal in them. */
+  bytes = 0
 
   /** find returns the head of a block that was stored under the same version of the table. */
   find(bytes: Uint8Array, start: number, end: number, version: number): RequestHead | undefined {
@@ -38,7 +40,9 @@ export class HeadCache {
       this.#heads.length = 0
       this.#latest = 0
       this.#next = 0
+      this.bytes = 0
     }
+    this.bytes += 2 * (end - start - (this.#blocks[this.#next]?.length ?? 0))
     this.#blocks[this.#next] = new Uint8Array(bytes.subarray(start, end))
     this.#heads[this.#next] = head
     this.#next = (this.#next + 1) % ENTRIES

@@ -30,6 +30,11 @@ export class HeaderBlocks {
     this.#reader = reader
   }
 
+  /** heldBytes is what the tables and the open block take. */
+  get heldBytes(): number {
+    return this.#decoder.tableBytes + this.#cache.bytes + (this.open?.bytes.length ?? 0)
+  }
+
   /** begin keeps the first part of a block. */
   begin(block: Omit<OpenBlock, 'continuations'>): void {
     this.open = { ...block, bytes: new Uint8Array(block.bytes), continuations: 0 }

@@ -3,8 +3,16 @@ import { MAX_WINDOW_BYTES } from './frames.ts'
 
 /** GrpcLimits bounds what clients may ask of a server. All are per connection unless they say otherwise. */
 export interface GrpcLimits {
-  /** Connections of the whole server, those in a TLS handshake included; more are closed at once. 20,000. */
+  /**
+   * Connections of the whole server, those in a TLS handshake included. For more, idle ones of the address with the most
+   * have to leave; where there are none, they are closed at once. 20,000.
+   */
   readonly maxConnections: number
+  /**
+   * Bytes that the whole server holds for its clients: requests, answers, headers and tables, and 512 for each call. Past
+   * it, connections of the address with the most end, those that hold the most first. 67,108,864.
+   */
+  readonly maxHeldBytes: number
   /** Calls under way; more are refused with REFUSED_STREAM, which clients may retry. 1,024. */
   readonly maxConcurrentStreams: number
   /** The size of a request's message; larger ones are answered RESOURCE_EXHAUSTED. 65,536. */
@@ -17,6 +25,8 @@ export interface GrpcLimits {
   readonly maxHeaderBlockBytes: number
   /** CONTINUATION frames in one header block. 8. */
   readonly maxContinuations: number
+  /** Settings in a SETTINGS frame; past it the connection ends. 32. */
+  readonly maxSettingsEntries: number
   /** The flow control window of a connection; less than 65,535 counts as that. 1,048,576. */
   readonly connectionWindowBytes: number
   /** Requests that are not complete yet, in memory; the call that goes past is answered RESOURCE_EXHAUSTED. 4,194,304. */
@@ -51,12 +61,14 @@ const HOUR_MS = 60 * MINUTE_MS
 
 export const DEFAULT_LIMITS: GrpcLimits = Object.freeze({
   maxConnections: 20_000,
+  maxHeldBytes: 67_108_864,
   maxConcurrentStreams: 1_024,
   maxMessageBytes: 65_536,
   maxHeaderListBytes: 16_384,
   maxHeaderFields: 128,
   maxHeaderBlockBytes: 32_768,
   maxContinuations: 8,
+  maxSettingsEntries: 32,
   connectionWindowBytes: 1_048_576,
   maxPendingBytes: 4_194_304,
   maxQueuedBytes: 8_388_608,

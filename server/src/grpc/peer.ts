@@ -19,6 +19,11 @@ export interface Peer {
   readonly identity: TlsIdentity | undefined
 }
 
+/** addressOf reads the address of a socket alone; empty for what has none. */
+export function addressOf(socket: Duplex): string {
+  return (socket as Partial<TLSSocket>).remoteAddress ?? ''
+}
+
 /** peerOf reads the peer of a socket. It asks the system, so keep what it returns. */
 export function peerOf(socket: Duplex): Peer {
   const { remoteAddress = '', remotePort = 0, encrypted = false } = socket as Partial<TLSSocket>

@@ -1,22 +1,25 @@
 import { parseGrpcTimeout } from './grpc-timeout.ts'
-import type { Route } from './route.ts'
+import { entryBytes } from './hpack/dynamic-table.ts'
+import type { RequestHead, Route } from './route.ts'
 
-/** RequestHead is what a header block says. Blocks that repeat share one, so nothing in it belongs to a single call. */
-export interface RequestHead {
-  /** The rule of RFC 9113, section 8, that the block breaks; such a request is reset. */
-  readonly malformed: string | undefined
-  readonly method: string
-  readonly path: string
-  /** The HTTP status of a request that is no gRPC call: 405 or 415; otherwise 0. */
-  readonly httpStatus: number
-  /** The value of grpc-timeout; Infinity without one, NaN if it cannot be read. */
-  readonly timeoutMs: number
-  /** −1 without one. */
-  readonly contentLength: number
-  /** The fields that are not pseudo-header fields, names and values by turns. */
-  readonly fields: readonly string[]
-  /** What serves the path, once that has been looked up. */
-  route: Route | undefined
+export type { RequestHead } from './route.ts'
+
+/** GONE_FIELDS stand where the fields of a call were, which nobody has asked for while its handler ran. */
+export const GONE_FIELDS: readonly string[] = []
+
+/** bareHead is what is left of the head of a call whose fields are gone. */
+export function bareHead(route: Omit<Route, 'bareHead'>): RequestHead {
+  return {
+    malformed: undefined,
+    method: 'POST',
+    path: route.path,
+    httpStatus: 0,
+    timeoutMs: Number.POSITIVE_INFINITY,
+    contentLength: -1,
+    fields: GONE_FIELDS,
+    bytes: 0,
+    route: undefined,
+  }
 }
 
 // Characters of a field name (RFC 9110, 5.6.2), less the capitals (RFC 9113, 8.2.1).
@@ -78,6 +81,7 @@ export class HeadReader {
   #timeoutMs = Number.POSITIVE_INFINITY
   #contentLength = -1
   #pseudoFields = 0
+  #bytes = 0
   #fields: string[] = []
 
   begin(): void {
@@ -91,11 +95,13 @@ export class HeadReader {
     this.#timeoutMs = Number.POSITIVE_INFINITY
     this.#contentLength = -1
     this.#pseudoFields = 0
+    this.#bytes = 0
     this.#fields = []
   }
 
   readonly onField = (name: string, value: string): void => {
     if (this.#malformed !== undefined) return
+    this.#bytes += entryBytes(name, value)
     if (!isValue(value)) this.#malformed = `the value of ${name} has characters that no value may have (8.2.1)`
     else if (name.charCodeAt(0) === 0x3a) this.#onPseudoField(name, value)
     else if (!isName(name)) this.#malformed = 'a field name has characters that no name may have (8.2.1)'
@@ -116,6 +122,7 @@ export class HeadReader {
       timeoutMs: this.#timeoutMs,
       contentLength: this.#contentLength,
       fields: this.#fields,
+      bytes: this.#bytes,
       route: undefined,
     }
   }

@@ -6,7 +6,7 @@ import { HeaderBlocks } from './header-blocks.ts'
 import { HpackError } from './hpack/hpack-error.ts'
 import type { GrpcLimits } from './limits.ts'
 import type { Refusal } from './message-assembly.ts'
-import type { HeadReader, RequestHead } from './request-head.ts'
+import { GONE_FIELDS, type HeadReader, type RequestHead } from './request-head.ts'
 import type { Route } from './route.ts'
 import { ServerStream, type StreamOwner } from './server-stream.ts'
 import type { ClosedFor, Counters } from './stats.ts'
@@ -39,6 +39,8 @@ export interface IntakeOwner extends StreamOwner {
 
 /** What a request that is no call may send before it is answered without waiting for its end. */
 const DISCARD_BYTES = 65_536
+/** What of a path nobody serves is told to its caller. */
+const MOST_PATH = 100
 
 /** RequestIntake turns HEADERS, CONTINUATION and DATA frames into calls (RFC 9113, 5.1, 6.1, 6.2, 6.10 and 8). */
 export class RequestIntake {
@@ -49,7 +51,7 @@ export class RequestIntake {
   readonly #streams: StreamTable
   readonly #blocks: HeaderBlocks
   readonly #streamWindow: number
-  /** Bytes of requests that are not complete, in all streams. */
+  /** Bytes of requests that are not complete, and of metadata that handlers have, in all streams. */
   #pendingBytes = 0
   /** Streams of the chunk at hand whose request was not complete when a frame of theirs was read. */
   readonly #incomplete: ServerStream[] = []
@@ -200,8 +202,7 @@ export class RequestIntake {
       return this.#owner.resetStream(stream, ErrorCode.PROTOCOL_ERROR)
     }
     if (head.httpStatus === 0) {
-      const before = stream.pendingBytes
-      const refusal = stream.take(bytes, start, end, this.#limits.maxMessageBytes) ?? this.#account(stream, before)
+      const refusal = stream.take(bytes, start, end, this.#limits.maxMessageBytes) ?? this.#account(stream)
       if (refusal !== undefined) return this.#runner.refuse(stream, refusal)
     } else if (!stream.remoteEnded && stream.receivedBytes > DISCARD_BYTES) {
       return this.#owner.answerPlainly(stream, head.httpStatus)
@@ -218,8 +219,12 @@ export class RequestIntake {
     }
     if (head.httpStatus !== 0) return this.#owner.answerPlainly(stream, head.httpStatus)
     if (!stream.hasMessage) return this.#runner.refuse(stream, stream.incompleteness()!)
+    if (this.#pendingBytes > this.#limits.maxPendingBytes) return this.#runner.refuse(stream, TOO_MUCH)
     this.#runner.run(stream)
-    if (stream.extras !== undefined) this.release(stream)
+    if (stream.extras !== undefined && !stream.closed) {
+      stream.extras.assembly = undefined
+      this.recount(stream)
+    }
   }
 
   /** onChunkEnd copies what lies in a chunk that is about to go, and starts the time of requests that are not complete. */
@@ -227,10 +232,10 @@ export class RequestIntake {
     if (this.#incomplete.length === 0) return
     for (const stream of this.#incomplete) {
       if (stream.remoteEnded || stream.closed) continue
-      const before = stream.pendingBytes
       stream.keepMessage()
-      const refusal = this.#account(stream, before)
-      if (refusal !== undefined) this.#runner.refuse(stream, refusal)
+      this.recount(stream)
+      const isTooMuch = this.#pendingBytes > this.#limits.maxPendingBytes
+      if (isTooMuch && !stream.answered) this.#shed(stream)
       else if (stream.extras?.timer === undefined) {
         const dueMs = this.#owner.chunkMs + this.#limits.requestTimeoutMs
         this.#runner.setTimer(stream, Math.min(stream.deadlineMs, dueMs))
@@ -240,20 +245,37 @@ export class RequestIntake {
   }
 
   /** #account counts what a stream holds on to, and refuses the call that takes it past the limit. */
-  #account(stream: ServerStream, bytesBefore: number): Refusal | undefined {
-    const bytes = stream.pendingBytes
-    if (bytes === bytesBefore) return undefined
-    this.#pendingBytes += bytes - bytesBefore
-    if (this.#pendingBytes <= this.#limits.maxPendingBytes) return undefined
-    return { status: GrpcStatus.RESOURCE_EXHAUSTED, message: 'too many incomplete requests on this connection' }
+  #account(stream: ServerStream): Refusal | undefined {
+    // Most requests lie in the chunk at hand, where nothing is held for them.
+    if (stream.extras?.assembly === undefined && stream.heldBytes === 0) return undefined
+    this.recount(stream)
+    return this.#pendingBytes > this.#limits.maxPendingBytes ? TOO_MUCH : undefined
   }
 
-  /** release lets go of what a stream holds. */
+  #shed(stream: ServerStream): void {
+    const { httpStatus } = stream.head
+    if (httpStatus === 0) this.#runner.refuse(stream, TOO_MUCH)
+    else this.#owner.answerPlainly(stream, httpStatus)
+  }
+
+  /** recount counts what a stream that stays open holds: its head, and what there is of its message. */
+  recount(stream: ServerStream): void {
+    if (stream.closed) return
+    const bytes = stream.head.bytes + stream.pendingBytes
+    this.#pendingBytes += bytes - stream.heldBytes
+    stream.heldBytes = bytes
+  }
+
+  /** release lets go of what a stream holds that is closed. */
   release(stream: ServerStream): void {
-    const bytes = stream.pendingBytes
-    if (bytes === 0) return
-    this.#pendingBytes -= bytes
-    stream.extras!.assembly = undefined
+    this.#pendingBytes -= stream.heldBytes
+    stream.heldBytes = 0
+    if (stream.extras !== undefined) stream.extras.assembly = undefined
+  }
+
+  /** heldBytes is what all streams hold, and the header block that is not complete. */
+  get heldBytes(): number {
+    return this.#pendingBytes + this.#blocks.heldBytes
   }
 
   /** #onLateFrame judges HEADERS or DATA on a stream that is not open (RFC 9113, 5.1). */
@@ -278,20 +300,35 @@ export class RequestIntake {
   }
 }
 
-/** NO_HEAD stands for one whose fields were too many to look at. */
-const NO_HEAD: RequestHead = {
+const TOO_MUCH: Refusal = {
+  status: GrpcStatus.RESOURCE_EXHAUSTED,
+  message: 'too many incomplete requests on this connection',
+}
+
+/** NO_HEAD stands for one whose fields were too many to look at, or that nobody needs any more. */
+export const NO_HEAD: RequestHead = {
   malformed: undefined,
   method: '',
   path: '',
   httpStatus: 431,
   timeoutMs: Number.POSITIVE_INFINITY,
   contentLength: -1,
-  fields: [],
+  fields: GONE_FIELDS,
+  bytes: 0,
   route: undefined,
 }
 
+/**
+ * shortened cuts a path. It may have 16 KB and, out of HPACK's table, come as one byte: to repeat it whole would have a
+ * client get 300 bytes for each that it sends.
+ */
+function shortened(path: string): string {
+  return path.length <= MOST_PATH ? path : `${path.slice(0, MOST_PATH)}…`
+}
+
 function refusalOf(head: RequestHead): Refusal | undefined {
-  if (head.route === undefined) return { status: GrpcStatus.UNIMPLEMENTED, message: `unknown method ${head.path}` }
+  if (head.route === undefined)
+    return { status: GrpcStatus.UNIMPLEMENTED, message: `unknown method ${shortened(head.path)}` }
   if (Number.isNaN(head.timeoutMs)) return { status: GrpcStatus.INTERNAL, message: 'grpc-timeout cannot be read' }
   if (head.timeoutMs === 0) return { status: GrpcStatus.DEADLINE_EXCEEDED, message: 'the deadline has passed' }
   return undefined

@@ -14,6 +14,7 @@ import { type Ending, Outbox } from './outbox.ts'
 import type { OutputBuffer } from './output-buffer.ts'
 import { blockFrameBytes, OK_HEAD_BYTES, OK_TRAILERS_BYTES, ResponseEncoder, writeBlock } from './response-encoder.ts'
 import type { ServerStream } from './server-stream.ts'
+import type { Counters } from './stats.ts'
 
 /** ResponseOwner is told what becomes of answers. */
 export interface ResponseOwner {
@@ -34,6 +35,7 @@ const AROUND_MESSAGE = OK_HEAD_BYTES + FRAME_HEAD_BYTES + PREFIX_BYTES + OK_TRAI
 export class ResponseWriter {
   readonly #out: OutputBuffer
   readonly #owner: ResponseOwner
+  readonly #counters: Counters
   readonly encoder = new ResponseEncoder()
   #initialWindow = DEFAULT_WINDOW_BYTES
   #window = DEFAULT_WINDOW_BYTES
@@ -44,9 +46,10 @@ export class ResponseWriter {
   /** sentBytes counts DATA; while it stands still, nothing makes progress. */
   sentBytes = 0
 
-  constructor(out: OutputBuffer, owner: ResponseOwner) {
+  constructor(out: OutputBuffer, owner: ResponseOwner, counters: Counters) {
     this.#out = out
     this.#owner = owner
+    this.#counters = counters
   }
 
   /** respond writes a whole good answer. */
@@ -176,10 +179,16 @@ export class ResponseWriter {
     return true
   }
 
-  /** setInitialWindow follows SETTINGS_INITIAL_WINDOW_SIZE, which changes every stream's window (RFC 9113, 6.9.2). */
+  /**
+   * setInitialWindow follows SETTINGS_INITIAL_WINDOW_SIZE, which changes every stream's window (RFC 9113, 6.9.2). Only one
+   * that grows has to look at the streams: it may take a window past its limit, or let an answer go.
+   */
   setInitialWindow(bytes: number, streams: Iterable<ServerStream>): boolean {
+    const grows = bytes > this.#initialWindow
     this.#initialWindow = bytes
+    if (!grows) return true
     for (const stream of streams) {
+      this.#counters.streamsWalked++
       if (bytes + stream.sendDelta > MAX_WINDOW_BYTES) return false
       if (stream.extras?.outbox !== undefined) this.#wait(stream)
     }
@@ -199,6 +208,7 @@ export class ResponseWriter {
     let turns = waiting.size
     for (const stream of waiting) {
       if (turns-- === 0 || this.#window <= 0 || !this.#owner.isWritable()) return
+      this.#counters.streamsWalked++
       // Back to the end of the line, if it is still there afterwards.
       waiting.delete(stream)
       waiting.add(stream)

@@ -14,7 +14,7 @@ import {
 import { Metadata, requireMetadata } from './metadata.ts'
 import type { Outbox } from './outbox.ts'
 import type { Peer } from './peer.ts'
-import type { RequestHead } from './request-head.ts'
+import { GONE_FIELDS, type RequestHead } from './request-head.ts'
 import { GrpcStatus } from './status.ts'
 import type { Timer } from './timer-wheel.ts'
 
@@ -51,7 +51,7 @@ class Extras {
 export class ServerStream implements UnaryCall, StreamCall {
   readonly id: number
   readonly owner: StreamOwner
-  readonly head: RequestHead
+  head: RequestHead
   readonly deadlineMs: number
   extras: Extras | undefined = undefined
   messageBuffer: Uint8Array = NO_BYTES
@@ -61,6 +61,8 @@ export class ServerStream implements UnaryCall, StreamCall {
   receivedBytes = 0
   /** What the client sent on this stream, with padding: it may not pass our window. */
   windowUsed = 0
+  /** What the connection counts as held for this call. */
+  heldBytes = 0
   /** What the client allows us to send, less what it allows on every new stream. */
   sendDelta = 0
   hasMessage = false
@@ -99,8 +101,11 @@ export class ServerStream implements UnaryCall, StreamCall {
   }
 
   get metadata(): Metadata {
-    const { more } = this
-    more.metadata ??= new Metadata(this.head.fields)
+    const { more, head } = this
+    if (more.metadata === undefined && head.fields === GONE_FIELDS) {
+      throw new Error('the metadata is gone; a handler that waits reads it first')
+    }
+    more.metadata ??= new Metadata(head.fields)
     return more.metadata
   }
 
@@ -250,6 +255,15 @@ export class ServerStream implements UnaryCall, StreamCall {
   releaseMessage(): void {
     this.#setMessage(NO_BYTES, 0, 0)
     this.hasMessage = false
+  }
+
+  /** dropHead lets go of the fields of the request, unless the handler has them and may still look at them. */
+  dropHead(bare: RequestHead): void {
+    if (this.extras?.metadata !== undefined) {
+      if (!this.answered) return
+      this.extras.metadata = undefined
+    }
+    this.head = bare
   }
 
   /** pendingBytes are those of the request that the stream itself holds. */

@@ -1,13 +1,17 @@
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { TLSSocket } from 'node:tls'
+import { byWeight } from './by-weight.ts'
 import type { StreamHandler, UnaryHandler } from './call.ts'
 import { type GrpcClock, systemClock } from './clock.ts'
 import { Connection, type ConnectionHost } from './connection.ts'
+import { Crowds } from './crowds.ts'
 import { type GrpcLimitOptions, type GrpcLimits, resolveLimits } from './limits.ts'
 import { type GrpcAddress, type GrpcTlsOptions, Listener, type ListenerOwner, type ListenOptions } from './listener.ts'
+import { endsOf, Newcomer } from './newcomer.ts'
 import { BufferPool } from './output-buffer.ts'
-import { HeadReader } from './request-head.ts'
+import { addressOf } from './peer.ts'
+import { bareHead, HeadReader } from './request-head.ts'
 import type { Route } from './route.ts'
 import { type GrpcStats, newCounters } from './stats.ts'
 import { Timer, TimerWheel } from './timer-wheel.ts'
@@ -23,6 +27,8 @@ export interface GrpcServerOptions {
 }
 
 const SWEEP_MS = 1_000
+/** How much of the bytes that may be held is free after some had to go: each search takes a look at all. */
+const ROOM_SHARE = 1 / 16
 const PATH = /^\/[^/\s]+\/[^/\s]+$/
 
 /** GrpcServer answers unary and server-streaming calls over HTTP/2, on TCP ports, TLS and Unix sockets. */
@@ -31,9 +37,11 @@ export class GrpcServer {
   readonly #clock: GrpcClock
   readonly #counters = newCounters()
   readonly #routes = new Map<string, Route>()
-  readonly #connections = new Set<Connection>()
+  /** Each with what takes it out of its crowd. */
+  readonly #connections = new Map<Connection, () => void>()
   /** Sockets in a TLS handshake, by their two ends: the socket that comes out of it is another object. */
-  readonly #newcomers = new Map<string, Socket>()
+  readonly #newcomers = new Map<string, Newcomer>()
+  readonly #crowds: Crowds
   readonly #listeners = new Set<Listener>()
   /** Has no address: it takes what `accept` is given. */
   #handed: Listener | undefined
@@ -44,10 +52,12 @@ export class GrpcServer {
   #tls: GrpcTlsOptions | undefined
   #dirty: Connection[] = []
   #isClosing = false
+  #isRelieving = false
   #onEmpty: (() => void)[] = []
 
   constructor(options: GrpcServerOptions = {}) {
     this.#limits = resolveLimits(options.limits)
+    this.#crowds = new Crowds(this.#limits.maxConnections)
     this.#clock = options.clock ?? systemClock
     this.#tls = options.tls
     this.#onError = options.onError ?? warn
@@ -68,7 +78,7 @@ export class GrpcServer {
   #register(path: string, handler: Route['handler']): this {
     if (!PATH.test(path)) throw new RangeError(`${JSON.stringify(path)}: a method's path is "/package.Service/Method"`)
     if (this.#routes.has(path)) throw new RangeError(`${path} is already registered; a method has one handler`)
-    this.#routes.set(path, { path, handler })
+    this.#routes.set(path, { path, handler, bareHead: bareHead({ path, handler }) })
     return this
   }
 
@@ -104,7 +114,7 @@ export class GrpcServer {
 
   /** addConnection serves a connection that was accepted elsewhere, TLS and all. */
   addConnection(socket: Duplex): void {
-    if (!this.#hasRoom() || socket.destroyed) {
+    if (socket.destroyed || !this.#hasRoom(socket)) {
       this.#counters.connectionsRefused++
       socket.destroy()
       return
@@ -112,7 +122,8 @@ export class GrpcServer {
     this.#counters.connections++
     this.#counters.connectionsOpen++
     if (this.#connections.size === 0) this.#sweepIn(SWEEP_MS)
-    this.#connections.add(new Connection(socket, this.#host))
+    const connection = new Connection(socket, this.#host)
+    this.#connections.set(connection, this.#crowds.add(addressOf(socket), connection))
   }
 
   /** stats are the counters of the server, live. */
@@ -126,20 +137,20 @@ export class GrpcServer {
    */
   drain(graceMs: number): Promise<void> {
     this.#stopListening()
-    for (const connection of [...this.#connections]) connection.drain(graceMs)
+    for (const connection of [...this.#connections.keys()]) connection.drain(graceMs)
     if (this.#connections.size > 0) this.#sweepIn(Math.min(graceMs, SWEEP_MS))
     return this.#whenEmpty()
   }
 
   /** shed has some connections end as drain does, the oldest first: their clients connect anew, perhaps elsewhere. */
   shed(count: number, graceMs: number): void {
-    for (const connection of [...this.#connections].slice(0, count)) connection.drain(graceMs)
+    for (const connection of [...this.#connections.keys()].slice(0, count)) connection.drain(graceMs)
   }
 
   /** close ends everything at once. */
   close(): Promise<void> {
     this.#stopListening()
-    for (const connection of [...this.#connections]) connection.close()
+    for (const connection of [...this.#connections.keys()]) connection.close()
     return this.#whenEmpty()
   }
 
@@ -153,7 +164,7 @@ export class GrpcServer {
     this.#isClosing = true
     for (const listener of this.#listeners) listener.close()
     this.#listeners.clear()
-    for (const socket of this.#newcomers.values()) socket.destroy()
+    for (const newcomer of this.#newcomers.values()) newcomer.leave()
   }
 
   #whenEmpty(): Promise<void> {
@@ -161,14 +172,14 @@ export class GrpcServer {
     return new Promise((resolve) => this.#onEmpty.push(resolve))
   }
 
-  #hasRoom(): boolean {
-    return !this.#isClosing && this.#connections.size + this.#newcomers.size < this.#limits.maxConnections
+  #hasRoom(socket: Duplex): boolean {
+    return !this.#isClosing && this.#crowds.admits(addressOf(socket))
   }
 
   readonly #owner: ListenerOwner = {
     admit: (socket, inHandshake) => this.#admit(socket, inHandshake),
     onConnection: (socket) => {
-      if (socket instanceof TLSSocket) this.#newcomers.delete(endsOf(socket))
+      if (socket instanceof TLSSocket) this.#newcomers.get(endsOf(socket))?.settle()
       this.addConnection(socket)
     },
     onTlsFailure: () => {
@@ -177,17 +188,14 @@ export class GrpcServer {
   }
 
   #admit(socket: Socket, inHandshake: boolean): boolean {
-    if (!this.#hasRoom()) {
+    if (!this.#hasRoom(socket)) {
       this.#counters.connectionsRefused++
       socket.destroy()
       return false
     }
     if (inHandshake) {
-      const ends = endsOf(socket)
-      this.#newcomers.set(ends, socket)
-      socket.on('close', () => {
-        if (this.#newcomers.get(ends) === socket) this.#newcomers.delete(ends)
-      })
+      const newcomer = new Newcomer(socket, this.#newcomers, this.#crowds)
+      socket.on('close', () => newcomer.settle())
     }
     return true
   }
@@ -202,6 +210,10 @@ export class GrpcServer {
       headReader: new HeadReader(),
       route: (path) => this.#routes.get(path),
       markDirty: (connection) => this.#markDirty(connection),
+      onHeld: (grownBytes) => {
+        this.#counters.bytesHeld += grownBytes
+        if (grownBytes > 0 && this.#counters.bytesHeld > this.#limits.maxHeldBytes) this.#relieve()
+      },
       onClosed: (connection) => this.#onClosed(connection),
       onError: (error, path) => this.#reportError(error, path),
     }
@@ -218,7 +230,20 @@ export class GrpcServer {
     for (const connection of dirty) connection.flush()
   }
 
+  /** #relieve ends those for whom the most is held, until there is some room again. */
+  #relieve(): void {
+    if (this.#isRelieving) return
+    this.#isRelieving = true
+    const enough = this.#limits.maxHeldBytes * (1 - ROOM_SHARE)
+    for (const connection of byWeight(this.#connections.keys())) {
+      if (this.#counters.bytesHeld <= enough) break
+      connection.giveUp()
+    }
+    this.#isRelieving = false
+  }
+
   #onClosed(connection: Connection): void {
+    this.#connections.get(connection)?.()
     this.#connections.delete(connection)
     this.#counters.connectionsOpen--
     if (this.#connections.size > 0) return
@@ -234,7 +259,7 @@ export class GrpcServer {
   #sweep(): void {
     const nowMs = this.#clock.nowMs()
     this.#sweepIn(SWEEP_MS)
-    for (const connection of this.#connections) connection.sweep(nowMs)
+    for (const connection of this.#connections.keys()) connection.sweep(nowMs)
   }
 
   #reportError(error: unknown, path: string): void {
@@ -245,9 +270,6 @@ export class GrpcServer {
     }
   }
 }
-
-const endsOf = ({ localAddress, localPort, remoteAddress, remotePort }: Socket): string =>
-  `${localAddress} ${localPort} ${remoteAddress} ${remotePort}`
 
 function warn(error: unknown): void {
   process.emitWarning(error instanceof Error ? error : String(error))

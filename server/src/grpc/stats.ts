@@ -13,10 +13,14 @@ export type ClosedFor =
   | 'unreadOutput'
   | 'slowPreface'
   | 'slowFrame'
+  /** All places were taken, and its address had the most; see Crowds. */
+  | 'crowd'
+  /** The server held too much, and the most of it for this client. */
+  | 'memory'
   | 'idle'
   | 'age'
 
-/** GrpcStats are the counters of a server: plain numbers that only grow, except for those that are `open`. */
+/** GrpcStats are the counters of a server: plain numbers that only grow, except for those that are `open` or `held`. */
 export interface GrpcStats {
   readonly connectionsOpen: number
   readonly connections: number
@@ -24,6 +28,10 @@ export interface GrpcStats {
   readonly connectionsRefused: number
   readonly streamsOpen: number
   readonly streams: number
+  /** Looks at streams for the sake of a frame that concerns all of a connection: the work that grows fastest. */
+  readonly streamsWalked: number
+  /** Bytes held for clients at this moment: requests, answers that wait, and what a call or a table takes. */
+  readonly bytesHeld: number
   /** Calls that reached a handler. */
   readonly calls: number
   /** Calls that were answered with another status than OK, by a handler or for it. */
@@ -51,6 +59,8 @@ export function newCounters(): Counters {
     connectionsRefused: 0,
     streamsOpen: 0,
     streams: 0,
+    streamsWalked: 0,
+    bytesHeld: 0,
     calls: 0,
     callsFailed: 0,
     callsCancelled: 0,
@@ -74,6 +84,8 @@ export function newCounters(): Counters {
       unreadOutput: 0,
       slowPreface: 0,
       slowFrame: 0,
+      crowd: 0,
+      memory: 0,
       idle: 0,
       age: 0,
     },

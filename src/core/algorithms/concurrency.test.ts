@@ -15,7 +15,7 @@ describe('concurrency', () => {
     ])
   })
 
-  it('brings back the place of a holder that never releases when its lease has run out', () => {
+  it('brings back the permit of a holder that never releases it when its time is over', () => {
     expectRows(twoAtOnce, [
       [0, 2, 'allowed', 0, 30_000],
       [29_999, 1, 'refused', 0, 1, 1],
@@ -38,7 +38,7 @@ describe('concurrency', () => {
     expectRows({ ...twoAtOnce, limit: 0 }, [[0, 1, 'impossible', 0, 0, 0]])
   })
 
-  it('holds no place for longer than its lease when the clock goes back', () => {
+  it('holds no permit for longer than its time when the clock goes back', () => {
     expectRows(twoAtOnce, [
       [100_000_000, 2, 'allowed', 0, 30_000],
       [5000, 1, 'refused', 0, 30_000, 30_000],

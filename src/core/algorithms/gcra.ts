@@ -38,7 +38,7 @@ export function gcra(tatMs: number, limit: LimitNumbers, nowMs: number, cost: nu
 }
 
 const YEAR_2100_MS = 4_102_444_800_000
-const FINEST_UNITS_PER_MS = 512
+const MAX_UNITS_PER_MS = 512
 
 /**
  * maxUnitsPerMs returns the finest pace of a bucket on one number (a time), such that times before the year 2100 plus
@@ -46,7 +46,7 @@ const FINEST_UNITS_PER_MS = 512
  * time in units survives being divided and multiplied by the pace: each step is off by less than a quarter of a unit.
  */
 export function maxUnitsPerMs(fillMs: number): number {
-  return Math.max(1, Math.min(FINEST_UNITS_PER_MS, Math.floor(2 ** 51 / (YEAR_2100_MS + 2 * fillMs))))
+  return Math.max(1, Math.min(MAX_UNITS_PER_MS, Math.floor(2 ** 51 / (YEAR_2100_MS + 2 * fillMs))))
 }
 
 export const GCRA: AlgorithmRecord = {

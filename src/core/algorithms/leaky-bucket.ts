@@ -14,7 +14,7 @@ export function leakyBucket(dryAtMs: number, limit: LimitNumbers, nowMs: number,
   if (out.allowed && cost > 0 && ahead > 0) out.delayMs = Math.ceil(ahead / limit.unitsPerMs)
 }
 
-/** Turns follow each other, whoever takes them: they cannot be lent. */
+/** Each turn follows the one before, on whichever node: they cannot be lent. */
 export const LEAKY_BUCKET: AlgorithmRecord = {
   letter: 'l',
   anchoredLetter: undefined,

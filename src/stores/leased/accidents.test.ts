@@ -279,6 +279,18 @@ describe('a lender that lost its data', () => {
 })
 
 describe('a drain', () => {
+  it('ends, and nothing stays out, when a request names a key both exactly and by a slice of another kind', async () => {
+    const scene = new Scene(1, { node: 'n' })
+    const [node] = scene.nodes
+    const limit = limitOf({ limit: 100 })
+    await ask(node, charge(limit))
+    await node.decide([charge(limit, 1, 'exact'), charge(limit, 1, 'eventual')])
+    await node.drain()
+    expect(node.stats.slices).toBe(0)
+    const { held, free } = scene.lender.exchange({ ...scene.lender.exchanges[0], holder: 'probe', need: 0, ahead: 0 })
+    expect([held, free]).toEqual([0, 97])
+  })
+
   it('ends when the lender is away', async () => {
     const scene = new Scene(0)
     const slow = new SlowLender(scene.lender)

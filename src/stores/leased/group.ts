@@ -24,8 +24,8 @@ export function timeoutOf(policy: Charge['policy']): number {
 
 /** impossibleVerdict is the answer to a cost that can never be admitted. */
 export function impossibleVerdict({ limit }: Charge): Verdict {
-  const { limit: most, capacity } = limit
-  return { kind: 'impossible', allowed: false, limit: most, remaining: 0, resetAfterMs: 0, maxCost: capacity }
+  const { capacity } = limit
+  return { kind: 'impossible', allowed: false, limit: limit.limit, remaining: 0, resetAfterMs: 0, maxCost: capacity }
 }
 
 /**
@@ -37,7 +37,7 @@ export class Group {
   /** Positions of the charges whose slice has to ask, and of those that the parent decides. */
   readonly lacking: number[] = []
   readonly remote: number[] = []
-  /** Slices of charges that are exact by now: what they have spent has to be told before the parent decides. */
+  /** Slices of charges that have become exact: what they have spent has to be told before the parent decides. */
   readonly former: Slice[] = []
   readonly #verdicts: (Verdict | undefined)[]
   readonly #slices: (Slice | undefined)[]
@@ -99,7 +99,7 @@ export class Group {
         this.remote.map((i) => known[i]),
       )
     for (const i of wasRefused ? [] : this.remote) {
-      // The parent's part fitted by itself, and was charged. Places are given back by whoever holds the lease.
+      // The parent's part fitted by itself, and was charged. Permits are released by their holder.
       const charge = this.charges[i]
       const isCharged = this.#verdicts[i]?.allowed === true && charge.cost > 0
       if (isCharged && !holdsPermits(charge.limit)) refund(charge)

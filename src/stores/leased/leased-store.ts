@@ -32,7 +32,7 @@ export interface LeasedStoreOptions {
   readonly clock?: Clock
   /** For tests: the name of this node among all that share the parent. Default: random. */
   readonly node?: string
-  /** False: somebody else calls `tick`. Default: true. */
+  /** False: the caller calls `tick`. Default: true. */
   readonly isTimed?: boolean
 }
 
@@ -52,10 +52,10 @@ export interface LeasedStats {
   readonly refusals: number
 }
 
-const MOST_KEYS = 50_000
-const LEASE_MS = 5_000
-/** While no notices arrive, a refusal is not kept for longer: somebody may have reset the counter. */
-const UNHEARD_MS = 1_000
+const DEFAULT_MAX_KEYS = 50_000
+const DEFAULT_LEASE_MS = 5_000
+/** While no notices arrive, a refusal is not kept for longer: another node may have reset the counter. */
+const MAX_UNHEARD_MS = 1_000
 
 /**
  * LeasedStore answers from memory what its parent need not be asked: rules that are `leased`, from slices of their budget;
@@ -77,7 +77,7 @@ export class LeasedStore implements LendingStore {
   #refusedHere = 0
 
   constructor(parent: Store, options: LeasedStoreOptions = {}) {
-    const { maxKeys = MOST_KEYS, leaseMs = LEASE_MS, clock = new LeaseClock() } = options
+    const { maxKeys = DEFAULT_MAX_KEYS, leaseMs = DEFAULT_LEASE_MS, clock = new LeaseClock() } = options
     this.#parent = parent
     this.#lender = lenderOf(parent)
     this.#clock = clock
@@ -93,7 +93,7 @@ export class LeasedStore implements LendingStore {
     this.#stopListening = this.#lender.listen({
       noticed: (notice) => this.#noticed(notice),
       connected: (isConnected) => {
-        this.#slices.longestRefusalMs = isConnected ? Number.POSITIVE_INFINITY : UNHEARD_MS
+        this.#slices.maxRefusalMs = isConnected ? Number.POSITIVE_INFINITY : MAX_UNHEARD_MS
         this.#refusals.clear(clock.nowMs())
         this.#slices.clearAll(clock.nowMs())
       },
@@ -181,7 +181,7 @@ export class LeasedStore implements LendingStore {
     await this.#parent.close()
   }
 
-  /** #decideHere answers a single charge without anybody else, which is nearly always possible. */
+  /** #decideHere answers a single charge without asking, which is nearly always possible. */
   #decideHere(charge: Charge, nowMs: number): Verdict | undefined {
     const { key, limit, cost } = charge
     if (!this.#slices.counts(charge)) {
@@ -218,14 +218,14 @@ export class LeasedStore implements LendingStore {
     return true
   }
 
-  /** #decideThere leaves a group to the parent: a Group, and what it is for, would cost half as much again. */
+  /** #decideThere leaves a group to the parent: a Group would cost half as much again. */
   #decideThere(charges: readonly Charge[], askedAtMs: number): MaybePromise<readonly Verdict[]> {
     this.#asked++
     const keep = (verdicts: readonly Verdict[]): readonly Verdict[] => {
       for (let i = 0; i < charges.length; i++) {
         if (verdicts[i].allowed) continue
         const { key, limit, cost } = charges[i]
-        this.#refusals.add(key, limit, cost, verdicts[i], askedAtMs, this.#slices.longestRefusalMs)
+        this.#refusals.add(key, limit, cost, verdicts[i], askedAtMs, this.#slices.maxRefusalMs)
       }
       return verdicts
     }
@@ -233,7 +233,7 @@ export class LeasedStore implements LendingStore {
     return answer instanceof Promise ? answer.then(keep) : keep(answer)
   }
 
-  /** #isDone says whether a group needs nobody else. */
+  /** #isDone says whether a group is decided without asking. */
   #isDone(group: Group): boolean {
     if (group.isKnownRefused) {
       if (group.lacking.length + group.remote.length > 0) this.#refusedHere++
@@ -291,9 +291,9 @@ export class LeasedStore implements LendingStore {
   #remember(group: Group, verdicts: readonly Verdict[], askedAtMs: number): void {
     group.remote.forEach((i, at) => {
       const { key, limit, cost } = group.charges[i]
-      if (cost > 0) this.#refusals.add(key, limit, cost, verdicts[at], askedAtMs, this.#slices.longestRefusalMs)
+      if (cost > 0) this.#refusals.add(key, limit, cost, verdicts[at], askedAtMs, this.#slices.maxRefusalMs)
       else if (cost < 0) {
-        // Where more than half was left before, hardly anybody can have been refused.
+        // Where more than half was left before, hardly any caller can have been refused.
         if (verdicts[at].remaining + cost <= limit.capacity / 2) this.#tellClear(key)
         else this.#clear(key)
         const slice = this.#slices.get(key)
@@ -320,7 +320,7 @@ export class LeasedStore implements LendingStore {
     else this.#clear(key)
   }
 
-  /** #tellClear tells everybody that there may be budget again. Of which cost a refusal was that this ends, nobody knows. */
+  /** #tellClear tells all nodes that there may be budget again, whatever the cost that they refuse. */
   #tellClear(key: string): void {
     this.#clear(key)
     this.#lender.notify({ kind: 'clear', key })

@@ -12,7 +12,7 @@ export async function lend(request: SliceRequest, slices: Slices, clock: Clock):
   const { key, limit, need, timeoutMs, leaseMs } = request
   const slice = slices.find(key, { limit, syncMs: undefined, timeoutMs }, clock.nowMs())
   if (isWorthAsking(slice, request, clock.nowMs())) {
-    // What came is for whoever asks first. To spend it and put it back would lose it if the lender was told in between.
+    // What came is for the first that asks. To spend it and put it back would lose it if the lender was told in between.
     await slices.request(slice, { cost: need, timeoutMs, isForOthers: true }, clock.nowMs())
   }
   const nowMs = clock.nowMs()

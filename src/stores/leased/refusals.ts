@@ -9,25 +9,25 @@ interface Refusal {
   readonly resetAtMs: number
 }
 
-/** Keys are told apart by so many when it comes to which were cleared while an answer was on its way. */
+/** Into how many kinds keys are divided, to know which may have been cleared while an answer was on its way. */
 const CLEARINGS = 1024
 
 /** Refusals for less time than this are over before they save a trip. */
-const SHORTEST_MS = 2
+const MIN_REFUSAL_MS = 2
 
 /**
  * Refusals remembers which keys have nothing left, and until when, so that they are refused again without asking: exactly
  * as long as the store said, counted from when it was asked. It holds a bounded number; what it forgets is asked again.
  */
 export class Refusals {
-  readonly #most: number
+  readonly #maxSize: number
   readonly #refusals = new Map<string, Refusal>()
   /** When a key of each kind was cleared last: what was asked before then may have been refused before it. */
   readonly #clearedAtMs = new Float64Array(CLEARINGS)
   #allClearedAtMs = Number.NEGATIVE_INFINITY
 
-  constructor(most: number) {
-    this.#most = most
+  constructor(maxSize: number) {
+    this.#maxSize = maxSize
   }
 
   get size(): number {
@@ -54,22 +54,22 @@ export class Refusals {
   }
 
   /**
-   * add remembers a refusal that nothing but time ends: the counter has nothing left, refused hits do not count, and nobody
-   * gives places back. `longestMs` bounds it where nobody would hear that the counter was reset.
+   * add remembers a refusal that nothing but time ends: the counter has nothing left, refused hits do not count, and it
+   * holds no permits. `maxMs` bounds it where this node would not hear that the counter was reset.
    */
-  add(key: string, limit: Limit, cost: number, verdict: Verdict, askedAtMs: number, longestMs: number): void {
+  add(key: string, limit: Limit, cost: number, verdict: Verdict, askedAtMs: number, maxMs: number): void {
     if (verdict.kind !== 'refused' || verdict.remaining > 0 || verdict.fallback !== undefined) return
-    if (limit.countDenied || holdsPermits(limit) || verdict.retryAfterMs < SHORTEST_MS) return
+    if (limit.countDenied || holdsPermits(limit) || verdict.retryAfterMs < MIN_REFUSAL_MS) return
     if (askedAtMs <= this.#clearedAtMs[kindOf(key)] || askedAtMs < this.#allClearedAtMs) return
     this.#refusals.delete(key)
     this.#refusals.set(key, {
       limit,
       cost,
-      untilMs: askedAtMs + Math.min(verdict.retryAfterMs, longestMs),
+      untilMs: askedAtMs + Math.min(verdict.retryAfterMs, maxMs),
       retryAtMs: askedAtMs + verdict.retryAfterMs,
       resetAtMs: askedAtMs + verdict.resetAfterMs,
     })
-    if (this.#refusals.size <= this.#most) return
+    if (this.#refusals.size <= this.#maxSize) return
     const [oldest] = this.#refusals.keys()
     this.#refusals.delete(oldest)
   }

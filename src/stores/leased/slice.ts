@@ -3,10 +3,25 @@ import type { Limit } from '../../core/limit.ts'
 import { eventualLifeMs } from '../../core/over-admission.ts'
 import type { SliceReply, SliceRequest } from '../../engine/ports.ts'
 import { SliceBook } from '../lending/slice-book.ts'
+import { SliceAccount } from './slice-account.ts'
+import { SliceRefusal } from './slice-refusal.ts'
 import { SliceSize } from './slice-size.ts'
+import type { Waiter } from './waiter.ts'
 
 /** A SliceKind is how a rule is counted: from a slice that was lent, or from what was left at the last exchange. */
 export type SliceKind = 'leased' | 'eventual'
+
+/** A SliceLife is how far a slice has come. Slices moves it on: `leaving` is on its way back, `gone` is not kept any more. */
+export type SliceLife = 'kept' | 'leaving' | 'gone'
+
+/** A SliceState says what a slice can spend. See Slice for what moves it from one to another. */
+type SliceState =
+  /** Nothing: nothing was lent yet, or the lease is over. */
+  | 'empty'
+  /** What the lender said, until the lease is over. */
+  | 'lent'
+  /** Nothing, but its lease runs on: the limit was changed after the lender was asked. */
+  | 'outdated'
 
 export interface SliceOptions {
   readonly key: string
@@ -19,34 +34,6 @@ export interface SliceOptions {
   readonly timeoutMs: number
 }
 
-/** A Waiter is a cost that the slice did not hold. */
-export interface Waiter {
-  readonly cost: number
-  readonly dueAtMs: number
-  /** It goes on to another holder, who spends it: here it only has to be there. */
-  readonly isForOthers: boolean
-  /** Part of the request under way. */
-  isAsked: boolean
-  /** Whether it got what it waited for, and undefined until it is known. */
-  isServed: boolean | undefined
-  /** Why it will never know. */
-  fault: unknown
-  settle(isServed: boolean): void
-  fail(fault: unknown): void
-}
-
-/** A Flight is a request that is under way to the lender. */
-interface Flight {
-  /** The lender may come to believe that something is held. */
-  readonly isHolding: boolean
-  readonly sequence: number
-  readonly spent: number
-  readonly sentAtMs: number
-  readonly dueAtMs: number
-  readonly cost: number
-  readonly need: number
-}
-
 /** A SliceWish is what a slice asks for. */
 export interface SliceWish {
   /** All that waits. */
@@ -57,93 +44,99 @@ export interface SliceWish {
   readonly givesBack: boolean
 }
 
-/** How long a holder waits before it asks again for what others hold. */
-const LENT_WAIT_MS = 25
+/** A Flight is a request that is under way to the lender. */
+interface Flight {
+  readonly request: SliceRequest
+  readonly sentAtMs: number
+  readonly dueAtMs: number
+  /** All that waited when it was sent. */
+  readonly need: number
+  /** The lender may come to believe that something is held. */
+  readonly isHolding: boolean
+}
+
+/** A LastAnswer is what the lender said last. */
+interface LastAnswer {
+  readonly sentAtMs: number
+  /** The lease is renewed after this long. */
+  readonly renewMs: number
+  /** What was left beside all slices. */
+  readonly free: number
+  /** How many hold something. Notices may raise it. */
+  holders: number
+  readonly resetAtMs: number
+  /** It gave something to a slice of which the lender was not known to believe that it holds anything. */
+  readonly isFirst: boolean
+}
 
 /**
- * A Slice is what this node holds of one counter's budget, and what it has spent. It spends for as long as its lease lasts
- * on its own clock; after that it begins anew under another name, and the lender accounts for what was left over.
+ * A Slice is what this node holds of one counter's budget, and what it has spent. An eventual slice holds nothing: it
+ * spends what was left at its last exchange, as every other node does.
  *
- * An eventual slice holds nothing: it spends what was left at its last exchange, as every other node does.
+ *            answered               change
+ *   empty ──────────────► lent ───────────────► outdated
+ *     ▲                   │  ▲                   │  │
+ *     │    runOut         │  └──── answered ─────┘  │
+ *     └───────────────────┴──────── runOut ─────────┘
+ *
+ * A leased slice that runs out begins anew under another name, and the lender accounts for what was left over.
+ *
+ * In any of these states there is at most one request under way. `ask` makes it. It ends with `answered` or `failed`, or
+ * without either when the limit changes or the slice runs out: what comes of it then is not listened to.
  */
 export class Slice {
   readonly key: string
   readonly kind: SliceKind
   readonly size: SliceSize
-  /** The limit that the budget is of. One that was changed begins with what the lender says. */
-  limit: Limit
+  /** Eventual: how often counts are exchanged. */
+  readonly syncMs: number | undefined
   /** The part of it that others hold of this node: a lease of a lease. */
   readonly lent = new SliceBook()
-  /** Who waits for the answer to a request, in order of coming. */
+  /** What waits for the answer to a request, in order of arrival. */
   waiting: Waiter[] = []
-  /** On its way back, for good. */
-  isLeaving = false
-  /** Nobody keeps it any more. */
-  isDropped = false
+  life: SliceLife = 'kept'
   /** How long the lender may take to answer. */
   timeoutMs: number
   lastUsedMs: number
+  readonly #refusal = new SliceRefusal()
   readonly #newName: () => string
   readonly #leaseMs: number
-  /** Eventual: how often counts are exchanged. */
-  readonly syncMs: number | undefined
-  readonly #syncMs: number
-  #name: string
-  #hand = 0
-  #spent = 0
-  #confirmed = 0
-  /** The most that was ever told: of that nothing can be taken back here. */
-  #told = 0
-  /** What the lender believes is held. Infinity: nobody knows. */
-  #booked = 0
-  #sequence = 0
-  #flight: Flight | undefined
+  #limit: Limit
+  #state: SliceState = 'empty'
+  /** The end of the lease. */
   #deadlineMs = Number.NEGATIVE_INFINITY
-  /** What was heard is of another limit. */
-  #isChanged = false
-  #renewMs: number
-  #sentAtMs: number
-  /** The last answer gave something to a slice that held nothing. */
-  #hasBegun = false
-  #free = 0
-  #holders = 1
-  #resetAtMs = 0
-  /** Refused until then, for costs from #refusedCost on. */
-  #refusedUntilMs = Number.NEGATIVE_INFINITY
-  #refusedCost = 0
-  /** What the lender said before then about refusals is not remembered. */
-  #clearedAtMs = Number.NEGATIVE_INFINITY
-  #retryAtMs = 0
+  #account: SliceAccount
+  #flight: Flight | undefined
+  #sequence = 0
+  #last: LastAnswer
 
-  constructor(about: SliceOptions, nowMs: number) {
-    this.key = about.key
-    this.limit = about.limit
-    this.kind = about.syncMs === undefined ? 'leased' : 'eventual'
-    this.size = new SliceSize(about.limit, about.syncMs)
-    this.timeoutMs = about.timeoutMs
+  constructor({ key, limit, newName, leaseMs, syncMs, timeoutMs }: SliceOptions, nowMs: number) {
+    this.key = key
+    this.kind = syncMs === undefined ? 'leased' : 'eventual'
+    this.size = new SliceSize(limit, syncMs)
+    this.syncMs = syncMs
+    this.timeoutMs = timeoutMs
     this.lastUsedMs = nowMs
-    this.#newName = about.newName
-    this.#name = about.newName()
-    this.#leaseMs = about.leaseMs
-    this.#renewMs = about.leaseMs / 2
-    this.syncMs = about.syncMs
-    this.#syncMs = about.syncMs ?? 0
-    this.#sentAtMs = nowMs
+    this.#limit = limit
+    this.#newName = newName
+    this.#leaseMs = leaseMs
+    this.#account = new SliceAccount(newName())
+    this.#last = { sentAtMs: nowMs, renewMs: leaseMs / 2, free: 0, holders: 1, resetAtMs: 0, isFirst: false }
+  }
+
+  /** The limit that the budget is of. */
+  get limit(): Limit {
+    return this.#limit
   }
 
   /** What can be spent or lent. */
   get inHand(): number {
-    return this.#hand - this.lent.out
-  }
-
-  /** True when something is spent that the lender has not confirmed. */
-  get hasNews(): boolean {
-    return this.#spent !== this.#confirmed
+    return this.#account.hand - this.lent.out
   }
 
   /** True when what it tells about the budget was heard from the lender, and not too long ago. */
   isKnown(nowMs: number): boolean {
-    return nowMs < this.#deadlineMs && !this.#isChanged
+    return this.#state === 'lent' && nowMs < this.#deadlineMs
   }
 
   get isAsking(): boolean {
@@ -155,29 +148,46 @@ export class Slice {
     return this.#flight !== undefined && this.#flight.dueAtMs > dueAtMs
   }
 
+  /** isCurrent says whether the answer to a request is still awaited. */
+  isCurrent(request: SliceRequest): boolean {
+    return this.#flight?.request === request
+  }
+
   /** True when there is nothing left to account for. */
   get isSettled(): boolean {
-    return this.#flight === undefined && !this.hasNews && this.#booked === 0
+    return this.#flight === undefined && !this.#account.hasUnconfirmed && !this.#account.isBooked
   }
 
   /** True when the lender believes in more than is needed: what was spent, or is not used. */
   get owes(): boolean {
-    return this.hasNews || this.#booked > this.lent.out
+    return this.#account.owes(this.lent.out)
+  }
+
+  /** wantsMore says whether it is time to ask in advance. */
+  get wantsMore(): boolean {
+    return this.kind === 'leased' && this.#flight === undefined && this.size.isLow(this.inHand)
+  }
+
+  /** True when the last answer made this the second holder: the first one does not know yet that it is not alone. */
+  get isSecond(): boolean {
+    return this.#last.isFirst && this.#last.holders === 2
   }
 
   /** isDue says whether it is time to tell what was spent, to renew the lease, or to hear what is left. */
   isDue(nowMs: number): boolean {
-    const ageMs = nowMs - this.#sentAtMs
-    if (this.#booked > 0 && ageMs >= this.#renewMs) return true
-    if (this.hasNews) return ageMs >= this.size.reportMs
-    if (this.kind === 'leased') return false
-    return ageMs >= this.#syncMs && this.lastUsedMs > this.#sentAtMs && !this.isRefused(1, nowMs)
+    const { sentAtMs, renewMs } = this.#last
+    const ageMs = nowMs - sentAtMs
+    if (this.#account.isBooked && ageMs >= renewMs) return true
+    if (this.#account.hasUnconfirmed) return ageMs >= this.size.reportMs
+    if (this.syncMs === undefined) return false
+    return ageMs >= this.syncMs && this.lastUsedMs > sentAtMs && !this.isRefused(1, nowMs)
   }
 
   /** dueAfterMs is in how long it may be due: a look at any other time could come when the lease is over. */
   dueAfterMs(nowMs: number): number {
-    const everyMs = Math.min(this.size.reportMs, this.#renewMs)
-    const leftMs = this.#sentAtMs + everyMs - nowMs
+    const { sentAtMs, renewMs } = this.#last
+    const everyMs = Math.min(this.size.reportMs, renewMs)
+    const leftMs = sentAtMs + everyMs - nowMs
     return leftMs > 0 ? leftMs : everyMs
   }
 
@@ -186,9 +196,9 @@ export class Slice {
     return this.#deadlineMs - nowMs
   }
 
-  /** runOutBy begins anew if the lease is over by then. */
-  runOutBy(nowMs: number): void {
-    if (nowMs >= this.#deadlineMs) this.#runOut()
+  /** isRefused says whether a cost is known to be refused. */
+  isRefused(cost: number, nowMs: number): boolean {
+    return this.#refusal.covers(cost, nowMs)
   }
 
   /** take spends a cost from what is in hand, and says whether there was enough. */
@@ -197,77 +207,77 @@ export class Slice {
     return this.serve(cost, nowMs)
   }
 
-  /** serve is take for who waited for the answer that has just come. */
+  /** serve is take for a cost that waited for the answer that has just come. */
   serve(cost: number, nowMs: number): boolean {
     this.lastUsedMs = nowMs
     if (cost > this.inHand) return false
-    this.#hand -= cost
-    this.#spent += cost
+    this.#account.spend(cost)
     return true
   }
 
   /** putBack undoes a take. It says whether that was possible: what the lender may have heard of is not taken back here. */
   putBack(cost: number, nowMs: number): boolean {
-    if (nowMs >= this.#deadlineMs || this.#spent - this.#told < cost) return false
-    this.#hand += cost
-    this.#spent -= cost
-    return true
+    return nowMs < this.#deadlineMs && this.#account.unspend(cost)
   }
 
   /** spendLent accounts for what another holder has spent of its part. */
   spendLent(cost: number): void {
-    this.#hand -= cost
-    this.#spent += cost
-  }
-
-  /** isRefused says whether a cost is known to be refused. */
-  isRefused(cost: number, nowMs: number): boolean {
-    return nowMs < this.#refusedUntilMs && cost >= this.#refusedCost
+    this.#account.spend(cost)
   }
 
   /** clear forgets a refusal, and the one that may be on its way: there may be budget again. */
   clear(nowMs: number): void {
-    this.#clearedAtMs = nowMs
-    this.#refusedUntilMs = Number.NEGATIVE_INFINITY
+    this.#refusal.clear(nowMs)
+  }
+
+  /** join learns that others hold something too: what is left beside all slices is not known from now on. */
+  join(): void {
+    this.#last.holders = Math.max(this.#last.holders, 2)
+  }
+
+  /** runOutBy ends the lease if it is over by then. */
+  runOutBy(nowMs: number): void {
+    if (nowMs >= this.#deadlineMs) this.#runOut()
+  }
+
+  #runOut(): void {
+    if (this.kind === 'leased' && this.#state !== 'empty') {
+      this.#account = new SliceAccount(this.#newName())
+      this.#flight = undefined
+      this.lent.forget()
+    }
+    this.#account.hand = 0
+    this.#state = 'empty'
+    this.#deadlineMs = Number.NEGATIVE_INFINITY
   }
 
   /** change goes over to another limit: what is in hand goes back, and the next request asks. */
   change(limit: Limit): void {
-    this.limit = limit
-    this.#isChanged = true
+    this.#limit = limit
     this.size.change(limit)
-    this.#refusedUntilMs = Number.NEGATIVE_INFINITY
+    this.#refusal.forget()
     // What was asked for under the old limit is not taken any more.
     if (this.#flight !== undefined) this.failed()
+    if (this.#state === 'lent') this.#state = 'outdated'
     if (this.kind === 'eventual') this.#deadlineMs = Number.NEGATIVE_INFINITY
-    else this.#hand = this.lent.out
+    else this.#account.hand = this.lent.out
   }
 
-  /** wantsMore says whether it is time to ask in advance. */
-  get wantsMore(): boolean {
-    return this.kind === 'leased' && this.#flight === undefined && this.size.isLow(this.inHand)
-  }
-
-  /**
-   * ask makes the next request. One that gives back keeps what others hold of the slice.
-   */
+  /** ask makes the next request. One that gives back keeps what others hold of the slice. */
   ask(nowMs: number, { need, cost, timeoutMs, givesBack }: SliceWish): SliceRequest {
     this.runOutBy(nowMs)
+    const account = this.#account
     const isLeased = this.kind === 'leased'
-    if (isLeased && givesBack) this.#hand = this.lent.out
-    const ahead = isLeased && !givesBack ? this.size.ahead(this.#spent, this.inHand, need, nowMs) : 0
-    const keep = isLeased ? Math.max(0, this.#hand) : 0
-    const isHolding = keep + need + ahead > 0
-    const dueAtMs = nowMs + timeoutMs
-    this.#flight = { isHolding, sequence: ++this.#sequence, spent: this.#spent, sentAtMs: nowMs, dueAtMs, cost, need }
-    this.#told = Math.max(this.#told, this.#spent)
-    return {
+    if (isLeased && givesBack) account.hand = this.lent.out
+    const ahead = isLeased && !givesBack ? this.size.ahead(account.spent, this.inHand, need, nowMs) : 0
+    const keep = isLeased ? Math.max(0, account.hand) : 0
+    const request: SliceRequest = {
       key: this.key,
-      limit: this.limit,
-      holder: this.#name,
-      sequence: this.#sequence,
-      spent: this.#spent,
-      confirmed: this.#confirmed,
+      limit: this.#limit,
+      holder: account.name,
+      sequence: ++this.#sequence,
+      spent: account.spent,
+      confirmed: account.confirmed,
       keep,
       need: isLeased ? Math.max(0, need - this.inHand) : 0,
       ahead,
@@ -275,96 +285,63 @@ export class Slice {
       leaseMs: this.#leaseMs,
       timeoutMs,
     }
+    account.tell()
+    const isHolding = keep + need + ahead > 0
+    this.#flight = { request, sentAtMs: nowMs, dueAtMs: nowMs + timeoutMs, need, isHolding }
+    return request
   }
 
-  /** isCurrent says whether the answer to a request is still awaited. */
-  isCurrent({ sequence, holder }: SliceRequest): boolean {
-    return this.#flight?.sequence === sequence && holder === this.#name
-  }
-
-  /** answered takes the answer to the request under way. A refusal in it is remembered for longestMs at the most. */
-  answered(reply: SliceReply, longestMs: number): void {
+  /** answered takes the answer to the request under way. A refusal in it is remembered for maxRefusalMs at the most. */
+  answered(reply: SliceReply, maxRefusalMs: number): void {
     const flight = this.#flight
-    this.#flight = undefined
     if (flight === undefined) return
     if (reply.isStale) {
-      this.#flight = flight
       this.failed()
       return
     }
-    const since = this.#spent - flight.spent
-    this.#isChanged = false
-    this.#confirmed = flight.spent
-    this.#hasBegun = reply.held > 0 && !(this.#booked > 0 && this.#booked < Number.POSITIVE_INFINITY)
-    this.#booked = reply.held
-    this.#hand = (this.kind === 'leased' ? reply.held : reply.free) - since
-    this.#sentAtMs = flight.sentAtMs
-    this.#deadlineMs = flight.sentAtMs + (this.kind === 'leased' ? reply.leaseMs : eventualLifeMs(this.#syncMs))
-    this.#renewMs = reply.leaseMs / 2
-    this.#free = reply.free
-    this.#holders = reply.holders
-    this.#resetAtMs = flight.sentAtMs + reply.resetAfterMs
-    const isShort = this.kind === 'eventual' || this.inHand < flight.need
-    this.#refusedUntilMs = Number.NEGATIVE_INFINITY
-    if (isShort && reply.free < flight.cost) this.#refuse(flight, reply, longestMs)
+    const { request, sentAtMs } = flight
+    const account = this.#account
+    const isLeased = this.kind === 'leased'
+    const isFirst = reply.held > 0 && !account.isKnownBooked
+    this.#flight = undefined
+    account.hand = (isLeased ? reply.held : reply.free) - (account.spent - request.spent)
+    account.confirm(request.spent, reply.held)
+    this.#state = 'lent'
+    this.#deadlineMs = sentAtMs + (this.syncMs === undefined ? reply.leaseMs : eventualLifeMs(this.syncMs))
+    this.#last = {
+      sentAtMs,
+      renewMs: reply.leaseMs / 2,
+      free: reply.free,
+      holders: reply.holders,
+      resetAtMs: sentAtMs + reply.resetAfterMs,
+      isFirst,
+    }
+    this.#refusal.forget()
+    const isShort = !isLeased || this.inHand < flight.need
+    if (isShort && reply.free < request.cost) this.#refusal.learn(request.cost, sentAtMs, reply, maxRefusalMs)
   }
 
   /** failed says that no answer came. The lender may have heard the request, or not. */
   failed(): void {
-    const isHolding = this.#booked > 0 || this.#flight?.isHolding === true
+    const isHolding = this.#account.isBooked || this.#flight?.isHolding === true
     this.#flight = undefined
-    if (this.kind === 'leased' && isHolding) this.#booked = Number.POSITIVE_INFINITY
-  }
-
-  /** join learns that others hold something too: what is left beside all slices is not known from now on. */
-  join(): void {
-    this.#holders = Math.max(this.#holders, 2)
-  }
-
-  /** True when the last answer made this the second holder: the first one does not know yet that it is not alone. */
-  get isSecond(): boolean {
-    return this.#hasBegun && this.#holders === 2
+    if (this.kind === 'leased' && isHolding) this.#account.doubt()
   }
 
   /**
    * verdict tells what is left, after a cost that was taken or not: what is in hand, and what was left beside all slices
-   * when the lender was asked. Others may have taken of that since, so it counts for who holds alone, and for the request
-   * that waited for the answer.
+   * when the lender was asked. Others may have taken of that since, so it counts for a node that holds alone, and for the
+   * request that waited for the answer.
    */
   verdict(isAllowed: boolean, nowMs: number, isAnswer = false): Verdict {
-    const { limit } = this.limit
-    const isKnown = this.kind === 'leased' && (isAnswer || this.#holders === 1)
-    const remaining = Math.max(0, this.inHand) + (isKnown ? this.#free : 0)
-    const resetAfterMs = Math.max(0, Math.ceil(this.#resetAtMs - nowMs))
+    const { limit } = this.#limit
+    const last = this.#last
+    const isKnown = this.kind === 'leased' && (isAnswer || last.holders === 1)
+    const remaining = Math.max(0, this.inHand) + (isKnown ? last.free : 0)
+    const resetAfterMs = Math.max(0, Math.ceil(last.resetAtMs - nowMs))
     if (isAllowed) return { kind: 'allowed', allowed: true, limit, remaining, resetAfterMs, delayMs: 0 }
-    const againAtMs = Math.max(this.#retryAtMs, this.#sentAtMs + this.#syncMs)
+    const againAtMs = Math.max(this.#refusal.retryAtMs, last.sentAtMs + (this.syncMs ?? 0))
     const retryAfterMs = Math.max(1, Math.ceil(againAtMs - nowMs))
     return { kind: 'refused', allowed: false, limit, remaining, resetAfterMs, retryAfterMs }
-  }
-
-  /**
-   * #refuse remembers a refusal. When the counter itself is used up, nothing changes before its time. When the rest is lent,
-   * it may come back any moment.
-   */
-  #refuse({ sentAtMs, cost }: Flight, { retryAfterMs, lentRetryAfterMs }: SliceReply, longestMs: number): void {
-    this.#refusedCost = cost
-    this.#retryAtMs = sentAtMs + (retryAfterMs > 0 ? retryAfterMs : lentRetryAfterMs)
-    if (sentAtMs <= this.#clearedAtMs) return
-    const refusedMs = retryAfterMs > 0 ? retryAfterMs : Math.min(lentRetryAfterMs, LENT_WAIT_MS)
-    this.#refusedUntilMs = sentAtMs + Math.min(refusedMs, longestMs)
-  }
-
-  /** #runOut begins anew: the lender charges what this name still had, spent or not. An eventual slice asks again. */
-  #runOut(): void {
-    this.#hand = 0
-    if (this.kind === 'eventual' || this.#deadlineMs === Number.NEGATIVE_INFINITY) return
-    this.#deadlineMs = Number.NEGATIVE_INFINITY
-    this.#name = this.#newName()
-    this.#spent = 0
-    this.#confirmed = 0
-    this.#told = 0
-    this.#booked = 0
-    this.#flight = undefined
-    this.lent.forget()
   }
 }

@@ -4,7 +4,8 @@ import type { Charge, Lender, MaybePromise, SliceReply, SliceRequest } from '../
 import { StoreFault } from '../../engine/store-fault.ts'
 import { NO_LENDER } from '../lending/can-lend.ts'
 import { lentCounter } from './lent-counter.ts'
-import { Slice, type Waiter } from './slice.ts'
+import { Slice } from './slice.ts'
+import { answerOf, failAll, newWaiter, settle } from './waiter.ts'
 import { TICK_MS, Wheel } from './wheel.ts'
 
 /** A SliceOwner is the node that slices belong to. */
@@ -39,7 +40,7 @@ const LOOKED_AT = 8
 const RETURN_TIMEOUT_MS = 1_000
 
 /**
- * Slices keeps the slices of a node. There is at most one request under way for each; who lacks budget meanwhile waits for
+ * Slices keeps the slices of a node. There is at most one request under way for each; a cost that lacks budget meanwhile waits for
  * it, and the next request asks for all of them. One timer brings slices up to tell what they spent, and to go back.
  */
 export class Slices {
@@ -50,8 +51,9 @@ export class Slices {
   readonly #whenGone: (() => void)[] = []
   readonly #wheel: Wheel
   readonly #isTimed: boolean
+  readonly #canBorrow: boolean
   /** For how long a refusal is remembered at the most. */
-  longestRefusalMs = Number.POSITIVE_INFINITY
+  maxRefusalMs = Number.POSITIVE_INFINITY
   #timer: NodeJS.Timeout | undefined
   #exchanges = 0
   #names = 0
@@ -59,14 +61,15 @@ export class Slices {
   constructor(owner: SliceOwner, isTimed: boolean) {
     this.#owner = owner
     this.#isTimed = isTimed
+    this.#canBorrow = owner.lender !== NO_LENDER
     this.#wheel = new Wheel(owner.clock.nowMs())
   }
 
-  /** counts says whether a charge is counted by a slice. Where nobody lends, none is. */
+  /** counts says whether a charge is counted by a slice. Where there is no lender, none is. */
   counts({ policy, limit }: Charge): boolean {
     const consistency = policy?.consistency
     if (consistency === undefined || consistency === 'exact') return false
-    return this.#owner.lender !== NO_LENDER && isLeasable(limit)
+    return this.#canBorrow && isLeasable(limit)
   }
 
   get size(): number {
@@ -105,21 +108,18 @@ export class Slices {
   /** request waits until a slice has a cost, which is then spent, or is known not to get it. */
   request(slice: Slice, { cost, timeoutMs, isForOthers = false }: SliceWant, nowMs: number): MaybePromise<boolean> {
     slice.timeoutMs = timeoutMs
-    const waiter: Waiter = { ...NOBODY, cost, isForOthers, dueAtMs: nowMs + timeoutMs }
+    const waiter = newWaiter(cost, nowMs + timeoutMs, isForOthers)
     slice.waiting.push(waiter)
-    // Giving back may take long. Whoever cannot wait for it overtakes: the lender takes no request after a later one.
+    // Giving back may take long. A request that cannot wait for it overtakes: the lender takes none after a later one.
     if (slice.isAskingPast(waiter.dueAtMs)) slice.failed()
     if (!slice.isAsking) this.#send(slice, nowMs)
-    if (waiter.fault !== undefined) throw waiter.fault
-    if (waiter.isServed !== undefined) return waiter.isServed
-    return new Promise((resolve, reject) => {
-      waiter.settle = resolve
-      waiter.fail = reject
-    })
+    return answerOf(waiter)
   }
 
   /** dismiss gives a slice back for good, and waits until what it has spent is told. */
   dismiss(slice: Slice, timeoutMs: number, nowMs: number): MaybePromise<boolean> {
+    // Another charge of the same group may have sent it away already.
+    if (slice.life === 'gone') return true
     const isTold = this.request(slice, { cost: 0, timeoutMs }, nowMs)
     this.#leave(slice, nowMs)
     return isTold
@@ -130,7 +130,7 @@ export class Slices {
     this.#send(slice, nowMs)
   }
 
-  /** recall gives back what a slice holds unused: somebody else needs it. */
+  /** recall gives back what a slice holds unused: another node needs it. */
   recall(key: string): void {
     const slice = this.#slices.get(key)
     if (slice === undefined || slice.kind === 'eventual' || slice.isAsking || slice.inHand <= 0) return
@@ -144,7 +144,7 @@ export class Slices {
   /** tick tells what was spent, gives back what is idle, and forgets what is settled. */
   tick(): void {
     const nowMs = this.#owner.clock.nowMs()
-    for (const slice of this.#wheel.due(nowMs)) if (!slice.isDropped && !slice.isLeaving) this.#look(slice, nowMs)
+    for (const slice of this.#wheel.due(nowMs)) if (slice.life === 'kept') this.#look(slice, nowMs)
     if (this.#slices.size === 0 && this.#leaving.size === 0) this.#stop()
   }
 
@@ -193,20 +193,20 @@ export class Slices {
     this.#wheel.add(slice, slice.dueAfterMs(nowMs), nowMs)
   }
 
-  /** #leave gives a slice back for good. Who waits for it is served first; what others hold of it runs out by itself. */
+  /** #leave gives a slice back for good. What waits is served first; what others hold of it runs out by itself. */
   #leave(slice: Slice, nowMs: number): void {
     this.#slices.delete(slice.key)
     this.#leaving.add(slice)
-    slice.isLeaving = true
+    slice.life = 'leaving'
     // When too many wait to be given back, the lender has to account for the rest: they run out by themselves.
     if (this.#leaving.size > this.#owner.maxKeys && slice.waiting.length === 0) this.#drop(slice)
     else if (!slice.isAsking) this.#goOn(slice, nowMs)
   }
 
   #drop(slice: Slice): void {
-    slice.isDropped = true
-    if (slice.isLeaving) this.#leaving.delete(slice)
-    else this.#slices.delete(slice.key)
+    slice.life = 'gone'
+    this.#leaving.delete(slice)
+    if (this.#slices.get(slice.key) === slice) this.#slices.delete(slice.key)
     if (this.#leaving.size === 0) for (const resolve of this.#whenGone.splice(0)) resolve()
   }
 
@@ -243,15 +243,15 @@ export class Slices {
   #answered(slice: Slice, request: SliceRequest, reply: SliceReply): void {
     const nowMs = this.#owner.clock.nowMs()
     if (slice.isCurrent(request)) {
-      slice.answered(reply, this.longestRefusalMs)
+      slice.answered(reply, this.maxRefusalMs)
       // What an eventual slice hears late is still the best there is to decide by.
       if (slice.isKnown(nowMs) || slice.kind === 'eventual') this.#serve(slice, reply, nowMs)
-      else failAll(slice, new StoreFault('timeout', 'store', 'the answer came when its lease was over'))
+      else failAll(slice.waiting, new StoreFault('timeout', 'store', 'the answer came when its lease was over'))
     }
     if (!slice.isAsking) this.#goOn(slice, nowMs)
   }
 
-  /** #serve hands out what came. Who cannot be served is refused, unless there is more where that came from. */
+  /** #serve hands out what came. What cannot be served is refused, unless the lender has more. */
   #serve(slice: Slice, { free, holders, retryAfterMs, lentRetryAfterMs }: SliceReply, nowMs: number): void {
     const waiting = slice.waiting
     slice.waiting = []
@@ -276,18 +276,19 @@ export class Slices {
       slice.failed()
       // As if nothing had come: the next hit would ask again otherwise, and each after it.
       slice.size.got(slice.inHand)
-      failAll(slice, error)
+      failAll(slice.waiting, error)
       // One that leaves and cannot say so is accounted for by the lender.
-      if (slice.isLeaving) this.#drop(slice)
+      if (slice.life === 'leaving') this.#drop(slice)
     } else if (!slice.isAsking) this.#goOn(slice, nowMs)
   }
 
   /** #goOn sends the next request of a slice, if there is a reason. */
   #goOn(slice: Slice, nowMs: number): void {
-    if (slice.isDropped) return
+    if (slice.life === 'gone') return
     if (slice.waiting.length > 0) this.#send(slice, nowMs)
-    else if (slice.isLeaving && !slice.owes) this.#drop(slice)
-    else if (slice.isLeaving) this.#send(slice, nowMs, true)
+    else if (slice.life === 'kept') return
+    else if (slice.owes) this.#send(slice, nowMs, true)
+    else this.#drop(slice)
   }
 
   readonly #newName = (): string => `${this.#owner.node}${(this.#names++).toString(36)}`
@@ -301,19 +302,5 @@ export class Slices {
   #stop(): void {
     clearInterval(this.#timer)
     this.#timer = undefined
-  }
-}
-
-const NOBODY = { isAsked: false, isServed: undefined, fault: undefined, settle() {}, fail() {} }
-
-function settle(waiter: Waiter, isServed: boolean): void {
-  waiter.isServed = isServed
-  waiter.settle(isServed)
-}
-
-function failAll(slice: Slice, fault: unknown): void {
-  for (const waiter of slice.waiting.splice(0)) {
-    waiter.fault = fault
-    waiter.fail(fault)
   }
 }

@@ -21,7 +21,7 @@ interface Holding {
   expiresAtMs: number
 }
 
-/** In advance goes no more than this part of what is left, divided by the number of holders. */
+/** What is lent in advance is at most this part of what is left, divided by the number of holders. */
 const AHEAD_SHARE = 4
 
 /**
@@ -43,7 +43,7 @@ export class SliceBook {
     return this.#out
   }
 
-  /** True when nobody holds anything or is remembered. */
+  /** True when no holder is remembered. */
   get isEmpty(): boolean {
     return this.#holdings.size === 0
   }
@@ -66,7 +66,7 @@ export class SliceBook {
     }
   }
 
-  /** forget drops everything without a charge: somebody else accounts for what is out. */
+  /** forget drops everything without a charge: the lender of this node accounts for what is out. */
   forget(): void {
     this.#holdings.clear()
     this.#out = 0
@@ -82,7 +82,7 @@ export class SliceBook {
     if (told > 0) counter.charge(told, nowMs)
     this.#out -= known?.held ?? 0
     const free = Math.max(0, counter.look(0, nowMs).remaining - this.#out)
-    // Nobody keeps more than is known to be held. A holder that the book has forgotten keeps no more than there is.
+    // A holder keeps no more than is known to be held. A holder that the book has forgotten keeps no more than there is.
     const keep = Math.min(request.keep, known === undefined ? free : Math.max(0, known.held - told))
     const held = keep + this.#granted(request, keep, free - keep)
     this.#out += held

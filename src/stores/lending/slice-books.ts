@@ -10,9 +10,9 @@ interface Kept {
 /** How many books are looked at with each exchange: more than one, so that those that have ended do not pile up. */
 const LOOKED_AT = 2
 
-/** SliceBooks keeps the books of many counters, and closes those of which nobody holds anything any more. */
+/** SliceBooks keeps the books of many counters, and closes those that have no holders any more. */
 export class SliceBooks {
-  /** The one that was not looked at for longest comes first. */
+  /** The one that was looked at longest ago comes first. */
   readonly #kept = new Map<string, Kept>()
 
   get size(): number {

@@ -98,7 +98,7 @@ export class Chunk {
   }
 }
 
-/** A Standing says how dearly an entry is kept when room is short. The values are fractions of a millisecond. */
+/** A Standing says which entries are forgotten first when room is short. The values are fractions of a millisecond. */
 export const Standing = {
   /** Has budget left. */
   Open: 0,

@@ -1,11 +1,11 @@
 import { type Entries, FREED, NONE, Standing, standingOf } from './entries.ts'
 
-/** How many entries a newcomer looks at for a place; and while all of them are being refused. */
+/** How many entries a new key looks at to find a place; and how many while all of them are being refused. */
 export const LOOKED_AT = 8
-export const MOST_LOOKED_AT = 64
+export const MAX_LOOKED_AT = 64
 const SPENT_PENALTY = 2 ** 50
 
-/** A Hand goes round and round over the entries, a few at a time, and finds those that can go. */
+/** A Hand circles over the entries, a few at a time, and finds those that can go. */
 export class Hand {
   readonly #entries: Entries
   #at = 0
@@ -32,7 +32,7 @@ export class Hand {
   placeToVacate(nowMs: number): number {
     let best = NONE
     let bestScore = Number.POSITIVE_INFINITY
-    for (let seen = 0; seen < (best === NONE ? MOST_LOOKED_AT : LOOKED_AT); seen++) {
+    for (let seen = 0; seen < (best === NONE ? MAX_LOOKED_AT : LOOKED_AT); seen++) {
       const id = this.under(seen)
       const expiry = this.#entries.expiry(id)
       if (expiry === FREED) continue

@@ -8,12 +8,12 @@ const CHUNK_PAGES = 1024
 
 /**
  * HitPages keeps the records of logs, in pages of 64 bytes: the number of the next page, and three records of a time
- * and a value. The value of a hit record is its number of hits; the value of a holder's record is its lease. `open`
+ * and a value. The value of a hit record is its number of hits; the value of a permit's record is its id. `open`
  * points the cursor at an entry's log; the HitLog it then is serves the algorithms, `apply` makes their changes.
  *
  * Pages are bounded. When they run out, a log that has one already adds new hits to its newest record instead: older
- * hits then leave later than they should, which errs on the strict side and needs no room. Holders cannot share a
- * record, because each is released apart: what is really held always has room.
+ * hits then leave later than they should, which errs on the strict side and needs no room. Permits cannot share a
+ * record, because each is released by itself: what is really held always has room.
  */
 export class HitPages implements HitLog {
   readonly #entries: Entries
@@ -122,21 +122,21 @@ export class HitPages implements HitLog {
     return this.#chunkOf(this.#page)[this.#at(this.#page) + 2 + 2 * this.#record]
   }
 
-  /** apply makes the changes of an Outcome: drop, move back, pop, push. `lease` is the value of a holder's records. */
-  apply(out: Outcome, lease: number): void {
+  /** apply makes the changes of an Outcome: drop, move back, pop, push. `permit` is the value of a permit's records. */
+  apply(out: Outcome, permit: number): void {
     for (let i = 0; i < out.dropOldest; i++) this.#dropOldest()
     if (this.#records > 0 && this.newestMs > out.latestMs) this.#moveBack(out.latestMs)
     for (let left = out.pop; left > 0; ) left -= this.#popNewest(left)
-    if (this.#holders) for (let i = 0; i < out.push; i++) this.#append(out.latestMs, lease)
+    if (this.#holders) for (let i = 0; i < out.push; i++) this.#append(out.latestMs, permit)
     else if (out.push > 0) this.#pushHits(out.latestMs, out.push)
   }
 
-  /** release removes every record of a lease. It keeps the order of the others. */
-  release(lease: number): boolean {
-    const kept: [timeMs: number, lease: number][] = []
+  /** release removes every record of an id. It keeps the order of the others. */
+  release(permit: number): boolean {
+    const kept: [timeMs: number, permit: number][] = []
     const before = this.#records
     this.rewind()
-    while (this.next()) if (this.#value !== lease) kept.push([this.timeMs, this.#value])
+    while (this.next()) if (this.#value !== permit) kept.push([this.timeMs, this.#value])
     if (kept.length === before) return false
     while (this.#records > 0) this.#dropOldest()
     for (const [timeMs, value] of kept) this.#append(timeMs, value)
@@ -198,13 +198,13 @@ export class HitPages implements HitLog {
     this.#freePage(page)
   }
 
-  /** #popNewest takes up to `most` hits back from the newest record, and returns how many it took. */
-  #popNewest(most: number): number {
+  /** #popNewest takes up to `max` hits back from the newest record, and returns how many it took. */
+  #popNewest(max: number): number {
     const record = this.#newestRecord
     const page = this.#lastPage
     const at = this.#at(page) + 2 + 2 * record
     const hits = this.#holders ? 1 : this.#chunkOf(page)[at]
-    const taken = Math.min(hits, most)
+    const taken = Math.min(hits, max)
     this.#addHits(-taken)
     if (taken < hits) this.#chunkOf(page)[at] -= taken
     else {

@@ -3,14 +3,14 @@ import { CHUNK_BITS, CHUNK_MASK, type Entries, NONE } from './entries.ts'
 const SLOT_BITS = 10
 const SLOTS = 1 << SLOT_BITS
 const SLOT_MASK = SLOTS - 1
-const MOST_USED = Math.floor(SLOTS * 0.8)
+const MAX_USED = Math.floor(SLOTS * 0.8)
 
 /**
  * KeyIndex finds the entry of a hash. It is an extendible hash table: a directory, indexed by the hash's highest bits,
  * of segments of 1,024 slots. A segment that fills up is split in two, and the directory doubles when it has to: the
  * most that one new key can set off, however many there are, is moving 819 slots, where doubling one table would move a
- * million. A slot is one word: the entry's id, and as many of the hash's bits as fit
- * beside it, so that hardly any entry but the right one is ever read.
+ * million. A slot is one word: the entry's id, and as many of the hash's bits as fit beside it, so that hardly any entry
+ * but the right one is ever read.
  */
 export class KeyIndex {
   readonly #entries: Entries
@@ -54,14 +54,14 @@ export class KeyIndex {
   add(id: number): void {
     const [low, high] = [this.#entries.low(id), this.#entries.high(id)]
     let segment = this.#directory[high >>> (32 - this.#depth)]
-    while (segment.used >= MOST_USED) {
+    while (segment.used >= MAX_USED) {
       this.#split(segment, high)
       segment = this.#directory[high >>> (32 - this.#depth)]
     }
     segment.put(low, ((id + 1) & this.#idMask) | (low & this.#tagMask))
   }
 
-  /** remove takes an entry out, and closes the gap, so that searches never pass over graves. */
+  /** remove takes an entry out, and closes the gap, so that searches never pass over removed slots. */
   remove(id: number): void {
     const [low, high] = [this.#entries.low(id), this.#entries.high(id)]
     const segment = this.#directory[high >>> (32 - this.#depth)]

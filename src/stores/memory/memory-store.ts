@@ -24,7 +24,7 @@ import { SliceBooks } from '../lending/slice-books.ts'
 import { systemClock } from '../system-clock.ts'
 import { CHUNK_BITS, CHUNK_MASK, Entries, FREED, isLogEntry, NONE, Standing, standingOf } from './entries.ts'
 import { evaluateEntry, writeEntry } from './entry-state.ts'
-import { Hand, LOOKED_AT, MOST_LOOKED_AT } from './hand.ts'
+import { Hand, LOOKED_AT, MAX_LOOKED_AT } from './hand.ts'
 import { HitPages } from './hit-pages.ts'
 import { KeyIndex } from './key-index.ts'
 
@@ -45,21 +45,21 @@ export interface MemoryStats {
   readonly shared: number
 }
 
-const MOST_KEYS = 2 ** 26
-/** When every counter is being refused, newcomers share this many counters for each limit. */
+const MAX_KEYS = 2 ** 26
+/** When every counter is being refused, new keys share this many counters for each limit. */
 const SHARED_COUNTERS = 64
-const MOST_SHARED = SHARED_COUNTERS * 1024
+const MAX_SHARED = SHARED_COUNTERS * 1024
 
 /**
  * MemoryStore keeps counters in flat typed arrays behind a keyed hash: no object, no timer and no promise for a key.
  * It never holds more than maxKeys counters. Each new key looks at a few entries and takes the place of one that has
  * expired; at maxKeys, of the one that is whole again soonest. A key that is being refused is never forgotten: while all
- * are, newcomers share counters, which come on top of maxKeys (64 for each limit, 65,536 at the most).
+ * are, new keys share counters, which come on top of maxKeys (64 for each limit, 65,536 at the most).
  */
 export class MemoryStore implements SyncStore, LendingStore {
   readonly #clock: Clock
   readonly #maxKeys: number
-  readonly #mostEntries: number
+  readonly #maxEntries: number
   readonly #hash: KeyedHash
   readonly #entries = new Entries()
   readonly #index: KeyIndex
@@ -70,21 +70,21 @@ export class MemoryStore implements SyncStore, LendingStore {
   readonly #notices = new NoticeBoard(true)
   /** The hashes of a group's keys, two words each: they are needed twice. */
   #hashes = new Int32Array(32)
-  #leases = 0
+  #permits = 0
   #evicted = 0
   #shared = 0
 
   constructor(options: MemoryStoreOptions = {}) {
     const { maxKeys = 1_000_000, clock = systemClock() } = options
-    if (!Number.isInteger(maxKeys) || maxKeys < 1 || maxKeys > MOST_KEYS) {
+    if (!Number.isInteger(maxKeys) || maxKeys < 1 || maxKeys > MAX_KEYS) {
       throw new SluiceError('MAX_KEYS_INVALID', 'maxKeys', got(maxKeys))
     }
     const secret = randomBytes(8)
     this.#clock = clock
     this.#maxKeys = maxKeys
-    this.#mostEntries = maxKeys + MOST_SHARED
+    this.#maxEntries = maxKeys + MAX_SHARED
     this.#hash = new KeyedHash(secret.readInt32LE(0), secret.readInt32LE(4))
-    this.#index = new KeyIndex(this.#entries, this.#mostEntries)
+    this.#index = new KeyIndex(this.#entries, this.#maxEntries)
     this.#pages = new HitPages(this.#entries, 2 * maxKeys)
   }
 
@@ -104,7 +104,7 @@ export class MemoryStore implements SyncStore, LendingStore {
   }
 
   acquire(charges: readonly Charge[]): Acquired {
-    const id = ++this.#leases
+    const id = ++this.#permits
     const verdicts = this.#decideGroup(charges, id)
     if (isRefused(charges, verdicts)) return { verdicts, lease: undefined }
     const held = charges.filter((charge, i) => holdsPermits(charge.limit) && verdicts[i].allowed)
@@ -143,7 +143,7 @@ export class MemoryStore implements SyncStore, LendingStore {
 
   close(): void {}
 
-  /** #booked is a counter as those see it who lend its budget. */
+  /** #booked is a counter as its slice book sees it. */
   #booked({ key, limit }: SliceRequest): BookedCounter {
     return {
       look: (cost, nowMs) => {
@@ -161,7 +161,7 @@ export class MemoryStore implements SyncStore, LendingStore {
   }
 
   /** #decideGroup looks at every charge first, and charges those that fit only when the group is not refused. */
-  #decideGroup(charges: readonly Charge[], lease: number): Verdict[] {
+  #decideGroup(charges: readonly Charge[], permit: number): Verdict[] {
     const nowMs = this.#clock.nowMs()
     const verdicts = new Array<Verdict>(charges.length)
     if (this.#hashes.length < 2 * charges.length) this.#hashes = new Int32Array(4 * charges.length)
@@ -184,7 +184,7 @@ export class MemoryStore implements SyncStore, LendingStore {
         continue
       }
       // A refusal is settled too: the algorithm may charge it (countDenied), and the key is marked as refused.
-      const mode = modeOf(limit, cost, lease)
+      const mode = modeOf(limit, cost, permit)
       if (mode === LOOK) continue
       this.#chargeHashed(limit, nowMs, refused ? costUpTo(charges, verdicts, i) : cost, mode)
     }
@@ -193,7 +193,7 @@ export class MemoryStore implements SyncStore, LendingStore {
 
   /**
    * #charge evaluates one charge into #out. With LOOK nothing is kept; otherwise the next state is, and `mode` is the
-   * lease of a holder's records.
+   * id of the permits that it takes.
    */
   #charge(key: string, limit: Limit, nowMs: number, cost: number, mode: number): void {
     this.#hash.of(key, limit.space)
@@ -233,7 +233,7 @@ export class MemoryStore implements SyncStore, LendingStore {
       }
     }
     this.#evaluate(id, limit, nowMs, cost)
-    if (isShared && id === NONE && cost > 0 && this.#entries.live >= this.#mostEntries) this.#turnAway(limit, nowMs)
+    if (isShared && id === NONE && cost > 0 && this.#entries.live >= this.#maxEntries) this.#turnAway(limit, nowMs)
     if (mode === LOOK) return
     if (this.#out.expiresAtMs > nowMs) {
       if (id === NONE) id = this.#add(place, limit, nowMs)
@@ -241,13 +241,13 @@ export class MemoryStore implements SyncStore, LendingStore {
     } else if (id !== NONE) this.#forget(id)
   }
 
-  /** #passBy moves the hand past a run of refused keys, so that the next newcomer looks elsewhere. */
+  /** #passBy moves the hand past a run of refused keys, so that the next new key looks elsewhere. */
   #passBy(): void {
     this.#shared++
-    this.#hand.turn(MOST_LOOKED_AT)
+    this.#hand.turn(MAX_LOOKED_AT)
   }
 
-  /** #turnAway refuses, for a window, a newcomer that not even a shared counter is left for. Nothing is kept of it. */
+  /** #turnAway refuses, for a window, a new key for which not even a shared counter is left. Nothing is kept of it. */
   #turnAway(limit: Limit, nowMs: number): void {
     const out = this.#out
     if (!out.allowed) return
@@ -274,7 +274,7 @@ export class MemoryStore implements SyncStore, LendingStore {
     }
   }
 
-  /** #standingNow returns how dear the entry is after #out. An impossible cost says nothing about it. */
+  /** #standingNow returns the standing of the entry after #out. An impossible cost does not change it. */
   #standingNow(id: number): Standing {
     const out = this.#out
     if (out.impossible) return standingOf(this.#entries.expiry(id))
@@ -282,18 +282,18 @@ export class MemoryStore implements SyncStore, LendingStore {
     return out.remaining > 0 ? Standing.Open : Standing.Spent
   }
 
-  /** #write keeps the next state of #out, and how dear the entry is. */
-  #write(id: number, limit: Limit, lease: number, standing: Standing): void {
+  /** #write keeps the next state of #out, and the entry's standing. */
+  #write(id: number, limit: Limit, permit: number, standing: Standing): void {
     const out = this.#out
     if (limit.isLog) {
-      this.#pages.apply(out, lease)
+      this.#pages.apply(out, permit)
     } else {
       writeEntry(this.#entries.chunks[id >>> CHUNK_BITS], (id & CHUNK_MASK) << 2, limit, out)
     }
     this.#entries.setExpiry(id, out.expiresAtMs, standing, limit.isLog)
   }
 
-  /** #add makes an entry for the hashed key, in the place given or wherever there is room. */
+  /** #add makes an entry for the hashed key, in the place given, or in any that is free. */
   #add(place: number, limit: Limit, nowMs: number): number {
     if (place !== NONE) this.#vacate(place, nowMs)
     const id = this.#freePlace(nowMs)
@@ -307,8 +307,8 @@ export class MemoryStore implements SyncStore, LendingStore {
   }
 
   /**
-   * #releaseIn gives the places of a lease back, and says whether it was held here. The entry stays as dear as it was:
-   * whoever was refused may still be, if the limit was lowered.
+   * #releaseIn gives permits back, and says whether they were held here. The entry keeps its standing: a caller that was
+   * refused may still be, if the limit was lowered.
    */
   #releaseIn(id: number, lease: Lease): boolean {
     if (id === NONE) return false
@@ -356,8 +356,8 @@ export class MemoryStore implements SyncStore, LendingStore {
   }
 
   /**
-   * #findShared points the hash at the counter that newcomers share while every counter looked at is being refused.
-   * They may be refused for each other's sake; the alternative, deciding without remembering, would hand whoever fills
+   * #findShared points the hash at the counter that new keys share while every counter looked at is being refused.
+   * One may be refused because of another; the alternative, deciding without remembering, would give a caller that fills
    * the store with refused keys an unlimited budget on the next one. Therefore shared counters are not forgotten either.
    */
   #findShared(limit: Limit): number {
@@ -380,13 +380,13 @@ function costUpTo(charges: readonly Charge[], verdicts: readonly Verdict[], i: n
   return cost
 }
 
-/** Modes of #charge: look only; charge; anything above is the lease of a holder's records. */
+/** Modes of #charge: look only; charge; anything above is the id of the permits that are taken. */
 const LOOK = -1
 const CHARGE = 0
 
-/** modeOf says what a charge does: a cost of 0 looks, and only a lease takes places or gives them back. */
-function modeOf(limit: Limit, cost: number, lease: number): number {
-  if (holdsPermits(limit)) return cost > 0 ? lease : LOOK
+/** modeOf says what a charge does: a cost of 0 looks, and only an acquire takes permits. */
+function modeOf(limit: Limit, cost: number, permit: number): number {
+  if (holdsPermits(limit)) return cost > 0 ? permit : LOOK
   return cost === 0 ? LOOK : CHARGE
 }
 

@@ -2,7 +2,7 @@ import type { HostPort, RedisAddress } from './address.ts'
 import { clientOptions } from './client-options.ts'
 import { destroy, loadRedisPackage } from './redis-package.ts'
 
-const PATIENCE_MS = 1_000
+const TIMEOUT_MS = 1_000
 
 /** askNode sends one command over a connection of its own. It rejects when there is no answer within a second. */
 export async function askNode(address: RedisAddress, node: HostPort, args: string[]): Promise<unknown> {
@@ -10,12 +10,12 @@ export async function askNode(address: RedisAddress, node: HostPort, args: strin
   const options = clientOptions(address)
   const client = createClient({ ...options, socket: { ...options.socket, ...node } } as typeof options)
   client.on('error', () => {})
-  const impatience = setTimeout(() => destroy(client), PATIENCE_MS)
+  const timer = setTimeout(() => destroy(client), TIMEOUT_MS)
   try {
     await client.connect()
     return await client.sendCommand(args)
   } finally {
-    clearTimeout(impatience)
+    clearTimeout(timer)
     // Also when it calls itself closed: a client that was destroyed while it connected has a socket nevertheless.
     destroy(client)
   }

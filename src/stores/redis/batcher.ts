@@ -12,7 +12,7 @@ export interface BatcherEvents {
   callEnded(shard: string, durationMs: number, decisions: number, fault: StoreFault | undefined): void
 }
 
-/** A Waiting is a job whose answer somebody waits for. Its time starts at the end of the turn it came in. */
+/** A Waiting is a job that waits for its answer. Its time starts at the end of the turn it came in. */
 interface Waiting<Job, Answer> {
   readonly job: Job
   readonly timeoutMs: number
@@ -41,23 +41,23 @@ interface Flight<Job, Answer> {
   isReported: boolean
   /** It does not hold up its lane any more: it has ended, or all of its jobs ran out of time. */
   isLanded: boolean
-  /** The server has answered, but keys of the batch are on both sides of a moving slot: it is well, and not silent. */
+  /** The server has answered, but keys of the batch are on both sides of a moving slot: it works, and is not silent. */
   isMoving: boolean
 }
 
-const MOST_JOBS = 512
+const MAX_JOBS = 512
 /** Keys and limits of a call are numbered in 16 bits. */
-const MOST_NAMES = 32_768
-const MOST_CALLS = 256
+const MAX_NAMES = 32_768
+const MAX_CALLS = 256
 /** While this many calls of a lane are under way, its jobs wait and join: the busier the server, the larger the batches. */
-const MOST_FLIGHTS = 2
+const MAX_FLIGHTS = 2
 /** A timer that is this late says that the process itself was busy. */
 const BUSY_MS = 1
 
 /**
  * Batcher collects the jobs that arrive in one turn of the event loop and sends them as one script call for each lane
  * (one for a single server; one for each partition of a cluster, whose keys must share a slot). A lone job leaves at
- * the end of the turn it came in; while two calls of its lane are under way it waits for one of them, and for company.
+ * the end of the turn it came in; while two calls of its lane are under way it waits for one of them to end, and joins the next batch.
  * Every job is settled by its deadline, whatever the server does; a reply that comes later is dropped, and nothing is
  * ever sent again.
  */
@@ -127,7 +127,7 @@ export class Batcher<Job, Answer> {
     const batches = [...this.#split(lane.waiting)]
     lane.waiting = []
     for (const batch of batches) {
-      if (lane.flights < MOST_FLIGHTS) this.#send(lane, batch)
+      if (lane.flights < MAX_FLIGHTS) this.#send(lane, batch)
       else lane.waiting.push(...batch)
     }
     if (lane.waiting.length === 0) return
@@ -152,8 +152,8 @@ export class Batcher<Job, Answer> {
     const shard = this.#shardOf(batch[0])
     const breaker = this.breakerOf(shard)
     const startedAt = this.#now()
-    if (this.#calls >= MOST_CALLS) {
-      refuse(batch, new StoreFault('overloaded', shard, `${MOST_CALLS} calls under way`))
+    if (this.#calls >= MAX_CALLS) {
+      refuse(batch, new StoreFault('overloaded', shard, `${MAX_CALLS} calls under way`))
       return
     }
     if (!breaker.allows(startedAt)) {
@@ -223,7 +223,7 @@ export class Batcher<Job, Answer> {
     let names = 0
     for (const waiting of lane) {
       const more = this.#format.sizeOf(waiting.job)
-      if (batch.length > 0 && (batch.length === MOST_JOBS || names + more > MOST_NAMES)) {
+      if (batch.length > 0 && (batch.length === MAX_JOBS || names + more > MAX_NAMES)) {
         yield batch
         batch = []
         names = 0
@@ -242,7 +242,7 @@ export class Batcher<Job, Answer> {
     if (flight.lane.waiting.some(({ dueAt }) => dueAt > 0)) this.#depart(flight.lane)
   }
 
-  /** #report tells the breaker, and whoever listens, how a call ended. What comes after its deadline is no news. */
+  /** #report tells the breaker and the listener how a call ended. What comes after its deadline is not reported again. */
   #report(flight: Flight<Job, Answer>, fault: StoreFault | undefined): void {
     if (flight.isReported) return
     flight.isReported = true

@@ -26,7 +26,7 @@ const FIRST_CONNECTION: ReadonlySet<string> = new Set(['wait', 'connecting', 'co
 
 /**
  * ClientConnection sends commands through a client that the app has already. Connecting and closing stay the app's
- * business, and so does what the client does behind our back: one that sends commands again after a connection broke
+ * business. So is what the client does by itself: one that sends commands again after a connection broke
  * (ioredis, unless autoResendUnfulfilledCommands is false) may charge twice.
  */
 export class ClientConnection implements RedisConnection {

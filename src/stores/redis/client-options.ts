@@ -12,12 +12,12 @@ export const AS_BUFFERS = { typeMapping: { [BLOB_STRING]: Buffer } }
 
 const CONNECT_TIMEOUT_MS = 1_000
 const FIRST_RETRY_MS = 50
-const LONGEST_RETRY_MS = 1_000
+const MAX_RETRY_MS = 1_000
 
 /**
  * clientOptions are those of every connection. No command waits for a connection (disableOfflineQueue), a server that
- * does not say anything for three seconds although it is asked every second is taken for dead (without that, a lost
- * machine goes unnoticed for a quarter of an hour), and replies are RESP 2, which every Redis and its kin speak.
+ * does not say anything for three seconds although it is asked every second counts as dead (without that, a lost
+ * machine goes unnoticed for a quarter of an hour), and replies are RESP 2, which every Redis and every fork of it speaks.
  */
 export function clientOptions({ tls, certificates, username, password, database }: RedisAddress): ClientOptions {
   return {
@@ -42,6 +42,6 @@ export function clientOptions({ tls, certificates, username, password, database 
 
 /** retryDelayMs grows from 50 ms to a second, with jitter, so that nodes do not come back in step. */
 export function retryDelayMs(attempt: number): number {
-  const delayMs = Math.min(FIRST_RETRY_MS * 2 ** attempt, LONGEST_RETRY_MS)
+  const delayMs = Math.min(FIRST_RETRY_MS * 2 ** attempt, MAX_RETRY_MS)
   return delayMs / 2 + (Math.random() * delayMs) / 2
 }

@@ -9,18 +9,18 @@ import { hostPortOf, redirectionOf, slotMap } from './slot-map.ts'
 import { within } from './within.ts'
 
 const SLOTS = 16_384
-const MOST_REDIRECTIONS = 4
+const MAX_REDIRECTIONS = 4
 /** How long a node may take to tell the map, and how long one that has left it may take to answer what it was asked. */
-const PATIENCE_MS = 1_000
+const NODE_TIMEOUT_MS = 1_000
 /** The map is not read more often than this, however many calls doubt it. */
-const SHORTEST_PAUSE_MS = 50
+const MIN_PAUSE_MS = 50
 /** While a master is away, the map is read at least every 400 ms. */
 const LAST_ATTEMPT = 3
 
 /**
  * ClusterConnection talks to a Redis Cluster: one connection to each master, and a map of the slots that they serve. It
  * follows MOVED and ASK, which say that nothing was done, and repeats nothing else. The map is read at the start, when a
- * node contradicts it, and again and again while a master is away: its replica will take over.
+ * node contradicts it, and repeatedly while a master is away: its replica will take over.
  *
  * The client library's cluster client is not used. It does not start while one master is away, lets calls wait for a
  * node that it connects to (and so charges them long after their deadline), and cannot drop a silent connection.
@@ -30,7 +30,7 @@ export class ClusterConnection implements RedisConnection {
   readonly #address: RedisAddress
   readonly #events: ConnectionEvents
   readonly #links = new Map<string, Link>()
-  /** Links that are in the map no more, until what is under way there is answered. */
+  /** Links that have left the map, until what is under way there is answered. */
   readonly #retired = new Set<Link>()
   /** The address of the master of each slot. */
   #owners: string[] = []
@@ -66,7 +66,7 @@ export class ClusterConnection implements RedisConnection {
         const message = error instanceof Error ? error.message : ''
         if (/^(CLUSTERDOWN|MASTERDOWN|READONLY)/.test(message)) this.#doubt(address)
         const redirection = redirectionOf(message, address)
-        if (redirection === undefined || redirections === MOST_REDIRECTIONS) throw error
+        if (redirection === undefined || redirections === MAX_REDIRECTIONS) throw error
         ;({ address, isAsk } = redirection)
         if (isAsk) continue
         this.#owners[slot] = address
@@ -86,7 +86,7 @@ export class ClusterConnection implements RedisConnection {
     await this.#running
   }
 
-  /** #send sends a command to a node. ASKING is for the next command only, which is why both are sent in one breath. */
+  /** #send sends a command to a node. ASKING is for the next command only, so both are sent at once. */
   #send(address: string, args: readonly (string | Buffer)[], isAsk: boolean): Promise<unknown> {
     const { connection } = this.#linkTo(address)
     if (isAsk) connection.call('', ['ASKING']).catch(() => {})
@@ -136,7 +136,7 @@ export class ClusterConnection implements RedisConnection {
       const reason = await this.#readMap()
       if (this.#isClosed) return
       if (reason !== undefined) this.#events.disconnected(CLUSTER, reason)
-      await this.#pause(SHORTEST_PAUSE_MS, () => this.#isClosed)
+      await this.#pause(MIN_PAUSE_MS, () => this.#isClosed)
       if (this.#isWhole()) {
         attempt = 0
         await this.#pause(undefined, () => this.#isClosed || this.#isDoubted)
@@ -167,7 +167,7 @@ export class ClusterConnection implements RedisConnection {
     for (const { host, ask } of sources) {
       if (this.#isClosed) break
       try {
-        this.#adopt(slotMap(await within(PATIENCE_MS, ask(), host), host))
+        this.#adopt(slotMap(await within(NODE_TIMEOUT_MS, ask(), host), host))
         return undefined
       } catch (error) {
         reason = error instanceof Error ? error.message : String(error)
@@ -189,7 +189,7 @@ export class ClusterConnection implements RedisConnection {
     this.#retired.add(link)
     if (link.isUp) this.#events.disconnected(address, 'it serves no slots any more')
     const close = () => link.connection.close().finally(() => this.#retired.delete(link))
-    setTimeout(() => void close(), PATIENCE_MS).unref()
+    setTimeout(() => void close(), NODE_TIMEOUT_MS).unref()
   }
 
   /** #pause ends after a while, or earlier when it is woken and `isOver`. */

@@ -71,7 +71,7 @@ if over > 0 and doubles then window = math.min(window * 2 ^ (over - 1), LONGEST)
 redis.call('PEXPIRE', key, string.format('%.0f', window))
 return { count, window }`,
   counters: `local NEVER = -math.huge
-local NO_LEASE = string.rep('\\0', 8)
+local NO_PERMIT = string.rep('\\0', 8)
 --- @include "windows"
 --- @include "buckets"
 --- @include "logs"
@@ -144,8 +144,8 @@ at[k], first[k] = struct.unpack(L.format, raw)
 if L.run == fixed_window and first[k] > 0 then stored_until[k] = end_of(at[k], L) end
 end
 end
-local function evaluate(k, L, time, cost, lease)
-if L.is_log then return log(records[k], hits[k], L, time, cost, lease) end
+local function evaluate(k, L, time, cost, permit)
+if L.is_log then return log(records[k], hits[k], L, time, cost, permit) end
 return L.run(at[k], first[k], second[k], L, time, cost)
 end
 local function is_kept(k, L, code, expires_at, a, b, c)
@@ -195,7 +195,7 @@ for i = 1, limit_count do limits[i] = parse_limit(ARGV[2 + i]) end
 local packed = ARGV[3 + limit_count]
 read(#KEYS)
 local CHARGE = 21
-local function lease_at(position, flags)
+local function permit_at(position, flags)
 if flags >= 8 then return string.sub(packed, position + 13, position + 20) end
 end
 local reply = {}
@@ -203,7 +203,7 @@ local function decide_one(position)
 local k, l, cost, flags = struct.unpack('<I2I2dB', packed, position)
 local L = limits[l]
 if not owner[k] then open(k, L) end
-local code, remaining, reset, wait, expires_at, a, b, c = evaluate(k, L, now, cost, lease_at(position, flags))
+local code, remaining, reset, wait, expires_at, a, b, c = evaluate(k, L, now, cost, permit_at(position, flags))
 if flags % 8 >= 4 and is_kept(k, L, code, expires_at, a, b, c) then keep(k, L, expires_at, a, b, c) end
 reply[#reply + 1] = struct.pack('<BI4dd', code, remaining, reset, wait)
 return position + CHARGE
@@ -213,7 +213,7 @@ local charges, fitted = {}, {}
 local refused, quotas, quotas_refused = false, 0, 0
 for i = 1, count do
 local k, l, cost, flags = struct.unpack('<I2I2dB', packed, position)
-local lease = lease_at(position, flags)
+local permit = permit_at(position, flags)
 position = position + CHARGE
 local L = limits[l]
 if not owner[k] then open(k, L) end
@@ -221,7 +221,7 @@ local asked = cost + (fitted[k] or 0)
 local code, remaining, reset, wait = evaluate(k, L, now, asked, nil)
 if code == 0 then fitted[k] = asked end
 charges[i] = {
-k = k, L = L, cost = cost, asked = asked, flags = flags, lease = lease,
+k = k, L = L, cost = cost, asked = asked, flags = flags, permit = permit,
 code = code, remaining = remaining, reset = reset, wait = wait,
 }
 if flags % 2 == 1 then
@@ -244,7 +244,7 @@ charge.wait = 0
 elseif charge.flags % 8 >= 4 then
 local cost = charge.cost
 if refused then cost = charge.asked end
-local _, _, _, _, expires_at, a, b, c = evaluate(k, L, now, cost, charge.lease)
+local _, _, _, _, expires_at, a, b, c = evaluate(k, L, now, cost, charge.permit)
 if is_kept(k, L, charge.code, expires_at, a, b, c) then keep(k, L, expires_at, a, b, c) end
 end
 reply[#reply + 1] = struct.pack('<BI4dd', charge.code, charge.remaining, charge.reset, charge.wait)
@@ -433,15 +433,15 @@ hits = hits - here
 end
 return records
 end
-local function pushed(records, hits, latest, lease)
-if lease then return records .. string.rep(struct.pack('<d', latest) .. lease, hits) end
+local function pushed(records, hits, latest, permit)
+if permit then return records .. string.rep(struct.pack('<d', latest) .. permit, hits) end
 local last = #records - RECORD + 1
 if last > 0 and time_at(records, last) == latest then
 return string.sub(records, 1, last - 1) .. struct.pack('<dd', latest, hits_at(records, last) + hits)
 end
 return records .. struct.pack('<dd', latest, hits)
 end
-local function log(records, total, L, now, cost, lease)
+local function log(records, total, L, now, cost, permit)
 local holders, limit, window = L.holders, L.limit, L.window
 local latest = now
 if L.quantum > 1 then latest = now - math.fmod(now, L.quantum) + L.quantum - 1 end
@@ -478,7 +478,7 @@ reset = last + window - now
 end
 local next_records = moved_back(records, position, latest)
 if pop > 0 then next_records = popped(next_records, pop, holders) end
-if push > 0 then next_records = pushed(next_records, push, latest, holders and (lease or NO_LEASE)) end
+if push > 0 then next_records = pushed(next_records, push, latest, holders and (permit or NO_PERMIT)) end
 return code, math.max(limit - hits, 0), reset, wait, now + reset, next_records, hits
 end`,
   release: `local RECORD = 16

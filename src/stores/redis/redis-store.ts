@@ -123,8 +123,8 @@ export class RedisStore implements LendingStore {
   }
 
   /**
-   * run runs one of the scripts that count for libraries which people come from, each in its own way: one key, and numbers
-   * for an answer. Nothing batches them.
+   * run runs one of the scripts that count as other libraries do, for those who move from them: one key, and numbers for an
+   * answer. They are not batched.
    */
   async run(
     name: keyof typeof COUNTING,
@@ -211,7 +211,7 @@ export class RedisStore implements LendingStore {
     answer: PromiseSettledResult<readonly Verdict[]>,
     lease: Buffer | undefined,
   ): void {
-    // A part that did not answer may have taken places: to release what was not taken does no harm. It may have been
+    // A part that did not answer may have taken permits: to release what was not taken does no harm. It may have been
     // charged as well, but to refund what was not charged would.
     const isKnown = answer.status === 'fulfilled'
     if (isKnown && isRefused(group, answer.value)) return
@@ -250,7 +250,7 @@ const NO_EVENTS: ConnectionEvents & BatcherEvents = {
 /** A NoticeSource is where notices are heard. */
 type NoticeSource = Pick<NoticeChannel, 'listen' | 'close'>
 
-/** connect opens what the options name. On a client of somebody else nobody listens: it has other things to do. */
+/** connect opens what the options name. A client that the app shares is not used to listen: subscribing would take it over. */
 function connect(
   { url, tls: certificates, sentinelCredentials, keepAlive = true }: RedisStoreOptions,
   events: ConnectionEvents,
@@ -268,7 +268,7 @@ function connect(
   return { connection, notices }
 }
 
-/** locateIn says where to listen for notices, and where a single server is. Of a cluster any node will do: another each time. */
+/** locateIn says where to listen for notices, and where a single server is. In a cluster any node will do: another each time. */
 function locateIn(address: RedisAddress): Locate {
   if (address.kind === 'sentinel') return sentinelLocate(address)
   let next = 0

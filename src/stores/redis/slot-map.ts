@@ -1,6 +1,6 @@
 import type { HostPort } from './address.ts'
 
-/** slotMap returns the address of the master of each slot, as CLUSTER SLOTS tells it; slots that nobody serves are holes. */
+/** slotMap returns the address of the master of each slot, as CLUSTER SLOTS tells it; slots that no node serves are holes. */
 export function slotMap(reply: unknown, askedHost: string): string[] {
   if (!Array.isArray(reply)) throw new Error('CLUSTER SLOTS has answered something else')
   const owners: string[] = []

@@ -8,15 +8,15 @@ import { loadScript } from './scripts.ts'
 
 const CHARGE_BYTES = 21
 const VERDICT_BYTES = 21
-const LEASE_BYTES = 8
-const NO_LEASE = Buffer.alloc(LEASE_BYTES)
+const PERMIT_BYTES = 8
+const NO_PERMIT = Buffer.alloc(PERMIT_BYTES)
 
 const ENFORCE = 1
 const QUOTA = 2
 const KEEP = 4
-const LEASED = 8
+const PERMIT = 8
 
-/** A Group is the charges of one request that are decided together, and the lease of an acquire. */
+/** A Group is the charges of one request that are decided together, and the id of the permits that an acquire takes. */
 export interface Group {
   readonly charges: readonly Charge[]
   /** 8 bytes; undefined for a check, which only looks at concurrency limits. */
@@ -41,13 +41,13 @@ export function encodeGroups(groups: readonly Group[], limitTexts: LimitTexts, n
       at = packed.writeUInt16LE(limit, at)
       at = packed.writeDoubleLE(charge.cost, at)
       at = packed.writeUInt8(flagsOf(charge, lease), at)
-      at += (lease ?? NO_LEASE).copy(packed, at)
+      at += (lease ?? NO_PERMIT).copy(packed, at)
     }
   }
   return { keys, args: [nowMs === undefined ? '' : String(nowMs), String(limits.length), ...limits, packed] }
 }
 
-/** flagsOf says what a charge does. A cost of 0 looks, and only a lease takes places. */
+/** flagsOf says what a charge does. A cost of 0 looks, and only an acquire takes permits. */
 function flagsOf({ enforce, quota, limit, cost }: Charge, lease: Buffer | undefined): number {
   const isConcurrency = holdsPermits(limit)
   const isKept = isConcurrency ? lease !== undefined && cost > 0 : cost !== 0
@@ -55,7 +55,7 @@ function flagsOf({ enforce, quota, limit, cost }: Charge, lease: Buffer | undefi
     (enforce ? ENFORCE : 0) |
     (quota ? QUOTA : 0) |
     (isKept ? KEEP : 0) |
-    (isConcurrency && lease !== undefined ? LEASED : 0)
+    (isConcurrency && lease !== undefined ? PERMIT : 0)
   )
 }
 

@@ -8,13 +8,15 @@ import { reachable, unavailable } from './listen.ts'
 
 /** grpcServer makes the server that the settings describe. */
 export function grpcServer(config: GrpcConfig, failed: (error: unknown, path: string) => void): GrpcServer {
-  const { tls, maxConnectionAgeMs, maxConnectionAgeGraceMs, maxStreams } = config
+  const { tls, maxConnectionAgeMs, maxConnectionAgeGraceMs, maxStreams, maxConnections, maxHeldMib } = config
   return new GrpcServer({
     limits: {
       maxMessageBytes: MOST_MESSAGE_BYTES,
       maxConnectionAgeMs: maxConnectionAgeMs || Number.POSITIVE_INFINITY,
       connectionAgeGraceMs: maxConnectionAgeGraceMs || 1,
       ...(maxStreams !== undefined && { maxConcurrentStreams: maxStreams }),
+      ...(maxConnections !== undefined && { maxConnections }),
+      ...(maxHeldMib !== undefined && { maxHeldBytes: maxHeldMib * 1_048_576 }),
     },
     ...(tls !== undefined && { tls: tlsOptions(tls) }),
     onError: failed,

@@ -75,6 +75,12 @@ describe('readConfig', () => {
       { GRPC_MAX_CONCURRENT_STREAMS: '0' },
       { grpc: { maxStreams: undefined } },
     ],
+    [
+      'bounds what gRPC clients may take',
+      ['--grpc-max-connections', '500', '--grpc-max-held', '16'],
+      {},
+      { grpc: { maxConnections: 500, maxHeldMib: 16 } },
+    ],
     ['finds rules below RUNTIME_ROOT', [], { RUNTIME_ROOT: '/data' }, { rules: ['/data/config'], isExample: false }],
     [
       'finds rules where all parts of the path say',

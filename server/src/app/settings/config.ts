@@ -39,6 +39,8 @@ export interface Config {
   readonly dynamicMetadata: boolean
   readonly unitMultipliers: boolean
   readonly workers: number
+  /** 0: workers may be silent for ever. */
+  readonly workerTimeoutMs: number
   readonly drainDelayMs: number
   readonly drainTimeoutMs: number
   readonly healthNeedsRedis: boolean
@@ -68,6 +70,8 @@ export interface GrpcConfig {
   readonly maxConnectionAgeGraceMs: number
   /** Undefined: as many as the server allows by itself. */
   readonly maxStreams: number | undefined
+  readonly maxConnections: number | undefined
+  readonly maxHeldMib: number | undefined
 }
 
 /** GrpcTls names files, and whom client certificates have to be made out to. */
@@ -117,6 +121,7 @@ export function readConfig(args: readonly string[], env: Env): Config {
     dynamicMetadata: from.value('dynamic-metadata'),
     unitMultipliers: from.value('unit-multipliers'),
     workers: workerCount(from, redisUrl !== undefined),
+    workerTimeoutMs: from.value('worker-timeout'),
     drainDelayMs: from.value('drain-delay'),
     drainTimeoutMs: from.value('drain-timeout'),
     healthNeedsRedis: from.value('health-needs-redis'),
@@ -161,6 +166,8 @@ function grpcOf(from: SettingSources, host: string): GrpcConfig {
     maxConnectionAgeMs: from.value('grpc-max-connection-age'),
     maxConnectionAgeGraceMs: from.value('grpc-max-connection-age-grace'),
     maxStreams: from.value('grpc-max-streams'),
+    maxConnections: from.value('grpc-max-connections'),
+    maxHeldMib: from.value('grpc-max-held'),
   }
 }
 

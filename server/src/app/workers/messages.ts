@@ -18,6 +18,8 @@ export type ToWorker =
   | { readonly type: 'not-serving' }
   | { readonly type: 'drain' }
   | { readonly type: 'stats'; readonly question: number }
+  /** To be answered `alive`. */
+  | { readonly type: 'beat' }
 
 /** What a worker tells the primary. */
 export type FromWorker =
@@ -34,3 +36,4 @@ export type FromWorker =
   /** It was told to end by somebody else, and wants no more connections. */
   | { readonly type: 'leaving' }
   | { readonly type: 'stats'; readonly question: number; readonly stats: ServiceStats }
+  | { readonly type: 'alive' }

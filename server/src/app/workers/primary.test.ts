@@ -72,7 +72,7 @@ async function startPrimary(workers = 1, args: string[] = []) {
   const primary = new Primary(
     config,
     logTo(() => {}),
-    () => [],
+    () => ({ inputs: [], parts: undefined }),
   )
   onTestFinished(() => primary.stop())
   FakeWorker.all = []

@@ -8,6 +8,7 @@ import { type ServiceStats, sumStats } from '../doors/service-stats.ts'
 import type { Log } from '../log/log.ts'
 import type { Config } from '../settings/config.ts'
 import { CrashPace } from './crash-pace.ts'
+import { Heartbeat } from './heartbeat.ts'
 import type { FromWorker } from './messages.ts'
 import { leastBusy, surplus } from './spread.ts'
 import { type Connection, WorkerProcess } from './worker-process.ts'
@@ -161,6 +162,7 @@ export class Primary {
     else if (message.type === 'log') this.#log.write({ ...message.entry, worker: worker.id })
     else if (message.type === 'ready') this.#isReady(worker, message.storeName)
     else if (message.type === 'leaving') this.#replace(worker)
+    else if (message.type === 'alive') worker.heartbeat?.answered()
     else if (message.type === 'stats') this.#questions.get(message.question)?.(message.stats)
     else worker.lastWords = message.message
   }
@@ -169,6 +171,7 @@ export class Primary {
     worker.state = 'ready'
     worker.readyAtMs = performance.now()
     this.#storeName = storeName
+    this.#listenTo(worker)
     this.#pace.ready()
     this.#log.debug('worker.ready', `${nameOf(worker)} is ready`)
     for (const other of this.#workers) if (other.hasSuccessor && other.id === worker.id) this.#drain(other)
@@ -177,6 +180,22 @@ export class Primary {
     for (const connection of this.#waiting.splice(0)) this.#give(connection)
     this.#rebalance()
     this.#whenReady()
+  }
+
+  /**
+   * #listenTo has a worker killed that no longer answers, be it stopped or in a loop without end: it holds on to its
+   * connections, and gets new ones, and nobody who waits for it is answered. Its end is that of any worker.
+   */
+  #listenTo(worker: WorkerProcess): void {
+    const { workerTimeoutMs } = this.#config
+    if (workerTimeoutMs === 0) return
+    worker.heartbeat = new Heartbeat(workerTimeoutMs, {
+      ask: () => worker.tell({ type: 'beat' }),
+      silent: () => {
+        this.#log.error('worker.silent', `${nameOf(worker)} has not answered for ${workerTimeoutMs} ms, and is killed`)
+        worker.kill()
+      },
+    })
   }
 
   /**
@@ -204,6 +223,7 @@ export class Primary {
   }
 
   #ended(worker: WorkerProcess, how: string): void {
+    worker.heartbeat?.stop()
     this.#workers = this.#workers.filter((other) => other !== worker)
     for (const connection of worker.untaken()) this.#give(connection)
     if (this.#isStopping || worker.state === 'leaving' || worker.hasSuccessor) return

@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import type { Socket } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { DOOR_NAMES, type DoorName } from '../doors/door.ts'
+import type { Heartbeat } from './heartbeat.ts'
 import type { FromWorker, ToWorker } from './messages.ts'
 
 const MAIN = fileURLToPath(new URL('./worker-main.js', import.meta.url))
@@ -34,6 +35,8 @@ export class WorkerProcess {
   hasSuccessor = false
   /** When it was ready, as performance.now() counts. */
   readyAtMs: number | undefined
+  /** Asks whether it is still there, once it is ready. */
+  heartbeat: Heartbeat | undefined
   /** Resolves when the process has ended. */
   readonly ended: Promise<void>
 

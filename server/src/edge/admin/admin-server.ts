@@ -39,7 +39,7 @@ export function adminServer(sources: AdminSources): Server {
     methods: ['GET', 'HEAD'],
     answer: (_, response) => writeLines(response, [...help].map(([path, about]) => `${path}: ${about}`).sort()),
   })
-  return routeServer(routes, (error) => sources.failed?.(error))
+  return routeServer(routes, { failed: (error) => sources.failed?.(error) })
 }
 
 function writeStats(request: IncomingMessage, response: ServerResponse, stats: Iterable<Stat>): void {

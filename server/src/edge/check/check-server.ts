@@ -6,7 +6,8 @@ import { problem } from 'sluice/internal/core/http/problem'
 import { GrpcStatus } from '../../grpc/index.ts'
 import { applyShadowMode } from '../apply-shadow-mode.ts'
 import { Health } from '../health/health.ts'
-import { readBody } from '../http/body.ts'
+import { Bodies } from '../http/body.ts'
+import { DEFAULT_HTTP_BOUNDS, type HttpBounds } from '../http/bounds.ts'
 import { type Route, routeServer } from '../http/routes.ts'
 import { write, writeJson, writeProblem } from '../http/write.ts'
 import { LeaseTokens } from '../leases/lease-tokens.ts'
@@ -26,6 +27,7 @@ export interface CheckServerOptions {
   readonly shadowMode?: boolean
   /** Told of errors that are nobody's fault but ours. */
   readonly failed?: (error: unknown) => void
+  readonly bounds?: Partial<HttpBounds>
 }
 
 /**
@@ -36,6 +38,11 @@ export function checkServer(limiter: LimiterPort, options: CheckServerOptions = 
   const { leases = new LeaseTokens(), health = new Health(), shadowMode = false } = options
   const rls = options.rls ?? new RlsDoor(limiter, { shadowMode })
   const parts = { limiter, leases, shadowMode }
+  const bodies = new Bodies(options.bounds?.maxBodyBytes ?? DEFAULT_HTTP_BOUNDS.maxBodyBytes)
+  const post = (answer: (body: string, response: ServerResponse) => Promise<void>): Route => ({
+    methods: ['POST'],
+    answer: async (request: IncomingMessage, response) => answer(await bodies.read(request), response),
+  })
   const routes: [string, Route][] = [
     ['/v1/check', post((body, response) => check(parts, body, response))],
     ['/v1/acquire', post((body, response) => acquire(parts, body, response))],
@@ -43,14 +50,7 @@ export function checkServer(limiter: LimiterPort, options: CheckServerOptions = 
     ['/json', post((body, response) => rateLimit(rls, body, response))],
     ['/healthcheck', { methods: ['GET', 'HEAD'], answer: (_, response) => tellHealth(health, response) }],
   ]
-  return routeServer(new Map(routes), options.failed)
-}
-
-function post(answer: (body: string, response: ServerResponse) => Promise<void>): Route {
-  return {
-    methods: ['POST'],
-    answer: async (request: IncomingMessage, response) => answer(await readBody(request), response),
-  }
+  return routeServer(new Map(routes), { failed: options.failed, bounds: options.bounds })
 }
 
 interface Parts {

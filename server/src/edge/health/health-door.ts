@@ -2,6 +2,7 @@ import type { GrpcServer, StreamCall, UnaryCall } from '../../grpc/index.ts'
 import { GrpcStatus } from '../../grpc/index.ts'
 import { MalformedMessage, ProtoReader } from '../protobuf/reader.ts'
 import type { Health } from './health.ts'
+import { MOST_WATCHES_OF_A_CONNECTION, WatchBound } from './watch-bound.ts'
 
 /** HealthCheckResponse.ServingStatus, as a whole message: field 1, a varint. */
 const SERVING = Uint8Array.of(0x08, 1)
@@ -15,8 +16,13 @@ const REFERENCE = 'ratelimit'
 export function registerHealth(server: GrpcServer, health: Health, services: readonly string[]): void {
   const known = new Set(['', REFERENCE, ...services])
   const reader = new ProtoReader()
+  const bound = new WatchBound()
   server.unary('/grpc.health.v1.Health/Check', (call) => check(call, reader, known, health))
-  server.serverStreaming('/grpc.health.v1.Health/Watch', (call) => watch(call, reader, known, health))
+  server.serverStreaming('/grpc.health.v1.Health/Watch', (call) => {
+    const service = serviceOf(reader, call.message)
+    if (service === undefined) call.end(GrpcStatus.INVALID_ARGUMENT, 'not a HealthCheckRequest')
+    else if (admit(call, bound)) watch(call, known.has(service), health)
+  })
 }
 
 function check(call: UnaryCall, reader: ProtoReader, known: ReadonlySet<string>, health: Health): void {
@@ -27,17 +33,25 @@ function check(call: UnaryCall, reader: ProtoReader, known: ReadonlySet<string>,
 }
 
 /**
+ * admit has a watch counted for as long as it lasts, or ends it. Beyond what a process can take, clients are told that there
+ * is no such method: they then take the server for healthy (gRFC A17), where any other status would have them leave it.
+ */
+function admit(call: StreamCall, bound: WatchBound): boolean {
+  const { peer } = call
+  const answer = bound.admit(peer)
+  if (answer === 'admitted') call.onCancel(() => bound.leave(peer))
+  else if (answer === 'too many') call.end(GrpcStatus.UNIMPLEMENTED, 'too many clients watch')
+  else call.end(GrpcStatus.RESOURCE_EXHAUSTED, `a connection has at most ${MOST_WATCHES_OF_A_CONNECTION} watches`)
+  return answer === 'admitted'
+}
+
+/**
  * watch tells the state now and whenever it changes. The call does not end before the process does: a service that is
  * unknown now may be known to the next version of the server.
  */
-function watch(call: StreamCall, reader: ProtoReader, known: ReadonlySet<string>, health: Health): void {
-  const service = serviceOf(reader, call.message)
-  if (service === undefined) {
-    call.end(GrpcStatus.INVALID_ARGUMENT, 'not a HealthCheckRequest')
-    return
-  }
+function watch(call: StreamCall, isKnown: boolean, health: Health): void {
   call.onCancel(health.onLeave(() => call.end(GrpcStatus.UNAVAILABLE, 'the server is going away')))
-  if (!known.has(service)) call.write(SERVICE_UNKNOWN)
+  if (!isKnown) call.write(SERVICE_UNKNOWN)
   else {
     call.write(statusOf(health.isServing))
     call.onCancel(health.watch((isServing) => call.write(statusOf(isServing))))

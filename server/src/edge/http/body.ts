@@ -2,21 +2,62 @@ import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import { SluiceError } from 'sluice/internal/core/errors'
 
-const MOST_BYTES = 65_536
+export const MOST_BYTES = 65_536
 /** Up to here a body that is too large is read and thrown away: a client that still writes would not see the answer. */
 const MOST_DISCARDED_BYTES = 1_048_576
 
-/** readBody reads a request's body as UTF-8, up to 64 KiB. */
-export async function readBody(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.length
-    if (bytes <= MOST_BYTES) chunks.push(chunk)
-    else if (bytes > MOST_DISCARDED_BYTES) break
+/** More pieces are put together: a buffer of one byte takes a hundred. */
+const MOST_CHUNKS = 64
+
+/** ClientLeft says that a client has gone before it had sent its request. Nobody is at fault, and nobody is left to tell. */
+export class ClientLeft extends Error {
+  override readonly name = 'ClientLeft'
+}
+
+/** Bodies reads the bodies of requests, and bounds what those take that are not complete. */
+export class Bodies {
+  readonly #mostBytes: number
+  #heldBytes = 0
+
+  constructor(mostBytes: number) {
+    this.#mostBytes = mostBytes
   }
-  if (bytes > MOST_BYTES) throw new SluiceError('BODY_TOO_LARGE', 'body', `more than ${MOST_BYTES} bytes`)
-  const body = Buffer.concat(chunks)
+
+  get heldBytes(): number {
+    return this.#heldBytes
+  }
+
+  /** read reads a request's body as UTF-8, up to 64 KiB. It throws a ClientLeft if that never comes. */
+  async read(request: IncomingMessage): Promise<string> {
+    let chunks: Buffer[] = []
+    let bytes = 0
+    let kept = 0
+    try {
+      for await (const chunk of request as AsyncIterable<Buffer>) {
+        bytes += chunk.length
+        if (bytes <= MOST_BYTES) {
+          chunks.push(chunk)
+          if (chunks.length === MOST_CHUNKS) chunks = [Buffer.concat(chunks)]
+          kept = bytes
+          this.#hold(chunk.length)
+        } else if (bytes > MOST_DISCARDED_BYTES) break
+      }
+    } catch (error) {
+      throw error instanceof SluiceError || request.complete ? error : new ClientLeft('the request is not complete')
+    } finally {
+      this.#heldBytes -= kept
+    }
+    if (bytes > MOST_BYTES) throw new SluiceError('BODY_TOO_LARGE', 'body', `more than ${MOST_BYTES} bytes`)
+    return textOf(Buffer.concat(chunks))
+  }
+
+  #hold(bytes: number): void {
+    this.#heldBytes += bytes
+    if (this.#heldBytes > this.#mostBytes) throw new SluiceError('BODIES_TOO_MANY', 'body', 'the server is busy')
+  }
+}
+
+function textOf(body: Buffer): string {
   // Decoding would turn every broken character into the same one, and so different callers into one.
   if (!isUtf8(body)) throw new SluiceError('REQUEST_INVALID', 'body', 'not UTF-8')
   return body.toString('utf8')

@@ -1,5 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { problem } from 'sluice/internal/core/http/problem'
+import { ClientLeft } from './body.ts'
+import { boundConnections, DEFAULT_HTTP_BOUNDS, type HttpBounds } from './bounds.ts'
 import { writeError, writeProblem } from './write.ts'
 
 /** A Route answers the requests to one path. */
@@ -8,19 +10,33 @@ export interface Route {
   answer(request: IncomingMessage, response: ServerResponse): void | Promise<void>
 }
 
-const HEADERS_TIMEOUT_MS = 5_000
-const REQUEST_TIMEOUT_MS = 10_000
+/** RouteServerOptions are what a routeServer may be told. */
+export interface RouteServerOptions {
+  /** Told of errors that are nobody's fault but ours. */
+  readonly failed?: ((error: unknown) => void) | undefined
+  readonly bounds?: Partial<HttpBounds> | undefined
+}
 
 /**
  * routeServer serves a few paths. It answers 404 and 405 as problems, and so every error of a route; `failed` is told of
  * those that are nobody's fault but ours. Clients have 5 s for their headers and 10 s for a whole request.
  */
-export function routeServer(routes: ReadonlyMap<string, Route>, failed?: (error: unknown) => void): Server {
-  const server = createServer((request, response) => {
-    answer(routes, request, response).catch((error: unknown) => writeError(response, error, failed))
+export function routeServer(
+  routes: ReadonlyMap<string, Route>,
+  { failed, bounds = {} }: RouteServerOptions = {},
+): Server {
+  const { headersTimeoutMs, requestTimeoutMs, lookEveryMs, maxConnections } = { ...DEFAULT_HTTP_BOUNDS, ...bounds }
+  const options = {
+    headersTimeout: headersTimeoutMs,
+    requestTimeout: requestTimeoutMs,
+    connectionsCheckingInterval: lookEveryMs,
+  }
+  const server = createServer(options, (request, response) => {
+    answer(routes, request, response).catch((error: unknown) => {
+      if (!(error instanceof ClientLeft)) writeError(response, error, failed)
+    })
   })
-  server.headersTimeout = HEADERS_TIMEOUT_MS
-  server.requestTimeout = REQUEST_TIMEOUT_MS
+  boundConnections(server, maxConnections)
   return server
 }
 

@@ -29,6 +29,10 @@ export function writeError(response: ServerResponse, error: unknown, failed?: (e
     // The rest of the body is not read, so that the connection cannot be used again.
     response.setHeader('Connection', 'close')
     writeProblem(response, problem(413, 'Content Too Large', error.message, error.code))
+  } else if (error.code === 'BODIES_TOO_MANY') {
+    response.setHeader('Connection', 'close')
+    response.setHeader('Retry-After', '1')
+    writeProblem(response, problem(503, 'Service Unavailable', error.message, error.code))
   } else {
     writeProblem(response, problem(400, 'Bad Request', error.message, error.code))
   }

@@ -93,6 +93,19 @@ describe('requests of sluice.v1.Limiter', () => {
     expect(() => checkRequest(unknown)).toThrow('descriptors[0].limit.unit: a limit has a unit of time')
   })
 
+  it('that ask for nothing are refused with one error, not with a new one for each', () => {
+    const errorOf = (domain: string): unknown => {
+      try {
+        checkRequest({ domain, descriptors: [] })
+      } catch (error) {
+        return error
+      }
+      return undefined
+    }
+    expect(errorOf('')).toBe(errorOf(''))
+    expect(errorOf('d')).toBe(errorOf('d'))
+  })
+
   it('are read or refused, whatever the bytes are', () => {
     const change = fc.record({ at: fc.nat(200), to: fc.nat(255) })
     fc.assert(

@@ -3,7 +3,9 @@ import type { CheckRequest, Descriptor, Entry, LimitOverride } from 'sluice/inte
 import { MalformedMessage, type ProtoReader } from '../protobuf/reader.ts'
 import { MOST_DESCRIPTORS, MOST_ENTRIES, readEntry, UNITS } from '../rls/rls-request.ts'
 
-const MOST_REQUESTS = 256
+export const MOST_REQUESTS = 256
+/** One for each request. A limit that was not seen before is compiled, which takes as long as deciding ten requests. */
+export const MOST_LIMITS = 256
 
 /** decodeCheckRequest reads sluice.v1.CheckRequest. */
 export function decodeCheckRequest(reader: ProtoReader, bytes: Uint8Array): readonly CheckRequest[] {
@@ -17,7 +19,15 @@ export function decodeCheckRequest(reader: ProtoReader, bytes: Uint8Array): read
     else requests.push(readRequest(reader, reader.part(end), new Request()))
   }
   reader.close()
+  if (countLimits(requests) > MOST_LIMITS)
+    throw new SluiceError('LIMITS_TOO_MANY', 'requests', `more than ${MOST_LIMITS}`)
   return requests
+}
+
+function countLimits(requests: readonly CheckRequest[]): number {
+  let limits = 0
+  for (const { descriptors } of requests) for (const { limit } of descriptors) if (limit !== undefined) limits++
+  return limits
 }
 
 /** decodeAcquireRequest reads sluice.v1.AcquireRequest. */
@@ -48,12 +58,14 @@ export function decodeReleaseRequest(reader: ProtoReader, bytes: Uint8Array): st
   return lease
 }
 
+// Made once: a request that asks for nothing has two bytes, and an error with its stack takes as long as many decisions.
+const NO_DOMAIN = new SluiceError('REQUEST_INVALID', 'domain', 'rate limit domain must not be empty')
+const NO_DESCRIPTORS = new SluiceError('REQUEST_INVALID', 'descriptors', 'rate limit descriptor list must not be empty')
+
 /** checkRequest refuses what asks for nothing, as every door does. */
 export function checkRequest({ domain, descriptors }: CheckRequest): void {
-  if (domain === '') throw new SluiceError('REQUEST_INVALID', 'domain', 'rate limit domain must not be empty')
-  if (descriptors.length === 0) {
-    throw new SluiceError('REQUEST_INVALID', 'descriptors', 'rate limit descriptor list must not be empty')
-  }
+  if (domain === '') throw NO_DOMAIN
+  if (descriptors.length === 0) throw NO_DESCRIPTORS
   for (const [i, { limit }] of descriptors.entries()) {
     if (limit !== undefined && limit.unit === undefined) {
       throw new SluiceError('REQUEST_INVALID', `descriptors[${i}].limit.unit`, 'a limit has a unit of time')

@@ -97,6 +97,7 @@ describe('ProtoReader', () => {
     )
     expect(opened([0x61, 0xff]).text(2)).toBe('a\udcff')
     expect(opened([0x61, 0xff]).name(2)).toBe('a\udcff')
+    expect(opened(new Array(60_000).fill(0xff)).text(60_000)).toBe('\udcff'.repeat(60_000))
   })
 
   it.each<[string, number[]]>([

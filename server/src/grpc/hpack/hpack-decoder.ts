@@ -45,6 +45,11 @@ export class HpackDecoder {
     return this.#table.version
   }
 
+  /** tableBytes is the size of the dynamic table, as HPACK counts it. */
+  get tableBytes(): number {
+    return this.#table.bytes
+  }
+
   /**
    * setMaxTableBytes is to be called when the peer acknowledges another SETTINGS_HEADER_TABLE_SIZE. If its table is larger,
    * its next block must begin with a size update (RFC 7541, 4.2).

@@ -2,7 +2,7 @@
 -- time in ms, which is empty for the server's own.
 
 local NEVER = -math.huge
-local NO_LEASE = string.rep('\0', 8)
+local NO_PERMIT = string.rep('\0', 8)
 
 --- @include "windows"
 --- @include "buckets"
@@ -92,8 +92,8 @@ local function open(k, L)
 end
 
 -- evaluate: code, remaining, resetAfterMs, waitMs, expiresAtMs and the next state of a counter at a time; nothing is kept.
-local function evaluate(k, L, time, cost, lease)
-  if L.is_log then return log(records[k], hits[k], L, time, cost, lease) end
+local function evaluate(k, L, time, cost, permit)
+  if L.is_log then return log(records[k], hits[k], L, time, cost, permit) end
   return L.run(at[k], first[k], second[k], L, time, cost)
 end
 

@@ -7,8 +7,8 @@
 -- ARGV[2]  how many limits follow
 -- ARGV[…]  each limit as one text: algorithm, limit, window, capacity, per_ms, per_hit, quantum, count_denied, edges…
 -- ARGV[n]  the groups, packed: u16 charges, and for each charge
---            u16 key (from 1), u16 limit (from 1), double cost, u8 flags, 8 bytes lease
---          flags: 1 enforce, 2 quota, 4 keep (else look only), 8 the lease is one
+--            u16 key (from 1), u16 limit (from 1), double cost, u8 flags, 8 bytes id of the permits
+--          flags: 1 enforce, 2 quota, 4 keep (else look only), 8 the id is one
 --
 -- Reply    the verdicts, packed, in order: u8 code (0 allowed, 1 refused, 2 impossible), u32 remaining,
 --          double resetAfterMs, double waitMs
@@ -21,9 +21,10 @@ for i = 1, limit_count do limits[i] = parse_limit(ARGV[2 + i]) end
 local packed = ARGV[3 + limit_count]
 read(#KEYS)
 
--- A charge takes CHARGE bytes, of which the last 8 are its lease, if it has one: a text that nobody needs is not made.
+-- A charge takes CHARGE bytes, of which the last 8 are the id of its permits, if it takes any: a text that is not needed
+-- is not made.
 local CHARGE = 21
-local function lease_at(position, flags)
+local function permit_at(position, flags)
   if flags >= 8 then return string.sub(packed, position + 13, position + 20) end
 end
 
@@ -33,7 +34,7 @@ local function decide_one(position)
   local k, l, cost, flags = struct.unpack('<I2I2dB', packed, position)
   local L = limits[l]
   if not owner[k] then open(k, L) end
-  local code, remaining, reset, wait, expires_at, a, b, c = evaluate(k, L, now, cost, lease_at(position, flags))
+  local code, remaining, reset, wait, expires_at, a, b, c = evaluate(k, L, now, cost, permit_at(position, flags))
   if flags % 8 >= 4 and is_kept(k, L, code, expires_at, a, b, c) then keep(k, L, expires_at, a, b, c) end
   reply[#reply + 1] = struct.pack('<BI4dd', code, remaining, reset, wait)
   return position + CHARGE
@@ -44,7 +45,7 @@ local function decide_group(count, position)
   local refused, quotas, quotas_refused = false, 0, 0
   for i = 1, count do
     local k, l, cost, flags = struct.unpack('<I2I2dB', packed, position)
-    local lease = lease_at(position, flags)
+    local permit = permit_at(position, flags)
     position = position + CHARGE
     local L = limits[l]
     if not owner[k] then open(k, L) end
@@ -53,7 +54,7 @@ local function decide_group(count, position)
     local code, remaining, reset, wait = evaluate(k, L, now, asked, nil)
     if code == 0 then fitted[k] = asked end
     charges[i] = {
-      k = k, L = L, cost = cost, asked = asked, flags = flags, lease = lease,
+      k = k, L = L, cost = cost, asked = asked, flags = flags, permit = permit,
       code = code, remaining = remaining, reset = reset, wait = wait,
     }
     if flags % 2 == 1 then
@@ -77,7 +78,7 @@ local function decide_group(count, position)
     elseif charge.flags % 8 >= 4 then
       local cost = charge.cost
       if refused then cost = charge.asked end
-      local _, _, _, _, expires_at, a, b, c = evaluate(k, L, now, cost, charge.lease)
+      local _, _, _, _, expires_at, a, b, c = evaluate(k, L, now, cost, charge.permit)
       if is_kept(k, L, charge.code, expires_at, a, b, c) then keep(k, L, expires_at, a, b, c) end
     end
     reply[#reply + 1] = struct.pack('<BI4dd', charge.code, charge.remaining, charge.reset, charge.wait)

@@ -1,4 +1,4 @@
--- exchange: takes the accounts of holders of slices and lends to them, as in stores/leased/slice-book.ts. Exchanges are taken
+-- exchange: takes the accounts of holders of slices and lends to them, as in stores/lending/slice-book.ts. Exchanges are taken
 -- in order.
 --
 -- KEYS[i]    a counter, each once: the first half of KEYS

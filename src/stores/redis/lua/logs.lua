@@ -1,5 +1,5 @@
 -- The logs, as in core/algorithms/sliding-log.ts and concurrency.ts. A log is a string of records of RECORD bytes, oldest
--- first: a time (double) and 8 bytes more, which are the number of hits (double) or the lease of a holder, who is one
+-- first: a time (double) and 8 bytes more, which are the number of hits (double) or the id of a permit, which is one
 -- hit. `log` returns
 --   code, remaining, resetAfterMs, waitMs, expiresAtMs, the next string of records, its hits
 
@@ -63,9 +63,9 @@ local function popped(records, hits, holders)
   return records
 end
 
--- pushed: the records with `hits` more at `latest`; a holder's hits are a record each, with its lease.
-local function pushed(records, hits, latest, lease)
-  if lease then return records .. string.rep(struct.pack('<d', latest) .. lease, hits) end
+-- pushed: the records with `hits` more at `latest`; permits are a record each, with their id.
+local function pushed(records, hits, latest, permit)
+  if permit then return records .. string.rep(struct.pack('<d', latest) .. permit, hits) end
   local last = #records - RECORD + 1
   if last > 0 and time_at(records, last) == latest then
     return string.sub(records, 1, last - 1) .. struct.pack('<dd', latest, hits_at(records, last) + hits)
@@ -73,7 +73,7 @@ local function pushed(records, hits, latest, lease)
   return records .. struct.pack('<dd', latest, hits)
 end
 
-local function log(records, total, L, now, cost, lease)
+local function log(records, total, L, now, cost, permit)
   local holders, limit, window = L.holders, L.limit, L.window
   local latest = now
   if L.quantum > 1 then latest = now - math.fmod(now, L.quantum) + L.quantum - 1 end
@@ -110,6 +110,6 @@ local function log(records, total, L, now, cost, lease)
   end
   local next_records = moved_back(records, position, latest)
   if pop > 0 then next_records = popped(next_records, pop, holders) end
-  if push > 0 then next_records = pushed(next_records, push, latest, holders and (lease or NO_LEASE)) end
+  if push > 0 then next_records = pushed(next_records, push, latest, holders and (permit or NO_PERMIT)) end
   return code, math.max(limit - hits, 0), reset, wait, now + reset, next_records, hits
 end

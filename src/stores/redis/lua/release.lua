@@ -1,9 +1,9 @@
--- release: gives the places of a lease back.
+-- release: gives permits back.
 --
 -- KEYS[i]  a counter of a concurrency limit
--- ARGV[1]  the lease, 8 bytes
+-- ARGV[1]  the id of the permits, 8 bytes
 --
--- Reply    how many places were given back
+-- Reply    how many permits were given back
 
 local RECORD = 16
 local given_back = 0

@@ -1,0 +1,23 @@
+/** Weighed is a connection, the network it comes from, and what is held for it. */
+export interface Weighed {
+  readonly network: string
+  readonly heldBytes: number
+}
+
+/**
+ * byWeight sorts connections: those of the network for which the most is held come first, and of these the heaviest. Ending
+ * single connections by their own weight alone would spare whoever opens thousands of them.
+ */
+export function byWeight<T extends Weighed>(connections: Iterable<T>): T[] {
+  const weights = new Map<string, number>()
+  const all: { readonly connection: T; readonly network: string; readonly bytes: number }[] = []
+  for (const connection of connections) {
+    const { network, heldBytes: bytes } = connection
+    if (bytes === 0) continue
+    weights.set(network, (weights.get(network) ?? 0) + bytes)
+    all.push({ connection, network, bytes })
+  }
+  const weightOf = (network: string): number => weights.get(network) ?? 0
+  all.sort((a, b) => weightOf(b.network) - weightOf(a.network) || b.bytes - a.bytes)
+  return all.map(({ connection }) => connection)
+}

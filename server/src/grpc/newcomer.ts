@@ -1,0 +1,34 @@
+import type { Socket } from 'node:net'
+import type { Crowds, Member } from './crowds.ts'
+import { addressOf } from './peer.ts'
+
+/** Newcomer is a socket in a TLS handshake, which has its time limit. */
+export class Newcomer implements Member {
+  readonly use = 'busy'
+  readonly #socket: Socket
+  readonly #forget: () => void
+
+  constructor(socket: Socket, all: Map<string, Newcomer>, crowds: Crowds) {
+    const ends = endsOf(socket)
+    const leaveCrowd = crowds.add(addressOf(socket), this)
+    all.set(ends, this)
+    this.#socket = socket
+    this.#forget = () => {
+      leaveCrowd()
+      if (all.get(ends) === this) all.delete(ends)
+    }
+  }
+
+  leave(): void {
+    this.#socket.destroy()
+  }
+
+  /** settle is told when the handshake has ended, in whatever way. */
+  settle(): void {
+    this.#forget()
+  }
+}
+
+/** endsOf names a connection by its two ends. */
+export const endsOf = ({ localAddress, localPort, remoteAddress, remotePort }: Socket): string =>
+  `${localAddress} ${localPort} ${remoteAddress} ${remotePort}`

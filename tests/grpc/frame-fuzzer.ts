@@ -1,0 +1,233 @@
+import { Duplex } from 'node:stream'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { ManualClock } from '../../server/src/grpc/manual-clock.suite.ts'
+import { ECHO, EchoServer } from './echo-server.ts'
+import { HostileSession } from './hostile-session.ts'
+import { MemorySocket } from './memory-socket.ts'
+import { Random } from './random.ts'
+import { mutate } from './session.ts'
+import { call, PREFACE, settings, Type } from './wire.ts'
+
+const LIMITS = {
+  maxConcurrentStreams: 64,
+  maxMessageBytes: 65_536,
+  maxPendingBytes: 131_072,
+  maxQueuedBytes: 131_072,
+  maxOutputBytes: 131_072,
+  outputHighWaterBytes: 65_536,
+  maxHeldBytes: 262_144,
+  maxConnections: 8,
+}
+const PATHS = [ECHO.unary, ECHO.unary, ECHO.hold, ECHO.late, ECHO.crash, `/x/${'é'.repeat(900)}`, '/no.Such/Method']
+const STEPS = 60
+const MOST_STREAMS = LIMITS.maxConcurrentStreams * 4
+/** A connection without a call holds its tables, and what is not read yet. */
+const MOST_AT_REST_BYTES = 16_384
+/** What is written for what is read. Measured are up to 6, where calls of 40 bytes are refused in 240. */
+const MOST_AMPLIFICATION = 12
+/** What a connection is told in any case: settings, windows, and why it ends. */
+const ALLOWANCE_BYTES = 4_000
+
+/** Attacker is a connection without a network whose other end reads only when it likes. */
+class Attacker extends Duplex {
+  readonly session: HostileSession
+  #held: (() => void) | undefined
+  #reads = true
+
+  constructor(random: Random) {
+    super()
+    this.session = new HostileSession(random, PATHS)
+    this.on('error', () => {})
+  }
+
+  get isGone(): boolean {
+    return this.destroyed || this.writableEnded
+  }
+
+  set reads(reads: boolean) {
+    this.#reads = reads
+    if (reads) this.#held?.()
+  }
+
+  override _read(): void {}
+
+  override _write(_chunk: Buffer, _encoding: string, done: () => void): void {
+    const take = (): void => {
+      this.#held = undefined
+      done()
+    }
+    if (this.#reads) take()
+    else this.#held = take
+  }
+}
+
+/** Neighbour is a proper client of the same server. */
+class Neighbour {
+  readonly socket = new MemorySocket()
+  #stream = -1
+
+  start(echo: EchoServer): void {
+    echo.server.addConnection(this.socket)
+    this.socket.push(Buffer.concat([PREFACE, settings()]))
+  }
+
+  /** isAnswered makes a call, and says whether it is answered within a few turns. */
+  async isAnswered(): Promise<boolean> {
+    this.#stream += 2
+    this.socket.push(call(this.#stream, ECHO.unary, Buffer.of(1)))
+    for (let turn = 0; turn < 3; turn++) await nextTurn()
+    return this.socket
+      .takeFrames()
+      .some(({ type, flags, stream }) => type === Type.HEADERS && stream === this.#stream && (flags & 1) !== 0)
+  }
+}
+
+/** Totals are what runs came to see, for whoever wants to know whether a fuzzer is any good. */
+export interface Totals {
+  steps: number
+  connections: number
+  mostHeld: number
+  mostStreams: number
+  mostWalked: number
+  mostAmplified: number
+  readonly closedFor: Record<string, number>
+}
+
+export const newTotals = (): Totals => ({
+  steps: 0,
+  connections: 0,
+  mostHeld: 0,
+  mostStreams: 0,
+  mostWalked: 0,
+  mostAmplified: 0,
+  closedFor: {},
+})
+
+/**
+ * fuzzFrames has attackers send what a seed stands for, beside a proper client. It throws where the server gives in: where it
+ * holds more than it may, does more than what was sent is worth, lets the other client wait, fails, or keeps something.
+ */
+export async function fuzzFrames(seed: number, totals: Totals = newTotals()): Promise<void> {
+  await new Fuzz(new Random(seed), totals).run()
+}
+
+class Fuzz {
+  readonly #random: Random
+  readonly #totals: Totals
+  readonly #clock = new ManualClock()
+  readonly #echo = new EchoServer({ clock: this.#clock, limits: LIMITS })
+  readonly #neighbour = new Neighbour()
+  #attackers: Attacker[] = []
+  #connections = 1
+
+  constructor(random: Random, totals: Totals) {
+    this.#random = random
+    this.#totals = totals
+  }
+
+  async run(): Promise<void> {
+    const random = this.#random
+    this.#neighbour.start(this.#echo)
+    const crowd = 1 + random.below(4)
+    for (let step = 0; step < STEPS; step++) {
+      while (this.#attackers.length < crowd) this.#join()
+      await this.#step(random.pick(this.#attackers))
+      this.#attackers = this.#attackers.filter((each) => !each.isGone || this.#retire(each))
+    }
+    await this.#end()
+  }
+
+  /** #retire ends an attacker that the server has hung up on; it need not wait for that to be noticed. */
+  #retire(attacker: Attacker): false {
+    attacker.destroy()
+    return false
+  }
+
+  #join(): void {
+    const attacker = new Attacker(this.#random)
+    this.#attackers.push(attacker)
+    this.#connections++
+    this.#echo.server.addConnection(attacker)
+    attacker.push(Buffer.concat([PREFACE, settings([4, this.#random.pick([0, 1, 65_535])])]))
+  }
+
+  async #step(attacker: Attacker): Promise<void> {
+    const random = this.#random
+    const frames = attacker.session.next()
+    const sent = random.chance(0.02) ? mutate(random, frames) : frames
+    // Damage may put in a few frames more than there were.
+    const count = sent.length + 5
+    const settingsFrames = frames.filter((each) => each[3] === Type.SETTINGS).length
+    const { streamsWalked, streamsOpen } = this.#echo.stats
+    attacker.reads = random.chance(0.7)
+    for (const piece of pieces(random, Buffer.concat(sent))) attacker.push(piece)
+    await nextTurn()
+    await nextTurn()
+    this.#check()
+    // Each frame may have one look, and a SETTINGS frame two at every stream: to set it, and to send on it.
+    const most = count + 2 * (1 + settingsFrames) * Math.min(streamsOpen + count, MOST_STREAMS)
+    this.#checkWork(this.#echo.stats.streamsWalked - streamsWalked, most)
+    if (random.chance(0.2)) this.#echo.release()
+    if (random.chance(0.1)) this.#clock.advance(random.pick([100, 2_000, 20_000]))
+    if (!(await this.#neighbour.isAnswered())) fail('the other client is not answered')
+  }
+
+  #check(): void {
+    const { bytesHeld, bytesRead, bytesWritten, streamsOpen } = this.#echo.stats
+    if (bytesHeld < 0 || bytesHeld > LIMITS.maxHeldBytes) fail(`${bytesHeld} bytes are held`)
+    const allowed = ALLOWANCE_BYTES * this.#connections + MOST_AMPLIFICATION * bytesRead
+    if (bytesWritten > allowed) fail(`${bytesWritten} bytes are written for ${bytesRead}`)
+    if (this.#echo.errors.length > 0) fail(`an error: ${String(this.#echo.errors[0])}`)
+    const totals = this.#totals
+    totals.steps++
+    totals.mostHeld = Math.max(totals.mostHeld, bytesHeld)
+    totals.mostStreams = Math.max(totals.mostStreams, streamsOpen)
+    const spent = Math.max(0, bytesWritten - ALLOWANCE_BYTES * this.#connections)
+    totals.mostAmplified = Math.max(totals.mostAmplified, spent / bytesRead)
+  }
+
+  #checkWork(walked: number, most: number): void {
+    if (walked > most) fail(`${walked} looks at streams, where ${most} would do`)
+    this.#totals.mostWalked = Math.max(this.#totals.mostWalked, walked / most)
+  }
+
+  /** #rest has all attackers give up their calls: nothing is to be held for them any more. */
+  async #rest(): Promise<void> {
+    this.#echo.release()
+    for (const attacker of this.#attackers) {
+      attacker.reads = true
+      attacker.push(Buffer.concat(attacker.session.giveUp()))
+    }
+    for (let turn = 0; turn < 4; turn++) await nextTurn()
+    const { bytesHeld, streamsOpen } = this.#echo.stats
+    const most = MOST_AT_REST_BYTES * (this.#attackers.length + 1)
+    if (bytesHeld > most) fail(`${bytesHeld} bytes are held for ${streamsOpen} calls`)
+  }
+
+  async #end(): Promise<void> {
+    await this.#rest()
+    const { stats } = this.#echo
+    if (this.#neighbour.socket.destroyed) fail('the other client was hung up on')
+    this.#totals.connections += this.#connections
+    for (const [reason, count] of Object.entries(stats.closedFor)) {
+      this.#totals.closedFor[reason] = (this.#totals.closedFor[reason] ?? 0) + count
+    }
+    for (const each of [...this.#attackers, this.#neighbour.socket]) each.destroy()
+    await nextTurn()
+    await nextTurn()
+    const { connectionsOpen, streamsOpen, bytesHeld } = stats
+    const { held } = this.#echo
+    if (connectionsOpen + streamsOpen + bytesHeld + held === 0) return
+    fail(`left behind: ${JSON.stringify({ connectionsOpen, streamsOpen, bytesHeld, held })}`)
+  }
+}
+
+function pieces(random: Random, bytes: Buffer): Buffer[] {
+  if (random.chance(0.5) || bytes.length === 0) return [bytes]
+  const at = random.below(bytes.length)
+  return [bytes.subarray(0, at), bytes.subarray(at)]
+}
+
+function fail(message: string): never {
+  throw new Error(message)
+}
