@@ -1,6 +1,6 @@
 import type { HostPort, RedisAddress } from './address.ts'
 import { clientOptions } from './client-options.ts'
-import { loadRedisPackage } from './redis-package.ts'
+import { destroy, loadRedisPackage } from './redis-package.ts'
 
 const TIMEOUT_MS = 1_000
 
@@ -10,13 +10,13 @@ export async function askNode(address: RedisAddress, node: HostPort, args: strin
   const options = clientOptions(address)
   const client = createClient({ ...options, socket: { ...options.socket, ...node } } as typeof options)
   client.on('error', () => {})
-  const timer = setTimeout(() => client.destroy(), TIMEOUT_MS)
+  const timer = setTimeout(() => destroy(client), TIMEOUT_MS)
   try {
     await client.connect()
     return await client.sendCommand(args)
   } finally {
     clearTimeout(timer)
     // Also when it calls itself closed: a client that was destroyed while it connected has a socket nevertheless.
-    client.destroy()
+    destroy(client)
   }
 }

@@ -1,7 +1,7 @@
 import { createClient, RESP_TYPES } from '@redis/client'
 import { describe, expect, it } from 'vitest'
 import { AS_BUFFERS } from './client-options.ts'
-import { loadRedisPackage, requireRedisPackage } from './redis-package.ts'
+import { destroy, loadRedisPackage, requireRedisPackage } from './redis-package.ts'
 
 const RULE =
   'an address of Redis needs the package @redis/client or redis, 5 or newer (npm install @redis/client); a client of the app does not'
@@ -48,5 +48,14 @@ describe('the package that connects to Redis', () => {
 
   it('calls texts by the number that is used for them', () => {
     expect(AS_BUFFERS).toEqual({ typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } })
+  })
+
+  it('may have clients that throw when they are let go of twice', () => {
+    const client = {
+      destroy: () => {
+        throw new Error('The client is closed')
+      },
+    }
+    expect(() => destroy(client)).not.toThrow()
   })
 })

@@ -3,7 +3,7 @@ import type { HostPort, RedisAddress } from './address.ts'
 import { AS_BUFFERS, type ClientOptions, clientOptions, retryDelayMs } from './client-options.ts'
 import type { ConnectionEvents, RedisConnection } from './connection.ts'
 import { evictionWarning } from './eviction-warning.ts'
-import { type PackageClient as Client, loadRedisPackage } from './redis-package.ts'
+import { type PackageClient as Client, destroy, loadRedisPackage } from './redis-package.ts'
 
 /** Where a server is right now: fixed, or what the sentinels say. */
 export type Locate = () => Promise<HostPort | undefined>
@@ -60,7 +60,7 @@ export class SingleConnection implements RedisConnection {
   reset(): void {
     const client = this.#client
     this.#client = undefined
-    if (client?.isOpen) client.destroy()
+    if (client?.isOpen) destroy(client)
     this.#wake()
   }
 
@@ -106,14 +106,14 @@ export class SingleConnection implements RedisConnection {
     } finally {
       clearInterval(pings)
       // Also when it has ended by itself: it still has a timer, and the library a record of it.
-      client?.destroy()
+      if (client !== undefined) destroy(client)
     }
   }
 
   /** #connect connects. A client that is destroyed before its socket is there connects all the same, and has to go then. */
   async #connect(client: Client): Promise<void> {
     await client.connect()
-    if (this.#isClosed) client.destroy()
+    if (this.#isClosed) destroy(client)
   }
 
   /** #unlessClosed resolves as a promise does, and rejects at once when the store is closed. */
