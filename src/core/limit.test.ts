@@ -214,22 +214,22 @@ describe('the shape of a limit', () => {
 
 describe('scaleLimit', () => {
   it.each<[options: LimitOptions, share: number, scaled: object]>([
-    [{ limit: 100, window: '1m' }, 0.25, { limit: 25, capacity: 25 }],
-    [{ limit: 3, window: '1m' }, 0.5, { limit: 1, capacity: 1 }],
-    [{ limit: 1, window: '1m' }, 0.01, { limit: 1, capacity: 1 }],
-    [{ limit: 0, window: '1m' }, 0.5, { limit: 0, capacity: 0 }],
-    [{ limit: 7, window: '1m' }, 1, { limit: 7, capacity: 7 }],
+    [{ limit: 100, window: '1m' }, 0.25, { max: 25, capacity: 25 }],
+    [{ limit: 3, window: '1m' }, 0.5, { max: 1, capacity: 1 }],
+    [{ limit: 1, window: '1m' }, 0.01, { max: 1, capacity: 1 }],
+    [{ limit: 0, window: '1m' }, 0.5, { max: 0, capacity: 0 }],
+    [{ limit: 7, window: '1m' }, 1, { max: 7, capacity: 7 }],
     [
       { algorithm: 'token_bucket', limit: 100, window: '1m', burst: 20 },
       0.5,
-      { limit: 50, capacity: 10, unitsPerMs: 1, unitsPerHit: 1_200, fullUnits: 12_000 },
+      { max: 50, capacity: 10, unitsPerMs: 1, unitsPerHit: 1_200, fullUnits: 12_000 },
     ],
     [
       { algorithm: 'gcra', limit: 60, window: '1m', burst: 300 },
       0.1,
-      { limit: 6, capacity: 30, unitsPerMs: 1, unitsPerHit: 10_000, fullUnits: 300_000 },
+      { max: 6, capacity: 30, unitsPerMs: 1, unitsPerHit: 10_000, fullUnits: 300_000 },
     ],
-    [{ algorithm: 'gcra', limit: 0, window: '1m' }, 0.5, { limit: 0, capacity: 0, unitsPerMs: 0, fullUnits: 0 }],
+    [{ algorithm: 'gcra', limit: 0, window: '1m' }, 0.5, { max: 0, capacity: 0, unitsPerMs: 0, fullUnits: 0 }],
   ])('of %o by %d has that share of rate and burst', (options, share, scaled) => {
     const limit = compileLimit(options)
     expect(scaleLimit(limit, share)).toMatchObject({ shape: limit.shape, windowMs: limit.windowMs, ...scaled })

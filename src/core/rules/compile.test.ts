@@ -31,7 +31,7 @@ describe('compileObjects', () => {
     ['Hour', 3_600_000],
   ])('reads the unit %s as %i ms', (unit, windowMs) => {
     expect(ruleOf({ unit, requests_per_unit: 3 }).limit).toMatchObject({
-      limit: 3,
+      max: 3,
       windowMs,
       algorithm: 'sliding_window',
     })
@@ -40,8 +40,8 @@ describe('compileObjects', () => {
   it.each<[string, RateLimitRule, object]>([
     ['a window', { window: '90s', requests_per_unit: 3 }, { windowMs: 90_000 }],
     ['a window in milliseconds', { window: 250, requests_per_unit: 3 }, { windowMs: 250 }],
-    ['a limit of 0', { ...MINUTE, requests_per_unit: 0 }, { limit: 0 }],
-    ['the largest limit', { ...MINUTE, requests_per_unit: 4_294_967_295 }, { limit: 4_294_967_295 }],
+    ['a limit of 0', { ...MINUTE, requests_per_unit: 0 }, { max: 0 }],
+    ['the largest limit', { ...MINUTE, requests_per_unit: 4_294_967_295 }, { max: 4_294_967_295 }],
     ['a burst', { ...MINUTE, algorithm: 'token_bucket', burst: 9 }, { algorithm: 'token_bucket', capacity: 9 }],
     ['sub-windows', { ...MINUTE, sub_windows: 6 }, { quantumMs: 10_000, isLog: true }],
     ['count_denied', { ...MINUTE, count_denied: true }, { countDenied: true }],
