@@ -122,7 +122,7 @@ describe('compileLimit', () => {
   const cases: [options: LimitOptions, compiled: object][] = [
     [
       { limit: 100, window: '1m' },
-      { algorithm: 'sliding_window', limit: 100, windowMs: 60_000, capacity: 100, isLog: false, countDenied: false },
+      { algorithm: 'sliding_window', max: 100, windowMs: 60_000, capacity: 100, isLog: false, countDenied: false },
     ],
     [
       { limit: 100, window: '1m', subWindows: 7 },

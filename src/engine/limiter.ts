@@ -19,7 +19,7 @@ export interface LimiterParts {
   /** What is known about callers of tiered rules. */
   readonly accounts?: AccountLookup
   /**
-   * Whoever asks lets refused requests pass: every rule is charged what fits, as if it were a shadow rule. Decisions say
+   * The caller lets refused requests pass: every rule is charged what fits, as if it were a shadow rule. Decisions say
    * what the rules say all the same. Default: false.
    */
   readonly shadow?: boolean

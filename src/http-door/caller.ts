@@ -22,7 +22,7 @@ export interface Caller {
 export type Tell<R, T> = (request: R) => MaybePromise<T>
 
 export interface IdentityOptions<R> extends IpKeyOptions, Partial<ProxyTrustOptions> {
-  /** API keys. Default: none. What a client sends is taken for a key as it is: check it before, or cast a wide net by IP. */
+  /** API keys. Default: none. What a client sends is taken for a key as it is: check it first, or add a generous limit by IP. */
   readonly apiKey?: ApiKeyOptions | boolean
   /** Tokens. They are verified, always; one that is not good is as if there were none. */
   readonly jwt?: JwtOptions | TokenVerifier

@@ -114,7 +114,7 @@ describe('dynamic limits', () => {
   const count = (enter: (request: SimpleRequest) => { allowed: boolean }, request: SimpleRequest): number =>
     [1, 2, 3, 4, 5].filter(() => enter(request).allowed).length
 
-  it('follow the tier, and give the least to whom has none that is known', () => {
+  it('follow the tier, and give the least to callers without a known one', () => {
     const { enter } = gateOf({ limit: limits, window: '1m', identity })
     expect(count(enter, { ip: '192.0.2.1', headers: { 'x-plan': 'pro' } })).toBe(3)
     expect(count(enter, { ip: '192.0.2.2', headers: { 'x-plan': 'free' } })).toBe(1)

@@ -236,7 +236,7 @@ export class Gate<R> {
     try {
       this.#onError(error)
     } catch {
-      // Whoever listens has to look after itself: the request goes on.
+      // An error in a listener is its own affair: the request goes on.
     }
   }
 }
@@ -250,7 +250,7 @@ const CLOSED = new Pass(undecided(1_000))
 
 const told = new Set<string>()
 
-/** warn tells each kind of error once: an outage has enough to read. */
+/** warn tells each kind of error once: an outage fills logs quickly enough. */
 function warn(error: unknown): void {
   const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
   if (told.has(text) || told.size >= 100) return

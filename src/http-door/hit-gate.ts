@@ -47,7 +47,7 @@ export class Hit {
 
 /**
  * HitGate counts requests in a HitStore. Unlike a Gate it throws and rejects: what a function or a store of the user's
- * does wrong is for the adapter to handle, as the library in question would.
+ * does wrong is for the adapter to handle, as the original library would.
  */
 export class HitGate<A extends readonly unknown[]> {
   readonly #options: HitGateOptions<A>

@@ -45,7 +45,7 @@ export function testAdapter(adapter: AdapterUnderTest): void {
       })
     })
 
-    it('speaks problem+json to whom asks for it', async () => {
+    it('speaks problem+json to callers who ask for it', async () => {
       const get = await start({ limit: 0, window: '1m', name: 'small "plan"' })
       const { headers, body } = await get('/', { accept: 'application/problem+json' })
       expect(headers['content-type']).toBe(`application/problem+json${adapter.jsonCharset ?? ''}`)

@@ -14,7 +14,7 @@ const SHORT = 2_048
 /** How long a thread without work is kept: who edits rules often does so several times. */
 const IDLE_MS = 10_000
 /** How long the thread may take for an answer. */
-const PATIENCE_MS = 60_000
+const MAX_WAIT_MS = 60_000
 const MAX_HEAP_MIB = 1_024
 
 export interface ThreadLoaderOptions {
@@ -25,7 +25,7 @@ export interface ThreadLoaderOptions {
   /** How long a thread without work is kept. Default: 10 s. */
   readonly idleMs?: number
   /** How long the thread may take for an answer. Default: a minute. */
-  readonly patienceMs?: number
+  readonly maxWaitMs?: number
   /** The most memory that the thread's heap may take. Default: 1 GiB. */
   readonly mostHeapMib?: number
   /** Whether loaded rules come with their parts. Default: false. */
@@ -92,11 +92,11 @@ export class ThreadLoader implements RuleLoader {
   }
 
   async #receive(thread: Worker, first: ToLoader): Promise<LoadedRules> {
-    const { keepParts = false, patienceMs = PATIENCE_MS } = this.#options
+    const { keepParts = false, maxWaitMs = MAX_WAIT_MS } = this.#options
     const unpacker = new RuleUnpacker()
     const parts: RulePart[] = []
     for (let message = first; ; message = { type: 'next' }) {
-      const part = partOf(await ask(thread, message, patienceMs))
+      const part = partOf(await ask(thread, message, maxWaitMs))
       if (keepParts) parts.push(part)
       const rules = unpacker.add(part)
       if (rules !== undefined) return keepParts ? { rules, parts } : { rules }
@@ -138,7 +138,7 @@ async function startThread(options: ThreadLoaderOptions): Promise<Worker | undef
     thread.unref()
     // Once it is ready, whoever waits for an answer hears of its end; in between nobody needs to.
     thread.on('error', () => {})
-    await answered(thread, PATIENCE_MS)
+    await answered(thread, MAX_WAIT_MS)
     return thread
   } catch {
     await thread?.terminate()
@@ -146,17 +146,17 @@ async function startThread(options: ThreadLoaderOptions): Promise<Worker | undef
   }
 }
 
-function ask(thread: Worker, message: ToLoader, patienceMs: number): Promise<FromLoader> {
-  const answer = answered(thread, patienceMs)
+function ask(thread: Worker, message: ToLoader, maxWaitMs: number): Promise<FromLoader> {
+  const answer = answered(thread, maxWaitMs)
   thread.postMessage(message)
   return answer
 }
 
 /** answered returns the next message of a thread. It rejects with a ThreadFault when there will be none. */
-function answered(thread: Worker, patienceMs: number): Promise<FromLoader> {
+function answered(thread: Worker, maxWaitMs: number): Promise<FromLoader> {
   return new Promise((resolve, reject) => {
     const settle = (): void => {
-      clearTimeout(impatience)
+      clearTimeout(timeout)
       thread.off('message', onMessage).off('error', onError).off('exit', onExit)
     }
     const onMessage = (message: FromLoader): void => {
@@ -169,8 +169,8 @@ function answered(thread: Worker, patienceMs: number): Promise<FromLoader> {
     }
     const onError = (error: unknown): void => fail(reasonOf(error))
     const onExit = (code: number): void => fail(`it ended with exit code ${code}`)
-    const impatience = setTimeout(() => fail(`no answer within ${patienceMs} ms`), patienceMs)
-    impatience.unref()
+    const timeout = setTimeout(() => fail(`no answer within ${maxWaitMs} ms`), maxWaitMs)
+    timeout.unref()
     thread.on('message', onMessage).on('error', onError).on('exit', onExit)
   })
 }

@@ -188,7 +188,7 @@ describe('a thread that fails', () => {
 
   it('is a refusal when it does not answer', async () => {
     const entry = entryOf('hangs', onLoad('bad.yaml', 'for (;;);'))
-    const loader = loaderOf({ entry, patienceMs: 1_000 })
+    const loader = loaderOf({ entry, maxWaitMs: 1_000 })
     expect(await refusalOf(loader, rules(100, 'bad.yaml'))).toBe(
       `RELOAD_FAILED: bad.yaml: no answer within 1000 ms; ${RULE}`,
     )

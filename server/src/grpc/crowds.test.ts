@@ -64,7 +64,7 @@ describe('where all places are taken', () => {
   })
 })
 
-it('Unix sockets do not have to leave, for whomever', () => {
+it('Unix sockets do not have to leave, whoever else comes', () => {
   const { crowds, gone } = crowded(2, '', ['none', 'none'])
   expect([crowds.admits(''), crowds.admits('10.0.0.1')]).toEqual([false, false])
   expect(gone()).toEqual([false, false])

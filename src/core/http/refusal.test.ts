@@ -77,7 +77,7 @@ describe('refusalOf', () => {
     expect(body.length).toBeLessThan(600)
   })
 
-  it('is a problem for whom asks for one, and names every policy that refuses', () => {
+  it('is a problem for callers who ask for one, and names every policy that refuses', () => {
     const decision = combine([
       verdictBy('minute', refused(1_000)),
       verdictBy('day', refused(5_000)),

@@ -43,7 +43,7 @@ describe('sluice/express with the plain options', () => {
     expect(JSON.parse(body).error).toMatchObject({ code: 'RATE_LIMITED', message: 'Requests are blocked for GET /.' })
   })
 
-  it('speaks problem+json to whom asks for it', async () => {
+  it('speaks problem+json to callers who ask for it', async () => {
     const get = await serve({ limit: 1, window: '1m', name: 'small "plan"' })
     await get()
     const { headers, body } = await get('/', { accept: 'application/problem+json, application/json;q=0.9' })
@@ -236,7 +236,7 @@ describe('sluice/express with the options of express-rate-limit, beyond what tha
     expect(headers['x-ratelimit-limit']).toBe('5')
   })
 
-  it('speaks problem+json to whom asks for it, unless the app has words of its own', async () => {
+  it('speaks problem+json to callers who ask for it, unless the app has words of its own', async () => {
     const accept = { accept: 'application/problem+json' }
     const get = await serveHits({ limit: 0, validate: false })
     const { status, headers, body } = await get('/', accept)

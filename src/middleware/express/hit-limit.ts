@@ -32,7 +32,7 @@ export function hitLimit(passed: HitOptions): RateLimitRequestHandler {
   return Object.assign(middleware, {
     resetKey: (key: string) => {
       const done = store.resetKey(key)
-      // Whoever waits for it sees what went wrong; nobody has to.
+      // Callers that wait for it see the error; nobody has to wait.
       if (done instanceof Promise) done.catch(() => {})
       return done
     },

@@ -65,7 +65,7 @@ export function checkStore(store: Store): void {
   if (typeof store?.increment !== 'function') throw new SluiceError('HIT_STORE_INVALID', 'store', got(store))
 }
 
-/** counting returns what of a store a HitGate needs; the rest is nobody's business, be it there or not. */
+/** counting returns what of a store a HitGate needs; the rest is ignored. */
 export function counting(store: Store): HitStore {
   return {
     increment: (key) => andThen(store.increment(key), ({ totalHits, resetTime }) => ({ totalHits, resetTime })),

@@ -36,7 +36,7 @@ describe.each(PLATFORMS)('sluice/nest on %s', (_, platform) => {
     expect(JSON.parse(refused.body).error).toMatchObject({ code: 'RATE_LIMITED', scope: 'ip:127.0.0.1' })
   })
 
-  it('speaks problem+json to whom asks for it', async () => {
+  it('speaks problem+json to callers who ask for it', async () => {
     const { get } = await serve({ limit: 0, window: '1m' })
     const { headers, body } = await get('/', { accept: 'application/problem+json' })
     expect(headers['content-type']).toMatch(/^application\/problem\+json/)

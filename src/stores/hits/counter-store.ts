@@ -33,7 +33,7 @@ const DEFAULT_WINDOW_MS = 60_000
 const WALL_CLOCK: Clock = { nowMs: () => Date.now() }
 
 /**
- * CounterStore counts hits for express-rate-limit and its kin, in memory or in Redis. It counts up to 4,294,967,295 in a
+ * CounterStore counts hits for express-rate-limit and similar libraries, in memory or in Redis. It counts up to 4,294,967,295 in a
  * window; whether that is too many is for others to say.
  */
 export class CounterStore implements HitStore {

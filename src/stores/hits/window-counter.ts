@@ -28,7 +28,7 @@ export interface WindowCount {
 }
 
 const MAX_RULES = 1_000
-/** Whoever asks Redis for a hit cannot do without the answer: it may take longer than a decision. */
+/** Those who ask Redis for a hit need the answer, which may take longer than a decision. */
 const TIMEOUT_MS = 1_000
 const WALL_CLOCK: Clock = { nowMs: () => Date.now() }
 

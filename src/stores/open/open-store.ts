@@ -90,7 +90,7 @@ function openShared(options: OpenStoreOptions & { readonly redis: string | Redis
     loaded = openRedis(redisOptions(options, place, heard))
     return loaded
   })
-  // Whoever asks is told; nobody has to.
+  // Those who ask are told; nobody has to ask.
   loading.catch((error: unknown) => events.warned?.(`counters cannot be shared: ${(error as Error).message}`))
   const hash = sharedHash(secret)
   return {

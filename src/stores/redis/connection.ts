@@ -1,5 +1,3 @@
-import type { StoreFault } from '../../engine/store-fault.ts'
-
 /** What a connection tells about itself. */
 export interface ConnectionEvents {
   connected(shard: string): void
@@ -19,10 +17,4 @@ export interface RedisConnection {
   /** reset drops a connection that does not answer any more; another one is made. */
   reset(shard: string): void
   close(): Promise<void>
-}
-
-/** A CallError is a call that failed, as a StoreFault, and what the server said. */
-export interface CallError {
-  readonly fault: StoreFault
-  readonly reply: string | undefined
 }

@@ -24,7 +24,7 @@ import type { ServiceStats } from './service-stats.ts'
 /** How long a connection may wait for its next request while its door drains. */
 const IDLE_MS = 1_000
 /** How long a process waits for Redis before it serves without. */
-const PATIENCE_MS = 1_000
+const MAX_WAIT_MS = 1_000
 
 /** Doors are what one process needs to answer requests. */
 export interface Doors {
@@ -62,7 +62,7 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log): Doors
   return {
     all: { http: httpDoor(http), grpc: grpcDoor(grpc, config) },
     storeName: open.name,
-    ready: config.redisUrl === undefined ? Promise.resolve() : within(arrived, PATIENCE_MS),
+    ready: config.redisUrl === undefined ? Promise.resolve() : within(arrived, MAX_WAIT_MS),
     stats: () =>
       Object.fromEntries([
         ...rls.calls.list(),
@@ -125,9 +125,9 @@ function snakeCase(name: string): string {
 /** within resolves when a promise does, or after a while. Until then it keeps the process alive: nothing else may. */
 function within(promise: Promise<void>, ms: number): Promise<void> {
   return new Promise((resolve) => {
-    const patience = setTimeout(resolve, ms)
+    const timer = setTimeout(resolve, ms)
     void promise.then(() => {
-      clearTimeout(patience)
+      clearTimeout(timer)
       resolve()
     })
   })

@@ -33,7 +33,7 @@ export function openServiceStore(
         log.info('store.connected', `connected to ${shard}`, { shard })
         if (away.size === 0) reached(true)
       },
-      // Told once, not at every attempt: an outage has enough to read.
+      // Told once, not at every attempt: an outage fills logs quickly enough.
       disconnected: (shard, reason) => {
         if (!away.has(shard)) {
           log.error('store.lost', `no connection to ${shard}: ${reason}; trying until there is one`, { shard, reason })

@@ -71,7 +71,7 @@ export function logTo(write: (entry: LogEntry) => void): Log {
 const MAX_WAITING_BYTES = 1_048_576
 
 /** How long a process that ends waits for the reader of its log. */
-const PATIENCE_MS = 500
+const MAX_WAIT_MS = 500
 
 /** An Outlet is where lines go. */
 export interface Outlet extends DestinationStream {
@@ -102,7 +102,7 @@ function standardOutput(): Outlet {
 function written(out: Outlet): Promise<void> {
   return new Promise((resolve) => {
     if (out.flush === undefined) return resolve()
-    setTimeout(resolve, PATIENCE_MS)
+    setTimeout(resolve, MAX_WAIT_MS)
     out.flush(resolve)
   })
 }

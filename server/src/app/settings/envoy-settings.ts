@@ -357,7 +357,7 @@ export const ENVOY_SETTINGS: readonly EnvoySetting[] = [
     name: 'REDIS_URL',
     status: 'different',
     meaning: 'host:port, a list of them, or a path, as REDIS_TYPE says',
-    note: 'also redis:// and its kin; not set: counters live in memory',
+    note: 'also redis:// and similar addresses; not set: counters live in memory',
     sets: 'redis',
   },
   { name: 'REDIS_POOL_SIZE', status: 'absent', meaning: 'connections to Redis', note: SETTLED },

@@ -18,7 +18,7 @@ describe('a heartbeat', () => {
     expect([ask.mock.calls.length, silent.mock.calls.length]).toEqual([60, 0])
   })
 
-  it('that nobody answers is told once, after all its patience', () => {
+  it('that nobody answers is told once, after all its timer', () => {
     const { ask, silent } = started()
     vi.advanceTimersByTime(10_999)
     expect([ask.mock.calls.length, silent.mock.calls.length]).toEqual([10, 0])

@@ -9,7 +9,7 @@ export class Heartbeat {
   readonly #timer: NodeJS.Timeout
   #unanswered = 0
 
-  constructor(patienceMs: number, { ask, silent }: { readonly ask: () => void; readonly silent: () => void }) {
+  constructor(maxWaitMs: number, { ask, silent }: { readonly ask: () => void; readonly silent: () => void }) {
     this.#timer = setInterval(() => {
       if (this.#unanswered === BEATS) {
         this.stop()
@@ -18,7 +18,7 @@ export class Heartbeat {
       }
       this.#unanswered++
       ask()
-    }, patienceMs / BEATS)
+    }, maxWaitMs / BEATS)
   }
 
   /** answered is told of every answer. */

@@ -15,7 +15,7 @@ import { type Connection, WorkerProcess } from './worker-process.ts'
 
 /** Connections that wait for a worker while there is none. */
 const MAX_WAITING = 1_024
-const STATS_PATIENCE_MS = 1_000
+const STATS_TIMEOUT_MS = 1_000
 /** What workers get beyond the time for draining, to close the store and end. */
 const EXTRA_MS = 2_000
 
@@ -183,7 +183,7 @@ export class Primary {
   }
 
   /**
-   * #listenTo has a worker killed that no longer answers, be it stopped or in a loop without end: it holds on to its
+   * #listenTo has a worker killed that no longer answers (stopped, or in an endless loop): it holds on to its
    * connections, and gets new ones, and nobody who waits for it is answered. Its end is that of any worker.
    */
   #listenTo(worker: WorkerProcess): void {
@@ -250,11 +250,11 @@ export class Primary {
     const question = this.#question++
     return new Promise((resolve) => {
       const answer = (stats: ServiceStats | undefined): void => {
-        clearTimeout(impatience)
+        clearTimeout(timeout)
         this.#questions.delete(question)
         resolve(stats)
       }
-      const impatience = setTimeout(answer, STATS_PATIENCE_MS, undefined)
+      const timeout = setTimeout(answer, STATS_TIMEOUT_MS, undefined)
       this.#questions.set(question, answer)
       worker.tell({ type: 'stats', question })
     })

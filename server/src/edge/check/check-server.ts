@@ -25,7 +25,7 @@ export interface CheckServerOptions {
   readonly health?: Health
   /** Every request passes: a refusal is told, but answered 200 (SHADOW_MODE). */
   readonly shadowMode?: boolean
-  /** Told of errors that are nobody's fault but ours. */
+  /** Told of errors of our own. */
   readonly failed?: (error: unknown) => void
   readonly bounds?: Partial<HttpBounds>
 }

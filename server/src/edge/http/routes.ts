@@ -12,14 +12,14 @@ export interface Route {
 
 /** RouteServerOptions are what a routeServer may be told. */
 export interface RouteServerOptions {
-  /** Told of errors that are nobody's fault but ours. */
+  /** Told of errors of our own. */
   readonly failed?: ((error: unknown) => void) | undefined
   readonly bounds?: Partial<HttpBounds> | undefined
 }
 
 /**
  * routeServer serves a few paths. It answers 404 and 405 as problems, and so every error of a route; `failed` is told of
- * those that are nobody's fault but ours. Clients have 5 s for their headers and 10 s for a whole request.
+ * those of our own. Clients have 5 s for their headers and 10 s for a whole request.
  */
 export function routeServer(
   routes: ReadonlyMap<string, Route>,

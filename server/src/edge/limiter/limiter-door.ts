@@ -17,7 +17,7 @@ export interface LimiterDoorOptions {
   readonly leases: LeaseTokens
   /** Every request passes: a refusal is told in the verdicts only (SHADOW_MODE). Default: false. */
   readonly shadowMode?: boolean
-  /** Told of errors that are nobody's fault but ours. */
+  /** Told of errors of our own. */
   readonly failed?: (error: unknown) => void
 }
 

@@ -13,7 +13,7 @@ import { decodeRlsRequest, type RlsRequest } from './rls-request.ts'
 import { encodeRlsAnswer, extraFields, mostBytes } from './rls-response.ts'
 import { RuleForms } from './rule-forms.ts'
 
-/** What an RlsDoor tells: errors that are nobody's fault but ours. */
+/** What an RlsDoor tells: errors of our own. */
 export interface RlsEvents {
   failed?(error: unknown): void
 }

@@ -90,7 +90,7 @@ export function structBytes(object: { readonly [key: string]: JsonValue }): Prot
   )
 }
 
-/** valueBytes spells google.protobuf.Value. It is a oneof: what is set is there, be it the default or not. */
+/** valueBytes spells google.protobuf.Value. It is a oneof: what is set is written, even where it is the default. */
 function valueBytes(value: JsonValue): ProtoField {
   if (value === null) return numberField(1, 0, true)
   if (typeof value === 'number') return doubleField(2, value)
