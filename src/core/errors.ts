@@ -54,8 +54,13 @@ export const ERROR_RULES = {
   BODY_TOO_LARGE: 'a request body has at most 65536 bytes',
   RLS_REQUEST_INVALID:
     'a request to /json is an envoy.service.ratelimit.v3.RateLimitRequest in the JSON form of protobuf',
+  TOKEN_REQUIRED:
+    'where SLUICE_TOKEN is set, callers send it as "Authorization: Bearer TOKEN"; gRPC clients may have a certificate instead',
+  CALLER_NOT_TRUSTED:
+    'only trusted callers give back (a cost below 0) or bring limits: set SLUICE_TOKEN and send it, or start with --trust-callers',
   LEASE_INVALID: 'a lease is the text that acquire answered with, unchanged, from nodes with the same SLUICE_SECRET',
   RELEASE_INVALID: 'a release is {"lease": text}',
+  TOKEN_INVALID: 'a token has 16 to 1024 letters, digits and signs of - . _ ~ + / =; several are separated by commas',
   FLAG_UNKNOWN: 'flags are listed by --help',
   PORT_INVALID: 'a port is a whole number from 0 to 65535, and 0 picks a free one',
   NODES_OR_RATE_INVALID: 'how many is a whole number, and of nodes there is at least one',
