@@ -52,6 +52,8 @@ export const ERROR_RULES = {
   LIMITS_TOO_MANY: 'a message of sluice.v1.Limiter brings at most 256 limits of its own, over all its requests',
   BODIES_TOO_MANY: 'bodies of requests that are not complete take at most 32 MiB together',
   BODY_TOO_LARGE: 'a request body has at most 65536 bytes',
+  CONTENT_TYPE_INVALID: 'a body is sent as JSON, with "Content-Type: application/json"; to /json it may be left out',
+  CROSS_SITE_REQUEST: 'programs ask, and pages of the same origin; web pages of other sites may not',
   RLS_REQUEST_INVALID:
     'a request to /json is an envoy.service.ratelimit.v3.RateLimitRequest in the JSON form of protobuf',
   TOKEN_REQUIRED:

@@ -70,7 +70,11 @@ export async function startService(
     call,
     ask: (request) => call(SHOULD_RATE_LIMIT, RLS_REQUEST, RLS_RESPONSE, request),
     post: (path, body) =>
-      fetch(url + path, { method: 'POST', body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      fetch(url + path, {
+        method: 'POST',
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+        headers: { 'content-type': 'application/json' },
+      }),
     close: async () => {
       client.close()
       http.closeAllConnections()

@@ -12,6 +12,7 @@ import { Health } from '../health/health.ts'
 import { Bodies } from '../http/body.ts'
 import { DEFAULT_HTTP_BOUNDS, type HttpBounds } from '../http/bounds.ts'
 import { type Route, routeServer } from '../http/routes.ts'
+import { requireJson, requireOwnSite } from '../http/web-pages.ts'
 import { write, writeJson, writeProblem } from '../http/write.ts'
 import { LeaseTokens } from '../leases/lease-tokens.ts'
 import type { LimiterPort } from '../limiter-port.ts'
@@ -44,10 +45,12 @@ export function checkServer(limiter: LimiterPort, options: CheckServerOptions = 
   const rls = options.rls ?? new RlsDoor(limiter, { shadowMode })
   const parts = { limiter, leases, shadowMode }
   const bodies = new Bodies(options.bounds?.maxBodyBytes ?? DEFAULT_HTTP_BOUNDS.maxBodyBytes)
-  const post = (answer: (asked: Asked, response: ServerResponse) => Promise<void>): Route => ({
+  const post = (answer: (asked: Asked, response: ServerResponse) => Promise<void>, mayBeUntyped = false): Route => ({
     methods: ['POST'],
     answer: async (request: IncomingMessage, response) => {
+      requireOwnSite(request)
       const isTrusted = callers.admitRequest(request)
+      requireJson(request, mayBeUntyped)
       return answer({ body: await bodies.read(request), isTrusted }, response)
     },
   })
@@ -55,7 +58,8 @@ export function checkServer(limiter: LimiterPort, options: CheckServerOptions = 
     ['/v1/check', post((asked, response) => check(parts, asked, response))],
     ['/v1/acquire', post((asked, response) => acquire(parts, asked, response))],
     ['/v1/release', post((asked, response) => release(parts, asked, response))],
-    ['/json', post((asked, response) => rateLimit(rls, asked, response))],
+    // Clients of envoyproxy/ratelimit need no content type.
+    ['/json', post((asked, response) => rateLimit(rls, asked, response), true)],
     ['/healthcheck', { methods: ['GET', 'HEAD'], answer: (_, response) => tellHealth(health, response) }],
   ]
   return routeServer(new Map(routes), { failed: options.failed, bounds: options.bounds })

@@ -44,8 +44,14 @@ const BAD_REQUEST: ErrorAnswer = { status: 400, title: 'Bad Request' }
 const ANSWERS: Readonly<Partial<Record<ErrorCode, ErrorAnswer>>> = {
   TOKEN_REQUIRED: { status: 401, title: 'Unauthorized', headers: { 'WWW-Authenticate': 'Bearer realm="sluice"' } },
   CALLER_NOT_TRUSTED: { status: 403, title: 'Forbidden' },
+  CROSS_SITE_REQUEST: { status: 403, title: 'Forbidden' },
   // The rest of the body is not read, so that the connection cannot be used again.
   BODY_TOO_LARGE: { status: 413, title: 'Content Too Large', headers: { Connection: 'close' } },
+  CONTENT_TYPE_INVALID: {
+    status: 415,
+    title: 'Unsupported Media Type',
+    headers: { 'Accept-Post': 'application/json' },
+  },
   BODIES_TOO_MANY: {
     status: 503,
     title: 'Service Unavailable',
