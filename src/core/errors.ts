@@ -54,6 +54,7 @@ export const ERROR_RULES = {
   BODY_TOO_LARGE: 'a request body has at most 65536 bytes',
   CONTENT_TYPE_INVALID: 'a body is sent as JSON, with "Content-Type: application/json"; to /json it may be left out',
   CROSS_SITE_REQUEST: 'programs ask, and pages of the same origin; web pages of other sites may not',
+  HOST_UNKNOWN: 'the admin port answers to addresses, localhost, --admin-host and --admin-names',
   RLS_REQUEST_INVALID:
     'a request to /json is an envoy.service.ratelimit.v3.RateLimitRequest in the JSON form of protobuf',
   TOKEN_REQUIRED:
@@ -78,6 +79,7 @@ export const ERROR_RULES = {
   WORKERS_INVALID: 'workers is a whole number from 1 to 512, or auto',
   WORKERS_NEED_REDIS: 'several workers share counters through Redis (--redis); in memory each would count for itself',
   WORKERS_CRASH: 'workers start; when none does, the service ends',
+  HOST_NAME_INVALID: 'the name of a host has letters, digits, - and ., without a port; several are separated by commas',
   COMMAND_UNKNOWN: 'commands are listed by --help',
   PORT_UNAVAILABLE: 'a port is free and allowed to this user, or 0 to pick a free one',
   SWITCH_INVALID: 'a switch is true or false',

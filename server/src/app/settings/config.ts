@@ -38,6 +38,8 @@ export interface Config {
   readonly grpc: GrpcConfig
   readonly adminHost: string
   readonly adminPort: number
+  /** Names that the admin port answers to, beside addresses, localhost and `adminHost`. */
+  readonly adminNames: readonly string[]
   /** The fields that Envoy is asked to add to its answers, and to the requests that it passes on. */
   readonly responseHeaders: LimitHeaders | undefined
   readonly requestHeaders: LimitHeaders | undefined
@@ -123,6 +125,7 @@ export function readConfig(args: readonly string[], env: Env): Config {
     grpc: grpcOf(from, host),
     adminHost: from.value('admin-host'),
     adminPort: from.value('admin-port'),
+    adminNames: from.value('admin-names') ?? [],
     responseHeaders: responseHeadersOf(from),
     requestHeaders: requestHeadersOf(from),
     dynamicMetadata: from.value('dynamic-metadata'),

@@ -172,6 +172,15 @@ export const SETTINGS = [
   },
   {
     group: 'Doors',
+    flag: 'admin-names',
+    env: 'SLUICE_ADMIN_NAMES',
+    kind: 'hosts',
+    value: 'NAMES',
+    unset: 'addresses, localhost',
+    text: 'host names that the admin port answers to, beside addresses, localhost and --admin-host; use commas',
+  },
+  {
+    group: 'Doors',
     flag: 'token',
     env: 'SLUICE_TOKEN',
     alias: 'SLUICE_HTTP_TOKEN',

@@ -52,6 +52,7 @@ const ANSWERS: Readonly<Partial<Record<ErrorCode, ErrorAnswer>>> = {
     title: 'Unsupported Media Type',
     headers: { 'Accept-Post': 'application/json' },
   },
+  HOST_UNKNOWN: { status: 421, title: 'Misdirected Request' },
   BODIES_TOO_MANY: {
     status: 503,
     title: 'Service Unavailable',
