@@ -56,10 +56,18 @@ export const ERROR_RULES = {
   LIMITS_TOO_MANY: 'a message of sluice.v1.Limiter brings at most 256 limits of its own, over all its requests',
   BODIES_TOO_MANY: 'bodies of requests that are not complete take at most 32 MiB together',
   BODY_TOO_LARGE: 'a request body has at most 65536 bytes',
+  CONTENT_TYPE_INVALID: 'a body is sent as JSON, with "Content-Type: application/json"; to /json it may be left out',
+  CROSS_SITE_REQUEST: 'programs ask, and pages of the same origin; web pages of other sites may not',
+  HOST_UNKNOWN: 'the admin port answers to addresses, localhost, --admin-host and --admin-names',
   RLS_REQUEST_INVALID:
     'a request to /json is an envoy.service.ratelimit.v3.RateLimitRequest in the JSON form of protobuf',
+  TOKEN_REQUIRED:
+    'where SLUICE_TOKEN is set, callers send it as "Authorization: Bearer TOKEN"; gRPC clients may have a certificate instead',
+  CALLER_NOT_TRUSTED:
+    'only trusted callers give back (a cost below 0) or bring limits: set SLUICE_TOKEN and send it, or start with --trust-callers',
   LEASE_INVALID: 'a lease is the text that acquire answered with, unchanged, from nodes with the same SLUICE_SECRET',
   RELEASE_INVALID: 'a release is {"lease": text}',
+  TOKEN_INVALID: 'a token has 16 to 1024 letters, digits and signs of - . _ ~ + / =; several are separated by commas',
   FLAG_UNKNOWN: 'flags are listed by --help',
   PORT_INVALID: 'a port is a whole number from 0 to 65535, and 0 picks a free one',
   NODES_OR_RATE_INVALID: 'how many is a whole number, and of nodes there is at least one',
@@ -75,6 +83,7 @@ export const ERROR_RULES = {
   WORKERS_INVALID: 'workers is a whole number from 1 to 512, or auto',
   WORKERS_NEED_REDIS: 'several workers share counters through Redis (--redis); in memory each would count for itself',
   WORKERS_CRASH: 'workers start; when none does, the service ends',
+  HOST_NAME_INVALID: 'the name of a host has letters, digits, - and ., without a port; several are separated by commas',
   COMMAND_UNKNOWN: 'commands are listed by --help',
   PORT_UNAVAILABLE: 'a port is free and allowed to this user, or 0 to pick a free one',
   SWITCH_INVALID: 'a switch is true or false',

@@ -1,5 +1,6 @@
 import { Limiter } from 'sluice/internal/engine/limiter'
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { Callers } from '../../server/src/edge/callers/callers.ts'
 import { LeaseTokens } from '../../server/src/edge/leases/lease-tokens.ts'
 import { registerLimiter } from '../../server/src/edge/limiter/limiter-door.ts'
 import { codecOf } from '../../server/src/edge/protobuf/protos.suite.ts'
@@ -79,7 +80,7 @@ describe('limits that a request brings itself', () => {
     const rules = loadRules([{ file: 'api.yaml', text: 'domain: api\ndescriptors: []\n' }])
     const limiter = new Limiter(() => rules, new MemoryStore())
     echo = await startEcho({ limits: { maxMessageBytes: MAX_MESSAGE_BYTES } })
-    registerLimiter(echo.server, limiter, { leases: new LeaseTokens() })
+    registerLimiter(echo.server, limiter, { leases: new LeaseTokens(), callers: new Callers({ trustAll: true }) })
     registerRls(echo.server, limiter)
   }
 

@@ -6,11 +6,12 @@ import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { describe, expect, it, vi } from 'vitest'
 import { SETTINGS, type SettingSpec } from '../../server/src/app/settings/settings.ts'
-import { ENV, run, start } from './sluice-process.suite.ts'
+import { ENV, run, start, startWith } from './sluice-process.suite.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
   version: string
 }
+const JSON_TYPE = 'Content-Type: application/json\r\n'
 const BODY = '{"domain":"api","descriptors":[{"entries":[{"key":"user","value":"carol"}]}]}'
 
 // Each test starts processes, on a machine that may be busy.
@@ -24,7 +25,8 @@ async function carryOut(command: string): Promise<string> {
   const [, body, url] = /'(\{.*?\})' (http:\S+?)(?:;|$)/.exec(command) as RegExpExecArray
   let answers = ''
   for (let i = 0; i < (command.startsWith('for ') ? 6 : 1); i++) {
-    const response = await fetch(url, { method: 'POST', body })
+    const [, name, value] = /-H '(.*?): (.*?)'/.exec(command) as RegExpExecArray
+    const response = await fetch(url, { method: 'POST', body, headers: { [name]: value } })
     const fields = [...response.headers].map(([name, value]) => `${name}: ${value}\r\n`).join('')
     answers += `HTTP/1.1 ${response.status} \r\n${fields}\r\n${await response.text()}`
   }
@@ -85,6 +87,14 @@ describe('sluice serve', () => {
     expect(await (await fetch(`${admin}/stats`)).text()).toContain('rate_limit.api.user.over_limit: 3\n')
   })
 
+  it('prints commands that send the token, and not the token itself', async () => {
+    const { welcome, url } = await startWith({ SLUICE_TOKEN: 'a-token-of-many-characters' })
+    expect(welcome).not.toContain('a-token-of-many-characters')
+    const [command] = welcome.match(/curl -i .*$/m) ?? []
+    expect(command).toContain(` -H "Authorization: Bearer $SLUICE_TOKEN" -d '{"domain":`)
+    expect(command).toContain(`${url}/v1/check`)
+  })
+
   it.each([['127.0.0.1'], ['localhost']])('prints an address that works when it listens on %s', async (host) => {
     const { url } = await start('--host', host)
     expect(url).toMatch(new RegExp(`^http://${host}:`))
@@ -106,7 +116,7 @@ describe('sluice serve', () => {
     const port = Number(new URL(url).port)
     const idle = await connected(port)
     const socket = await connected(port)
-    const head = `POST /v1/check HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: ${BODY.length}\r\n\r\n`
+    const head = `POST /v1/check HTTP/1.1\r\nHost: a\r\n${JSON_TYPE}Expect: 100-continue\r\nContent-Length: ${BODY.length}\r\n\r\n`
     socket.write(head + BODY.slice(0, 10))
     await once(socket, 'readable')
     expect(String(socket.read())).toBe('HTTP/1.1 100 Continue\r\n\r\n')

@@ -23,7 +23,11 @@ interface Answer {
 /** ask checks a user. Cost 0 looks without charging. */
 async function ask(url: string, value: string, cost = 0): Promise<Answer> {
   const body = JSON.stringify({ domain: 'api', descriptors: [{ entries: [{ key: 'user', value }] }], cost })
-  const response = await fetch(`${url}/v1/check`, { method: 'POST', body })
+  const response = await fetch(`${url}/v1/check`, {
+    method: 'POST',
+    body,
+    headers: { 'content-type': 'application/json' },
+  })
   const { verdicts } = (await response.json()) as { verdicts: { limit: number; remaining: number }[] }
   return { status: response.status, limit: verdicts[0]?.limit, remaining: verdicts[0]?.remaining }
 }

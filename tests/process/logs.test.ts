@@ -11,6 +11,7 @@ vi.setConfig({ testTimeout: 60_000 })
 const SECRET = 'correct horse battery'
 const PASSWORD = 'sw0rd%fish'
 
+const JSON_TYPE = { 'content-type': 'application/json' }
 const CHECK = '{"domain":"api","descriptors":[{"entries":[{"key":"user","value":"alice"}]}]}'
 
 function recordsIn(output: string): Record<string, unknown>[] {
@@ -60,7 +61,9 @@ describe('the log of sluice serve', () => {
         `domain: api\n${Array.from({ length: 400 }, (_, j) => `wrong_${i}_${j}: 1\n`).join('')}`,
       )
       child.kill('SIGHUP')
-      expect((await fetch(`${url}/v1/check`, { method: 'POST', body: CHECK })).status).toBeLessThan(500)
+      expect((await fetch(`${url}/v1/check`, { method: 'POST', body: CHECK, headers: JSON_TYPE })).status).toBeLessThan(
+        500,
+      )
     }
     child.kill('SIGTERM')
     expect(await once(child, 'exit')).toEqual([0, null])
@@ -90,7 +93,7 @@ describe('the log of sluice serve', () => {
     expect(await health()).toBe(200)
     await redis.pause()
     await until('the circuit breaker has opened', async () => {
-      await fetch(`http://${http}/v1/check`, { method: 'POST', body: CHECK })
+      await fetch(`http://${http}/v1/check`, { method: 'POST', body: CHECK, headers: JSON_TYPE })
       return (await Promise.race([printed('"state":"open"'), undefined])) !== undefined
     })
     await redis.resume()

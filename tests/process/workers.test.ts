@@ -35,10 +35,12 @@ const DOORS: [name: string, start: (services: readonly Started[]) => Load][] = [
   ],
 ]
 
+const headers = { connection: 'close', 'content-type': 'application/json' }
+
 /** limitOf asks over a connection of its own. */
 async function limitOf(url: string, domain: string): Promise<number | undefined> {
   const body = JSON.stringify({ domain, descriptors: [{ entries: [{ key: 'user', value: 'alice' }] }], cost: 0 })
-  const response = await fetch(`${url}/v1/check`, { method: 'POST', body, headers: { connection: 'close' } })
+  const response = await fetch(`${url}/v1/check`, { method: 'POST', body, headers })
   const { verdicts } = (await response.json()) as { verdicts: { limit: number }[] }
   return verdicts[0]?.limit
 }
@@ -60,7 +62,7 @@ describe('sluice serve --workers 2', () => {
     const body = JSON.stringify({ domain, descriptors: [{ entries: [{ key: 'user', value: 'bob' }] }] })
     const statuses: number[] = []
     for (let i = 0; i < 6; i++) {
-      const response = await fetch(`${url}/v1/check`, { method: 'POST', body, headers: { connection: 'close' } })
+      const response = await fetch(`${url}/v1/check`, { method: 'POST', body, headers })
       statuses.push(response.status)
     }
     expect(statuses).toEqual([200, 200, 200, 200, 429, 429])

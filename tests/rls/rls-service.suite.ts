@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { Client, credentials, type ServiceError } from '@grpc/grpc-js'
+import { Callers } from '../../server/src/edge/callers/callers.ts'
 import { checkServer } from '../../server/src/edge/check/check-server.ts'
 import { Health } from '../../server/src/edge/health/health.ts'
 import { registerHealth } from '../../server/src/edge/health/health-door.ts'
@@ -31,20 +32,21 @@ export interface TestService {
   close(): Promise<void>
 }
 
-/** startService starts the doors on free ports. */
+/** startService starts the doors on free ports, for callers who are trusted. */
 export async function startService(
   limiter: LimiterPort,
   options: RlsOptions = {},
   leases: LeaseTokens = new LeaseTokens(),
 ): Promise<TestService> {
   const health = new Health()
+  const callers = new Callers({ trustAll: true })
   const grpc = new GrpcServer({ limits: { maxMessageBytes: MAX_MESSAGE_BYTES } })
   const rls = registerRls(grpc, limiter, options)
-  registerLimiter(grpc, limiter, { leases, ...options })
+  registerLimiter(grpc, limiter, { leases, callers, ...options })
   registerHealth(grpc, health, ['envoy.service.ratelimit.v3.RateLimitService', 'sluice.v1.Limiter'])
   const address = await grpc.listen({ host: '127.0.0.1', port: 0 })
   const grpcPort = (address as { port: number }).port
-  const http = checkServer(limiter, { rls, leases, health, ...options })
+  const http = checkServer(limiter, { rls, leases, health, callers, ...options })
   await once(http.listen(0, '127.0.0.1'), 'listening')
   const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`
   const client = new Client(`127.0.0.1:${grpcPort}`, credentials.createInsecure())
@@ -68,7 +70,11 @@ export async function startService(
     call,
     ask: (request) => call(SHOULD_RATE_LIMIT, RLS_REQUEST, RLS_RESPONSE, request),
     post: (path, body) =>
-      fetch(url + path, { method: 'POST', body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      fetch(url + path, {
+        method: 'POST',
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+        headers: { 'content-type': 'application/json' },
+      }),
     close: async () => {
       client.close()
       http.closeAllConnections()

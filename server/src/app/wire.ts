@@ -52,7 +52,7 @@ async function openAdmin(config: Config, log: Log, rules: FollowedRules, stats: 
     stats: async () => [...Object.entries(await stats()), ...ruleStats(rules)],
     failed: faultLog(log),
   }
-  const server = adminServer(sources)
+  const server = adminServer(sources, [config.adminHost, ...config.adminNames])
   const place = { host: config.adminHost, port: config.adminPort }
   await listen(server, place)
   const close = (): void => {

@@ -12,7 +12,7 @@ export function greeting(service: Service, config: Config): string {
 ${doorLines(service).join('\n')}
 
 ${processes}counters ${service.storeName}; ${summary(service.rules())}, from ${from}
-${isExample ? thingsToTry(service) : 'Changed rules come into force by themselves; SIGHUP reads them at once.'}
+${isExample ? thingsToTry(service, config) : 'Changed rules come into force by themselves; SIGHUP reads them at once.'}
 `
 }
 
@@ -27,10 +27,12 @@ function doorLines({ addresses }: Service): string[] {
   ]
 }
 
-/** thingsToTry are commands that work as they stand. */
-function thingsToTry({ addresses }: Service): string {
+/** thingsToTry are commands that work as they stand; where there is a token, in a shell that knows it too. */
+function thingsToTry({ addresses }: Service, { tokens }: Config): string {
   const http = `http://${addresses.http}`
-  const check = `curl -id '{"domain":"api","descriptors":[{"entries":[{"key":"user","value":"alice"}]}]}' ${http}/v1/check`
+  const json = "-H 'Content-Type: application/json'"
+  const token = tokens.length > 0 ? ' -H "Authorization: Bearer $SLUICE_TOKEN"' : ''
+  const check = `curl -i ${json}${token} -d '{"domain":"api","descriptors":[{"entries":[{"key":"user","value":"alice"}]}]}' ${http}/v1/check`
   return `
 Four things to try in another terminal:
 
@@ -44,7 +46,7 @@ Four things to try in another terminal:
      ${check.replace('}]}]}', '}]}],"cost":0}')}
 
   4. Ask in the words of Envoy's rate limit service, and see what was counted:
-     ${check.replace('curl -id', 'curl -d').replace('/v1/check', '/json')}
+     ${check.replace('curl -i', 'curl').replace('/v1/check', '/json')}
      curl http://${addresses.admin}/stats
 
 Envoy: name ${addresses.grpc} as its rate limit service, docs/migrate-from-envoy-ratelimit.md.

@@ -12,6 +12,7 @@ import { type Doors, openDoors } from './doors.ts'
 
 const BODY = '{"domain":"api","descriptors":[{"entries":[{"key":"user","value":"alice"}]}]}'
 const JOBS = 'domain: api\ndescriptors: [{key: user, rate_limit: {requests_per_unit: 1, algorithm: concurrency}}]'
+const headers = { connection: 'close', 'content-type': 'application/json' }
 const HERE = { host: '127.0.0.1', port: 0 }
 
 let doors: Doors | undefined
@@ -36,7 +37,7 @@ describe('openDoors', () => {
     const { url, entries } = await open(() => {
       throw new Error('a fault of ours')
     })
-    const response = await fetch(`${url}/v1/check`, { method: 'POST', body: BODY, headers: { connection: 'close' } })
+    const response = await fetch(`${url}/v1/check`, { method: 'POST', body: BODY, headers })
     expect(response.status).toBe(500)
     expect(await response.text()).not.toContain('a fault of ours')
     expect(entries).toEqual([
@@ -51,7 +52,7 @@ describe('openDoors', () => {
 
   it('logs nothing about requests that make no sense', async () => {
     const { url, entries } = await open()
-    const response = await fetch(`${url}/v1/check`, { method: 'POST', body: 'x', headers: { connection: 'close' } })
+    const response = await fetch(`${url}/v1/check`, { method: 'POST', body: 'x', headers })
     expect([response.status, entries]).toEqual([400, []])
   })
 
@@ -120,7 +121,6 @@ describe('openDoors', () => {
       ),
     )
     onTestFinished(async () => void (await Promise.all([giver.close(), taker.close()])))
-    const headers = { connection: 'close' }
     const post = async (to: Doors, path: string, body: string): Promise<Response> =>
       fetch(`http://${await to.all.http.listen(HERE)}${path}`, { method: 'POST', body, headers })
     const { lease } = (await (await post(giver, '/v1/acquire', BODY)).json()) as { lease: string }

@@ -2,6 +2,7 @@ import type { Server } from 'node:http'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import { Limiter } from 'sluice/internal/engine/limiter'
 import type { Store } from 'sluice/internal/engine/ports'
+import { Callers } from '../../edge/callers/callers.ts'
 import { checkServer } from '../../edge/check/check-server.ts'
 import { Health } from '../../edge/health/health.ts'
 import { registerHealth } from '../../edge/health/health-door.ts'
@@ -91,7 +92,8 @@ const SERVICES = ['envoy.service.ratelimit.v3.RateLimitService', 'sluice.v1.Limi
 function makeServers(config: Config, limiter: Limiter<Store>, health: Health, log: Log) {
   const { shadowMode, responseHeaders, requestHeaders, dynamicMetadata, unitMultipliers } = config
   const failed = faultLog(log)
-  const leases = new LeaseTokens(config.secret ?? config.leaseSecret)
+  const callers = new Callers({ tokens: config.tokens, trustAll: config.trustCallers })
+  const leases = new LeaseTokens(leaseSecretOf(config))
   const grpc = grpcServer(config.grpc, failed)
   const rls = registerRls(grpc, limiter, {
     shadowMode,
@@ -99,11 +101,20 @@ function makeServers(config: Config, limiter: Limiter<Store>, health: Health, lo
     requestHeaders,
     dynamicMetadata,
     unitMultipliers,
+    callers,
     failed,
   })
-  registerLimiter(grpc, limiter, { leases, shadowMode, failed })
+  registerLimiter(grpc, limiter, { leases, callers, shadowMode, failed })
   registerHealth(grpc, health, SERVICES)
-  return { http: checkServer(limiter, { rls, leases, health, shadowMode, failed }), grpc, rls }
+  return { http: checkServer(limiter, { rls, leases, health, callers, shadowMode, failed }), grpc, rls }
+}
+
+/**
+ * leaseSecretOf keys the tokens of leases. A process that counts in memory numbers its leases from 1: a token of the
+ * process before it, under the same secret, would give back what somebody else holds.
+ */
+function leaseSecretOf({ redisUrl, secret, leaseSecret }: Config): string {
+  return redisUrl === undefined ? leaseSecret : (secret ?? leaseSecret)
 }
 
 /** grpcStats are the counts of the gRPC server, in the manner of the others. */

@@ -9,6 +9,7 @@ import { redisUrlOf } from './redis-settings.ts'
 import { SettingSources } from './setting-sources.ts'
 import { type Given, isOn, type LogLevel, lastOf, pathsOf } from './setting-values.ts'
 import { SETTINGS } from './settings.ts'
+import { tokensOf } from './tokens.ts'
 
 /** A Config is everything `sluice serve` can be told. It is plain data: workers get it as a message. */
 export interface Config {
@@ -28,11 +29,17 @@ export interface Config {
   readonly secret: string | undefined
   /** Keys the tokens of leases where there is no secret: those of one service are good in all its workers. */
   readonly leaseSecret: string
+  /** Callers show one of these, over HTTP and gRPC. None: anyone may call. */
+  readonly tokens: readonly string[]
+  /** Without tokens: anyone may give back and bring limits. */
+  readonly trustCallers: boolean
   readonly host: string
   readonly httpPort: number
   readonly grpc: GrpcConfig
   readonly adminHost: string
   readonly adminPort: number
+  /** Names that the admin port answers to, beside addresses, localhost and `adminHost`. */
+  readonly adminNames: readonly string[]
   /** The fields that Envoy is asked to add to its answers, and to the requests that it passes on. */
   readonly responseHeaders: LimitHeaders | undefined
   readonly requestHeaders: LimitHeaders | undefined
@@ -111,11 +118,14 @@ export function readConfig(args: readonly string[], env: Env): Config {
     redisSentinelAuth: env.REDIS_SENTINEL_AUTH || undefined,
     secret: from.value('secret'),
     leaseSecret: randomBytes(32).toString('hex'),
+    tokens: tokensOf(from.given('token')),
+    trustCallers: from.value('trust-callers'),
     host,
     httpPort: from.value('http-port'),
     grpc: grpcOf(from, host),
     adminHost: from.value('admin-host'),
     adminPort: from.value('admin-port'),
+    adminNames: from.value('admin-names') ?? [],
     responseHeaders: responseHeadersOf(from),
     requestHeaders: requestHeadersOf(from),
     dynamicMetadata: from.value('dynamic-metadata'),
@@ -131,6 +141,7 @@ export function readConfig(args: readonly string[], env: Env): Config {
       ...ignoredWarnings(env),
       ...misspelledVariables(env),
       ...tlsWarnings(from),
+      ...trustWarnings(from),
       ...(redisUrl !== undefined && from.given('secret') === undefined ? [NO_SECRET] : []),
     ],
   }
@@ -190,6 +201,14 @@ function tlsWarnings(from: SettingSources): string[] {
   const certificate = from.given('grpc-tls-cert')
   if (certificate === undefined || from.value('grpc-tls')) return []
   return [`${certificate.where} is given, but TLS of gRPC is off: --grpc-tls turns it on`]
+}
+
+/** trustWarnings warns of trust that a token makes superfluous. */
+function trustWarnings(from: SettingSources): string[] {
+  const trust = from.given('trust-callers')
+  const token = from.given('token')
+  if (trust === undefined || token === undefined || !from.value('trust-callers')) return []
+  return [`${trust.where} changes nothing: ${token.where} is set, and whoever shows the token is trusted`]
 }
 
 /** responseHeadersOf reads the names even where they are switched off: a wrong one is told today, not when it is needed. */

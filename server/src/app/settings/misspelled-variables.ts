@@ -1,10 +1,11 @@
 import { ENVOY_SETTINGS } from './envoy-settings.ts'
 import { nearest } from './nearest.ts'
+import { variablesOf } from './setting-sources.ts'
 import { SETTINGS } from './settings.ts'
 
 const PREFIX = 'SLUICE_'
 const KNOWN: ReadonlySet<string> = new Set([
-  ...SETTINGS.map(({ env }) => env),
+  ...SETTINGS.flatMap(({ flag }) => variablesOf(flag)),
   ...ENVOY_SETTINGS.map(({ name }) => name),
 ])
 const OURS = [...KNOWN].filter((name) => name.startsWith(PREFIX)).map((name) => name.slice(PREFIX.length))

@@ -53,13 +53,13 @@ function defaultOf({ flag, default: usual }: SettingSpec): Given | undefined {
 }
 
 const VARIABLES: ReadonlyMap<string, readonly string[]> = new Map(
-  SETTINGS.map(({ flag, env }) => {
+  SETTINGS.map(({ flag, env, alias }: SettingSpec) => {
     const others = ENVOY_SETTINGS.filter(({ sets, name }) => sets === flag && name !== env)
-    return [flag, [env, ...others.map(({ name }) => name)]]
+    return [flag, [env, ...(alias === undefined ? [] : [alias]), ...others.map(({ name }) => name)]]
   }),
 )
 
-/** variablesOf returns the variables of a setting: ours, then what envoyproxy/ratelimit calls it. */
+/** variablesOf returns the variables of a setting: ours, its alias, then what envoyproxy/ratelimit calls it. */
 export function variablesOf(name: SettingName): readonly string[] {
   return VARIABLES.get(name) ?? []
 }

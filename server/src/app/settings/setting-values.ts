@@ -98,12 +98,22 @@ export function headerOf(given: Given): string {
   return value
 }
 
+/** hostNamesOf reads names of hosts, without ports. */
+export function hostNamesOf(given: Given): string[] {
+  const names = pathsOf(given)
+  for (const name of names) {
+    if (!/^[0-9A-Za-z_.-]{1,253}$/.test(name)) throw new SluiceError('HOST_NAME_INVALID', given.where, got(name))
+  }
+  return names
+}
+
 /** READERS has a function for each kind of setting: it checks what was given, and returns the value. */
 export const READERS = {
   choice: choiceOf,
   count: countOf,
   duration: durationOf,
   header: headerOf,
+  hosts: hostNamesOf,
   level: levelOf,
   paths: pathsOf,
   port: portOf,

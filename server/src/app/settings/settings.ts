@@ -7,6 +7,8 @@ export interface SettingSpec {
   readonly group: (typeof SETTING_GROUPS)[number]
   readonly flag: string
   readonly env: string
+  /** Another variable that somebody would guess. */
+  readonly alias?: string
   /** What its value is, and so how it is read. */
   readonly kind: SettingKind
   /** What the help calls the value. A switch has none. */
@@ -167,6 +169,33 @@ export const SETTINGS = [
     value: 'ADDRESS',
     default: '127.0.0.1',
     text: 'address that the admin port listens on; anyone who can reach it can read all rules',
+  },
+  {
+    group: 'Doors',
+    flag: 'admin-names',
+    env: 'SLUICE_ADMIN_NAMES',
+    kind: 'hosts',
+    value: 'NAMES',
+    unset: 'addresses, localhost',
+    text: 'host names that the admin port answers to, beside addresses, localhost and --admin-host; use commas',
+  },
+  {
+    group: 'Doors',
+    flag: 'token',
+    env: 'SLUICE_TOKEN',
+    alias: 'SLUICE_HTTP_TOKEN',
+    kind: 'text',
+    value: 'TEXT',
+    unset: 'anyone may call',
+    text: 'callers over HTTP and gRPC have to show this token, and are trusted; for several, use commas; prefer the variable',
+  },
+  {
+    group: 'Doors',
+    flag: 'trust-callers',
+    env: 'SLUICE_TRUST_CALLERS',
+    kind: 'switch',
+    unset: 'off',
+    text: 'without a token: anyone who can reach a port may give back (cost below 0) and bring limits',
   },
   {
     group: 'Answers to Envoy',

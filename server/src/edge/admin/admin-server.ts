@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import type { MaybePromise } from 'sluice/internal/engine/ports'
+import { HostNames } from '../http/host-names.ts'
 import { type Route, routeServer } from '../http/routes.ts'
 import { write, writeJson } from '../http/write.ts'
 import { listRules } from './rule-listing.ts'
@@ -20,9 +21,10 @@ export interface AdminSources {
 
 /**
  * adminServer serves what operators look at: /rlconfig, the rules in force, and /stats, what was counted, as lines of
- * `name: value` or, with `?format=json`, as JSON. / lists the paths. It has no lock of its own: bind it to this machine.
+ * `name: value` or, with `?format=json`, as JSON. / lists the paths. It has no lock of its own: bind it to this machine. It
+ * answers to addresses, localhost and `names` only, so that web pages cannot read it under a name of theirs.
  */
-export function adminServer(sources: AdminSources): Server {
+export function adminServer(sources: AdminSources, names: readonly string[] = []): Server {
   const help = new Map<string, string>()
   const routes = new Map<string, Route>()
   const add = (path: string, about: string, answer: Route['answer']): void => {
@@ -39,7 +41,7 @@ export function adminServer(sources: AdminSources): Server {
     methods: ['GET', 'HEAD'],
     answer: (_, response) => writeLines(response, [...help].map(([path, about]) => `${path}: ${about}`).sort()),
   })
-  return routeServer(routes, { failed: (error) => sources.failed?.(error) })
+  return routeServer(routes, { failed: (error) => sources.failed?.(error), hosts: new HostNames(names) })
 }
 
 function writeStats(request: IncomingMessage, response: ServerResponse, stats: Iterable<Stat>): void {

@@ -42,7 +42,7 @@ async function start(check: Checker['check'] = () => UNLIMITED): Promise<string>
 }
 
 const post = (url: string, body: string | Uint8Array<ArrayBuffer>): Promise<Response> =>
-  fetch(`${url}/v1/check`, { method: 'POST', body })
+  fetch(`${url}/v1/check`, { method: 'POST', body, headers: { 'content-type': 'application/json' } })
 
 /** exchange sends raw bytes and returns everything that comes back until the server ends the connection. */
 async function exchange(url: string, bytes: string): Promise<string> {
@@ -131,8 +131,8 @@ describe('POST /v1/check', () => {
     expect(await response.json()).toMatchObject({ allowed: true, rule: 'a' })
   })
 
-  it('takes a body of any content type, and a query', async () => {
-    const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+  it('takes parameters of the content type, and a query', async () => {
+    const headers = { 'content-type': 'application/json; charset=utf-8' }
     const response = await fetch(`${await start()}/v1/check?debug=1`, { method: 'POST', body: CHECK, headers })
     expect(response.status).toBe(200)
   })
@@ -175,7 +175,9 @@ describe('POST /v1/check', () => {
 
   it('answers 413 to a larger body without waiting for its end, and closes the connection', async () => {
     const socket = connect(Number(new URL(await start()).port), '127.0.0.1')
-    socket.write('POST /v1/check HTTP/1.1\r\nHost: a\r\nContent-Length: 5000000\r\n\r\n')
+    socket.write(
+      'POST /v1/check HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 5000000\r\n\r\n',
+    )
     socket.write('x'.repeat(1_048_577))
     const answer = await text(socket)
     expect(answer).toMatch(/^HTTP\/1\.1 413 Payload Too Large\r\nConnection: close\r\n/)
@@ -187,7 +189,9 @@ describe('POST /v1/check', () => {
     const connected = once(servers[0], 'connection')
     const socket = connect(Number(new URL(url).port), '127.0.0.1')
     socket.on('error', () => {})
-    socket.write('POST /v1/check HTTP/1.1\r\nHost: a\r\nContent-Length: 8000000\r\n\r\n')
+    socket.write(
+      'POST /v1/check HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 8000000\r\n\r\n',
+    )
     socket.write('x'.repeat(8_000_000))
     const [accepted] = await connected
     await closed(accepted)
@@ -202,7 +206,8 @@ describe('POST /v1/check', () => {
   it('counts bytes, not characters, and takes them in whatever pieces they come', async () => {
     const pieces = ['{"domain":"api","descr', 'iptors":[{"entries":[{"key":"user","value":"al', 'ice"}]}]}']
     const chunked = pieces.map((piece) => `${piece.length.toString(16)}\r\n${piece}\r\n`).join('')
-    const head = 'POST /v1/check HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n'
+    const head =
+      'POST /v1/check HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n'
     expect(await exchange(await start(), `${head}${chunked}0\r\n\r\n`)).toContain('HTTP/1.1 200 OK\r\n')
     expect((await post(await start(), '"'.padEnd(32_800, 'é'))).status).toBe(413)
   })
@@ -267,11 +272,14 @@ describe('everything else', () => {
 
   it.each([
     ['is not HTTP', 'hello\r\n\r\n'],
-    ['breaks a field off', 'POST /v1/check HTTP/1.1\r\nHost: a\r\nX: \0\r\n\r\n'],
-    ['has two lengths', 'POST /v1/check HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'],
+    ['breaks a field off', 'POST /v1/check HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nX: \0\r\n\r\n'],
+    [
+      'has two lengths',
+      'POST /v1/check HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab',
+    ],
     [
       'smuggles a second length',
-      'POST /v1/check HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+      'POST /v1/check HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
     ],
   ])('answers 400 to what %s, and goes on', async (_, bytes) => {
     const url = await start()
@@ -284,7 +292,9 @@ describe('everything else', () => {
     const server = servers[0]
     const socket = connect(Number(new URL(url).port), '127.0.0.1')
     const arrived = once(server, 'request')
-    socket.write('POST /v1/check HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{"domain"')
+    socket.write(
+      'POST /v1/check HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"domain"',
+    )
     const [request] = await arrived
     const left = closed(request)
     socket.resetAndDestroy()
@@ -304,7 +314,9 @@ describe('everything else', () => {
     const asked = once(servers[0], 'asked')
     const connected = once(servers[0], 'connection')
     const socket = connect(Number(new URL(url).port), '127.0.0.1')
-    socket.write(`POST /v1/check HTTP/1.1\r\nHost: a\r\nContent-Length: ${CHECK.length}\r\n\r\n${CHECK}`)
+    socket.write(
+      `POST /v1/check HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${CHECK.length}\r\n\r\n${CHECK}`,
+    )
     const [accepted] = await connected
     await asked
     const left = closed(accepted)
@@ -319,7 +331,7 @@ describe('everything else', () => {
     const server = servers[0]
     expect([server.headersTimeout, server.requestTimeout]).toEqual([5_000, 10_000])
     const slow = connect(Number(new URL(url).port), '127.0.0.1')
-    slow.write('POST /v1/check HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{')
+    slow.write('POST /v1/check HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{')
     await once(server, 'request')
     expect((await post(url, CHECK)).status).toBe(200)
     slow.destroy()

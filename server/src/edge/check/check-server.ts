@@ -3,12 +3,16 @@ import type { Decision } from 'sluice/internal/core/combine'
 import { decisionJson } from 'sluice/internal/core/http/decision-json'
 import { rateLimitFields } from 'sluice/internal/core/http/fields'
 import { problem } from 'sluice/internal/core/http/problem'
+import type { CheckRequest } from 'sluice/internal/core/request'
 import { GrpcStatus } from '../../grpc/index.ts'
 import { applyShadowMode } from '../apply-shadow-mode.ts'
+import { Callers } from '../callers/callers.ts'
+import { requireTrust } from '../callers/requested-trust.ts'
 import { Health } from '../health/health.ts'
 import { Bodies } from '../http/body.ts'
 import { DEFAULT_HTTP_BOUNDS, type HttpBounds } from '../http/bounds.ts'
 import { type Route, routeServer } from '../http/routes.ts'
+import { requireJson, requireOwnSite } from '../http/web-pages.ts'
 import { write, writeJson, writeProblem } from '../http/write.ts'
 import { LeaseTokens } from '../leases/lease-tokens.ts'
 import type { LimiterPort } from '../limiter-port.ts'
@@ -23,6 +27,8 @@ export interface CheckServerOptions {
   readonly rls?: RlsDoor
   readonly leases?: LeaseTokens
   readonly health?: Health
+  /** Who may call, and who may give back and bring limits. Default: anyone may call, and nobody is trusted. */
+  readonly callers?: Callers
   /** Every request passes: a refusal is told, but answered 200 (SHADOW_MODE). */
   readonly shadowMode?: boolean
   /** Told of errors of our own. */
@@ -35,19 +41,25 @@ export interface CheckServerOptions {
  * fields), POST /json (Envoy's rate limit service as JSON), and GET /healthcheck.
  */
 export function checkServer(limiter: LimiterPort, options: CheckServerOptions = {}): Server {
-  const { leases = new LeaseTokens(), health = new Health(), shadowMode = false } = options
+  const { leases = new LeaseTokens(), health = new Health(), callers = new Callers(), shadowMode = false } = options
   const rls = options.rls ?? new RlsDoor(limiter, { shadowMode })
   const parts = { limiter, leases, shadowMode }
   const bodies = new Bodies(options.bounds?.maxBodyBytes ?? DEFAULT_HTTP_BOUNDS.maxBodyBytes)
-  const post = (answer: (body: string, response: ServerResponse) => Promise<void>): Route => ({
+  const post = (answer: (asked: Asked, response: ServerResponse) => Promise<void>, mayBeUntyped = false): Route => ({
     methods: ['POST'],
-    answer: async (request: IncomingMessage, response) => answer(await bodies.read(request), response),
+    answer: async (request: IncomingMessage, response) => {
+      requireOwnSite(request)
+      const isTrusted = callers.admitRequest(request)
+      requireJson(request, mayBeUntyped)
+      return answer({ body: await bodies.read(request), isTrusted }, response)
+    },
   })
   const routes: [string, Route][] = [
-    ['/v1/check', post((body, response) => check(parts, body, response))],
-    ['/v1/acquire', post((body, response) => acquire(parts, body, response))],
-    ['/v1/release', post((body, response) => release(parts, body, response))],
-    ['/json', post((body, response) => rateLimit(rls, body, response))],
+    ['/v1/check', post((asked, response) => check(parts, asked, response))],
+    ['/v1/acquire', post((asked, response) => acquire(parts, asked, response))],
+    ['/v1/release', post((asked, response) => release(parts, asked, response))],
+    // Clients of envoyproxy/ratelimit need no content type.
+    ['/json', post((asked, response) => rateLimit(rls, asked, response), true)],
     ['/healthcheck', { methods: ['GET', 'HEAD'], answer: (_, response) => tellHealth(health, response) }],
   ]
   return routeServer(new Map(routes), { failed: options.failed, bounds: options.bounds })
@@ -59,28 +71,46 @@ interface Parts {
   readonly shadowMode: boolean
 }
 
-async function check({ limiter, shadowMode }: Parts, body: string, response: ServerResponse): Promise<void> {
-  writeDecision(response, applyShadowMode(await limiter.check(parseCheckRequest(body)), shadowMode))
+/** Asked is what a request says, and whether whoever sent it is trusted. */
+interface Asked {
+  readonly body: string
+  readonly isTrusted: boolean
+}
+
+function requestOf({ body, isTrusted }: Asked): CheckRequest {
+  const request = parseCheckRequest(body)
+  requireTrust(request, isTrusted)
+  return request
+}
+
+async function check({ limiter, shadowMode }: Parts, asked: Asked, response: ServerResponse): Promise<void> {
+  writeDecision(response, applyShadowMode(await limiter.check(requestOf(asked)), shadowMode))
 }
 
 /** acquire answers as check does, with the lease to give back where places were taken. */
-async function acquire({ limiter, leases, shadowMode }: Parts, body: string, response: ServerResponse): Promise<void> {
-  const { decision, permits: lease } = await limiter.acquire(parseCheckRequest(body))
+async function acquire({ limiter, leases, shadowMode }: Parts, asked: Asked, response: ServerResponse): Promise<void> {
+  const { decision, permits: lease } = await limiter.acquire(requestOf(asked))
   const token = lease === undefined || lease.held.length === 0 ? undefined : leases.seal(lease)
   writeDecision(response, applyShadowMode(decision, shadowMode), token)
 }
 
-async function release({ limiter, leases }: Parts, body: string, response: ServerResponse): Promise<void> {
+/**
+ * release takes a lease from anyone who has it. It is sealed, and gives back what that acquire took and nothing else, so
+ * that it needs no trust.
+ */
+async function release({ limiter, leases }: Parts, { body }: Asked, response: ServerResponse): Promise<void> {
   const lease = leases.open(parseRelease(body))
   if (lease !== undefined) await limiter.release(lease)
   response.setHeader('Cache-Control', 'no-store')
   response.writeHead(204).end()
 }
 
-/** rateLimit answers /json with the statuses of envoyproxy/ratelimit: 200, 429, 400, 500. */
-async function rateLimit(rls: RlsDoor, body: string, response: ServerResponse): Promise<void> {
+/** rateLimit answers /json with the statuses of envoyproxy/ratelimit: 200, 429, 400, 500; and 403 to whom nobody trusts. */
+async function rateLimit(rls: RlsDoor, { body, isTrusted }: Asked, response: ServerResponse): Promise<void> {
   try {
-    const { code, json } = await rls.answerJson(parseRlsJson(body))
+    const request = parseRlsJson(body)
+    requireTrust(request, isTrusted)
+    const { code, json } = await rls.answerJson(request)
     response.setHeader('Cache-Control', 'no-store')
     writeJson(response, code === OVER_LIMIT ? 429 : 200, 'application/json', json)
   } catch (error) {

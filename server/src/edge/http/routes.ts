@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { problem } from 'sluice/internal/core/http/problem'
 import { ClientLeft } from './body.ts'
 import { boundConnections, DEFAULT_HTTP_BOUNDS, type HttpBounds } from './bounds.ts'
+import type { HostNames } from './host-names.ts'
 import { writeError, writeProblem } from './write.ts'
 
 /** A Route answers the requests to one path. */
@@ -15,6 +16,8 @@ export interface RouteServerOptions {
   /** Told of errors of our own. */
   readonly failed?: ((error: unknown) => void) | undefined
   readonly bounds?: Partial<HttpBounds> | undefined
+  /** The names that it answers to. Default: every name. */
+  readonly hosts?: HostNames | undefined
 }
 
 /**
@@ -23,7 +26,7 @@ export interface RouteServerOptions {
  */
 export function routeServer(
   routes: ReadonlyMap<string, Route>,
-  { failed, bounds = {} }: RouteServerOptions = {},
+  { failed, bounds = {}, hosts }: RouteServerOptions = {},
 ): Server {
   const { headersTimeoutMs, requestTimeoutMs, lookEveryMs, maxConnections } = { ...DEFAULT_HTTP_BOUNDS, ...bounds }
   const options = {
@@ -32,7 +35,7 @@ export function routeServer(
     connectionsCheckingInterval: lookEveryMs,
   }
   const server = createServer(options, (request, response) => {
-    answer(routes, request, response).catch((error: unknown) => {
+    answer(routes, request, response, hosts).catch((error: unknown) => {
       if (!(error instanceof ClientLeft)) writeError(response, error, failed)
     })
   })
@@ -44,7 +47,9 @@ async function answer(
   routes: ReadonlyMap<string, Route>,
   request: IncomingMessage,
   response: ServerResponse,
+  hosts: HostNames | undefined,
 ): Promise<void> {
+  hosts?.require(request)
   const [path] = (request.url ?? '/').split('?', 1)
   const route = routes.get(path)
   if (route === undefined) {

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { SluiceError } from 'sluice/internal/core/errors'
+import { type ErrorCode, SluiceError } from 'sluice/internal/core/errors'
 import { type Problem, problem } from 'sluice/internal/core/http/problem'
 
 /** write answers with a text, unless an answer is under way already. */
@@ -25,15 +25,37 @@ export function writeError(response: ServerResponse, error: unknown, failed?: (e
   if (!(error instanceof SluiceError)) {
     failed?.(error)
     writeProblem(response, problem(500, 'Internal Server Error', 'the request could not be decided'))
-  } else if (error.code === 'BODY_TOO_LARGE') {
-    // The rest of the body is not read, so that the connection cannot be used again.
-    response.setHeader('Connection', 'close')
-    writeProblem(response, problem(413, 'Content Too Large', error.message, error.code))
-  } else if (error.code === 'BODIES_TOO_MANY') {
-    response.setHeader('Connection', 'close')
-    response.setHeader('Retry-After', '1')
-    writeProblem(response, problem(503, 'Service Unavailable', error.message, error.code))
-  } else {
-    writeProblem(response, problem(400, 'Bad Request', error.message, error.code))
+    return
   }
+  const { status, title, headers = {} } = ANSWERS[error.code] ?? BAD_REQUEST
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
+  writeProblem(response, problem(status, title, error.message, error.code))
+}
+
+interface ErrorAnswer {
+  readonly status: number
+  readonly title: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+const BAD_REQUEST: ErrorAnswer = { status: 400, title: 'Bad Request' }
+
+/** ANSWERS are the errors that are not answered 400. */
+const ANSWERS: Readonly<Partial<Record<ErrorCode, ErrorAnswer>>> = {
+  TOKEN_REQUIRED: { status: 401, title: 'Unauthorized', headers: { 'WWW-Authenticate': 'Bearer realm="sluice"' } },
+  CALLER_NOT_TRUSTED: { status: 403, title: 'Forbidden' },
+  CROSS_SITE_REQUEST: { status: 403, title: 'Forbidden' },
+  // The rest of the body is not read, so that the connection cannot be used again.
+  BODY_TOO_LARGE: { status: 413, title: 'Content Too Large', headers: { Connection: 'close' } },
+  CONTENT_TYPE_INVALID: {
+    status: 415,
+    title: 'Unsupported Media Type',
+    headers: { 'Accept-Post': 'application/json' },
+  },
+  HOST_UNKNOWN: { status: 421, title: 'Misdirected Request' },
+  BODIES_TOO_MANY: {
+    status: 503,
+    title: 'Service Unavailable',
+    headers: { Connection: 'close', 'Retry-After': '1' },
+  },
 }

@@ -6,6 +6,8 @@ import type { MaybePromise } from 'sluice/internal/engine/ports'
 import type { GrpcServer, UnaryCall } from '../../grpc/index.ts'
 import { GrpcStatus } from '../../grpc/index.ts'
 import { applyShadowMode } from '../apply-shadow-mode.ts'
+import { Callers } from '../callers/callers.ts'
+import { requireTrust } from '../callers/requested-trust.ts'
 import type { LeaseTokens } from '../leases/lease-tokens.ts'
 import type { LimiterPort } from '../limiter-port.ts'
 import { MalformedMessage, ProtoReader } from '../protobuf/reader.ts'
@@ -15,6 +17,8 @@ import { type AnswerError, encodeAcquireResponse, encodeCheckResponse } from './
 /** What sluice.v1.Limiter shares with the other doors of its process. */
 export interface LimiterDoorOptions {
   readonly leases: LeaseTokens
+  /** Who may call, and who may give back and bring limits. Default: anyone may call, and nobody is trusted. */
+  readonly callers?: Callers
   /** Every request passes: a refusal is told in the verdicts only (SHADOW_MODE). Default: false. */
   readonly shadowMode?: boolean
   /** Told of errors of our own. */
@@ -34,30 +38,35 @@ export function registerLimiter(server: GrpcServer, limiter: LimiterPort, option
 class LimiterDoor {
   readonly #limiter: LimiterPort
   readonly #options: LimiterDoorOptions
+  readonly #callers: Callers
   readonly #reader = new ProtoReader()
 
   constructor(limiter: LimiterPort, options: LimiterDoorOptions) {
     this.#limiter = limiter
     this.#options = options
+    this.#callers = options.callers ?? new Callers()
   }
 
   check(call: UnaryCall): void {
-    this.#answer(call, () => {
-      const answers = decodeCheckRequest(this.#reader, call.message).map((request) => this.#checkOne(request))
+    this.#answer(call, (isTrusted) => {
+      const requests = decodeCheckRequest(this.#reader, call.message)
+      const answers = requests.map((request) => this.#checkOne(request, isTrusted))
       if (answers.some((answer) => answer instanceof Promise)) return Promise.all(answers).then(encodeCheckResponse)
       return encodeCheckResponse(answers as (Decision | AnswerError)[])
     })
   }
 
   acquire(call: UnaryCall): void {
-    this.#answer(call, () => {
+    this.#answer(call, (isTrusted) => {
       const request = decodeAcquireRequest(this.#reader, call.message)
       checkRequest(request)
+      requireTrust(request, isTrusted)
       const held = this.#limiter.acquire(request)
       return held instanceof Promise ? held.then((all) => this.#heldBytes(all)) : this.#heldBytes(held)
     })
   }
 
+  /** release needs no trust: a lease is sealed, and gives back what that acquire took and nothing else. */
   release(call: UnaryCall): void {
     this.#answer(call, () => {
       const lease = this.#options.leases.open(decodeReleaseRequest(this.#reader, call.message))
@@ -67,9 +76,10 @@ class LimiterDoor {
   }
 
   /** #checkOne decides one request of several. What goes wrong with it is its own answer. */
-  #checkOne(request: CheckRequest): MaybePromise<Decision | AnswerError> {
+  #checkOne(request: CheckRequest, isTrusted: boolean): MaybePromise<Decision | AnswerError> {
     try {
       checkRequest(request)
+      requireTrust(request, isTrusted)
       const decision = this.#limiter.check(request)
       if (!(decision instanceof Promise)) return this.#applyShadowMode(decision)
       return decision.then(
@@ -97,9 +107,9 @@ class LimiterDoor {
   }
 
   /** #answer responds with what `work` returns or promises, or with the error it ends in. */
-  #answer(call: UnaryCall, work: () => MaybePromise<Uint8Array>): void {
+  #answer(call: UnaryCall, work: (isTrusted: boolean) => MaybePromise<Uint8Array>): void {
     try {
-      const bytes = work()
+      const bytes = work(this.#callers.admitCall(call))
       if (!(bytes instanceof Promise)) respond(call, bytes)
       else bytes.then((all) => respond(call, all)).catch((error: unknown) => this.#fail(call, error))
     } catch (error) {
@@ -110,9 +120,15 @@ class LimiterDoor {
   #fail(call: UnaryCall, error: unknown): void {
     if (call.cancelled) return
     if (error instanceof MalformedMessage || error instanceof SluiceError) {
-      call.fail(GrpcStatus.INVALID_ARGUMENT, error.message)
+      call.fail(statusOf(error), error.message)
     } else call.fail(GrpcStatus.INTERNAL, this.#errorOf(error).message)
   }
+}
+
+function statusOf(error: MalformedMessage | SluiceError): GrpcStatus {
+  if (!(error instanceof SluiceError)) return GrpcStatus.INVALID_ARGUMENT
+  if (error.code === 'TOKEN_REQUIRED') return GrpcStatus.UNAUTHENTICATED
+  return error.code === 'CALLER_NOT_TRUSTED' ? GrpcStatus.PERMISSION_DENIED : GrpcStatus.INVALID_ARGUMENT
 }
 
 function respond(call: UnaryCall, bytes: Uint8Array): void {

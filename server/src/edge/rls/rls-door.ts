@@ -3,6 +3,7 @@ import { SluiceError } from 'sluice/internal/core/errors'
 import type { MaybePromise } from 'sluice/internal/engine/ports'
 import type { GrpcServer, UnaryCall } from '../../grpc/index.ts'
 import { GrpcStatus } from '../../grpc/index.ts'
+import type { Callers } from '../callers/callers.ts'
 import type { Checker } from '../limiter-port.ts'
 import { MalformedMessage, ProtoReader } from '../protobuf/reader.ts'
 import { OVER_LIMIT, RlsAnswer } from './rls-answer.ts'
@@ -16,6 +17,11 @@ import { RuleForms } from './rule-forms.ts'
 /** What an RlsDoor tells: errors of our own. */
 export interface RlsEvents {
   failed?(error: unknown): void
+}
+
+/** RlsDoorOptions are what an operator chooses, and who may call over gRPC: anyone, unless told otherwise. */
+export interface RlsDoorOptions extends RlsOptions, RlsEvents {
+  readonly callers?: Callers
 }
 
 /** A Refusal is why a call is not answered: a gRPC status, and words. What was not evaluated is never OK. */
@@ -41,19 +47,23 @@ export interface JsonAnswer {
 export class RlsDoor {
   readonly calls = new RlsCalls()
   readonly #limiter: Checker
-  readonly #options: RlsOptions & RlsEvents
+  readonly #options: RlsDoorOptions
+  readonly #asksForToken: boolean
   readonly #reader = new ProtoReader()
   readonly #answer: RlsAnswer
 
-  constructor(limiter: Checker, options: RlsOptions & RlsEvents = {}) {
+  constructor(limiter: Checker, options: RlsDoorOptions = {}) {
     this.#limiter = limiter
     this.#options = options
+    this.#asksForToken = options.callers?.asksForToken === true
     this.#answer = new RlsAnswer(new RuleForms(options))
   }
 
   /** shouldRateLimit serves the call of that name. */
   shouldRateLimit(call: UnaryCall): void {
     try {
+      // Envoy says what its own configuration says: whoever may call is trusted here.
+      if (this.#asksForToken) this.#options.callers?.admitCall(call)
       const request = this.#decode(call)
       const decision = this.#limiter.check(request)
       if (!(decision instanceof Promise)) this.#respond(call, request, decision)
@@ -122,7 +132,8 @@ export class RlsDoor {
     }
     if (error instanceof MalformedMessage || error instanceof SluiceError) {
       this.calls.serviceErrors++
-      return new Refusal(GrpcStatus.INVALID_ARGUMENT, error.message)
+      const isStranger = error instanceof SluiceError && error.code === 'TOKEN_REQUIRED'
+      return new Refusal(isStranger ? GrpcStatus.UNAUTHENTICATED : GrpcStatus.INVALID_ARGUMENT, error.message)
     }
     this.calls.internalErrors++
     this.#options.failed?.(error)
@@ -133,7 +144,7 @@ export class RlsDoor {
 const SHOULD_RATE_LIMIT = '/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit'
 
 /** registerRls has a gRPC server answer the calls of Envoy's rate limit service. */
-export function registerRls(server: GrpcServer, limiter: Checker, options: RlsOptions & RlsEvents = {}): RlsDoor {
+export function registerRls(server: GrpcServer, limiter: Checker, options: RlsDoorOptions = {}): RlsDoor {
   const door = new RlsDoor(limiter, options)
   server.unary(SHOULD_RATE_LIMIT, (call) => door.shouldRateLimit(call))
   return door

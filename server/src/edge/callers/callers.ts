@@ -1,0 +1,62 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { SluiceError } from 'sluice/internal/core/errors'
+import type { Call } from '../../grpc/index.ts'
+
+/** CallerOptions say who may call, and who of them is trusted. */
+export interface CallerOptions {
+  /** Whoever calls shows one of these. Default: none, and anyone may call. */
+  readonly tokens?: readonly string[]
+  /** Without tokens: everybody is trusted. Default: false. */
+  readonly trustAll?: boolean
+}
+
+// Made once: an error with its stack takes as long as many decisions, and strangers may call as often as they like.
+const TOKEN_REQUIRED = new SluiceError('TOKEN_REQUIRED', 'authorization', 'no token, or not one of ours')
+
+/**
+ * Callers knows who may call, and whom of them to trust: to give budget back, and to bring limits of their own. Tokens are
+ * compared by their digests, in a time that tells nothing about them.
+ */
+export class Callers {
+  readonly #digests: readonly Buffer[]
+  readonly #trustAll: boolean
+
+  constructor({ tokens = [], trustAll = false }: CallerOptions = {}) {
+    this.#digests = tokens.map(digestOf)
+    this.#trustAll = trustAll
+  }
+
+  /** asksForToken says whether a caller has to show one. */
+  get asksForToken(): boolean {
+    return this.#digests.length > 0
+  }
+
+  /** admitRequest says whether whoever sent a request is trusted. It throws when they may not call at all. */
+  admitRequest({ headers }: IncomingMessage): boolean {
+    if (!this.asksForToken) return this.#trustAll
+    if (this.#knows(headers.authorization)) return true
+    throw TOKEN_REQUIRED
+  }
+
+  /** admitCall is admitRequest for gRPC, where a client certificate that was verified is as good as a token. */
+  admitCall(call: Call): boolean {
+    if (this.#trustAll && !this.asksForToken) return true
+    if (call.peer.identity?.authorized === true) return true
+    if (!this.asksForToken) return false
+    if (this.#knows(call.metadata.get('authorization'))) return true
+    throw TOKEN_REQUIRED
+  }
+
+  #knows(authorization: string | undefined): boolean {
+    const [, token] = /^Bearer +(\S+)$/i.exec(authorization ?? '') ?? []
+    if (token === undefined) return false
+    const digest = digestOf(token)
+    // All are compared, so that the time does not tell which one it was.
+    return this.#digests.filter((each) => timingSafeEqual(each, digest)).length > 0
+  }
+}
+
+function digestOf(token: string): Buffer {
+  return createHash('sha256').update(token).digest()
+}
