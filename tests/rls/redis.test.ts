@@ -33,7 +33,10 @@ const stores: RedisStore[] = []
 const nodes: TestService[] = []
 
 async function startNode(): Promise<TestService> {
-  const store = new RedisStore({ url: (await sharedRedis()).url, timeoutMs: 10_000 })
+  const { url } = await sharedRedis()
+  const store = await new Promise<RedisStore>((resolve) => {
+    const opened: RedisStore = new RedisStore({ url, timeoutMs: 10_000, events: { connected: () => resolve(opened) } })
+  })
   stores.push(store)
   const parts = { hash: new KeyedHash(1, 2), partitions: 32 }
   const limiter = new Limiter(() => rules, new FailurePolicy(store, new MemoryStore()), parts)
