@@ -3,12 +3,15 @@ import { connect as connectHttp2 } from 'node:http2'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { NO_RULES } from 'sluice/internal/core/rules/compile'
 import { loadRules } from 'sluice/internal/core/rules/load'
+import { Limiter } from 'sluice/internal/engine/limiter'
 import { MemoryStore } from 'sluice/internal/stores/memory/memory-store'
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { until } from '../../../../tests/servers/until.mjs'
+import { checkServer } from '../../edge/check/check-server.ts'
 import { logTo } from '../log/log.ts'
 import type { LogEntry } from '../log/log-entry.ts'
 import { readConfig } from '../settings/config.ts'
-import { type Doors, openDoors } from './doors.ts'
+import { type Doors, httpDoor, openDoors } from './doors.ts'
 
 const BODY = '{"domain":"api","descriptors":[{"entries":[{"key":"user","value":"alice"}]}]}'
 const JOBS = 'domain: api\ndescriptors: [{key: user, rate_limit: {requests_per_unit: 1, algorithm: concurrency}}]'
@@ -94,6 +97,26 @@ describe('openDoors', () => {
     await Promise.all([ended, drained])
     vi.useRealTimers()
     listener.close()
+  })
+
+  it('cuts off slow clients whose connections it was given', async () => {
+    const limiter = new Limiter(() => NO_RULES, new MemoryStore())
+    const bounds = { headersTimeoutMs: 20, requestTimeoutMs: 20, lookEveryMs: 10 }
+    const door = httpDoor(checkServer(limiter, { bounds }))
+    const listener = createServer((socket) => door.take(socket))
+    await once(listener.listen(0, '127.0.0.1'), 'listening')
+    const slow = connect((listener.address() as AddressInfo).port, '127.0.0.1')
+    onTestFinished(async () => {
+      slow.destroy()
+      listener.close()
+      await door.drain(0)
+    })
+    let answer = ''
+    slow.setEncoding('utf8').on('data', (chunk) => {
+      answer += chunk
+    })
+    slow.write('GET /healthcheck HTTP/1.1\r\nHost:')
+    await until('it is cut off', () => answer.startsWith('HTTP/1.1 408 '))
   })
 
   it('closes the store when everything is answered, so that it gives back what it lent', async () => {

@@ -144,7 +144,8 @@ function within(promise: Promise<void>, ms: number): Promise<void> {
   })
 }
 
-function httpDoor(server: Server): Door {
+/** httpDoor is an HTTP server as a door. */
+export function httpDoor(server: Server): Door {
   const drain = drainable(server)
   let isWatching = false
   return {
