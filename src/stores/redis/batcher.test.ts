@@ -9,8 +9,10 @@ import { RedisStore } from './redis-store.ts'
 import { decideFormat, type Group } from './wire-format.ts'
 
 const TEN = compileLimit({ limit: 10, window: '1m' })
+/** Answers number the decisions of a call in what is left. */
+const MANY = compileLimit({ limit: 100_000, window: '1m' })
 const groupOf = (key: string, charges = 1): Group => ({
-  charges: Array.from({ length: charges }, (_, i) => ({ key: `${key}${i}`, limit: TEN, cost: 1, enforce: true })),
+  charges: Array.from({ length: charges }, (_, i) => ({ key: `${key}${i}`, limit: MANY, cost: 1, enforce: true })),
   lease: undefined,
 })
 
@@ -415,6 +417,37 @@ describe('the breaker', () => {
       expect(await decided).toBe(reason)
     }
     expect(all.told).toEqual([`redis 1 ${reason}`, `redis 1 ${reason}`, 'redis open', `redis 1 ${reason}`])
+  })
+})
+
+describe('an answer that makes no sense', () => {
+  /** nonsense answers a call, the first of its jobs with an unknown code. */
+  const nonsense = (reply: Buffer): Buffer => {
+    reply.writeUInt8(9, 0)
+    return reply
+  }
+
+  it('is a fault of its decision alone; others of the call have theirs, and the breaker stays closed', async () => {
+    const { connection, ask, told, batcher } = bench()
+    for (let i = 0; i < 5; i++) {
+      const answers = Promise.all([ask('a'), ask('b')])
+      await turn()
+      connection.sent[i].resolve(nonsense(replyTo(connection.sent[i].args)))
+      expect(await answers).toEqual(['broken', 'remaining 1'])
+    }
+    expect(told).toEqual(Array(5).fill('redis 2 broken'))
+    expect(batcher.breakerOf('redis').state).toBe('closed')
+  })
+
+  it('opens the breaker where nothing else comes', async () => {
+    const { connection, ask, batcher } = bench()
+    for (let i = 0; i < 3; i++) {
+      const answer = ask('a')
+      await turn()
+      connection.sent[i].resolve(nonsense(replyTo(connection.sent[i].args)))
+      expect(await answer).toBe('broken')
+    }
+    expect(batcher.breakerOf('redis').state).toBe('open')
   })
 })
 

@@ -43,8 +43,11 @@ interface Flight<Job, Answer> {
   isReported: boolean
   /** It does not hold up its lane any more: it has ended, or all of its jobs ran out of time. */
   isLanded: boolean
-  /** The server has answered, but keys of the batch are on both sides of a moving slot: it works, and is not silent. */
-  isMoving: boolean
+  /**
+   * The server works, and is not silent, whatever becomes of the call: it has answered that keys of the batch are on both sides
+   * of a moving slot, or some of the jobs in a way that makes sense.
+   */
+  isAnswered: boolean
 }
 
 const MAX_JOBS = 512
@@ -191,7 +194,7 @@ export class Batcher<Job, Answer> {
       startedAt,
       isReported: false,
       isLanded: false,
-      isMoving: false,
+      isAnswered: false,
     }
     const jobs = batch.map(({ job }) => job)
     const giveUpAt = Math.max(...batch.map(({ dueAt }) => dueAt))
@@ -204,15 +207,19 @@ export class Batcher<Job, Answer> {
       this.#land(flight)
     }
     const isWorthwhile = (): boolean => {
-      flight.isMoving = true
+      flight.isAnswered = true
       return this.#now() < giveUpAt
     }
     this.#run(flight, jobs, isWorthwhile).then(
       (answers) => {
         ended()
-        this.#report(flight, undefined)
+        const nonsense = batch.filter((_, i) => answers[i] === undefined)
+        flight.isAnswered ||= nonsense.length < batch.length
+        const fault = nonsense.length === 0 ? undefined : new StoreFault('broken', shard, 'the reply makes no sense')
+        this.#report(flight, fault)
+        if (fault !== undefined) refuse(nonsense, fault)
         answers.forEach((answer, i) => {
-          settle(batch[i], answer)
+          if (answer !== undefined) settle(batch[i], answer)
         })
       },
       (error: unknown) => {
@@ -228,7 +235,7 @@ export class Batcher<Job, Answer> {
     { shard }: Flight<Job, Answer>,
     jobs: readonly Job[],
     isWorthwhile: () => boolean,
-  ): Promise<readonly Answer[]> {
+  ): Promise<readonly (Answer | undefined)[]> {
     const { keys, args } = this.#format.encode(jobs, this.#texts, this.#scriptNowMs?.())
     const call: Call = { connection: this.#connection, shard, script: this.#format.script, keys, args }
     const answers = this.#format.decode(await sendScript(call, isWorthwhile), jobs)
@@ -270,7 +277,7 @@ export class Batcher<Job, Answer> {
     if (flight.isReported) return
     flight.isReported = true
     const { batch, shard, breaker, startedAt } = flight
-    if (fault === undefined || flight.isMoving) breaker.succeeded()
+    if (fault === undefined || flight.isAnswered) breaker.succeeded()
     // Without a connection nothing was asked, and asking costs nothing: the breaker has nothing to protect.
     // Nor does a process that stalls know anything about the server.
     else if (fault.reason === 'offline' || hasStalled) breaker.notTried()
@@ -345,7 +352,7 @@ function settle<Answer>(waiting: Waiting<unknown, Answer>, answer: Answer): void
 }
 
 /** soonestDue returns when the first of the jobs that still wait is due; infinity when none does. */
-function soonestDue(jobs: readonly Waiting<never, never>[]): number {
+function soonestDue(jobs: readonly Pick<Waiting<unknown, never>, 'isSettled' | 'dueAt'>[]): number {
   let nextAt = Number.POSITIVE_INFINITY
   for (const { isSettled, dueAt } of jobs) if (!isSettled) nextAt = Math.min(nextAt, dueAt)
   return nextAt
