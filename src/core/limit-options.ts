@@ -209,14 +209,14 @@ export const LIMIT_OPTIONS = {
   on_store_failure: {
     option: 'onStoreFailure',
     schema: { kind: 'choice', of: FAILURE_POLICIES },
-    default: 'open',
+    default: 'local',
     doc: 'What happens while the store does not answer',
   },
   local_share: {
     option: 'localShare',
     schema: { kind: 'number', above: 0, max: 1 },
     needs: ['on_store_failure', 'local'],
-    default: 0.1,
+    default: 1,
     doc: 'The share of the budget that one node may admit by itself',
   },
   timeout_ms: {

@@ -136,7 +136,16 @@ describe('failure policy', () => {
     expect((await policy.acquire([place])).verdicts).toMatchObject([{ kind: 'allowed' }])
   })
 
-  it('lets a release go by when the store is away: the permits ends by itself', async () => {
+  it('counts a charge without a policy locally, with the whole budget: a limit never just disappears', async () => {
+    const { policy, down } = bench()
+    down()
+    const bare: Charge = { key: 'a', limit: TEN, cost: 1, enforce: true }
+    const kinds: string[] = []
+    for (let i = 0; i < 12; i++) kinds.push((await policy.decide([bare]))[0].kind)
+    expect(kinds).toEqual([...Array(10).fill('allowed'), 'refused', 'refused'])
+  })
+
+  it('lets a release go by when the store is away: the permit ends by itself', async () => {
     const { policy, down } = bench()
     const { permits } = await policy.acquire([charge('p', 'open', { limit: PLACES })])
     down()

@@ -109,7 +109,7 @@ export class FailurePolicy implements Store {
 }
 
 function modeOf({ policy }: Charge): 'open' | 'closed' | 'local' {
-  return policy?.onStoreFailure ?? 'open'
+  return policy?.onStoreFailure ?? 'local'
 }
 
 function openVerdict({ limit: { max: limit } }: Charge): Verdict {

@@ -31,9 +31,9 @@ export interface LimitSpec<R> extends Omit<LimitOptions, 'limit'> {
   readonly cost?: number | ((request: R, caller: Caller) => MaybePromise<number>)
   /** Reports, but never refuses. Default: false. */
   readonly shadow?: boolean
-  /** What happens while Redis does not answer. Default: `open`. */
+  /** What happens while Redis does not answer. Default: `local`. */
   readonly onStoreFailure?: 'open' | 'closed' | 'local'
-  /** local: the share of the budget that this process may admit by itself. Default: 0.1. */
+  /** local: the share of the budget that this process may admit by itself. Default: 1. */
   readonly localShare?: number
   /** How long Redis may take. Default: 5. */
   readonly timeoutMs?: number

@@ -8,9 +8,9 @@ import type { Rule } from '../core/rules/rule-set.ts'
 export interface SharedLimit {
   /** What its counters are called: limits of one name share them. Default: spelled from the limit, as in `100-in-1m`. */
   readonly name?: string
-  /** What happens while Redis does not answer. Default: `open`. */
+  /** What happens while Redis does not answer. Default: `local`. */
   readonly onStoreFailure?: 'open' | 'closed' | 'local'
-  /** local: the share of the budget that this process may admit by itself. Default: 0.1. */
+  /** local: the share of the budget that this process may admit by itself. Default: 1. */
   readonly localShare?: number
   /** How long Redis may take. Default: 5. */
   readonly timeoutMs?: number

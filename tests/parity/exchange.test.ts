@@ -40,7 +40,7 @@ async function send(requests: readonly SliceRequest[], nowMs: number): Promise<r
   const { keys, args } = encodeExchanges(requests, new LimitTexts(() => nowMs), nowMs)
   const command = ['EVALSHA', script.sha, String(keys.length), ...keys, ...args]
   const reply = await client.sendCommand(command, { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } })
-  return decodeReplies(reply, requests) ?? []
+  return (decodeReplies(reply, requests) ?? []).filter((one) => one !== undefined)
 }
 
 /** randomRequests makes what a few holders, some of them forgetful, might send. */

@@ -90,7 +90,7 @@ async function run(groups: readonly Group[], nowMs?: number): Promise<Verdict[]>
   const { keys, args } = encodeGroups(groups, new LimitTexts(nowMs === undefined ? Date.now : () => nowMs), nowMs)
   const command = ['EVALSHA', script.sha, String(keys.length), ...keys, ...args]
   const reply = await client.sendCommand(command, { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } })
-  return (decodeVerdicts(reply, groups) ?? []).flat()
+  return (decodeVerdicts(reply, groups) ?? []).flatMap((verdicts) => verdicts ?? [])
 }
 
 /** check compares what the script said to a sequence, and what it left, with what the algorithms say. */

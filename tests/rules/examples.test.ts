@@ -228,7 +228,7 @@ describe('server/examples/login.yaml', () => {
       ['account', 'local', 0.1],
       ['ip', 'local', 0.1],
       ['subnet', 'local', 0.1],
-      ['failures', 'closed', 0.1],
+      ['failures', 'closed', 1],
     ])
   })
 })

@@ -109,7 +109,8 @@ function checkCombinations(rate: RateLimitRule, report: Report): void {
   if (rate.unlimited === true) checkUnlimited(rate, report)
   else checkCounting(rate, report)
   for (const [key, [needed, value]] of NEEDS) {
-    if (rate[key] !== undefined && rate[needed] !== value) report(key, `${key} without ${needed}: ${value}`)
+    const given = rate[needed] ?? defaultOf(needed)
+    if (rate[key] !== undefined && given !== value) report(key, `${key} without ${needed}: ${value}`)
   }
   if (rate.name !== undefined && rate.replaces?.some(({ name }) => name === rate.name)) {
     report('replaces', `${JSON.stringify(rate.name)} replaces itself`)
@@ -119,6 +120,11 @@ function checkCombinations(rate: RateLimitRule, report: Report): void {
 const NEEDS = Object.entries<LimitOption>(LIMIT_OPTIONS).flatMap(([key, { needs }]) =>
   needs === undefined ? [] : [[key, needs] as [LimitOptionKey, [LimitOptionKey, string]]],
 )
+
+function defaultOf(key: LimitOptionKey): unknown {
+  const row: LimitOption = LIMIT_OPTIONS[key]
+  return row.default
+}
 
 /** checkUnlimited reports options that say how to count. A number is accepted, as in envoyproxy/ratelimit. */
 function checkUnlimited(rate: RateLimitRule, report: Report): void {

@@ -72,8 +72,8 @@ describe('compileObjects', () => {
         cost: 1,
         consistency: 'exact',
         syncIntervalMs: 100,
-        onStoreFailure: 'open',
-        localShare: 0.1,
+        onStoreFailure: 'local',
+        localShare: 1,
         timeoutMs: 5,
         priority: 1,
         response: undefined,
@@ -98,6 +98,11 @@ describe('compileObjects', () => {
       'what to do without a store',
       { ...MINUTE, on_store_failure: 'local', local_share: 0.5, timeout_ms: 20 },
       { onStoreFailure: 'local', localShare: 0.5, timeoutMs: 20 },
+    ],
+    [
+      'a share of the budget without a store',
+      { ...MINUTE, local_share: 0.5 },
+      { onStoreFailure: 'local', localShare: 0.5 },
     ],
     ['a priority', { ...MINUTE, priority: 0 }, { priority: 0 }],
     [

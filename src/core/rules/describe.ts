@@ -32,7 +32,7 @@ export function describeRule(rule: Rule): string {
 type Setting = keyof typeof DEFAULTS
 
 /** What describeRule spells in another place, or only beside another setting. */
-const ELSEWHERE: readonly Setting[] = ['unlimited', 'shadow', 'quota', 'replaces', 'syncIntervalMs', 'localShare']
+const ELSEWHERE: readonly Setting[] = ['unlimited', 'shadow', 'quota', 'replaces', 'syncIntervalMs']
 const SETTINGS = (Object.keys(DEFAULTS) as Setting[]).filter((setting) => !ELSEWHERE.includes(setting))
 
 /** SPELLED has words for settings that are not told well by their name and their value. */
@@ -40,8 +40,8 @@ const SPELLED: Readonly<Partial<Record<Setting, (rule: Rule) => string>>> = {
   cost: ({ cost }) => (typeof cost === 'number' ? `each weighs ${cost}` : `weighed by ${cost.by}`),
   consistency: ({ consistency, syncIntervalMs }) =>
     consistency === 'eventual' ? `eventual, every ${formatDuration(syncIntervalMs)}` : consistency,
-  onStoreFailure: ({ onStoreFailure, localShare }) =>
-    `${onStoreFailure} when the store fails${onStoreFailure === 'local' ? `, ${localShare} of the budget` : ''}`,
+  onStoreFailure: ({ onStoreFailure }) => `${onStoreFailure} when the store fails`,
+  localShare: ({ localShare }) => `${localShare} of the budget when the store fails`,
   timeoutMs: ({ timeoutMs }) => `store answers within ${timeoutMs}ms`,
   response: ({ response }) => `answers ${response?.status}`,
   retryAfterJitterMs: ({ retryAfterJitterMs }) => `Retry-After spread by ${formatDuration(retryAfterJitterMs)}`,

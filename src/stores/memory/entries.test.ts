@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { CHUNK, ENTRY_BYTES, Entries, FREED, isLogEntry, NONE, Standing, standingOf } from './entries.ts'
+import { CHUNK, ENTRY_BYTES, Entries, FREED, isLogEntry, NONE, openStanding, Standing, standingOf } from './entries.ts'
 
 describe('entries', () => {
   it('grow the first chunk alone, by doubling, and never move any other', () => {
@@ -47,7 +47,7 @@ describe('entries', () => {
     (ms) => {
       const entries = new Entries()
       const id = entries.append()
-      for (const standing of Object.values(Standing)) {
+      for (const standing of [...Object.values(Standing), ...[1, 2, 3, 4].map((left) => openStanding(left, 5))]) {
         for (const isLog of [false, true]) {
           entries.setExpiry(id, ms, standing, isLog)
           const expiry = entries.expiry(id)
@@ -56,6 +56,14 @@ describe('entries', () => {
       }
     },
   )
+
+  it('stand higher the more of their budget is used, and always below those that have spent it', () => {
+    const standings = [10, 9, 8, 5, 2, 1].map((left) => openStanding(left, 10))
+    expect(standings).toEqual([...standings].sort((a, b) => a - b))
+    expect(openStanding(4_294_967_295, 4_294_967_295)).toBe(Standing.Open)
+    expect(openStanding(1, 4_294_967_295)).toBeGreaterThan(openStanding(9, 10))
+    expect(openStanding(1, 4_294_967_295)).toBeLessThan(Standing.Spent)
+  })
 
   it('take a fraction of a millisecond for the next whole one, not for a standing', () => {
     const entries = new Entries()

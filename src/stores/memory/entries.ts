@@ -98,25 +98,33 @@ export class Chunk {
   }
 }
 
-/** A Standing says which entries are forgotten first when room is short. The values are fractions of a millisecond. */
+/**
+ * A Standing says which entries are forgotten first when room is short: the lower ones. It is a fraction of a millisecond, in
+ * eighths. Between Open and Spent are those that have used some of their budget, see openStanding.
+ */
 export const Standing = {
-  /** Has budget left. */
+  /** Has used next to nothing. */
   Open: 0,
   /** Has spent its budget: forgotten only when nothing else can be. */
-  Spent: 0.25,
+  Spent: 0.75,
   /** Is being refused: never forgotten, or else a flood of new keys would buy a refused caller a fresh budget. */
-  Refused: 0.5,
+  Refused: 0.875,
 } as const
-export type Standing = (typeof Standing)[keyof typeof Standing]
+export type Standing = number
+
+/** openStanding returns the standing of an entry with budget left: what is given away by forgetting it, in sixths. */
+export function openStanding(remaining: number, capacity: number): Standing {
+  const sixths = Math.floor((6 * (capacity - remaining)) / capacity)
+  return sixths < 6 ? sixths / 8 : 0.625
+}
 
 /** standingOf and isLogEntry read the fraction of an expiry. */
 export function standingOf(expiry: number): Standing {
-  const fraction = expiry - Math.floor(expiry)
-  return fraction >= Standing.Refused ? Standing.Refused : fraction >= Standing.Spent ? Standing.Spent : Standing.Open
+  return Math.floor((expiry - Math.floor(expiry)) * 8) / 8
 }
 
 export function isLogEntry(expiry: number): boolean {
-  return ((expiry - Math.floor(expiry)) * 8) % 2 === 1
+  return ((expiry - Math.floor(expiry)) * 16) % 2 === 1
 }
 
 export const NONE = -1
@@ -127,4 +135,4 @@ export const CHUNK_BITS = 12
 export const CHUNK = 1 << CHUNK_BITS
 export const CHUNK_MASK = CHUNK - 1
 const FIRST_CHUNK = 64
-const LOG = 0.125
+const LOG = 0.0625

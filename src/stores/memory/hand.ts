@@ -3,7 +3,8 @@ import { type Entries, FREED, NONE, Standing, standingOf } from './entries.ts'
 /** How many entries a new key looks at to find a place; and how many while all of them are being refused. */
 export const LOOKED_AT = 8
 export const MAX_LOOKED_AT = 64
-const SPENT_PENALTY = 2 ** 50
+/** More than any expiry: standings weigh first. */
+const PER_STANDING = 2 ** 50
 
 /** A Hand circles over the entries, a few at a time, and finds those that can go. */
 export class Hand {
@@ -26,8 +27,9 @@ export class Hand {
 
   /**
    * placeToVacate returns the entry, of the next few under the hand, whose loss matters least: an expired one, else the
-   * one that is whole again soonest, else one that has spent its budget. It looks at more only while all it meets are
-   * being refused, and returns NONE when that goes on.
+   * one that has used the least of its budget, and of several such the one that is whole again soonest. What is used weighs
+   * first, or else a flood on a long window would buy fresh budgets on a short one. It looks at more only while all it meets
+   * are being refused, and returns NONE when that goes on.
    */
   placeToVacate(nowMs: number): number {
     let best = NONE
@@ -38,7 +40,7 @@ export class Hand {
       if (expiry === FREED) continue
       if (expiry <= nowMs) return id
       const standing = standingOf(expiry)
-      const score = standing === Standing.Spent ? expiry + SPENT_PENALTY : expiry
+      const score = expiry + standing * PER_STANDING
       if (standing === Standing.Refused || score >= bestScore) continue
       best = id
       bestScore = score

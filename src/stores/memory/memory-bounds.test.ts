@@ -158,6 +158,24 @@ describe('the choice of what to forget', { timeout: 60_000 }, () => {
     expect(remaining('refused', windowed(10))).toBe(0)
   })
 
+  it.each(LIMITS)('keeps a key of %s that has one hit left, and forgets those that have used little', (_, limit) => {
+    const { store, clock, use, remaining } = bounded(1_000)
+    use('nearly', limit, 4)
+    for (let i = 0; i < 5_000; i++) {
+      if (i % 100 === 0) clock.atMs++
+      use(`flood:${i}`, limit)
+    }
+    expect(store.stats).toMatchObject({ keys: 1_000, shared: 0 })
+    expect(remaining('nearly', limit)).toBe(1)
+  })
+
+  it('forgets little for long before much for a short while: a flood on a long window buys nothing on a short one', () => {
+    const { use, remaining } = bounded(8)
+    use('much', windowed(10), 4)
+    for (let i = 0; i < 100; i++) use(`little:${i}`, windowed(3_600), 1)
+    expect(remaining('much', windowed(10))).toBe(1)
+  })
+
   it('looks on elsewhere when it meets a run of refused keys, instead of sending newcomers to shared counters', () => {
     const { store, use } = bounded(1_000)
     for (let i = 0; i < 1_000; i++) {
@@ -190,6 +208,40 @@ describe('counters that newcomers share while every key is being refused', { tim
       expect(store.stats.keys).toBeLessThanOrEqual(maxKeys + SHARED_COUNTERS)
       expect(store.stats).toMatchObject({ evicted: 0, shared: 3_000 })
     }
+  })
+
+  it.each(LIMITS)('are so many in a large store that honest newcomers of %s share with hardly anybody', (_, limit) => {
+    const { store, allows } = full(20_000, limit)
+    let admitted = 0
+    for (let i = 0; i < 2_000; i++) if (allows(`new:${i}`, limit)) admitted++
+    expect(admitted).toBeGreaterThan(1_900)
+    expect(store.stats.evicted).toBe(0)
+  })
+
+  it('are an eighth of maxKeys and 65,536 at the most, whatever newcomers do', () => {
+    const { store, allows } = full(2_048, window)
+    for (let count = 5; count < 30; count++) {
+      const limit = compileLimit({ limit: count, window: '1m' })
+      for (let i = 0; i < 1_000; i++) allows(`new:${count}:${i}`, limit)
+    }
+    expect(store.stats.keys).toBeLessThanOrEqual(2_048 + 256 + 25 * SHARED_COUNTERS)
+    expect(store.stats.evicted).toBe(0)
+    expect(allows('refused:0', window)).toBe(false)
+  })
+
+  it('leave counters for newcomers of another limit, when those of one have taken all they could', () => {
+    const { allows } = full(2_048, window)
+    for (let i = 0; i < 10_000; i++) allows(`new:${i}`, window)
+    const other = compileLimit({ limit: 7, window: '1m' })
+    expect(allows('honest', other)).toBe(true)
+  })
+
+  it('release a lease in a large store, whichever counter it was taken on', () => {
+    const { store, use, remaining } = full(2_048, places)
+    const permitss = Array.from({ length: 600 }, (_, i) => use(`new:${i}`, places).permits)
+    for (const lease of leases) if (lease !== undefined) store.release(lease)
+    expect(store.stats.keys).toBe(2_048)
+    expect(remaining('new:0', places)).toBe(5)
   })
 
   it.each(LIMITS)('limits newcomers of %s that take turns', (_, limit) => {

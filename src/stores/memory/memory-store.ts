@@ -22,7 +22,17 @@ import { NoticeBoard } from '../lending/notice-board.ts'
 import type { BookedCounter } from '../lending/slice-book.ts'
 import { SliceBooks } from '../lending/slice-books.ts'
 import { systemClock } from '../system-clock.ts'
-import { CHUNK_BITS, CHUNK_MASK, Entries, FREED, isLogEntry, NONE, Standing, standingOf } from './entries.ts'
+import {
+  CHUNK_BITS,
+  CHUNK_MASK,
+  Entries,
+  FREED,
+  isLogEntry,
+  NONE,
+  openStanding,
+  Standing,
+  standingOf,
+} from './entries.ts'
 import { evaluateEntry, writeEntry } from './entry-state.ts'
 import { Hand, LOOKED_AT, MAX_LOOKED_AT } from './hand.ts'
 import { HitPages } from './hit-pages.ts'
@@ -46,20 +56,26 @@ export interface MemoryStats {
 }
 
 const MAX_KEYS = 2 ** 26
-/** When every counter is being refused, new keys share this many counters for each limit. */
+/**
+ * When every counter is being refused, new keys share counters: an eighth of maxKeys, rounded down to a power of two, as long as
+ * no more than that are in use for all limits; then this many for each limit.
+ */
 const SHARED_COUNTERS = 64
 const MAX_SHARED = SHARED_COUNTERS * 1024
+const MAX_KEYS_TO_WIDE = 8
 
 /**
  * MemoryStore keeps counters in flat typed arrays behind a keyed hash: no object, no timer and no promise for a key.
  * It never holds more than maxKeys counters. Each new key looks at a few entries and takes the place of one that has
- * expired; at maxKeys, of the one that is whole again soonest. A key that is being refused is never forgotten: while all
- * are, new keys share counters, which come on top of maxKeys (64 for each limit, 65,536 at the most).
+ * expired; at maxKeys, of the one that has used the least. A key that is being refused is never forgotten: while all are, new
+ * keys share counters, which come on top of maxKeys (an eighth of it, then 64 for each limit, 65,536 at the most).
  */
 export class MemoryStore implements SyncStore, LendingStore {
   readonly #clock: Clock
   readonly #maxKeys: number
   readonly #maxEntries: number
+  /** How many counters newcomers share while there is room for so many; 0 where that is no more than SHARED_COUNTERS. */
+  readonly #wide: number
   readonly #hash: KeyedHash
   readonly #entries = new Entries()
   readonly #index: KeyIndex
@@ -82,7 +98,9 @@ export class MemoryStore implements SyncStore, LendingStore {
     const secret = randomBytes(8)
     this.#clock = clock
     this.#maxKeys = maxKeys
-    this.#maxEntries = maxKeys + MAX_SHARED
+    const wide = 2 ** Math.floor(Math.log2(maxKeys / MAX_KEYS_TO_WIDE))
+    this.#wide = wide > SHARED_COUNTERS ? wide : 0
+    this.#maxEntries = maxKeys + this.#wide + MAX_SHARED
     this.#hash = new KeyedHash(secret.readInt32LE(0), secret.readInt32LE(4))
     this.#index = new KeyIndex(this.#entries, this.#maxEntries)
     this.#pages = new HitPages(this.#entries, 2 * maxKeys)
@@ -114,7 +132,10 @@ export class MemoryStore implements SyncStore, LendingStore {
   release(permits: HeldPermits): void {
     for (const { key, limit } of permits.held) {
       this.#hash.of(key, limit.space)
-      if (!this.#releaseIn(this.#find(), permits)) this.#releaseIn(this.#findShared(limit), permits)
+      const own = this.#hash.low
+      if (this.#releaseIn(this.#find(), permits)) continue
+      if (this.#wide > 0 && this.#releaseIn(this.#findAmong(this.#wide, own, limit), permits)) continue
+      this.#releaseIn(this.#findAmong(SHARED_COUNTERS, own, limit), permits)
     }
   }
 
@@ -215,7 +236,7 @@ export class MemoryStore implements SyncStore, LendingStore {
     evaluateEntry(chunk, base, limit, nowMs, cost, out)
     if (out.expiresAtMs > nowMs) {
       writeEntry(chunk, base, limit, out)
-      this.#entries.setExpiry(id, out.expiresAtMs, this.#standingNow(id), false)
+      this.#entries.setExpiry(id, out.expiresAtMs, this.#standingNow(id, limit), false)
     } else this.#forget(id)
   }
 
@@ -237,7 +258,7 @@ export class MemoryStore implements SyncStore, LendingStore {
     if (mode === LOOK) return
     if (this.#out.expiresAtMs > nowMs) {
       if (id === NONE) id = this.#add(place, limit, nowMs)
-      this.#write(id, limit, mode, isShared ? Standing.Refused : this.#standingNow(id))
+      this.#write(id, limit, mode, isShared ? Standing.Refused : this.#standingNow(id, limit))
     } else if (id !== NONE) this.#forget(id)
   }
 
@@ -275,11 +296,11 @@ export class MemoryStore implements SyncStore, LendingStore {
   }
 
   /** #standingNow returns the standing of the entry after #out. An impossible cost does not change it. */
-  #standingNow(id: number): Standing {
+  #standingNow(id: number, limit: Limit): Standing {
     const out = this.#out
     if (out.impossible) return standingOf(this.#entries.expiry(id))
     if (!out.allowed) return Standing.Refused
-    return out.remaining > 0 ? Standing.Open : Standing.Spent
+    return out.remaining > 0 ? openStanding(out.remaining, limit.capacity) : Standing.Spent
   }
 
   /** #write keeps the next state of #out, and the entry's standing. */
@@ -357,11 +378,22 @@ export class MemoryStore implements SyncStore, LendingStore {
 
   /**
    * #findShared points the hash at the counter that new keys share while every counter looked at is being refused.
+   * Those of one limit may take many, as long as the rest have enough: the more there are, the fewer share one.
    * One may be refused because of another; the alternative, deciding without remembering, would give a caller that fills
    * the store with refused keys an unlimited budget on the next one. Therefore shared counters are not forgotten either.
    */
   #findShared(limit: Limit): number {
-    this.#hash.of(`${this.#hash.low & (SHARED_COUNTERS - 1)} ${limit.max}`, limit.space, SHARED)
+    const own = this.#hash.low
+    if (this.#wide > 0) {
+      const id = this.#findAmong(this.#wide, own, limit)
+      if (id !== NONE || this.#entries.live < this.#maxKeys + this.#wide) return id
+    }
+    return this.#findAmong(SHARED_COUNTERS, own, limit)
+  }
+
+  /** #findAmong points the hash at one of so many counters of a limit, the one that the hash of a key chooses. */
+  #findAmong(counters: number, hash: number, limit: Limit): number {
+    this.#hash.of(`${hash & (counters - 1)} ${limit.max} ${counters}`, limit.space, SHARED)
     return this.#find()
   }
 }

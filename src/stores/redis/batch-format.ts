@@ -1,3 +1,5 @@
+import type { Limit } from '../../core/limit.ts'
+import { MAX_WINDOW_MS } from '../../core/limit-options.ts'
 import type { LimitTexts } from './limit-texts.ts'
 import type { Script } from './scripts.ts'
 
@@ -9,14 +11,26 @@ export interface BatchFormat<Job, Answer> {
   /** How many keys and limits the job names at the most. */
   sizeOf(job: Job): number
   encode(jobs: readonly Job[], limitTexts: LimitTexts, nowMs: number | undefined): EncodedBatch
-  /** decode returns the answers in order, or undefined for a reply that cannot be one. */
-  decode(reply: unknown, jobs: readonly Job[]): readonly Answer[] | undefined
+  /**
+   * decode returns the answers in order, with undefined for one that makes no sense; or undefined for a reply that cannot be
+   * one.
+   */
+  decode(reply: unknown, jobs: readonly Job[]): readonly (Answer | undefined)[] | undefined
 }
 
 /** An EncodedBatch is the keys and arguments of one script call. */
 export interface EncodedBatch {
   readonly keys: readonly string[]
   readonly args: readonly (string | Buffer)[]
+}
+
+/** isSpanOf says whether a number can be a time to wait under a limit. What is infinite or no number cannot. */
+export function isSpanOf({ windowMs, fullUnits, unitsPerMs }: Limit, ms: number): boolean {
+  if (!(ms >= 0)) return false
+  // Nearly always.
+  if (ms <= windowMs) return true
+  const fillMs = unitsPerMs > 0 ? Math.ceil(fullUnits / unitsPerMs) : 0
+  return ms <= MAX_WINDOW_MS + 2 * (windowMs + fillMs)
 }
 
 /** numberOf returns the number of a key, from 1; one that has none yet is added. */

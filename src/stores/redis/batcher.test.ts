@@ -9,8 +9,10 @@ import { RedisStore } from './redis-store.ts'
 import { decideFormat, type Group } from './wire-format.ts'
 
 const TEN = compileLimit({ limit: 10, window: '1m' })
+/** Answers number the decisions of a call in what is left. */
+const MANY = compileLimit({ limit: 100_000, window: '1m' })
 const groupOf = (key: string, charges = 1): Group => ({
-  charges: Array.from({ length: charges }, (_, i) => ({ key: `${key}${i}`, limit: TEN, cost: 1, enforce: true })),
+  charges: Array.from({ length: charges }, (_, i) => ({ key: `${key}${i}`, limit: MANY, cost: 1, enforce: true })),
   permits: undefined,
 })
 
@@ -232,6 +234,48 @@ describe('deadlines', () => {
     expect(await decided).toBe('timeout')
   })
 
+  it('give the store its full time anew after each stall of the process, three times at the most', async () => {
+    const { ask, answer, beBusy, told } = bench()
+    const decided = ask('a', 5)
+    await turn()
+    for (let i = 0; i < 3; i++) {
+      beBusy(20)
+      await vi.advanceTimersByTimeAsync(6)
+    }
+    await vi.advanceTimersByTimeAsync(2)
+    answer(0)
+    expect(await decided).toBe('remaining 0')
+    expect(told).toEqual(['redis 1 ok'])
+  })
+
+  it('end all the same for a process that stalls on and on', async () => {
+    const { ask, beBusy } = bench()
+    const decided = ask('a', 5)
+    await turn()
+    for (let i = 0; i < 4; i++) {
+      beBusy(20)
+      await vi.advanceTimersByTimeAsync(6)
+    }
+    expect(await decided).toBe('timeout')
+  })
+
+  it('of what waits for its turn are not passed by a stall of the process', async () => {
+    const { ask, answer, beBusy } = bench()
+    const first = [ask('a')]
+    await turn()
+    first.push(ask('b'))
+    await turn()
+    const held = ask('c')
+    await turn()
+    beBusy(100)
+    await vi.advanceTimersByTimeAsync(6)
+    answer(0)
+    answer(1)
+    await turn()
+    answer(2)
+    expect(await Promise.all([...first, held])).toEqual(['remaining 0', 'remaining 0', 'remaining 0'])
+  })
+
   it('leave no timer behind', async () => {
     const { ask, answer } = bench()
     const decided = ask('a', 60_000)
@@ -287,6 +331,33 @@ describe('the breaker', () => {
       'redis half_open',
       'redis closed',
     ])
+  })
+
+  it('does not count calls that ended in stalls of the process', async () => {
+    const all = bench()
+    for (let call = 0; call < 5; call++) {
+      const decided = all.ask()
+      await turn()
+      for (let i = 0; i < 4; i++) {
+        all.beBusy(20)
+        await vi.advanceTimersByTimeAsync(6)
+      }
+      expect(await decided).toBe('timeout')
+    }
+    expect(all.batcher.breakerOf('redis').state).toBe('closed')
+    expect(all.connection.resets).toEqual([])
+  })
+
+  it('counts a store that says nothing in the time that it has after a stall', async () => {
+    const all = bench()
+    for (let call = 0; call < 3; call++) {
+      const decided = all.ask()
+      await turn()
+      all.beBusy(20)
+      await vi.advanceTimersByTimeAsync(12)
+      expect(await decided).toBe('timeout')
+    }
+    expect(all.batcher.breakerOf('redis').state).toBe('open')
   })
 
   it('is each server’s own', async () => {
@@ -346,6 +417,37 @@ describe('the breaker', () => {
       expect(await decided).toBe(reason)
     }
     expect(all.told).toEqual([`redis 1 ${reason}`, `redis 1 ${reason}`, 'redis open', `redis 1 ${reason}`])
+  })
+})
+
+describe('an answer that makes no sense', () => {
+  /** nonsense answers a call, the first of its jobs with an unknown code. */
+  const nonsense = (reply: Buffer): Buffer => {
+    reply.writeUInt8(9, 0)
+    return reply
+  }
+
+  it('is a fault of its decision alone; others of the call have theirs, and the breaker stays closed', async () => {
+    const { connection, ask, told, batcher } = bench()
+    for (let i = 0; i < 5; i++) {
+      const answers = Promise.all([ask('a'), ask('b')])
+      await turn()
+      connection.sent[i].resolve(nonsense(replyTo(connection.sent[i].args)))
+      expect(await answers).toEqual(['broken', 'remaining 1'])
+    }
+    expect(told).toEqual(Array(5).fill('redis 2 broken'))
+    expect(batcher.breakerOf('redis').state).toBe('closed')
+  })
+
+  it('opens the breaker where nothing else comes', async () => {
+    const { connection, ask, batcher } = bench()
+    for (let i = 0; i < 3; i++) {
+      const answer = ask('a')
+      await turn()
+      connection.sent[i].resolve(nonsense(replyTo(connection.sent[i].args)))
+      expect(await answer).toBe('broken')
+    }
+    expect(batcher.breakerOf('redis').state).toBe('open')
   })
 })
 

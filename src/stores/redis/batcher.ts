@@ -18,6 +18,8 @@ interface Waiting<Job, Answer> {
   readonly timeoutMs: number
   /** When its time is up; 0 until its time starts. */
   dueAt: number
+  /** How often it got its whole time anew, because the process had stalled. */
+  stalls: number
   isSettled: boolean
   resolve(answer: Answer): void
   reject(fault: StoreFault): void
@@ -41,8 +43,11 @@ interface Flight<Job, Answer> {
   isReported: boolean
   /** It does not hold up its lane any more: it has ended, or all of its jobs ran out of time. */
   isLanded: boolean
-  /** The server has answered, but keys of the batch are on both sides of a moving slot: it works, and is not silent. */
-  isMoving: boolean
+  /**
+   * The server works, and is not silent, whatever becomes of the call: it has answered that keys of the batch are on both sides
+   * of a moving slot, or some of the jobs in a way that makes sense.
+   */
+  isAnswered: boolean
 }
 
 const MAX_JOBS = 512
@@ -53,13 +58,16 @@ const MAX_CALLS = 256
 const MAX_FLIGHTS = 2
 /** A timer that is this late says that the process itself was busy. */
 const BUSY_MS = 1
+/** So often a job gets its whole time anew after a stall. It is a bound, in case the store is silent as well. */
+const MAX_STALLS = 3
 
 /**
  * Batcher collects the jobs that arrive in one turn of the event loop and sends them as one script call for each lane
  * (one for a single server; one for each partition of a cluster, whose keys must share a slot). A lone job leaves at
  * the end of the turn it came in; while two calls of its lane are under way it waits for one of them to end, and joins the next batch.
- * Every job is settled by its deadline, whatever the server does; a reply that comes later is dropped, and nothing is
- * ever sent again.
+ * Every job is settled by its deadline, whatever the server does. A stall of this process is no fault of the server: after
+ * it, what has arrived is read first, and the server has its whole time once more, three times at the most. A reply that comes later is
+ * dropped, and nothing is ever sent again.
  */
 export class Batcher<Job, Answer> {
   readonly #connection: RedisConnection
@@ -92,7 +100,7 @@ export class Batcher<Job, Answer> {
   /** submit does a job with the others of its lane. It rejects with a StoreFault, and with nothing else. */
   submit(lane: string, job: Job, timeoutMs: number): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      const waiting = { job, timeoutMs, dueAt: 0, isSettled: false, resolve, reject }
+      const waiting = { job, timeoutMs, dueAt: 0, stalls: 0, isSettled: false, resolve, reject }
       const others = this.#lanes.get(lane)
       if (others === undefined) this.#lanes.set(lane, { waiting: [waiting], flights: 0, holdTimer: undefined })
       else others.waiting.push(waiting)
@@ -131,9 +139,27 @@ export class Batcher<Job, Answer> {
       else lane.waiting.push(...batch)
     }
     if (lane.waiting.length === 0) return
-    const nextAt = Math.min(...lane.waiting.map(({ dueAt }) => dueAt))
-    const look = (): unknown => setImmediate(() => this.#expireHeld(lane))
-    lane.holdTimer = setTimeout(look, Math.max(0, Math.ceil(nextAt - this.#now())))
+    const nextAt = soonestDue(lane.waiting)
+    const ring = (): void => {
+      this.#excuse(lane.waiting, nextAt)
+      setImmediate(() => this.#expireHeld(lane))
+    }
+    lane.holdTimer = setTimeout(ring, Math.max(0, Math.ceil(nextAt - this.#now())))
+  }
+
+  /**
+   * #excuse gives jobs their whole time anew when a timer rings much later than it should have: the process has stalled. It says
+   * whether the process has.
+   */
+  #excuse(jobs: readonly Waiting<Job, Answer>[], ringAt: number): boolean {
+    const nowAt = this.#now()
+    if (nowAt - ringAt <= BUSY_MS) return false
+    for (const waiting of jobs) {
+      if (waiting.isSettled || waiting.dueAt > nowAt || waiting.stalls >= MAX_STALLS) continue
+      waiting.stalls++
+      waiting.dueAt = nowAt + waiting.timeoutMs
+    }
+    return true
   }
 
   /** #expireHeld rejects the jobs of a lane whose turn did not come in time. */
@@ -168,7 +194,7 @@ export class Batcher<Job, Answer> {
       startedAt,
       isReported: false,
       isLanded: false,
-      isMoving: false,
+      isAnswered: false,
     }
     const jobs = batch.map(({ job }) => job)
     const giveUpAt = Math.max(...batch.map(({ dueAt }) => dueAt))
@@ -181,15 +207,19 @@ export class Batcher<Job, Answer> {
       this.#land(flight)
     }
     const isWorthwhile = (): boolean => {
-      flight.isMoving = true
+      flight.isAnswered = true
       return this.#now() < giveUpAt
     }
     this.#run(flight, jobs, isWorthwhile).then(
       (answers) => {
         ended()
-        this.#report(flight, undefined)
+        const nonsense = batch.filter((_, i) => answers[i] === undefined)
+        flight.isAnswered ||= nonsense.length < batch.length
+        const fault = nonsense.length === 0 ? undefined : new StoreFault('broken', shard, 'the reply makes no sense')
+        this.#report(flight, fault)
+        if (fault !== undefined) refuse(nonsense, fault)
         answers.forEach((answer, i) => {
-          settle(batch[i], answer)
+          if (answer !== undefined) settle(batch[i], answer)
         })
       },
       (error: unknown) => {
@@ -205,7 +235,7 @@ export class Batcher<Job, Answer> {
     { shard }: Flight<Job, Answer>,
     jobs: readonly Job[],
     isWorthwhile: () => boolean,
-  ): Promise<readonly Answer[]> {
+  ): Promise<readonly (Answer | undefined)[]> {
     const { keys, args } = this.#format.encode(jobs, this.#texts, this.#scriptNowMs?.())
     const call: Call = { connection: this.#connection, shard, script: this.#format.script, keys, args }
     const answers = this.#format.decode(await sendScript(call, isWorthwhile), jobs)
@@ -243,41 +273,38 @@ export class Batcher<Job, Answer> {
   }
 
   /** #report tells the breaker and the listener how a call ended. What comes after its deadline is not reported again. */
-  #report(flight: Flight<Job, Answer>, fault: StoreFault | undefined): void {
+  #report(flight: Flight<Job, Answer>, fault: StoreFault | undefined, hasStalled = false): void {
     if (flight.isReported) return
     flight.isReported = true
     const { batch, shard, breaker, startedAt } = flight
-    if (fault === undefined || flight.isMoving) breaker.succeeded()
+    if (fault === undefined || flight.isAnswered) breaker.succeeded()
     // Without a connection nothing was asked, and asking costs nothing: the breaker has nothing to protect.
-    else if (fault.reason === 'offline') breaker.notTried()
+    // Nor does a process that stalls know anything about the server.
+    else if (fault.reason === 'offline' || hasStalled) breaker.notTried()
     else breaker.failed(this.#now())
     this.#events.callEnded(shard, this.#now() - startedAt, batch.length, fault)
   }
 
   /**
    * #watchDeadlines rejects the jobs of a call whose time is up. It looks after the sockets have been read once more:
-   * the reply may be there already. Time in which the process itself was busy is given back, up to the deadline again: the
-   * call may not even have been written.
+   * the reply may be there already.
    */
   #watchDeadlines(flight: Flight<Job, Answer>): () => void {
     const { batch } = flight
     let timer: NodeJS.Timeout | undefined
     let isOver = false
     const arm = (): void => {
-      const next = batch.reduce<Waiting<Job, Answer> | undefined>(soonest, undefined)
-      if (next === undefined) return
-      const { dueAt, timeoutMs } = next
+      const nextAt = soonestDue(batch)
+      if (nextAt === Number.POSITIVE_INFINITY) return
       const ring = (): void => {
-        const lateMs = this.#now() - dueAt
-        if (lateMs > BUSY_MS) timer = setTimeout(look, Math.min(lateMs, timeoutMs))
-        else look()
+        const hasStalled = this.#excuse(batch, nextAt)
+        setImmediate(() => expire(hasStalled))
       }
-      timer = setTimeout(ring, Math.max(0, Math.ceil(dueAt - this.#now())))
+      timer = setTimeout(ring, Math.max(0, Math.ceil(nextAt - this.#now())))
     }
-    const look = (): unknown => setImmediate(expire)
-    const expire = (): void => {
+    const expire = (hasStalled: boolean): void => {
       if (isOver) return
-      this.#expire(flight)
+      this.#expire(flight, hasStalled)
       arm()
     }
     arm()
@@ -287,13 +314,14 @@ export class Batcher<Job, Answer> {
     }
   }
 
-  #expire(flight: Flight<Job, Answer>): void {
+  /** #expire rejects the jobs of a call whose time is up. What is due after a stall has had all its chances. */
+  #expire(flight: Flight<Job, Answer>, hasStalled: boolean): void {
     const { batch, shard, breaker } = flight
     const nowAt = this.#now()
     const late = batch.filter(({ isSettled, dueAt }) => !isSettled && dueAt <= nowAt)
     if (late.length === 0) return
     const fault = new StoreFault('timeout', shard, 'no answer within the deadline')
-    this.#report(flight, fault)
+    this.#report(flight, fault, hasStalled)
     refuse(late, fault)
     if (breaker.state === 'open') this.#connection.reset(shard)
     if (batch.every(({ isSettled }) => isSettled)) this.#land(flight)
@@ -323,11 +351,9 @@ function settle<Answer>(waiting: Waiting<unknown, Answer>, answer: Answer): void
   waiting.resolve(answer)
 }
 
-/** soonest returns the one of two jobs that is due first, of those that still wait. */
-function soonest<Job, Answer>(
-  first: Waiting<Job, Answer> | undefined,
-  other: Waiting<Job, Answer>,
-): Waiting<Job, Answer> | undefined {
-  if (other.isSettled) return first
-  return first === undefined || other.dueAt < first.dueAt ? other : first
+/** soonestDue returns when the first of the jobs that still wait is due; infinity when none does. */
+function soonestDue(jobs: readonly Pick<Waiting<unknown, never>, 'isSettled' | 'dueAt'>[]): number {
+  let nextAt = Number.POSITIVE_INFINITY
+  for (const { isSettled, dueAt } of jobs) if (!isSettled) nextAt = Math.min(nextAt, dueAt)
+  return nextAt
 }

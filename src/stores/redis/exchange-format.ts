@@ -1,7 +1,7 @@
 import { storedKey } from '../../core/keys.ts'
-import type { Limit } from '../../core/limit.ts'
+import { type Limit, MAX_COUNT } from '../../core/limit.ts'
 import type { SliceReply, SliceRequest } from '../../engine/ports.ts'
-import { type BatchFormat, type EncodedBatch, numberOf } from './batch-format.ts'
+import { type BatchFormat, type EncodedBatch, isSpanOf, numberOf } from './batch-format.ts'
 import type { LimitTexts } from './limit-texts.ts'
 import { loadScript } from './scripts.ts'
 
@@ -51,13 +51,19 @@ export function encodeExchanges(
   }
 }
 
-/** decodeReplies reads the reply of exchange.lua, or returns undefined where it has another size than it should. */
-export function decodeReplies(reply: unknown, requests: readonly SliceRequest[]): SliceReply[] | undefined {
+/**
+ * decodeReplies reads the reply of exchange.lua, with undefined for a part that makes no sense; or returns undefined where it has
+ * another size than it should.
+ */
+export function decodeReplies(
+  reply: unknown,
+  requests: readonly SliceRequest[],
+): (SliceReply | undefined)[] | undefined {
   if (!Buffer.isBuffer(reply) || reply.length !== requests.length * REPLY_BYTES) return undefined
-  return requests.map(({ leaseMs }, i) => {
+  return requests.map(({ leaseMs, limit }, i) => {
     const at = i * REPLY_BYTES
     const number = (position: number): number => reply.readDoubleLE(at + 1 + 8 * position)
-    return {
+    const answer = {
       isStale: reply.readUInt8(at) === 1,
       leaseMs,
       held: number(0),
@@ -67,7 +73,19 @@ export function decodeReplies(reply: unknown, requests: readonly SliceRequest[])
       retryAfterMs: number(4),
       lentRetryAfterMs: number(5),
     }
+    return reply.readUInt8(at) <= 1 && makesSense(answer, limit) ? answer : undefined
   })
+}
+
+function makesSense(answer: SliceReply, limit: Limit): boolean {
+  const { held, free, holders, resetAfterMs, retryAfterMs, lentRetryAfterMs } = answer
+  // A limit that was lowered is less than what is held; nobody holds more than the largest there is.
+  const areCounts = isCount(held, MAX_COUNT) && isCount(free, limit.capacity) && isCount(holders, MAX_COUNT)
+  return areCounts && [resetAfterMs, retryAfterMs, lentRetryAfterMs].every((ms) => isSpanOf(limit, ms))
+}
+
+function isCount(value: number, most: number): boolean {
+  return value >= 0 && value <= most
 }
 
 /** exchangeFormat is how exchanges travel to exchange.lua. */

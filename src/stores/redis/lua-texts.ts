@@ -60,10 +60,15 @@ local doubles = ARGV[3] == 'double'
 local hits = tonumber(ARGV[4])
 local LONGEST = 9007199254740991
 if hits == 0 then
-local count = tonumber(redis.call('GET', key) or 0)
+local raw = redis.pcall('GET', key)
+local count = type(raw) == 'string' and string.match(raw, '^%d+$') and math.min(tonumber(raw), LONGEST) or 0
 return { count, math.max(redis.call('PTTL', key), 0) }
 end
-local count = redis.call('INCRBY', key, hits)
+local count = redis.pcall('INCRBY', key, hits)
+if type(count) ~= 'number' or (hits > 0 and count < hits) then
+redis.call('DEL', key)
+count = redis.call('INCRBY', key, hits)
+end
 local over = count - most
 local left = redis.call('PTTL', key)
 if left >= 0 and over <= 0 then return { count, left } end
@@ -90,6 +95,7 @@ local time = redis.call('TIME')
 now = time[1] * 1000 + math.floor(time[2] / 1000)
 grace = 0
 end
+local function is_finite(x) return x == x and x > -math.huge and x < math.huge end
 local function parse_limit(text)
 local words = {}
 for word in string.gmatch(text, '%S+') do words[#words + 1] = word end
@@ -125,15 +131,18 @@ local function open(k, L)
 owner[k] = L
 local raw = raws[k]
 if L.is_log then
-if raw and #raw % RECORD == 4 then
-hits[k], records[k] = struct.unpack('<I4', raw), string.sub(raw, 5)
-else
 hits[k], records[k] = 0, ''
+if raw and #raw % RECORD == 4 then
+local total, count = struct.unpack('<I4', raw), (#raw - 4) / RECORD
+if total == count or (total > count and count > 0 and not L.holders) then
+hits[k], records[k] = total, string.sub(raw, 5)
+end
 end
 return
 end
 at[k], first[k], second[k] = NEVER, 0, 0
 if not raw or #raw ~= L.size then return end
+if not is_finite(struct.unpack('<d', raw)) then return end
 if L.size == 8 then
 at[k] = struct.unpack('<d', raw)
 elseif L.format == '<dI4I4' then
@@ -141,11 +150,12 @@ at[k], first[k], second[k] = struct.unpack('<dI4I4', raw)
 if second[k] > 0 then stored_until[k] = at[k] + 2 * L.window end
 else
 at[k], first[k] = struct.unpack(L.format, raw)
+if not (first[k] >= 0 and first[k] <= 2 * MAX_COUNT) then at[k], first[k] = NEVER, 0 end
 if L.run == fixed_window and first[k] > 0 then stored_until[k] = end_of(at[k], L) end
 end
 end
 local function evaluate(k, L, time, cost, permit)
-if L.is_log then return log(records[k], hits[k], L, time, cost, permit) end
+if L.is_log then return sound_log(records[k], hits[k], L, time, cost, permit) end
 return L.run(at[k], first[k], second[k], L, time, cost)
 end
 local function is_kept(k, L, code, expires_at, a, b, c)
@@ -293,6 +303,31 @@ local function horizon(L)
 if L.per_ms > 0 then return math.ceil(L.full / L.per_ms) end
 return 2 * L.window
 end
+local LONGEST_MS = 631139040000
+local function is_amount(x) return x >= 0 and x <= 2 * MAX_COUNT end
+local function is_time(x) return is_finite(x) and x <= now + LONGEST_MS end
+local function read_header(raw)
+if not raw or #raw ~= 40 then return end
+local out, holders, next_end, touched, matters = struct.unpack(HEADER, raw)
+if is_amount(out) and is_amount(holders) and is_time(next_end) and is_time(touched) and is_time(matters) then
+return out, holders, next_end, touched, matters
+end
+end
+local function read_holder(raw)
+if not raw or #raw ~= 32 then return end
+local sequence, spent, held, ends = struct.unpack(HOLDER, raw)
+if is_finite(sequence) and is_finite(spent) and is_amount(held) and is_time(ends) then
+return sequence, spent, held, ends
+end
+end
+local function read_book(book, holder)
+local fields = redis.pcall('HMGET', book, '.', holder)
+if not fields.err then
+if not fields[1] and not fields[2] then return end
+if read_header(fields[1]) and (not fields[2] or read_holder(fields[2])) then return fields[1], fields[2] end
+end
+redis.call('DEL', book)
+end
 local function settle(book, B, k, L)
 if B.next > now and now >= B.touched then return end
 local set_back = math.max(0, B.touched - now)
@@ -301,9 +336,11 @@ local ended = {}
 B.out, B.holders, B.next = 0, 0, math.huge
 for i = 1, #fields, 2 do
 if fields[i] ~= '.' then
-local sequence, spent, held, ends = struct.unpack(HOLDER, fields[i + 1])
-ends = ends - set_back
-if ends <= now then
+local sequence, spent, held, ends = read_holder(fields[i + 1])
+if ends then ends = ends - set_back end
+if not ends then
+redis.call('HDEL', book, fields[i])
+elseif ends <= now then
 ended[#ended + 1] = { name = fields[i], held = held, ends = ends }
 else
 B.out = B.out + held
@@ -345,16 +382,16 @@ struct.unpack('<I2I2dddddddd', packed, position)
 local L = limits[l]
 local book = KEYS[counters + k]
 if not owner[k] then open(k, L) end
-local header, known = unpack(redis.call('HMGET', book, '.', holder))
+local header, known = read_book(book, holder)
 local B = { out = 0, holders = 0, next = math.huge, touched = -math.huge, matters = 0 }
-if header then B.out, B.holders, B.next, B.touched, B.matters = struct.unpack(HEADER, header) end
+if header then B.out, B.holders, B.next, B.touched, B.matters = read_header(header) end
 if B.next <= now or now < B.touched then
 settle(book, B, k, L)
 known = redis.call('HGET', book, holder)
 end
 B.touched = now
 local known_sequence, known_spent, known_held
-if known then known_sequence, known_spent, known_held = struct.unpack(HOLDER, known) end
+if known then known_sequence, known_spent, known_held = read_holder(known) end
 local others = B.holders
 if known and known_held > 0 then others = others - 1 end
 if known and sequence <= known_sequence then
@@ -421,7 +458,7 @@ end
 return table.concat(parts)
 end
 local function popped(records, hits, holders)
-while hits > 0 do
+while hits > 0 and #records > 0 do
 local last = #records - RECORD + 1
 local here = hits_at(records, last, holders)
 local shorter = string.sub(records, 1, last - 1)
@@ -446,6 +483,9 @@ local holders, limit, window = L.holders, L.limit, L.window
 local latest = now
 if L.quantum > 1 then latest = now - math.fmod(now, L.quantum) + L.quantum - 1 end
 local position, hits = drop_while(records, total, now - window, 0, holders)
+if not (hits >= 0 and hits <= MAX_COUNT and hits % 1 == 0) then
+records, total, position, hits = '', 0, 1, 0
+end
 local code, wait, push, pop = 0, 0, 0, 0
 if cost > limit then
 code = 2
@@ -459,7 +499,7 @@ else
 code = 1
 if L.count_denied then
 position, hits = drop_while(records, total, math.huge, limit - cost, holders)
-push = math.min(cost, MAX_COUNT - hits)
+push = math.max(math.min(cost, MAX_COUNT - hits), 0)
 hits = hits + push
 end
 wait = leaves_at(records, position, hits + cost - limit, latest, holders) + window - now
@@ -480,12 +520,20 @@ local next_records = moved_back(records, position, latest)
 if pop > 0 then next_records = popped(next_records, pop, holders) end
 if push > 0 then next_records = pushed(next_records, push, latest, holders and (permit or NO_PERMIT)) end
 return code, math.max(limit - hits, 0), reset, wait, now + reset, next_records, hits
+end
+local function sound_log(records, total, L, now, cost, permit)
+local code, remaining, reset, wait, expires, next_records, hits = log(records, total, L, now, cost, permit)
+local longest = 2 * L.window
+local is_sound = hits >= 0 and hits <= MAX_COUNT and hits % 1 == 0 and reset >= 0 and reset <= longest and wait >= 0
+and wait <= longest
+if not is_sound and #records > 0 then return log('', 0, L, now, cost, permit) end
+return code, remaining, reset, wait, expires, next_records, hits
 end`,
   release: `local RECORD = 16
 local given_back = 0
 for _, key in ipairs(KEYS) do
-local raw = redis.call('GET', key)
-if raw then
+local raw = redis.pcall('GET', key)
+if type(raw) == 'string' and #raw % RECORD == 4 then
 local parts = {}
 local held = 0
 for at = 5, #raw, RECORD do
@@ -518,9 +566,15 @@ local ttl, limit, block = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]
 local is_log = ARGV[5] == 'log'
 local HEADER = 28
 local window_ends, block_ends, count_ends, count, hits = 0, 0, 0, 0, ''
-local raw = redis.call('GET', key)
-if raw and #raw >= HEADER then
+local function soonest(ends, span)
+if ends ~= ends then return 0 end
+return math.min(ends, now + span)
+end
+local raw = redis.pcall('GET', key)
+if type(raw) == 'string' and #raw >= HEADER and (#raw - HEADER) % 8 == 0 then
 window_ends, block_ends, count_ends, count = struct.unpack('<dddI4', raw)
+window_ends, block_ends = soonest(window_ends, ttl), soonest(block_ends, math.max(block, ttl))
+count_ends = soonest(count_ends, ttl)
 hits = string.sub(raw, HEADER + 1)
 end
 if window_ends <= now then window_ends = now + ttl end
@@ -531,9 +585,9 @@ if count > 0 then oldest, latest = count_ends, math.max(latest, count_ends) end
 else
 local kept = {}
 for at = 1, #hits, 8 do
-local ends = struct.unpack('<d', hits, at)
+local ends = soonest((struct.unpack('<d', hits, at)), ttl)
 if ends > now then
-kept[#kept + 1] = string.sub(hits, at, at + 7)
+kept[#kept + 1] = struct.pack('<d', ends)
 oldest, latest = math.min(oldest, ends), math.max(latest, ends)
 end
 end

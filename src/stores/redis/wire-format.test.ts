@@ -103,13 +103,49 @@ describe('a reply', () => {
     write(0, 0, 4_294_967_295, 30_000, 7)
     write(1, 1, 0, 315_360_000_000, 5)
     write(2, 2, 3, 1, 0)
-    const groups = [group(charge(), charge()), group(charge())]
+    const most = compileLimit({ limit: 4_294_967_295, window: '1m' })
+    const groups = [group(charge({ limit: most }), charge()), group(charge())]
     expect(decodeVerdicts(reply, groups)).toEqual([
       [
-        { kind: 'allowed', allowed: true, limit: 10, remaining: 4_294_967_295, resetAfterMs: 30_000, delayMs: 7 },
+        {
+          kind: 'allowed',
+          allowed: true,
+          limit: 4_294_967_295,
+          remaining: 4_294_967_295,
+          resetAfterMs: 30_000,
+          delayMs: 7,
+        },
         { kind: 'refused', allowed: false, limit: 10, remaining: 0, resetAfterMs: 315_360_000_000, retryAfterMs: 5 },
       ],
       [{ kind: 'impossible', allowed: false, limit: 10, remaining: 3, resetAfterMs: 1, maxCost: 10 }],
+    ])
+  })
+
+  it.each<[what: string, code: number, remaining: number, resetMs: number, waitMs: number]>([
+    ['an unknown code', 3, 1, 1, 0],
+    ['more left than fits', 0, 11, 1, 0],
+    ['a negative time', 0, 1, -1, 0],
+    ['no number', 1, 0, 1, Number.NaN],
+    ['an endless wait', 1, 0, 1, Number.POSITIVE_INFINITY],
+    ['a wait of a century', 1, 0, 1, 3_155_760_000_000],
+  ])('with %s is none to its group, and one to others', (_, code, remaining, resetMs, waitMs) => {
+    const reply = Buffer.alloc(2 * 21)
+    reply.writeUInt8(code, 0)
+    reply.writeUInt32LE(remaining, 1)
+    reply.writeDoubleLE(resetMs, 5)
+    reply.writeDoubleLE(waitMs, 13)
+    expect(decodeVerdicts(reply, [group(charge()), group(charge())])).toEqual([
+      undefined,
+      [{ kind: 'allowed', allowed: true, limit: 10, remaining: 0, resetAfterMs: 0, delayMs: 0 }],
+    ])
+  })
+
+  it('may tell of a bucket that takes longer than ten years to fill', () => {
+    const slow = compileLimit({ algorithm: 'token_bucket', limit: 1, window: '3650d', burst: 10 })
+    const reply = Buffer.alloc(21)
+    reply.writeDoubleLE(3_153_600_000_000, 5)
+    expect(decodeVerdicts(reply, [group(charge({ limit: slow }))])).toMatchObject([
+      [{ resetAfterMs: 3_153_600_000_000 }],
     ])
   })
 

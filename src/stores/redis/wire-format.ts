@@ -2,7 +2,7 @@ import { allowedVerdict, impossibleVerdict, refusedVerdict, type Verdict } from 
 import { storedKey } from '../../core/keys.ts'
 import { holdsPermits, type Limit } from '../../core/limit.ts'
 import type { Charge } from '../../engine/ports.ts'
-import { type BatchFormat, type EncodedBatch, numberOf } from './batch-format.ts'
+import { type BatchFormat, type EncodedBatch, isSpanOf, numberOf } from './batch-format.ts'
 import type { LimitTexts } from './limit-texts.ts'
 import { loadScript } from './scripts.ts'
 
@@ -60,27 +60,31 @@ function flagsOf({ enforce, quota, limit, cost }: Charge, permits: Buffer | unde
 }
 
 /**
- * decodeVerdicts reads the reply of decide.lua: the verdicts of each group, in order. It returns undefined where the reply
- * has another size than it should.
+ * decodeVerdicts reads the reply of decide.lua: the verdicts of each group, in order, and undefined for a group with a verdict
+ * that makes no sense. It returns undefined where the reply has another size than it should.
  */
-export function decodeVerdicts(reply: unknown, groups: readonly Group[]): Verdict[][] | undefined {
+export function decodeVerdicts(reply: unknown, groups: readonly Group[]): (Verdict[] | undefined)[] | undefined {
   const count = groups.reduce((sum, group) => sum + group.charges.length, 0)
   if (!Buffer.isBuffer(reply) || reply.length !== count * VERDICT_BYTES) return undefined
   let at = 0
-  return groups.map(({ charges }) =>
-    charges.map(({ limit }) => {
+  return groups.map(({ charges }) => {
+    const verdicts: Verdict[] = []
+    for (const { limit } of charges) {
       const verdict = decodeVerdict(reply, at, limit)
       at += VERDICT_BYTES
-      return verdict
-    }),
-  )
+      if (verdict !== undefined) verdicts.push(verdict)
+    }
+    return verdicts.length === charges.length ? verdicts : undefined
+  })
 }
 
-function decodeVerdict(reply: Buffer, at: number, limit: Limit): Verdict {
+function decodeVerdict(reply: Buffer, at: number, limit: Limit): Verdict | undefined {
   const code = reply.readUInt8(at)
   const remaining = reply.readUInt32LE(at + 1)
   const resetAfterMs = reply.readDoubleLE(at + 5)
   const waitMs = reply.readDoubleLE(at + 13)
+  if (code > 2 || remaining > limit.capacity || !isSpanOf(limit, resetAfterMs) || !isSpanOf(limit, waitMs))
+    return undefined
   if (code === 0) return allowedVerdict(limit.max, remaining, resetAfterMs, waitMs)
   if (code === 1) return refusedVerdict(limit.max, remaining, resetAfterMs, waitMs)
   return impossibleVerdict(limit.max, remaining, resetAfterMs, limit.capacity)

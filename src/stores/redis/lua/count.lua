@@ -17,12 +17,18 @@ local hits = tonumber(ARGV[4])
 -- 2^53 - 1: the longest that both sides can spell.
 local LONGEST = 9007199254740991
 
+-- What cannot be a count (a text, less than nothing, something of another type) is as if nothing were stored.
 if hits == 0 then
-  local count = tonumber(redis.call('GET', key) or 0)
+  local raw = redis.pcall('GET', key)
+  local count = type(raw) == 'string' and string.match(raw, '^%d+$') and math.min(tonumber(raw), LONGEST) or 0
   return { count, math.max(redis.call('PTTL', key), 0) }
 end
 
-local count = redis.call('INCRBY', key, hits)
+local count = redis.pcall('INCRBY', key, hits)
+if type(count) ~= 'number' or (hits > 0 and count < hits) then
+  redis.call('DEL', key)
+  count = redis.call('INCRBY', key, hits)
+end
 local over = count - most
 local left = redis.call('PTTL', key)
 if left >= 0 and over <= 0 then return { count, left } end

@@ -26,6 +26,8 @@ if not now then
   grace = 0
 end
 
+local function is_finite(x) return x == x and x > -math.huge and x < math.huge end
+
 local function parse_limit(text)
   local words = {}
   for word in string.gmatch(text, '%S+') do words[#words + 1] = word end
@@ -66,19 +68,24 @@ local owner, at, first, second, records, hits, expires = {}, {}, {}, {}, {}, {},
 -- to leave the server's expiry as it is saves a third of the cost of the write.
 local stored_until = {}
 
+-- open: takes a counter's state apart. What cannot be one is as if nothing were stored: the caller has a fresh budget, and
+-- the next charge writes a whole state in its place.
 local function open(k, L)
   owner[k] = L
   local raw = raws[k]
   if L.is_log then
+    hits[k], records[k] = 0, ''
     if raw and #raw % RECORD == 4 then
-      hits[k], records[k] = struct.unpack('<I4', raw), string.sub(raw, 5)
-    else
-      hits[k], records[k] = 0, ''
+      local total, count = struct.unpack('<I4', raw), (#raw - 4) / RECORD
+      if total == count or (total > count and count > 0 and not L.holders) then
+        hits[k], records[k] = total, string.sub(raw, 5)
+      end
     end
     return
   end
   at[k], first[k], second[k] = NEVER, 0, 0
   if not raw or #raw ~= L.size then return end
+  if not is_finite(struct.unpack('<d', raw)) then return end
   -- struct.unpack ends its results with the next position, which is not part of the state.
   if L.size == 8 then
     at[k] = struct.unpack('<d', raw)
@@ -87,13 +94,15 @@ local function open(k, L)
     if second[k] > 0 then stored_until[k] = at[k] + 2 * L.window end
   else
     at[k], first[k] = struct.unpack(L.format, raw)
+    -- Of a bucket, this is a double: twice the largest burst is missing at the most.
+    if not (first[k] >= 0 and first[k] <= 2 * MAX_COUNT) then at[k], first[k] = NEVER, 0 end
     if L.run == fixed_window and first[k] > 0 then stored_until[k] = end_of(at[k], L) end
   end
 end
 
 -- evaluate: code, remaining, resetAfterMs, waitMs, expiresAtMs and the next state of a counter at a time; nothing is kept.
 local function evaluate(k, L, time, cost, permit)
-  if L.is_log then return log(records[k], hits[k], L, time, cost, permit) end
+  if L.is_log then return sound_log(records[k], hits[k], L, time, cost, permit) end
   return L.run(at[k], first[k], second[k], L, time, cost)
 end
 

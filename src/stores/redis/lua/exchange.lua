@@ -56,6 +56,39 @@ local function horizon(L)
   return 2 * L.window
 end
 
+-- LONGEST_MS: twenty years. Nothing in a book is further away: windows and leases have ten at the most.
+local LONGEST_MS = 631139040000
+local function is_amount(x) return x >= 0 and x <= 2 * MAX_COUNT end
+local function is_time(x) return is_finite(x) and x <= now + LONGEST_MS end
+
+-- read_header, read_holder: the numbers of a field, or nothing for what cannot be one.
+local function read_header(raw)
+  if not raw or #raw ~= 40 then return end
+  local out, holders, next_end, touched, matters = struct.unpack(HEADER, raw)
+  if is_amount(out) and is_amount(holders) and is_time(next_end) and is_time(touched) and is_time(matters) then
+    return out, holders, next_end, touched, matters
+  end
+end
+
+local function read_holder(raw)
+  if not raw or #raw ~= 32 then return end
+  local sequence, spent, held, ends = struct.unpack(HOLDER, raw)
+  if is_finite(sequence) and is_finite(spent) and is_amount(held) and is_time(ends) then
+    return sequence, spent, held, ends
+  end
+end
+
+-- read_book: the header of a book and the field of a holder. A book that cannot be one (of another type, or with a header that
+-- makes no sense) is removed: what its holders have spent, they tell again.
+local function read_book(book, holder)
+  local fields = redis.pcall('HMGET', book, '.', holder)
+  if not fields.err then
+    if not fields[1] and not fields[2] then return end
+    if read_header(fields[1]) and (not fields[2] or read_holder(fields[2])) then return fields[1], fields[2] end
+  end
+  redis.call('DEL', book)
+end
+
 -- settle: charges what ran out, at the moment it did.
 local function settle(book, B, k, L)
   if B.next > now and now >= B.touched then return end
@@ -65,9 +98,11 @@ local function settle(book, B, k, L)
   B.out, B.holders, B.next = 0, 0, math.huge
   for i = 1, #fields, 2 do
     if fields[i] ~= '.' then
-      local sequence, spent, held, ends = struct.unpack(HOLDER, fields[i + 1])
-      ends = ends - set_back
-      if ends <= now then
+      local sequence, spent, held, ends = read_holder(fields[i + 1])
+      if ends then ends = ends - set_back end
+      if not ends then
+        redis.call('HDEL', book, fields[i])
+      elseif ends <= now then
         ended[#ended + 1] = { name = fields[i], held = held, ends = ends }
       else
         B.out = B.out + held
@@ -113,16 +148,16 @@ local function exchange(position, holder)
   local L = limits[l]
   local book = KEYS[counters + k]
   if not owner[k] then open(k, L) end
-  local header, known = unpack(redis.call('HMGET', book, '.', holder))
+  local header, known = read_book(book, holder)
   local B = { out = 0, holders = 0, next = math.huge, touched = -math.huge, matters = 0 }
-  if header then B.out, B.holders, B.next, B.touched, B.matters = struct.unpack(HEADER, header) end
+  if header then B.out, B.holders, B.next, B.touched, B.matters = read_header(header) end
   if B.next <= now or now < B.touched then
     settle(book, B, k, L)
     known = redis.call('HGET', book, holder)
   end
   B.touched = now
   local known_sequence, known_spent, known_held
-  if known then known_sequence, known_spent, known_held = struct.unpack(HOLDER, known) end
+  if known then known_sequence, known_spent, known_held = read_holder(known) end
   local others = B.holders
   if known and known_held > 0 then others = others - 1 end
   if known and sequence <= known_sequence then

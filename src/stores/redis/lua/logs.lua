@@ -50,7 +50,7 @@ end
 
 -- popped: the records without the newest `hits` hits.
 local function popped(records, hits, holders)
-  while hits > 0 do
+  while hits > 0 and #records > 0 do
     local last = #records - RECORD + 1
     local here = hits_at(records, last, holders)
     local shorter = string.sub(records, 1, last - 1)
@@ -78,6 +78,9 @@ local function log(records, total, L, now, cost, permit)
   local latest = now
   if L.quantum > 1 then latest = now - math.fmod(now, L.quantum) + L.quantum - 1 end
   local position, hits = drop_while(records, total, now - window, 0, holders)
+  if not (hits >= 0 and hits <= MAX_COUNT and hits % 1 == 0) then
+    records, total, position, hits = '', 0, 1, 0
+  end
   local code, wait, push, pop = 0, 0, 0, 0
   if cost > limit then
     code = 2
@@ -91,7 +94,7 @@ local function log(records, total, L, now, cost, permit)
     code = 1
     if L.count_denied then
       position, hits = drop_while(records, total, math.huge, limit - cost, holders)
-      push = math.min(cost, MAX_COUNT - hits)
+      push = math.max(math.min(cost, MAX_COUNT - hits), 0)
       hits = hits + push
     end
     wait = leaves_at(records, position, hits + cost - limit, latest, holders) + window - now
@@ -112,4 +115,16 @@ local function log(records, total, L, now, cost, permit)
   if pop > 0 then next_records = popped(next_records, pop, holders) end
   if push > 0 then next_records = pushed(next_records, push, latest, holders and (permit or NO_PERMIT)) end
   return code, math.max(limit - hits, 0), reset, wait, now + reset, next_records, hits
+end
+
+-- sound_log: log, unless what it comes to cannot be. Then somebody wrote into the records, and it begins anew without them.
+-- To check what it comes to costs the same for a log of any length, but may notice only when a record leaves: until then
+-- and afterwards, a caller is admitted less than two budgets.
+local function sound_log(records, total, L, now, cost, permit)
+  local code, remaining, reset, wait, expires, next_records, hits = log(records, total, L, now, cost, permit)
+  local longest = 2 * L.window
+  local is_sound = hits >= 0 and hits <= MAX_COUNT and hits % 1 == 0 and reset >= 0 and reset <= longest and wait >= 0
+    and wait <= longest
+  if not is_sound and #records > 0 then return log('', 0, L, now, cost, permit) end
+  return code, remaining, reset, wait, expires, next_records, hits
 end

@@ -9,8 +9,9 @@ local RECORD = 16
 local given_back = 0
 
 for _, key in ipairs(KEYS) do
-  local raw = redis.call('GET', key)
-  if raw then
+  -- What cannot be a log (something of another type is an error here) holds no permits; deciding mends it.
+  local raw = redis.pcall('GET', key)
+  if type(raw) == 'string' and #raw % RECORD == 4 then
     local parts = {}
     local held = 0
     for at = 5, #raw, RECORD do

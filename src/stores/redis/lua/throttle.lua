@@ -26,9 +26,18 @@ local is_log = ARGV[5] == 'log'
 
 local HEADER = 28
 local window_ends, block_ends, count_ends, count, hits = 0, 0, 0, 0, ''
-local raw = redis.call('GET', key)
-if raw and #raw >= HEADER then
+-- soonest: an end as it is stored, but no later than it can be, after a clock was set back, or somebody wrote into the key. What is
+-- no number has passed.
+local function soonest(ends, span)
+  if ends ~= ends then return 0 end
+  return math.min(ends, now + span)
+end
+
+local raw = redis.pcall('GET', key)
+if type(raw) == 'string' and #raw >= HEADER and (#raw - HEADER) % 8 == 0 then
   window_ends, block_ends, count_ends, count = struct.unpack('<dddI4', raw)
+  window_ends, block_ends = soonest(window_ends, ttl), soonest(block_ends, math.max(block, ttl))
+  count_ends = soonest(count_ends, ttl)
   hits = string.sub(raw, HEADER + 1)
 end
 if window_ends <= now then window_ends = now + ttl end
@@ -41,9 +50,9 @@ if not is_log then
 else
   local kept = {}
   for at = 1, #hits, 8 do
-    local ends = struct.unpack('<d', hits, at)
+    local ends = soonest((struct.unpack('<d', hits, at)), ttl)
     if ends > now then
-      kept[#kept + 1] = string.sub(hits, at, at + 7)
+      kept[#kept + 1] = struct.pack('<d', ends)
       oldest, latest = math.min(oldest, ends), math.max(latest, ends)
     end
   end
