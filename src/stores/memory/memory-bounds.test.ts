@@ -236,10 +236,10 @@ describe('counters that newcomers share while every key is being refused', { tim
     expect(allows('honest', other)).toBe(true)
   })
 
-  it('release a lease in a large store, whichever counter it was taken on', () => {
+  it('release permits in a large store, whichever counter they were taken on', () => {
     const { store, use, remaining } = full(2_048, places)
-    const permitss = Array.from({ length: 600 }, (_, i) => use(`new:${i}`, places).permits)
-    for (const lease of leases) if (lease !== undefined) store.release(lease)
+    const taken = Array.from({ length: 600 }, (_, i) => use(`new:${i}`, places).permits)
+    for (const permits of taken) if (permits !== undefined) store.release(permits)
     expect(store.stats.keys).toBe(2_048)
     expect(remaining('new:0', places)).toBe(5)
   })
