@@ -75,7 +75,7 @@ export class Entries {
 
   setExpiry(id: number, expiresAtMs: number, standing: Standing, isLog: boolean): void {
     const numbers = this.chunks[id >>> CHUNK_BITS].numbers
-    numbers[((id & CHUNK_MASK) << 2) + 3] = Math.ceil(expiresAtMs) + (isLog ? standing + LOG : standing)
+    numbers[((id & CHUNK_MASK) << 2) + 3] = Math.ceil(expiresAtMs) + standing * 0.125 + (isLog ? LOG : 0)
   }
 }
 
@@ -99,28 +99,27 @@ export class Chunk {
 }
 
 /**
- * A Standing says which entries are forgotten first when room is short: the lower ones. It is a fraction of a millisecond, in
- * eighths. Between Open and Spent are those that have used some of their budget, see openStanding.
+ * A Standing says which entries are forgotten first when room is short: the lower ones. It is kept in the
+ * eighths of a millisecond of an expiry, and is a small integer, or else every decision would allocate a number. Between Open and Spent are those that have used some of their budget, see openStanding.
  */
 export const Standing = {
   /** Has used next to nothing. */
   Open: 0,
   /** Has spent its budget: forgotten only when nothing else can be. */
-  Spent: 0.75,
+  Spent: 6,
   /** Is being refused: never forgotten, or else a flood of new keys would buy a refused caller a fresh budget. */
-  Refused: 0.875,
+  Refused: 7,
 } as const
 export type Standing = number
 
 /** openStanding returns the standing of an entry with budget left: what is given away by forgetting it, in sixths. */
 export function openStanding(remaining: number, capacity: number): Standing {
-  const sixths = Math.floor((6 * (capacity - remaining)) / capacity)
-  return sixths < 6 ? sixths / 8 : 0.625
+  return ((6 * (capacity - remaining)) / capacity) | 0
 }
 
 /** standingOf and isLogEntry read the fraction of an expiry. */
 export function standingOf(expiry: number): Standing {
-  return Math.floor((expiry - Math.floor(expiry)) * 8) / 8
+  return ((expiry - Math.floor(expiry)) * 8) | 0
 }
 
 export function isLogEntry(expiry: number): boolean {

@@ -4,7 +4,7 @@ import { type Entries, FREED, NONE, Standing, standingOf } from './entries.ts'
 export const LOOKED_AT = 8
 export const MAX_LOOKED_AT = 64
 /** More than any expiry: standings weigh first. */
-const PER_STANDING = 2 ** 50
+const PER_STANDING = 2 ** 47
 
 /** A Hand circles over the entries, a few at a time, and finds those that can go. */
 export class Hand {
