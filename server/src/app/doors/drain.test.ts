@@ -124,7 +124,7 @@ describe('drainable', () => {
     const socket = await connected(port)
     const arrived = once(server, 'request')
     socket.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n12')
-    await arrived
+    const [request] = (await arrived) as [IncomingMessage]
     const isClosed = vi.fn()
     const closed = close().then(isClosed)
     vi.advanceTimersByTime(9_999)
@@ -132,6 +132,7 @@ describe('drainable', () => {
     expect(isClosed).not.toHaveBeenCalled()
     const cut = once(socket, 'close')
     vi.advanceTimersByTime(1)
+    expect(request.socket.destroyed).toBe(true)
     await Promise.all([closed, cut])
   })
 })
