@@ -153,10 +153,19 @@ export class SingleConnection implements RedisConnection {
   }
 }
 
-/** pingEvery asks the server every second, so that one that is gone is noticed. The client's own timer keeps processes alive. */
+/**
+ * pingEvery asks the server every second, so that one that is gone is noticed. The client's own timer keeps processes
+ * alive. A ping that was not answered is the last one: each write would prolong the life of a silent connection.
+ */
 function pingEvery(client: Client): NodeJS.Timeout {
+  let isAnswered = true
+  const answered = (): void => {
+    isAnswered = true
+  }
   const ping = (): void => {
-    if (client.isReady) client.sendCommand(['PING']).catch(() => {})
+    if (!client.isReady || !isAnswered) return
+    isAnswered = false
+    client.sendCommand(['PING']).then(answered, answered)
   }
   return setInterval(ping, PING_INTERVAL_MS).unref()
 }
