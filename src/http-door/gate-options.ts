@@ -1,4 +1,4 @@
-import { SluiceError } from '../core/errors.ts'
+import { got, SluiceError } from '../core/errors.ts'
 import { FIELD_FORMS, type FieldSettings } from '../core/http/field-renderer.ts'
 import type { Observer } from '../engine/observer.ts'
 import type { MaybePromise } from '../engine/ports.ts'
@@ -41,7 +41,7 @@ export type PlainMark<R> =
 
 const OWN_OPTIONS = ['limits', 'identity', 'skip', 'refund', 'headers', 'onError', 'observer'] as const
 const STORE_OPTIONS = ['redis', 'secret', 'maxKeys', 'log', 'clock'] as const
-const RULE_OPTIONS = ['rules', 'domain', 'descriptors', 'onRulesRefused'] as const
+const RULE_OPTIONS = ['rules', 'domain', 'descriptors', 'routing', 'onRulesRefused'] as const
 const LIMIT_OPTIONS = [
   'limit',
   'window',
@@ -97,6 +97,11 @@ export function checkOptions<R>(options: GateOptions<R>): void {
       const isKnown = (LIMIT_OPTIONS as readonly string[]).includes(option) || SPEC_NAMES.has(option)
       if (!isKnown) throw new SluiceError('OPTION_UNKNOWN', `limits[${i}].${option}`, 'no such option')
     }
+  }
+  for (const [option, value] of Object.entries(options.routing ?? {})) {
+    const isKnown = option === 'caseSensitive' || option === 'strict'
+    if (!isKnown) throw new SluiceError('OPTION_UNKNOWN', `routing.${option}`, 'no such option')
+    if (typeof value !== 'boolean') throw new SluiceError('GATE_OPTIONS_INVALID', `routing.${option}`, got(value))
   }
   const { headers } = options
   if (typeof headers === 'object' && headers.standard && !FIELD_FORMS.includes(headers.standard)) {

@@ -353,6 +353,8 @@ describe('options that are wrong', () => {
       'GATE_OPTIONS_INVALID: window: it belongs to a limit; put it into limits',
     ],
     [{ rules: 'domain: x\n', by: 'ip' }, 'GATE_OPTIONS_INVALID: by: it belongs to a limit; put it into the rules'],
+    [{ rules: 'domain: x\n', routing: { strickt: true } }, 'OPTION_UNKNOWN: routing.strickt: no such option'],
+    [{ rules: 'domain: x\n', routing: { strict: 'no' } }, 'GATE_OPTIONS_INVALID: routing.strict: got "no"'],
     [{ limit: 1, window: '1m', windwo: 1 }, 'OPTION_UNKNOWN: windwo: no such option'],
     [{ limits: [{ limit: 1, window: '1m', skip: 1 }] }, 'OPTION_UNKNOWN: limits[0].skip: no such option'],
     [{ limit: 1 }, 'WINDOW_REQUIRED: window: not given'],

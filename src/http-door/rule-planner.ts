@@ -17,15 +17,22 @@ import { RuleWatcher } from '../sources/rule-watcher.ts'
 import type { Caller } from './caller.ts'
 import type { ChargePlanner } from './charge-planner.ts'
 import type { Cost } from './limit-planner.ts'
+import { canonicalMethod, canonicalPath, type Routing } from './request-path.ts'
 import type { RequestReader } from './request-reader.ts'
+import { RoutedRules } from './routed-rules.ts'
 
 export interface RuleOptions<R> {
   /** The rules: a file or a directory of them, which is watched; YAML text (with a line break in it); or objects. */
   readonly rules: string | RuleFile | readonly RuleFile[]
   /** Which of the rules' domains. Default: the only one. */
   readonly domain?: string
-  /** What a request is about. Default: descriptorsOf. */
+  /** What a request is about. Default: callerDescriptors. */
   readonly descriptors?: (request: R, caller: Caller) => MaybePromise<readonly Descriptor[]>
+  /**
+   * What the app's router looks at in a path: rules about paths go by it. Default: as the framework's router says; where
+   * none does, neither case nor a slash at the end matters.
+   */
+  readonly routing?: Partial<Routing>
   /** Told when rules that are watched were changed to something wrong; the last good ones stay. */
   readonly onRulesRefused?: (error: Error) => void
 }
@@ -38,6 +45,7 @@ export class RulePlanner<R> implements ChargePlanner<R> {
   readonly #planner: Planner
   readonly #rules: () => RuleSet
   readonly #watcher: RuleWatcher | undefined
+  readonly #routed = new RoutedRules()
 
   constructor(options: RuleOptions<R>, reader: RequestReader<R>, cost: Cost<R>, keys: KeySpeller) {
     this.#options = options
@@ -52,12 +60,8 @@ export class RulePlanner<R> implements ChargePlanner<R> {
 
   plan(request: R, caller: Caller): MaybePromise<readonly PlannedCharge[]> {
     const { descriptors } = this.#options
-    const given = descriptors === undefined ? this.#descriptorsOf(request, caller) : descriptors(request, caller)
-    return andThen(given, (list) =>
-      andThen(typeof this.#cost === 'number' ? this.#cost : this.#cost(request, caller), (cost) =>
-        this.#planner.plan(this.#rules(), { domain: this.#domain().name, descriptors: list, cost }),
-      ),
-    )
+    if (descriptors === undefined) return this.#planRouted(request, caller)
+    return andThen(descriptors(request, caller), (list) => this.#planBy(this.#rules(), list, request, caller))
   }
 
   planReset(caller: Caller): readonly PlannedCharge[] {
@@ -92,12 +96,26 @@ export class RulePlanner<R> implements ChargePlanner<R> {
     return only
   }
 
-  #descriptorsOf(request: R, caller: Caller): readonly Descriptor[] {
-    const url = this.#reader.url(request)
-    const mark = url.indexOf('?')
-    const method = { key: 'method', value: this.#reader.method(request) }
-    const path = { key: 'path', value: mark < 0 ? url : url.slice(0, mark) }
-    return callerDescriptors(this.#domain(), caller, [method, path])
+  /** #planRouted plans by what the framework makes of a request: its paths are those of routes, however written. */
+  #planRouted(request: R, caller: Caller): MaybePromise<readonly PlannedCharge[]> {
+    const route = this.#reader.route(request)
+    const { routing } = this.#options
+    const by = routing === undefined ? route : { ...route, ...routing }
+    const method = { key: 'method', value: canonicalMethod(this.#reader.method(request)) }
+    const path = { key: 'path', value: canonicalPath(route.path, by) }
+    const list = callerDescriptors(this.#domain(), caller, [method, path])
+    return this.#planBy(this.#routed.of(this.#rules(), by), list, request, caller)
+  }
+
+  #planBy(
+    rules: RuleSet,
+    descriptors: readonly Descriptor[],
+    request: R,
+    caller: Caller,
+  ): MaybePromise<readonly PlannedCharge[]> {
+    return andThen(typeof this.#cost === 'number' ? this.#cost : this.#cost(request, caller), (cost) =>
+      this.#planner.plan(rules, { domain: this.#domain().name, descriptors, cost }),
+    )
   }
 }
 

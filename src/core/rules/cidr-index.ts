@@ -27,6 +27,14 @@ export class CidrIndex<T> {
     return this.#blocks.map(({ target }) => target)
   }
 
+  /** map returns an index of the same blocks that lead elsewhere. */
+  map<U>(to: (target: T) => U): CidrIndex<U> {
+    const mapped = new CidrIndex<U>()
+    for (const known of this.#known) mapped.#known.add(known)
+    for (const block of this.#blocks) mapped.#blocks.push({ ...block, target: to(block.target) })
+    return mapped
+  }
+
   /** seal makes the index ready for look-ups. Without, the first look-up does, and takes longer for it. */
   seal(): void {
     this.#ranges ??= {

@@ -15,6 +15,11 @@ export class WildcardIndex<T> {
     return this.#patterns.map(({ target }) => target)
   }
 
+  /** patterns lists the patterns with what they lead to, in file order. */
+  get patterns(): readonly (readonly [pattern: string, target: T])[] {
+    return this.#patterns.map(({ literals, target }) => [literals.join('*'), target])
+  }
+
   add(pattern: string, target: T): void {
     this.#patterns.push({ order: this.#patterns.length, literals: pattern.split('*'), target, triedIn: 0 })
     this.#tries = undefined

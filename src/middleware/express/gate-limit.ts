@@ -5,6 +5,7 @@ import { Gate, type Pass } from '../../http-door/gate.ts'
 import { holdBack, sendRefusal, whenEnded, writeFields } from '../../http-door/node-response.ts'
 import { headerText, type RequestReader } from '../../http-door/request-reader.ts'
 import { OptionKind } from '../option-kind.ts'
+import { expressRoute } from './express-route.ts'
 import type { GateRequestHandler, HitOptions, PlainOptions } from './options.ts'
 import { Validations } from './validations.ts'
 
@@ -14,6 +15,7 @@ const reader: RequestReader<Request> = {
   header: ({ headers }, name) => headerText(headers[name]),
   method: ({ method }) => method,
   url: ({ originalUrl }) => originalUrl,
+  route: expressRoute,
 }
 
 /** gateLimit makes a middleware of the plain options. */

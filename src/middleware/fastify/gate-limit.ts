@@ -4,6 +4,7 @@ import { mergeFields } from '../../http-door/field-merge.ts'
 import { Gate, type Pass } from '../../http-door/gate.ts'
 import { holdBack, whenEnded } from '../../http-door/node-response.ts'
 import { headerText, type RequestReader } from '../../http-door/request-reader.ts'
+import { fastifyRoute } from './fastify-route.ts'
 import type { PlainOptions, Refused } from './options.ts'
 
 export type Done = (error?: Error) => void
@@ -14,6 +15,7 @@ const reader: RequestReader<FastifyRequest> = {
   header: ({ headers }, name) => headerText(headers[name]),
   method: ({ method }) => method,
   url: ({ originalUrl }) => originalUrl,
+  route: fastifyRoute,
 }
 
 const getField = (reply: FastifyReply, name: string): unknown => reply.getHeader(name)

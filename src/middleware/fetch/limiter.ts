@@ -1,6 +1,7 @@
 import type { MaybePromise } from '../../engine/ports.ts'
 import type { Caller } from '../../http-door/caller.ts'
 import { Gate, type Pass } from '../../http-door/gate.ts'
+import { LOOSE, targetPath } from '../../http-door/request-path.ts'
 import type { RequestReader } from '../../http-door/request-reader.ts'
 import { delayed, pathOf, runtimeAddress } from '../../http-door/web-request.ts'
 import { refusalHeaders } from '../../http-door/web-response.ts'
@@ -91,6 +92,7 @@ export class FetchLimiter {
       header: (request, name) => request.headers.get(name) ?? undefined,
       method: ({ method }) => method,
       url: ({ url }) => pathOf(url),
+      route: ({ url }) => ({ path: targetPath(url), ...LOOSE }),
     }
   }
 }
