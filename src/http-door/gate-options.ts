@@ -19,8 +19,9 @@ export interface GateOptions<R> extends Partial<LimitSpec<R>>, Partial<RuleOptio
   /** Requests that are not counted at all. Default: none. */
   readonly skip?: (request: R) => MaybePromise<boolean>
   /**
-   * When what a request took is given back: after a failure (a status of 400 and above, or a client that went away),
-   * after a success, or as a function of the status says. Default: never.
+   * When what a request took is given back: after a failure (a status of 400 and above), after a success, or as a
+   * function of the status says, which gets undefined for a client that left before the answer: whoever gives back then
+   * has no limit for those who leave while handlers work on. Default: never.
    */
   readonly refund?: 'failure' | 'success' | ((status: number | undefined, request: R) => boolean)
   /** Which fields are sent. Default: the current ones, the legacy ones and Retry-After. */

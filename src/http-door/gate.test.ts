@@ -172,7 +172,7 @@ describe('refunds', () => {
   it.each([
     ['failure', 500, true],
     ['failure', 404, true],
-    ['failure', undefined, true],
+    ['failure', undefined, false],
     ['failure', 200, false],
     ['success', 204, true],
     ['success', 500, false],
@@ -195,6 +195,22 @@ describe('refunds', () => {
     expect(enter().allowed).toBe(false)
   })
 
+  it('are settled when the client leaves: a function is asked once, and `failure` is not what leaving is', () => {
+    const asked: (number | undefined)[] = []
+    const refund = (status: number | undefined): boolean => asked.push(status) > 0
+    const { gate, enter } = gateOf({ limit: 1, window: '1m', refund })
+    const pass = enter()
+    gate.left(pass)
+    gate.left(pass)
+    gate.end(pass, 500)
+    expect([asked, enter().allowed, enter().allowed]).toEqual([[undefined], true, false])
+    const { gate: other, enter: enterOther } = gateOf({ limit: 1, window: '1m', refund: 'failure' })
+    const left = enterOther()
+    other.left(left)
+    other.end(left, 500)
+    expect(enterOther().allowed).toBe(false)
+  })
+
   it('give nothing back for what was refused', () => {
     const { gate, enter } = gateOf({ limit: 1, window: '1m', refund: 'failure' })
     enter()
@@ -215,6 +231,15 @@ describe('concurrency', () => {
     const third = enter()
     expect([third.allowed, enter().allowed]).toEqual([true, false])
     gate.end(second, undefined)
+    expect(enter().allowed).toBe(true)
+  })
+
+  it('holds a place while the handler works for a client that left', () => {
+    const { gate, enter } = gateOf({ limit: 1, algorithm: 'concurrency' })
+    const pass = enter()
+    gate.left(pass)
+    expect(enter().allowed).toBe(false)
+    gate.end(pass, undefined)
     expect(enter().allowed).toBe(true)
   })
 

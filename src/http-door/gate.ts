@@ -9,11 +9,13 @@
  *   if (!pass.allowed) gate.refusal(pass, request, retryAfterSeconds)
  *                                                 // status, contentType, body, headers: send them, with no-store
  *   else if (pass.delayMs > 0) …                  // leaky_bucket: go on only after this long
- *   if (pass.isOpen) gate.end(pass, status)       // when the answer was sent, its status; when the client left before,
- *                                                 // undefined. The first call counts. It refunds and releases
+ *   if (pass.isOpen) gate.left(pass)              // when the client left before the answer. It may refund
+ *   if (pass.isOpen) gate.end(pass, status)       // when nobody works on the request any more: the status of the answer,
+ *                                                 // undefined if nobody got it. The first call counts. It refunds and
+ *                                                 // releases
  *   gate.reset({ ip: … }), gate.close()
  *
- * On Node.js, node-response.ts has the rest: writeFields, sendRefusal, whenEnded. Requests that are skipped, and those
+ * On Node.js, node-response.ts has the rest: writeFields, sendRefusal, AnswerWatch. Requests that are skipped, and those
  * that the limiter could not decide about (see `onError`), get a Pass that is allowed and has no fields.
  *
  * Libraries that people come from count differently: hits in a window that begins with the first one, in a store of the
@@ -33,6 +35,7 @@ import type { OpenStore } from '../stores/open-store.ts'
 import { openAppStore } from '../stores/store-options.ts'
 import { type Caller, CallerFinder } from './caller.ts'
 import type { ChargePlanner, ResetCaller } from './charge-planner.ts'
+import type { Ending } from './ending.ts'
 import { checkOptions, fieldSettings, type GateOptions, hasRules, limitsOf } from './gate-options.ts'
 import { LimitPlanner } from './limit-planner.ts'
 import type { RequestReader } from './request-reader.ts'
@@ -57,6 +60,7 @@ export class Pass {
   readonly caller: Caller | undefined
   readonly #asked: Asked | undefined
   #isRefunded: ((status: number | undefined) => boolean) | undefined
+  #isSettled = false
   #isEnded = false
 
   constructor(
@@ -89,19 +93,27 @@ export class Pass {
     return this.#asked !== undefined && (isHolding(this.#asked) || this.#isRefunded !== undefined)
   }
 
-  /** end gives back what is to be given back. The first call counts; undefined is a client that went away. */
+  /** leave settles the budget of a client who left before the answer. Places are kept: the handler may still work. */
+  leave(): MaybePromise<void> {
+    return this.#settle(undefined)
+  }
+
+  /** end gives back what is to be given back. The first call counts; undefined is an answer that nobody got. */
   end(status: number | undefined): MaybePromise<void> {
     if (this.#isEnded) return undefined
     this.#isEnded = true
     const asked = this.#asked
     if (asked === undefined) return undefined
     const released = isHolding(asked) ? asked.decider.release(asked.lease) : undefined
-    return andThen(released, () =>
-      andThen(
-        this.#isRefunded?.(status) === true ? asked.decider.refund(asked.charges, this.decision) : undefined,
-        () => undefined,
-      ),
-    )
+    return andThen(released, () => this.#settle(status))
+  }
+
+  #settle(status: number | undefined): MaybePromise<void> {
+    const asked = this.#asked
+    if (this.#isSettled || asked === undefined) return undefined
+    this.#isSettled = true
+    if (this.#isRefunded?.(status) !== true) return undefined
+    return andThen(asked.decider.refund(asked.charges, this.decision), () => undefined)
   }
 }
 
@@ -171,14 +183,19 @@ export class Gate<R> {
     })
   }
 
-  /** end tells a Pass how its request ended. It never throws and never rejects. */
+  /** left tells a Pass that its client left before the answer. It never throws and never rejects. */
+  left(pass: Pass): void {
+    this.#guard(() => pass.leave())
+  }
+
+  /** end tells a Pass that nobody works on its request any more. It never throws and never rejects. */
   end(pass: Pass, status: number | undefined): void {
-    try {
-      const ended = pass.end(status)
-      if (ended instanceof Promise) ended.catch((error: unknown) => this.#tell(error))
-    } catch (error) {
-      this.#tell(error)
-    }
+    this.#guard(() => pass.end(status))
+  }
+
+  /** endingOf is who is to be told how a request ends. */
+  endingOf(pass: Pass): Ending {
+    return { left: () => this.left(pass), ended: (status) => this.end(pass, status) }
   }
 
   /** reset gives a caller the whole budget again. */
@@ -232,6 +249,15 @@ export class Gate<R> {
     return this.#failsClosed ? CLOSED : SKIPPED
   }
 
+  #guard(work: () => MaybePromise<void>): void {
+    try {
+      const done = work()
+      if (done instanceof Promise) done.catch((error: unknown) => this.#tell(error))
+    } catch (error) {
+      this.#tell(error)
+    }
+  }
+
   #tell(error: unknown): void {
     try {
       this.#onError(error)
@@ -241,7 +267,8 @@ export class Gate<R> {
   }
 }
 
-const isFailure = (status: number | undefined): boolean => status === undefined || status >= 400
+/** A client that leaves is no failure: whoever leaves early would have no limit, while handlers work on. */
+const isFailure = (status: number | undefined): boolean => status !== undefined && status >= 400
 const isSuccess = (status: number | undefined): boolean => status !== undefined && status < 400
 
 const NOBODY: Caller = { ip: undefined, apiKey: undefined, user: undefined, tenant: undefined, tier: undefined }

@@ -1,8 +1,9 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express'
 import type { Refusal } from '../../core/http/refusal.ts'
+import { AnswerWatch } from '../../http-door/answer-watch.ts'
 import { Budget } from '../../http-door/budget.ts'
 import { Gate, type Pass } from '../../http-door/gate.ts'
-import { holdBack, sendRefusal, whenEnded, writeFields } from '../../http-door/node-response.ts'
+import { holdBack, sendRefusal, writeFields } from '../../http-door/node-response.ts'
 import { headerText, type RequestReader } from '../../http-door/request-reader.ts'
 import { OptionKind } from '../option-kind.ts'
 import { expressRoute } from './express-route.ts'
@@ -63,9 +64,9 @@ class GateLimiter {
     if (pass.decision.tightest !== undefined) {
       ;(request as unknown as Record<string, unknown>)[this.#property] = new Budget(pass)
     }
-    if (pass.isOpen) whenEnded(response, (status) => this.#gate.end(pass, status))
+    const watch = pass.isOpen ? new AnswerWatch(response, this.#gate.endingOf(pass)) : undefined
     if (!pass.allowed) this.#refuse(pass, this.#gate.refusal(pass, request, retryAfterSeconds), request, response, next)
-    else if (pass.delayMs > 0) holdBack(response, pass.delayMs, next)
+    else if (pass.delayMs > 0) holdBack(response, pass.delayMs, next, () => watch?.workEnded())
     else next()
   }
 

@@ -45,9 +45,10 @@ export class FetchLimiter {
       const checked = await this.check(request, ...beside)
       if (checked.response !== undefined) return checked.response
       if (checked.delayMs > 0 && !(await delayed(checked.delayMs, request.signal))) {
+        checked.end()
         return new Response(null, { status: CLIENT_LEFT })
       }
-      return await this.#answered(checked, () => handler(request, ...beside))
+      return await this.#answered(checked, request, () => handler(request, ...beside))
     }
   }
 
@@ -61,12 +62,12 @@ export class FetchLimiter {
     return this.#gate.close()
   }
 
-  async #answered<T>(checked: Checked, answer: () => MaybePromise<T>): Promise<T | Response> {
+  async #answered<T>(checked: Checked, request: Request, answer: () => MaybePromise<T>): Promise<T | Response> {
     let response: T
     try {
       response = await answer()
     } catch (error) {
-      checked.end(500)
+      checked.end(request.signal.aborted ? undefined : 500)
       throw error
     }
     if (response instanceof Response) return checked.answer(response)

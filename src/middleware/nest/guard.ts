@@ -10,9 +10,10 @@ import {
 } from '@nestjs/common'
 import { Reflector } from '@nestjs/core'
 import type { MaybePromise } from '../../engine/ports.ts'
+import { AnswerWatch } from '../../http-door/answer-watch.ts'
 import { Budget } from '../../http-door/budget.ts'
 import { Gate, type GateOptions, type Pass } from '../../http-door/gate.ts'
-import { holdBack, sendRefusal, whenEnded } from '../../http-door/node-response.ts'
+import { holdBack, sendRefusal } from '../../http-door/node-response.ts'
 import { objectOf, RateLimitException } from './exception.ts'
 import {
   type Exchange,
@@ -117,8 +118,8 @@ function act(gate: AnyGate, pass: Pass, { req, res }: Exchange): MaybePromise<bo
   const raw = rawOf(res)
   setFields(res, fields, pass.decision)
   if (pass.decision.tightest !== undefined) Object.assign(req, { rateLimit: new Budget(pass) })
-  if (pass.isOpen) whenEnded(raw, (status) => gate.end(pass, status))
-  if (pass.allowed) return pass.delayMs > 0 ? later(pass.delayMs, raw) : true
+  const watch = pass.isOpen ? new AnswerWatch(raw, gate.endingOf(pass)) : undefined
+  if (pass.allowed) return pass.delayMs > 0 ? later(pass.delayMs, raw, watch) : true
   const refusal = gate.refusal(pass, req, retryAfterSeconds)
   const exception = new RateLimitException(pass, refusal)
   for (const [name, value] of refusal.headers) if (res.getHeader(name) === undefined) setField(res, name, value)
@@ -133,13 +134,16 @@ function act(gate: AnyGate, pass: Pass, { req, res }: Exchange): MaybePromise<bo
 const CLIENT_LEFT = 499
 
 /** later goes on after a while, and fails when the client has left by then: no handler runs for nobody. */
-function later(ms: number, response: ServerResponse): Promise<boolean> {
+function later(ms: number, response: ServerResponse, watch: AnswerWatch | undefined): Promise<boolean> {
   return new Promise((resolve, reject) => {
     holdBack(
       response,
       ms,
       () => resolve(true),
-      () => reject(new HttpException('the client has left', CLIENT_LEFT)),
+      () => {
+        watch?.workEnded()
+        reject(new HttpException('the client has left', CLIENT_LEFT))
+      },
     )
   })
 }
