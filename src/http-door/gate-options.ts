@@ -4,7 +4,7 @@ import type { Observer } from '../engine/observer.ts'
 import type { MaybePromise } from '../engine/ports.ts'
 import type { StoreOptions } from '../stores/store-options.ts'
 import type { IdentityOptions } from './caller.ts'
-import type { Cost } from './limit-planner.ts'
+import type { Cost } from './given-cost.ts'
 import { type LimitSpec, SPEC_OPTIONS } from './limit-spec.ts'
 import type { RuleOptions } from './rule-planner.ts'
 

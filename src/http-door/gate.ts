@@ -24,6 +24,7 @@
  * everything else. PlainMark and GATE_OPTIONS tell the plain options from another library's.
  */
 import { type Decision, UNLIMITED, undecided } from '../core/combine.ts'
+import { got, SluiceError } from '../core/errors.ts'
 import type { FieldList } from '../core/http/field-list.ts'
 import { FieldRenderer } from '../core/http/field-renderer.ts'
 import { type Refusal, refusalOf } from '../core/http/refusal.ts'
@@ -37,9 +38,11 @@ import { type Caller, CallerFinder } from './caller.ts'
 import type { ChargePlanner, ResetCaller } from './charge-planner.ts'
 import type { Ending } from './ending.ts'
 import { checkOptions, fieldSettings, type GateOptions, hasRules, limitsOf } from './gate-options.ts'
+import { guarded } from './guarded.ts'
 import { LimitPlanner } from './limit-planner.ts'
 import type { RequestReader } from './request-reader.ts'
 import { RulePlanner } from './rule-planner.ts'
+import { warnOnce } from './warn-once.ts'
 
 export { GATE_OPTIONS, type GateOptions, type PlainMark } from './gate-options.ts'
 
@@ -138,7 +141,8 @@ export class Gate<R> {
     checkOptions(options)
     const { identity = {}, skip, refund, headers = true, onError = warn, cost = 1 } = options
     this.#reader = reader
-    this.#finder = new CallerFinder(identity, reader)
+    const tell = (error: unknown): void => this.#tell(error)
+    this.#finder = new CallerFinder(identity, reader, tell)
     this.#renderer = new FieldRenderer(fieldSettings(headers))
     this.#skip = skip
     this.#refund = refund
@@ -150,18 +154,19 @@ export class Gate<R> {
     const { keys } = this.#open
     try {
       this.#planner = hasRules(options)
-        ? new RulePlanner(options, reader, cost, keys)
-        : new LimitPlanner(specs, cost, keys)
+        ? new RulePlanner(options, reader, cost, keys, tell)
+        : new LimitPlanner(specs, cost, keys, tell)
     } catch (error) {
       void this.#open.close()
       throw error
     }
+    if (this.#finder.believesKeys && this.#planner.believesKeys) warnOnce(KEYS_BELIEVED)
   }
 
   /** enter decides about a request. It never throws and never rejects. */
   enter(request: R): MaybePromise<Pass> {
     try {
-      const pass = this.#skip === undefined ? this.#decide(request) : this.#unlessSkipped(request, this.#skip(request))
+      const pass = this.#skip === undefined ? this.#decide(request) : this.#unlessSkipped(request, this.#skip)
       return pass instanceof Promise ? pass.catch((error: unknown) => this.#failed(error)) : pass
     } catch (error) {
       return this.#failed(error)
@@ -209,8 +214,17 @@ export class Gate<R> {
     await this.#open.close()
   }
 
-  #unlessSkipped(request: R, skipped: MaybePromise<boolean>): MaybePromise<Pass> {
-    return andThen(skipped, (isSkipped) => (isSkipped ? SKIPPED : this.#decide(request)))
+  /** #unlessSkipped counts what the app does not say it would skip: nothing but true does. */
+  #unlessSkipped(request: R, skip: NonNullable<GateOptions<R>['skip']>): MaybePromise<Pass> {
+    const skipped = guarded<unknown>(
+      () => skip(request),
+      (error) => void this.#tell(error),
+    )
+    return andThen(skipped, (isSkipped) => {
+      if (isSkipped === true) return SKIPPED
+      if (isSkipped) this.#tell(new SluiceError('GATE_OPTIONS_INVALID', 'skip', `${got(isSkipped)}; it is a boolean`))
+      return this.#decide(request)
+    })
   }
 
   #decide(request: R): MaybePromise<Pass> {
@@ -225,7 +239,8 @@ export class Gate<R> {
     return this.#ask(request, caller, charges)
   }
 
-  #ask(request: R, caller: Caller, charges: readonly PlannedCharge[]): MaybePromise<Pass> {
+  #ask(request: R, caller: Caller, charges: readonly PlannedCharge[] | undefined): MaybePromise<Pass> {
+    if (charges === undefined) return CLOSED
     const held = this.#decider.acquire(charges)
     if (held instanceof Promise) return held.then((later) => this.#passOf(request, caller, charges, later))
     return this.#passOf(request, caller, charges, held)
@@ -243,7 +258,7 @@ export class Gate<R> {
     return refund === 'failure' ? isFailure : isSuccess
   }
 
-  /** #failed is for what should not happen: an option's function that throws, a store that breaks its promise. */
+  /** #failed is for what should not happen: a store that breaks its promise. Nothing that a client sends leads here. */
   #failed(error: unknown): Pass {
     this.#tell(error)
     return this.#failsClosed ? CLOSED : SKIPPED
@@ -275,12 +290,11 @@ const NOBODY: Caller = { ip: undefined, apiKey: undefined, user: undefined, tena
 const SKIPPED = new Pass(UNLIMITED)
 const CLOSED = new Pass(undecided(1_000))
 
-const told = new Set<string>()
-
-/** warn tells each kind of error once: an outage has enough to read. */
 function warn(error: unknown): void {
   const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
-  if (told.has(text) || told.size >= 100) return
-  told.add(text)
-  process.emitWarning(`a request went on without a decision: ${text}`, 'SluiceWarning')
+  warnOnce(`something went wrong while a request was limited: ${text}`)
 }
+
+const KEYS_BELIEVED =
+  'identity.apiKey believes every key that a client sends, and no limit counts addresses: who makes up a key for each ' +
+  "request has no limit. Give identity.apiKey.verify, or a limit with by: 'ip' beside."

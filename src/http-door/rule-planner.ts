@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { SluiceError } from '../core/errors.ts'
+import { got, SluiceError } from '../core/errors.ts'
 import type { KeySpeller } from '../core/key-speller.ts'
 import type { Descriptor } from '../core/request.ts'
 import { compileObjects } from '../core/rules/compile.ts'
@@ -14,10 +14,11 @@ import { andThen } from '../engine/maybe.ts'
 import { Planner } from '../engine/plan.ts'
 import type { MaybePromise } from '../engine/ports.ts'
 import { RuleWatcher } from '../sources/rule-watcher.ts'
-import type { Caller } from './caller.ts'
+import { type Caller, keyText } from './caller.ts'
 import type { ChargePlanner } from './charge-planner.ts'
-import type { Cost } from './limit-planner.ts'
-import { canonicalMethod, canonicalPath, type Routing } from './request-path.ts'
+import { type Cost, givenCost, sensibleCost } from './given-cost.ts'
+import { guarded, type TellError } from './guarded.ts'
+import { canonicalMethod, canonicalPath, LOOSE, type Route, type Routing, targetPath } from './request-path.ts'
 import type { RequestReader } from './request-reader.ts'
 import { RoutedRules } from './routed-rules.ts'
 
@@ -46,8 +47,11 @@ export class RulePlanner<R> implements ChargePlanner<R> {
   readonly #rules: () => RuleSet
   readonly #watcher: RuleWatcher | undefined
   readonly #routed = new RoutedRules()
+  readonly #tell: TellError
+  /** The domain that was the only one: it still counts when rules that are watched get another. */
+  #latest: string | undefined
 
-  constructor(options: RuleOptions<R>, reader: RequestReader<R>, cost: Cost<R>, keys: KeySpeller) {
+  constructor(options: RuleOptions<R>, reader: RequestReader<R>, cost: Cost<R>, keys: KeySpeller, tell: TellError) {
     this.#options = options
     this.#reader = reader
     this.#cost = cost
@@ -55,13 +59,28 @@ export class RulePlanner<R> implements ChargePlanner<R> {
     const { rules, watcher } = loaded(options)
     this.#rules = rules
     this.#watcher = watcher
+    this.#tell = tell
     this.#domain()
   }
 
-  plan(request: R, caller: Caller): MaybePromise<readonly PlannedCharge[]> {
+  get believesKeys(): boolean {
+    const branches = this.#rules().domains.get(this.#domain().name)?.root.branches
+    return branches?.has('api_key') === true && !branches.has('ip')
+  }
+
+  plan(request: R, caller: Caller): MaybePromise<readonly PlannedCharge[] | undefined> {
     const { descriptors } = this.#options
     if (descriptors === undefined) return this.#planRouted(request, caller)
-    return andThen(descriptors(request, caller), (list) => this.#planBy(this.#rules(), list, request, caller))
+    return guarded<readonly PlannedCharge[] | undefined>(
+      () => {
+        const given = andThen(descriptors(request, caller), (list) => checkedDescriptors(list, this.#tell))
+        return andThen(given, (list) => this.#planBy(this.#rules(), list, request, caller))
+      },
+      (error) => {
+        this.#tell(error)
+        return andThen(this.#planRouted(request, caller), (charges) => (charges.length === 0 ? undefined : charges))
+      },
+    )
   }
 
   planReset(caller: Caller): readonly PlannedCharge[] {
@@ -84,6 +103,8 @@ export class RulePlanner<R> implements ChargePlanner<R> {
     const { domain: name } = this.#options
     // A domain that the rules do not have, or do not have yet, has no limits.
     if (name !== undefined) return domains.get(name) ?? { name, hasTiers: false, evaluatePath: false }
+    const latest = domains.size > 1 && this.#latest !== undefined ? domains.get(this.#latest) : undefined
+    if (latest !== undefined) return latest
     if (domains.size !== 1) {
       const names = [...domains.keys()].map((each) => JSON.stringify(each)).join(', ')
       throw new SluiceError(
@@ -93,12 +114,13 @@ export class RulePlanner<R> implements ChargePlanner<R> {
       )
     }
     const [only] = domains.values()
+    this.#latest = only.name
     return only
   }
 
   /** #planRouted plans by what the framework makes of a request: its paths are those of routes, however written. */
   #planRouted(request: R, caller: Caller): MaybePromise<readonly PlannedCharge[]> {
-    const route = this.#reader.route(request)
+    const route = this.#routeOf(request)
     const { routing } = this.#options
     const by = routing === undefined ? route : { ...route, ...routing }
     const method = { key: 'method', value: canonicalMethod(this.#reader.method(request)) }
@@ -107,13 +129,23 @@ export class RulePlanner<R> implements ChargePlanner<R> {
     return this.#planBy(this.#routed.of(this.#rules(), by), list, request, caller)
   }
 
+  /** #routeOf asks the framework, and reads the target itself where that fails. */
+  #routeOf(request: R): Route {
+    try {
+      return this.#reader.route(request)
+    } catch (error) {
+      this.#tell(error)
+      return { path: targetPath(this.#reader.url(request)), ...LOOSE }
+    }
+  }
+
   #planBy(
     rules: RuleSet,
     descriptors: readonly Descriptor[],
     request: R,
     caller: Caller,
   ): MaybePromise<readonly PlannedCharge[]> {
-    return andThen(typeof this.#cost === 'number' ? this.#cost : this.#cost(request, caller), (cost) =>
+    return andThen(givenCost(this.#cost, request, caller, this.#tell), (cost) =>
       this.#planner.plan(rules, { domain: this.#domain().name, descriptors, cost }),
     )
   }
@@ -129,7 +161,7 @@ type Entries = Descriptor['entries']
  */
 function callerDescriptors(
   { hasTiers, evaluatePath }: Pick<Domain, 'hasTiers' | 'evaluatePath'>,
-  { ip, apiKey, user, tenant, tier }: Caller,
+  { ip, apiKey, moreApiKeys = [], user, tenant, tier }: Caller,
   request: Entries,
 ): readonly Descriptor[] {
   const ways: Entries[] = evaluatePath ? [request] : [[], ...request.map((each) => [each])]
@@ -139,6 +171,7 @@ function callerDescriptors(
   for (const [key, value] of [
     ['ip', ip],
     ['api_key', apiKey],
+    ...moreApiKeys.map((key) => ['api_key', key] as const),
     ['user', user],
     ['tenant', tenant],
   ] as const) {
@@ -147,6 +180,40 @@ function callerDescriptors(
   }
   for (const way of ways) if (way.length > 0) found.push({ entries: [...first, ...way] })
   return found
+}
+
+/** Whose value an app does not know: all of those share a budget. */
+const UNKNOWN = 'unknown'
+
+/**
+ * checkedDescriptors checks what an app says that a request is about. A value that is missing, often one that the client
+ * did not send, stands for itself: without it no rule would apply.
+ */
+function checkedDescriptors(list: unknown, tell: TellError): readonly Descriptor[] {
+  if (!Array.isArray(list)) throw new SluiceError('KEY_INVALID', 'descriptors', got(list))
+  return (list as readonly Descriptor[]).map((descriptor) => {
+    const { entries, cost } = descriptor ?? {}
+    if (!Array.isArray(entries)) throw new SluiceError('KEY_INVALID', 'descriptors', got(descriptor))
+    return {
+      ...descriptor,
+      entries: entries.map((entry) => checkedEntry(entry, tell)),
+      ...(cost !== undefined && { cost: sensibleCost(cost) }),
+    }
+  })
+}
+
+function checkedEntry(entry: Entries[number], tell: TellError): Entries[number] {
+  const { key, value } = entry
+  if (typeof key !== 'string') throw new SluiceError('KEY_INVALID', 'descriptors', got(key))
+  if (typeof value === 'string') return entry
+  try {
+    const text = keyText(value)
+    if (text !== undefined) return { key, value: text }
+    throw new SluiceError('KEY_INVALID', `descriptors.${key}`, got(value))
+  } catch (error) {
+    tell(error)
+    return { key, value: UNKNOWN }
+  }
 }
 
 function loaded<R>({ rules, onRulesRefused }: RuleOptions<R>): { rules: () => RuleSet; watcher?: RuleWatcher } {

@@ -211,12 +211,20 @@ export function testAdapter(adapter: AdapterUnderTest): void {
 
     it('never lets its own errors reach the app', async () => {
       const told: unknown[] = []
-      const broken = { window: '1m', cost: () => Promise.reject(new Error('broken')) } as const
-      const get = await start({ ...broken, limit: 1, onError: (error) => void told.push(error) })
-      expect(await statuses(get, '/', '/')).toEqual([200, 200])
+      const cost = (): Promise<never> => Promise.reject(new Error('broken'))
+      const get = await start({ window: '1m', cost, limit: 1, onError: (error) => void told.push(error) })
+      expect(await statuses(get, '/', '/')).toEqual([200, 429])
       expect(told).toEqual([new Error('broken'), new Error('broken')])
       await stop()
-      const closed = await start({ ...broken, limit: 1, onStoreFailure: 'closed', onError: () => {} })
+      const nowMs = (): never => {
+        throw new Error('broken')
+      }
+      const broken = { limit: 1, clock: { nowMs }, onError: (error: unknown) => void told.push(error) }
+      const open = await start({ ...broken, window: '1m' })
+      expect(await statuses(open, '/', '/')).toEqual([200, 200])
+      expect(told).toHaveLength(4)
+      await stop()
+      const closed = await start({ ...broken, window: '1m', onStoreFailure: 'closed', onError: () => {} })
       expect(await closed()).toMatchObject({ status: 503, headers: { 'retry-after': '1' } })
     })
 

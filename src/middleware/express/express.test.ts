@@ -181,7 +181,7 @@ describe('sluice/express with the plain options', () => {
       cost: () => Promise.reject(new Error('broken')),
       onError: (error) => void told.push(error),
     })
-    expect([(await get()).status, (await get()).status]).toEqual([200, 200])
+    expect([(await get()).status, (await get()).status]).toEqual([200, 429])
     expect(told).toEqual([new Error('broken'), new Error('broken')])
   })
 

@@ -6,9 +6,9 @@ import { Gate, type Pass } from '../../http-door/gate.ts'
 import { holdBack, sendRefusal, writeFields } from '../../http-door/node-response.ts'
 import { headerText, type RequestReader } from '../../http-door/request-reader.ts'
 import { OptionKind } from '../option-kind.ts'
+import { checkAddresses } from './check-addresses.ts'
 import { expressRoute } from './express-route.ts'
 import type { GateRequestHandler, HitOptions, PlainOptions } from './options.ts'
-import { Validations } from './validations.ts'
 
 const reader: RequestReader<Request> = {
   address: ({ ip }) => ip,
@@ -35,14 +35,6 @@ export function gateLimit({ handler, requestPropertyName, ...options }: PlainOpt
     else limiter.act(pass, request, response, next)
   }
   return Object.assign(middleware, { reset: gate.reset.bind(gate), close: gate.close.bind(gate) })
-}
-
-/** checkAddresses warns about proxies that are trusted without end, and about those that are not trusted at all. */
-function checkAddresses(request: Request): void {
-  const warn = (mistake: unknown): void => process.emitWarning(String(mistake), 'SluiceWarning')
-  const validations = new Validations(true, { error: warn, warn })
-  validations.check('trustProxy', request)
-  validations.check('xForwardedForHeader', request)
 }
 
 /** GateLimiter does what a gate says. */

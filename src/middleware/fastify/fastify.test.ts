@@ -201,7 +201,7 @@ describe('sluice/fastify with the plain options', () => {
       cost: () => Promise.reject(new Error('broken')),
       onError: (error) => void told.push(error),
     })
-    expect(await statuses(2)).toEqual([200, 200])
+    expect(await statuses(2)).toEqual([200, 429])
     expect(told).toEqual([new Error('broken'), new Error('broken')])
   })
 

@@ -31,7 +31,8 @@ export const koaReader: RequestReader<Context> = {
 function pathNow(ctx: Context): string {
   const { mountPath } = ctx as { readonly mountPath?: unknown }
   try {
-    const { path } = ctx
+    // Koa has null for the path of a target that has none: `http://`.
+    const path = (ctx.path as string | null) ?? '/'
     if (typeof mountPath !== 'string') return path
     const original = targetPath(ctx.originalUrl)
     return original.endsWith(mountPath + path) ? original : mountPath + path

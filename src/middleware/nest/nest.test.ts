@@ -159,7 +159,7 @@ describe.each(PLATFORMS)('sluice/nest on %s', (_, platform) => {
       cost: () => Promise.reject(new Error('broken')),
       onError: (error) => void told.push(error),
     })
-    expect(await statuses(2)).toEqual([200, 200])
+    expect(await statuses(2)).toEqual([200, 429])
     expect(told).toHaveLength(2)
   })
 
