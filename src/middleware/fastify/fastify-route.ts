@@ -23,7 +23,7 @@ export function fastifyRoute(request: FastifyRouted): Route {
   const { url } = request.routeOptions
   const isFixed = url !== undefined && !/[:*]/.test(url)
   return {
-    // The root of a prefix has two routes to one handler: with a slash, and without.
+    // The root of a prefix has two routes to one handler, which Fastify may call by either: with a slash, and without.
     path: isFixed ? (url === `${prefix}/` && prefix !== '' ? prefix : url) : pathOf(request.url, settings),
     caseSensitive: initialConfig.caseSensitive !== false && settings.caseSensitive !== false,
     strict: initialConfig.ignoreTrailingSlash !== true && settings.ignoreTrailingSlash !== true,
