@@ -1,11 +1,12 @@
 import { got, SluiceError } from '../core/errors.ts'
-import { type ApiKeyOptions, readApiKey, readBearer } from '../core/identity/api-key.ts'
+import { type ApiKeyOptions, readApiKeys, readBearer } from '../core/identity/api-key.ts'
 import { type IpKeyOptions, ipKey } from '../core/identity/ip-key.ts'
 import { ProxyTrust, type ProxyTrustOptions } from '../core/identity/proxy-trust.ts'
 import { andThen } from '../engine/maybe.ts'
 import type { MaybePromise } from '../engine/ports.ts'
 import type { Claims, TokenVerifier } from '../identity/claims.ts'
 import { type JwtOptions, jwtVerifier } from '../identity/jwt-verifier.ts'
+import { guarded, type TellError } from './guarded.ts'
 import type { RequestReader } from './request-reader.ts'
 
 /** A Caller is who is calling, as far as a request says so and it was verified. */
@@ -13,6 +14,8 @@ export interface Caller {
   /** The block that the address is in: `203.0.113.7`, `2001:db8::/64`. */
   readonly ip: string | undefined
   readonly apiKey: string | undefined
+  /** What else of a request may be its API key: the app may go by any of them. */
+  readonly moreApiKeys?: readonly string[]
   readonly user: string | undefined
   readonly tenant: string | undefined
   readonly tier: string | undefined
@@ -21,9 +24,17 @@ export interface Caller {
 /** Tell finds something out about a request. */
 export type Tell<R, T> = (request: R) => MaybePromise<T>
 
+export interface CallerKeyOptions<R> extends ApiKeyOptions {
+  /** Whether a key is good; one that is not is as if there were none. Default: all are believed. */
+  readonly verify?: (key: string, request: R) => MaybePromise<boolean>
+}
+
 export interface IdentityOptions<R> extends IpKeyOptions, Partial<ProxyTrustOptions> {
-  /** API keys. Default: none. What a client sends is taken for a key as it is: check it first, or add a generous limit by IP. */
-  readonly apiKey?: ApiKeyOptions | boolean
+  /**
+   * API keys. Default: none. Without `verify`, what a client sends is taken for a key as it is: check it first, or add a
+   * generous limit by IP. A request with several keys is charged to each of them.
+   */
+  readonly apiKey?: CallerKeyOptions<R> | boolean
   /** Tokens. They are verified, always; one that is not good is as if there were none. */
   readonly jwt?: JwtOptions | TokenVerifier
   /** Which claim is the user, the tenant, the tier. Default: `sub` is the user. */
@@ -34,16 +45,20 @@ export interface IdentityOptions<R> extends IpKeyOptions, Partial<ProxyTrustOpti
   readonly tier?: Tell<R, string | undefined>
 }
 
-/** CallerFinder finds out who is calling, at once where nothing needs a promise. */
+/**
+ * CallerFinder finds out who is calling, at once where nothing needs a promise. What an app's functions do wrong, it tells;
+ * the caller is then known by whatever else is known of it, and by the address in the end.
+ */
 export class CallerFinder<R> {
   readonly #reader: RequestReader<R>
   readonly #options: IdentityOptions<R>
-  readonly #apiKey: ApiKeyOptions | undefined
+  readonly #apiKey: CallerKeyOptions<R> | undefined
+  readonly #tell: TellError
   readonly #trust: ProxyTrust | undefined
   readonly #verifier: TokenVerifier | undefined
   readonly #isPlain: boolean
 
-  constructor(options: IdentityOptions<R>, reader: RequestReader<R>) {
+  constructor(options: IdentityOptions<R>, reader: RequestReader<R>, tell: TellError = () => {}) {
     const { apiKey = false, jwt, trustedProxies, forwardedHeader, ipv6Prefix, ipv4Prefix } = options
     checkNames(options, IDENTITY_OPTIONS, 'identity')
     if (typeof apiKey === 'object') checkNames(apiKey, API_KEY_OPTIONS, 'identity.apiKey')
@@ -51,6 +66,7 @@ export class CallerFinder<R> {
     checkPrefix(ipv4Prefix, 32, 'identity.ipv4Prefix')
     this.#reader = reader
     this.#options = options
+    this.#tell = tell
     this.#apiKey = apiKey === false ? undefined : apiKey === true ? {} : apiKey
     if (trustedProxies !== undefined) {
       this.#trust = new ProxyTrust({ trustedProxies, ...(forwardedHeader && { forwardedHeader }) })
@@ -59,48 +75,81 @@ export class CallerFinder<R> {
     this.#isPlain = !this.#verifier && !options.user && !options.tenant && !options.tier
   }
 
+  /** Whether keys are believed that nobody has checked. */
+  get believesKeys(): boolean {
+    return this.#apiKey !== undefined && this.#apiKey.verify === undefined
+  }
+
   find(request: R): MaybePromise<Caller> {
     const ip = this.#ip(request)
-    const apiKey = this.#readKey(request)
-    if (this.#isPlain) return { ip, apiKey, user: undefined, tenant: undefined, tier: undefined }
-    return andThen(this.#claims(request), (claims) => this.#findNamed(request, ip, apiKey, claims))
+    const keys = this.#keys(request)
+    if (this.#isPlain && !(keys instanceof Promise)) return callerOf(ip, keys, NOTHING)
+    return andThen(keys, (good) => andThen(this.#named(request), (named) => callerOf(ip, good, named)))
   }
 
   #ip(request: R): string | undefined {
-    const address =
-      this.#trust === undefined
-        ? this.#reader.address(request)
-        : this.#trust.clientAddress(this.#reader.peer(request), this.#reader.header(request, this.#trust.header))
-    return address === undefined ? undefined : ipKey(address, this.#options)
+    try {
+      const address =
+        this.#trust === undefined
+          ? this.#reader.address(request)
+          : this.#trust.clientAddress(this.#reader.peer(request), this.#reader.header(request, this.#trust.header))
+      return address === undefined ? undefined : ipKey(address, this.#options)
+    } catch (error) {
+      // Those whose address nobody knows share a budget.
+      this.#tell(error)
+      return undefined
+    }
   }
 
-  #readKey(request: R): string | undefined {
-    if (this.#apiKey === undefined) return undefined
+  #keys(request: R): MaybePromise<readonly string[]> {
+    if (this.#apiKey === undefined) return NO_KEYS
+    const { verify, ...places } = this.#apiKey
     // A bearer token is a token where those are verified, and a key where they are not.
-    const options = this.#verifier === undefined ? this.#apiKey : { bearer: false, ...this.#apiKey }
-    return readApiKey(options, (name) => this.#reader.header(request, name), this.#reader.url(request))
+    const options = this.#verifier === undefined ? places : { bearer: false, ...places }
+    const keys = readApiKeys(options, (name) => this.#reader.header(request, name), this.#reader.url(request))
+    if (verify === undefined || keys.length === 0) return keys
+    const isGood = (key: string): MaybePromise<boolean> =>
+      this.#guarded(() => andThen(verify(key, request), (is) => is === true)) as MaybePromise<boolean>
+    const checked = keys.map(isGood)
+    if (!checked.some((each) => each instanceof Promise)) return keys.filter((_, i) => checked[i] === true)
+    return Promise.all(checked).then((each) => keys.filter((_, i) => each[i] === true))
+  }
+
+  #named(request: R): MaybePromise<Named> {
+    if (this.#isPlain) return NOTHING
+    const { claims: names = {}, user, tenant, tier } = this.#options
+    return andThen(this.#claims(request), (claims) => {
+      const told = (tell: Tell<R, string | undefined> | undefined, claim: string | undefined) =>
+        andThen(tell && this.#guarded(() => andThen(tell(request), keyText)), (said) => {
+          return said ?? textOf(claim === undefined ? undefined : claims?.[claim])
+        })
+      return andThen(told(user, names.user ?? 'sub'), (userText) =>
+        andThen(told(tenant, names.tenant), (tenantText) =>
+          andThen(told(tier, names.tier), (tierText) => ({ user: userText, tenant: tenantText, tier: tierText })),
+        ),
+      )
+    })
   }
 
   #claims(request: R): MaybePromise<Claims | undefined> {
     const token = this.#verifier && readBearer(this.#reader.header(request, 'authorization'))
-    return token === undefined ? undefined : this.#verifier?.verify(token)
+    return token === undefined ? undefined : this.#guarded(() => this.#verifier?.verify(token))
   }
 
-  #findNamed(
-    request: R,
-    ip: string | undefined,
-    apiKey: string | undefined,
-    claims: Claims | undefined,
-  ): MaybePromise<Caller> {
-    const { claims: names = {} } = this.#options
-    const told = (tell: Tell<R, string | undefined> | undefined, claim: string | undefined) =>
-      andThen(tell?.(request), (value) => keyText(value) ?? textOf(claim === undefined ? undefined : claims?.[claim]))
-    return andThen(told(this.#options.user, names.user ?? 'sub'), (user) =>
-      andThen(told(this.#options.tenant, names.tenant), (tenant) =>
-        andThen(told(this.#options.tier, names.tier), (tier) => ({ ip, apiKey, user, tenant, tier })),
-      ),
-    )
+  /** #guarded asks the app, and takes a failure for no answer. */
+  #guarded<T>(ask: () => MaybePromise<T | undefined>): MaybePromise<T | undefined> {
+    return guarded<T | undefined>(ask, (error) => void this.#tell(error))
   }
+}
+
+type Named = Pick<Caller, 'user' | 'tenant' | 'tier'>
+
+const NOTHING: Named = { user: undefined, tenant: undefined, tier: undefined }
+const NO_KEYS: readonly string[] = []
+
+function callerOf(ip: string | undefined, keys: readonly string[], { user, tenant, tier }: Named): Caller {
+  const caller = { ip, apiKey: keys[0], user, tenant, tier }
+  return keys.length > 1 ? { ...caller, moreApiKeys: keys.slice(1) } : caller
 }
 
 const IDENTITY_OPTIONS: ReadonlySet<string> = new Set([
@@ -115,7 +164,7 @@ const IDENTITY_OPTIONS: ReadonlySet<string> = new Set([
   'tenant',
   'tier',
 ])
-const API_KEY_OPTIONS: ReadonlySet<string> = new Set(['header', 'bearer', 'query'])
+const API_KEY_OPTIONS: ReadonlySet<string> = new Set(['header', 'bearer', 'query', 'verify'])
 
 /** checkNames refuses options that there are not: a proxy that is not trusted for a typo is a limit for everybody. */
 function checkNames(options: object, known: ReadonlySet<string>, where: string): void {

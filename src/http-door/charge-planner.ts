@@ -9,7 +9,10 @@ export interface ResetCaller extends Caller {
 
 /** A ChargePlanner says what the requests of a caller who is known are charged to. */
 export interface ChargePlanner<R> {
-  plan(request: R, caller: Caller): MaybePromise<readonly PlannedCharge[]>
+  /** plan returns undefined where nobody can say what a request is charged to. It never throws over an app's functions. */
+  plan(request: R, caller: Caller): MaybePromise<readonly PlannedCharge[] | undefined>
+  /** Whether API keys have budgets, and nothing limits those who make one up for each request. */
+  readonly believesKeys: boolean
   /** planReset says which counters a caller has. */
   planReset(caller: ResetCaller): readonly PlannedCharge[]
   /** scopeOf says whose budget a charge takes, as it may be shown: no secret, and nothing long. */

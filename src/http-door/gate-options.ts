@@ -1,11 +1,11 @@
-import { SluiceError } from '../core/errors.ts'
+import { got, SluiceError } from '../core/errors.ts'
 import { FIELD_FORMS, type FieldSettings } from '../core/http/field-renderer.ts'
 import { COUNTING_OPTIONS } from '../core/limit-options.ts'
 import type { Observer } from '../engine/observer.ts'
 import type { MaybePromise } from '../engine/ports.ts'
 import type { StoreOptions } from '../stores/open/store-options.ts'
 import type { IdentityOptions } from './caller.ts'
-import type { Cost } from './limit-planner.ts'
+import type { Cost } from './given-cost.ts'
 import { type LimitSpec, SPEC_OPTIONS } from './limit-spec.ts'
 import type { RuleOptions } from './rule-planner.ts'
 
@@ -20,8 +20,9 @@ export interface GateOptions<R> extends Partial<LimitSpec<R>>, Partial<RuleOptio
   /** Requests that are not counted at all. Default: none. */
   readonly skip?: (request: R) => MaybePromise<boolean>
   /**
-   * When what a request took is given back: after a failure (a status of 400 and above, or a client that went away),
-   * after a success, or as a function of the status says. Default: never.
+   * When what a request took is given back: after a failure (a status of 400 and above), after a success, or as a
+   * function of the status says, which gets undefined for a client that left before the answer: whoever gives back then
+   * has no limit for those who leave while handlers work on. Default: never.
    */
   readonly refund?: 'failure' | 'success' | ((status: number | undefined, request: R) => boolean)
   /** Which fields are sent. Default: the current ones, the legacy ones and Retry-After. */
@@ -42,7 +43,7 @@ export type PlainMark<R> =
 
 const OWN_OPTIONS = ['limits', 'identity', 'skip', 'refund', 'headers', 'onError', 'observer'] as const
 const STORE_OPTIONS = ['redis', 'secret', 'maxKeys', 'log', 'clock'] as const
-const RULE_OPTIONS = ['rules', 'domain', 'descriptors', 'onRulesRefused'] as const
+const RULE_OPTIONS = ['rules', 'domain', 'descriptors', 'routing', 'onRulesRefused'] as const
 
 /** GATE_OPTIONS are the names of all plain options. */
 export const GATE_OPTIONS: ReadonlySet<string> = new Set([
@@ -87,6 +88,11 @@ export function checkOptions<R>(options: GateOptions<R>): void {
       const isKnown = (COUNTING_OPTIONS as readonly string[]).includes(option) || SPEC_NAMES.has(option)
       if (!isKnown) throw new SluiceError('OPTION_UNKNOWN', `limits[${i}].${option}`, 'no such option')
     }
+  }
+  for (const [option, value] of Object.entries(options.routing ?? {})) {
+    const isKnown = option === 'caseSensitive' || option === 'strict'
+    if (!isKnown) throw new SluiceError('OPTION_UNKNOWN', `routing.${option}`, 'no such option')
+    if (typeof value !== 'boolean') throw new SluiceError('GATE_OPTIONS_INVALID', `routing.${option}`, got(value))
   }
   const { headers } = options
   if (typeof headers === 'object' && headers.standard && !FIELD_FORMS.includes(headers.standard)) {

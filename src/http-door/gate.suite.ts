@@ -1,5 +1,6 @@
 import type { Clock } from '../core/clock.ts'
 import { Gate, type GateOptions, type Pass } from './gate.ts'
+import { targetPath } from './request-path.ts'
 import type { RequestReader } from './request-reader.ts'
 
 /** A SimpleRequest is a request without a framework. */
@@ -16,6 +17,7 @@ export const simpleReader: RequestReader<SimpleRequest> = {
   header: ({ headers }, name) => headers?.[name],
   method: ({ method }) => method ?? 'GET',
   url: ({ url }) => url ?? '/',
+  route: ({ url }) => ({ path: targetPath(url ?? '/'), caseSensitive: true, strict: true }),
 }
 
 /** A clock that a test sets. */

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { until } from '../../tests/servers/until.mjs'
 import type { RuleFile } from '../core/rules/schema.ts'
 import { fieldsOf, gateOf, type SimpleRequest, simpleReader } from './gate.suite.ts'
@@ -97,6 +97,7 @@ describe('a gate with one limit', () => {
     expect(errors).toEqual([])
     const { enter: other, errors: told } = gateOf({ limit: 1, window: '1m', identity: { user: () => ({}) as string } })
     expect([other().allowed, told]).toEqual([true, [expect.objectContaining({ code: 'KEY_INVALID' })]])
+    expect(other().allowed).toBe(false)
   })
 
   it('forgets what a caller has used when it is reset', async () => {
@@ -172,7 +173,7 @@ describe('refunds', () => {
   it.each([
     ['failure', 500, true],
     ['failure', 404, true],
-    ['failure', undefined, true],
+    ['failure', undefined, false],
     ['failure', 200, false],
     ['success', 204, true],
     ['success', 500, false],
@@ -193,6 +194,22 @@ describe('refunds', () => {
     gate.end(enter(), 304)
     gate.end(enter(), 200)
     expect(enter().allowed).toBe(false)
+  })
+
+  it('are settled when the client leaves: a function is asked once, and `failure` is not what leaving is', () => {
+    const asked: (number | undefined)[] = []
+    const refund = (status: number | undefined): boolean => asked.push(status) > 0
+    const { gate, enter } = gateOf({ limit: 1, window: '1m', refund })
+    const pass = enter()
+    gate.left(pass)
+    gate.left(pass)
+    gate.end(pass, 500)
+    expect([asked, enter().allowed, enter().allowed]).toEqual([[undefined], true, false])
+    const { gate: other, enter: enterOther } = gateOf({ limit: 1, window: '1m', refund: 'failure' })
+    const left = enterOther()
+    other.left(left)
+    other.end(left, 500)
+    expect(enterOther().allowed).toBe(false)
   })
 
   it('give nothing back for what was refused', () => {
@@ -218,6 +235,15 @@ describe('concurrency', () => {
     expect(enter().allowed).toBe(true)
   })
 
+  it('holds a place while the handler works for a client that left', () => {
+    const { gate, enter } = gateOf({ limit: 1, algorithm: 'concurrency' })
+    const pass = enter()
+    gate.left(pass)
+    expect(enter().allowed).toBe(false)
+    gate.end(pass, undefined)
+    expect(enter().allowed).toBe(true)
+  })
+
   it('is released together with a window, which stays charged', () => {
     const { gate, enter } = gateOf({
       limits: [
@@ -231,45 +257,224 @@ describe('concurrency', () => {
   })
 })
 
-describe('errors inside of the limiter', () => {
+describe('functions of the app that fail or return nonsense', () => {
   const broken = (): never => {
     throw new Error('broken')
   }
+  const rejected = (): Promise<never> => Promise.reject(new Error('broken'))
+  const said = (value: unknown) => (): never => value as never
+  const open = async (options: GateOptions<SimpleRequest>): Promise<[allowed: boolean[], errors: number]> => {
+    const { gate, errors } = gateOf({ limit: 2, window: '1m', ...options })
+    const allowed: boolean[] = []
+    for (let i = 0; i < 3; i++) allowed.push((await gate.enter(FROM_A)).allowed)
+    return [allowed, errors.length]
+  }
+
   it.each<[string, GateOptions<SimpleRequest>]>([
-    ['skip', { skip: broken }],
-    ['cost', { cost: broken }],
-    ['by', { by: broken }],
-    ['limit', { limit: broken }],
-    ['identity', { identity: { user: broken } }],
-    ['a cost that is no number', { cost: () => Number.NaN }],
-    ['an amount that is no number', { limit: () => -1 }],
-  ])('let the request through: %s', (_, options) => {
-    const { gate, errors, enter } = gateOf({ limit: 1, window: '1m', ...options })
-    const pass = enter()
-    expect(pass.allowed).toBe(true)
-    expect(fieldsOf(gate, pass)).toEqual({})
+    ['skip that throws', { skip: broken }],
+    ['skip that rejects', { skip: rejected }],
+    ['skip that says something else than true', { skip: said('yes') }],
+    ['by that throws', { by: broken }],
+    ['by that rejects', { by: rejected }],
+    ['by that says an object', { by: said({}) }],
+    ['by that says NaN', { by: said(Number.NaN) }],
+    ['identity.user that throws', { identity: { user: broken } }],
+    ['identity.user that rejects', { identity: { user: rejected } }],
+    ['identity.user that says an object', { identity: { user: said({}) } }],
+    ['identity.tenant', { identity: { tenant: broken }, by: 'tenant' }],
+    ['cost that throws', { cost: broken }],
+    ['cost that rejects', { cost: rejected }],
+    ['cost that says NaN', { cost: said(Number.NaN) }],
+    ['cost below 0', { cost: said(-9) }],
+    ['cost as text', { cost: said('0') }],
+  ])('are told, and the request is counted by address: %s', async (_, options) => {
+    expect(await open(options)).toEqual([[true, true, false], 3])
+  })
+
+  it.each<[string, unknown]>([
+    ['undefined', undefined],
+    ['NaN', Number.NaN],
+    ['below 0', -1],
+    ['a text', '100'],
+    ['Infinity', Number.POSITIVE_INFINITY],
+    ['a fraction', 1.5],
+    ['0 beside a burst', 0],
+  ])('leave callers the least amount that was ever said, and 1 in the beginning: %s', (_, nonsense) => {
+    let amount: unknown = nonsense
+    const limit = (): number => amount as number
+    const { enter, errors } = gateOf({ limit, window: '1m', algorithm: 'token_bucket', burst: 1 })
+    const count = (ip: string): number => [1, 2, 3, 4, 5].filter(() => enter({ ip }).allowed).length
+    expect([count('192.0.2.1'), errors.length]).toEqual([1, 5])
+    const { enter: other } = gateOf({ limit, window: '1m' })
+    const countOther = (ip: string): number => [1, 2, 3, 4, 5].filter(() => other({ ip }).allowed).length
+    for (amount of [4, 2, 3]) countOther('192.0.2.1')
+    amount = typeof nonsense === 'number' && nonsense === 0 ? -1 : nonsense
+    expect(countOther('192.0.2.2')).toBe(2)
+  })
+
+  it('take the least tier for one that cannot be told', () => {
+    const { enter, errors } = gateOf({ limit: { free: 1, pro: 9 }, window: '1m', identity: { tier: broken } })
+    expect([enter().allowed, enter().allowed, errors.length]).toEqual([true, false, 2])
+  })
+
+  it('take a cost that is too much for all that there is, and round fractions up', () => {
+    const { enter, errors } = gateOf({ limit: 3, window: '1m', cost: ({ url }) => Number(url) })
+    const ask = (cost: string): boolean => enter({ ...FROM_A, url: cost }).allowed
+    expect([ask('1e300'), ask('Infinity'), ask('1.1'), ask('1.1'), ask('0.1'), ask('0'), ask('1')]).toEqual([
+      false,
+      false,
+      true,
+      false,
+      true,
+      true,
+      false,
+    ])
+    expect(errors).toEqual([])
+  })
+
+  it('are not made worse by whoever listens for them', () => {
+    const { enter } = gateOf({ limit: 1, window: '1m', cost: broken, onError: broken })
+    expect([enter().allowed, enter().allowed]).toEqual([true, false])
+  })
+
+  it('leave those whose address cannot be told one budget', async () => {
+    const errors: unknown[] = []
+    const reader = { ...simpleReader, address: broken, route: broken }
+    const rules = 'domain: d\ndescriptors:\n  - key: path\n    rate_limit: { unit: hour, requests_per_unit: 1 }\n'
+    for (const options of [{ limit: 1, window: '1m' }, { rules }] as const) {
+      const gate = new Gate({ ...options, onError: (error) => void errors.push(error) }, reader)
+      expect([(await gate.enter(FROM_A)).allowed, (await gate.enter(FROM_B)).allowed]).toEqual([true, false])
+    }
+    expect(errors).toHaveLength(6)
+  })
+})
+
+describe('descriptors of the app that fail or are nonsense', () => {
+  const rule = { rate_limit: { unit: 'hour', requests_per_unit: 1 } } as const
+  const rules = (key: string): RuleFile => ({ domain: 'd', descriptors: [{ key, ...rule }] })
+  const broken = (): never => {
+    throw new Error('broken')
+  }
+
+  it('leave the request to the usual ones', () => {
+    for (const descriptors of [broken, () => 7 as never, () => [{}] as never, () => [{ entries: [{}] }] as never]) {
+      const { enter, errors } = gateOf({ rules: rules('ip'), descriptors })
+      expect([enter(FROM_A).allowed, enter(FROM_A).allowed, enter(FROM_B).allowed]).toEqual([true, false, true])
+      expect(errors).toHaveLength(3)
+    }
+  })
+
+  it('refuse it where no rule is about those: nobody can say what it is to be counted by', () => {
+    const { gate, enter, errors } = gateOf({ rules: rules('team'), descriptors: broken })
+    const pass = enter(FROM_A)
+    const { status, body } = gate.refusal(pass, FROM_A, 1)
+    expect([pass.allowed, status, JSON.parse(body).error.code]).toEqual([false, 503, 'UNAVAILABLE'])
     expect(errors).toHaveLength(1)
   })
 
-  it('let the request through when a promise is rejected', async () => {
-    const { gate, errors } = gateOf({ limit: 1, window: '1m', cost: () => Promise.reject(new Error('broken')) })
-    expect((await gate.enter(FROM_A)).allowed).toBe(true)
-    expect(errors).toEqual([new Error('broken')])
+  it('count all together whose value is missing, and take numbers for text', () => {
+    const value = ({ headers }: SimpleRequest): string => {
+      const team = headers?.['x-team']
+      return (team === undefined ? undefined : Number(team)) as unknown as string
+    }
+    const { enter, errors } = gateOf({
+      rules: rules('team'),
+      descriptors: (request) => [{ entries: [{ key: 'team', value: value(request) }] }],
+    })
+    const ask = (team?: string): boolean => enter({ ...FROM_A, ...(team && { headers: { 'x-team': team } }) }).allowed
+    expect([ask(), ask(), ask('7'), ask('7'), ask('8')]).toEqual([true, false, true, false, true])
+    expect(errors).toHaveLength(2)
   })
 
-  it('refuse it with 503 where the limit says closed', () => {
-    const { gate, enter } = gateOf({ limit: 1, window: '1m', onStoreFailure: 'closed', cost: broken })
+  it('cost 1 where they say that they cost something that is no cost', () => {
+    const { enter } = gateOf({
+      rules: rules('ip'),
+      descriptors: (_, { ip = '' }) => [{ entries: [{ key: 'ip', value: ip }], cost: -5 }],
+    })
+    expect([enter().allowed, enter().allowed]).toEqual([true, false])
+  })
+})
+
+describe('several API keys in one request', () => {
+  const both = (first: string, second: string): SimpleRequest => ({
+    ip: '203.0.113.7',
+    headers: { 'x-api-key': first, authorization: `Bearer ${second}` },
+  })
+  const one = (key: string): SimpleRequest => ({ ip: '203.0.113.7', headers: { authorization: `Bearer ${key}` } })
+
+  it('are all charged: nobody knows here which of them the app goes by', () => {
+    const { enter } = gateOf({ limit: 2, window: '1m', identity: { apiKey: true } })
+    expect([1, 2, 3, 4].map((i) => enter(both(`made-up-${i}`, 'good')).allowed)).toEqual([true, true, false, false])
+    expect([enter(one('good')).allowed, enter(one('other')).allowed]).toEqual([false, true])
+  })
+
+  it('are all charged by rules', () => {
+    const rules: RuleFile = {
+      domain: 'd',
+      descriptors: [{ key: 'api_key', rate_limit: { unit: 'hour', requests_per_unit: 1 } }],
+    }
+    const { enter } = gateOf({ rules, identity: { apiKey: true } })
+    expect([enter(both('a', 'good')).allowed, enter(both('b', 'good')).allowed]).toEqual([true, false])
+  })
+
+  it('count only if they are good, where somebody can say so', async () => {
+    for (const isAsync of [false, true]) {
+      const verify = (key: string): boolean => (isAsync ? Promise.resolve(key === 'good') : key === 'good') as boolean
+      const { gate } = gateOf({ limit: 1, window: '1m', identity: { apiKey: { verify } } })
+      const ask = async (request: SimpleRequest): Promise<boolean> => (await gate.enter(request)).allowed
+      expect([await ask(both('a', 'good')), await ask(both('good', 'b')), await ask(one('good'))]).toEqual([
+        true,
+        false,
+        false,
+      ])
+      // Without a good key, it is the address.
+      expect([await ask(both('c', 'd')), await ask(one('e'))]).toEqual([true, false])
+    }
+  })
+
+  it('are warned about once where nobody checks them, and no limit counts addresses', async () => {
+    vi.resetModules()
+    const { Gate: FreshGate } = await import('./gate.ts')
+    const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    const make = (options: GateOptions<SimpleRequest>): void => void new FreshGate(options, simpleReader)
+    const net = { name: 'net', limit: 9, window: '1m', by: 'ip' } as const
+    const own = { name: 'own', limit: 1, window: '1m' } as const
+    const rule = { rate_limit: { unit: 'hour', requests_per_unit: 1 } } as const
+    const rules = (...keys: string[]): RuleFile => ({ domain: 'd', descriptors: keys.map((key) => ({ key, ...rule })) })
+    make({ limits: [own, net], identity: { apiKey: true } })
+    make({ ...own, identity: { apiKey: { verify: () => true } } })
+    make({ ...own, by: 'user', identity: { apiKey: true } })
+    make({ ...own })
+    make({ rules: rules('api_key', 'ip'), identity: { apiKey: true } })
+    expect(warn).not.toHaveBeenCalled()
+    make({ rules: rules('api_key'), identity: { apiKey: true } })
+    make({ ...own, identity: { apiKey: {} } })
+    expect(warn.mock.calls).toEqual([[expect.stringMatching(/^identity\.apiKey believes every key/), 'SluiceWarning']])
+    warn.mockRestore()
+  })
+})
+
+describe('a store that breaks its promise', () => {
+  const broken = {
+    nowMs: (): never => {
+      throw new Error('broken')
+    },
+  }
+
+  it('lets the request through, and that is told', () => {
+    const { gate, errors, enter } = gateOf({ limit: 1, window: '1m', clock: broken })
+    const pass = enter()
+    expect([pass.allowed, fieldsOf(gate, pass), errors]).toEqual([true, {}, [new Error('broken')]])
+  })
+
+  it('has it refused with 503 where the limit says closed', () => {
+    const { gate, enter } = gateOf({ limit: 1, window: '1m', onStoreFailure: 'closed', clock: broken })
     const pass = enter()
     expect(pass.allowed).toBe(false)
     const fields = gate.fields(pass)
     expect(fields.retryAfterSeconds).toBe(1)
     const { status, body } = gate.refusal(pass, FROM_A, 1)
     expect([status, JSON.parse(body).error.code]).toEqual([503, 'UNAVAILABLE'])
-  })
-
-  it('are not made worse by whoever listens for them', () => {
-    const { enter } = gateOf({ limit: 1, window: '1m', cost: broken, onError: broken })
-    expect(enter().allowed).toBe(true)
   })
 })
 
@@ -335,6 +540,22 @@ descriptors:
     }
   })
 
+  it('goes on with its domain when a directory gets another', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'sluice-gate-'))
+    writeFileSync(join(directory, 'one.yaml'), YAML)
+    const { gate, enter, errors } = gateOf({ rules: directory })
+    try {
+      const most = YAML.replace('requests_per_unit: 3', 'requests_per_unit: 0')
+      writeFileSync(join(directory, 'two.yaml'), 'domain: two\n')
+      writeFileSync(join(directory, 'one.yaml'), most)
+      await until('the new rules are in force', () => !enter({ ip: '192.0.2.9' }).allowed)
+      expect(errors).toEqual([])
+    } finally {
+      await gate.close()
+      rmSync(directory, { recursive: true })
+    }
+  })
+
   it('refuses files and texts that are wrong when it is made', () => {
     expect(() => new Gate({ rules: 'domain: x\ndescriptors: 7\n' }, simpleReader)).toThrow(/RULE_INVALID/)
     expect(() => new Gate({ rules: '/no/such/file.yaml' }, simpleReader)).toThrow(/RULE_FILE_UNREADABLE/)
@@ -353,6 +574,8 @@ describe('options that are wrong', () => {
       'GATE_OPTIONS_INVALID: window: it belongs to a limit; put it into limits',
     ],
     [{ rules: 'domain: x\n', by: 'ip' }, 'GATE_OPTIONS_INVALID: by: it belongs to a limit; put it into the rules'],
+    [{ rules: 'domain: x\n', routing: { strickt: true } }, 'OPTION_UNKNOWN: routing.strickt: no such option'],
+    [{ rules: 'domain: x\n', routing: { strict: 'no' } }, 'GATE_OPTIONS_INVALID: routing.strict: got "no"'],
     [{ limit: 1, window: '1m', windwo: 1 }, 'OPTION_UNKNOWN: windwo: no such option'],
     [{ limits: [{ limit: 1, window: '1m', skip: 1 }] }, 'OPTION_UNKNOWN: limits[0].skip: no such option'],
     [{ limit: 1 }, 'WINDOW_REQUIRED: window: not given'],

@@ -9,11 +9,13 @@
  *   if (!pass.allowed) gate.refusal(pass, request, retryAfterSeconds)
  *                                                 // status, contentType, body, headers: send them, with no-store
  *   else if (pass.delayMs > 0) …                  // leaky_bucket: go on only after this long
- *   if (pass.isOpen) gate.end(pass, status)       // when the answer was sent, its status; when the client left before,
- *                                                 // undefined. The first call counts. It refunds and releases
+ *   if (pass.isOpen) gate.left(pass)              // when the client left before the answer. It may refund
+ *   if (pass.isOpen) gate.end(pass, status)       // when nobody works on the request any more: the status of the answer,
+ *                                                 // undefined if nobody got it. The first call counts. It refunds and
+ *                                                 // releases
  *   gate.reset({ ip: … }), gate.close()
  *
- * On Node.js, node-response.ts has the rest: writeFields, sendRefusal, whenEnded. Requests that are skipped, and those
+ * On Node.js, node-response.ts has the rest: writeFields, sendRefusal, AnswerWatch. Requests that are skipped, and those
  * that the limiter could not decide about (see `onError`), get a Pass that is allowed and has no fields.
  *
  * Libraries that people come from count differently: hits in a window that begins with the first one, in a store of the
@@ -22,6 +24,7 @@
  * everything else. PlainMark and GATE_OPTIONS tell the plain options from another library's.
  */
 import { type Decision, UNLIMITED, undecided } from '../core/combine.ts'
+import { got, SluiceError } from '../core/errors.ts'
 import type { FieldList } from '../core/http/field-list.ts'
 import { FieldRenderer } from '../core/http/field-renderer.ts'
 import { type Refusal, refusalOf } from '../core/http/refusal.ts'
@@ -33,10 +36,13 @@ import type { OpenStore } from '../stores/open/open-store.ts'
 import { openAppStore } from '../stores/open/store-options.ts'
 import { type Caller, CallerFinder } from './caller.ts'
 import type { ChargePlanner, ResetCaller } from './charge-planner.ts'
+import type { Ending } from './ending.ts'
 import { checkOptions, fieldSettings, type GateOptions, hasRules, limitsOf } from './gate-options.ts'
+import { guarded } from './guarded.ts'
 import { LimitPlanner } from './limit-planner.ts'
 import type { RequestReader } from './request-reader.ts'
 import { RulePlanner } from './rule-planner.ts'
+import { warnOnce } from './warn-once.ts'
 
 export { GATE_OPTIONS, type GateOptions, type PlainMark } from './gate-options.ts'
 
@@ -57,6 +63,7 @@ export class Pass {
   readonly caller: Caller | undefined
   readonly #asked: Asked | undefined
   #isRefunded: ((status: number | undefined) => boolean) | undefined
+  #isSettled = false
   #isEnded = false
 
   constructor(
@@ -89,19 +96,27 @@ export class Pass {
     return this.#asked !== undefined && (isHolding(this.#asked) || this.#isRefunded !== undefined)
   }
 
-  /** end gives back what is to be given back. The first call counts; undefined is a client that went away. */
+  /** leave settles the budget of a client who left before the answer. Places are kept: the handler may still work. */
+  leave(): MaybePromise<void> {
+    return this.#settle(undefined)
+  }
+
+  /** end gives back what is to be given back. The first call counts; undefined is an answer that nobody got. */
   end(status: number | undefined): MaybePromise<void> {
     if (this.#isEnded) return undefined
     this.#isEnded = true
     const asked = this.#asked
     if (asked === undefined) return undefined
     const released = isHolding(asked) ? asked.decider.release(asked.permits) : undefined
-    return andThen(released, () =>
-      andThen(
-        this.#isRefunded?.(status) === true ? asked.decider.refund(asked.charges, this.decision) : undefined,
-        () => undefined,
-      ),
-    )
+    return andThen(released, () => this.#settle(status))
+  }
+
+  #settle(status: number | undefined): MaybePromise<void> {
+    const asked = this.#asked
+    if (this.#isSettled || asked === undefined) return undefined
+    this.#isSettled = true
+    if (this.#isRefunded?.(status) !== true) return undefined
+    return andThen(asked.decider.refund(asked.charges, this.decision), () => undefined)
   }
 }
 
@@ -126,7 +141,8 @@ export class Gate<R> {
     checkOptions(options)
     const { identity = {}, skip, refund, headers = true, onError = warn, cost = 1 } = options
     this.#reader = reader
-    this.#finder = new CallerFinder(identity, reader)
+    const tell = (error: unknown): void => this.#tell(error)
+    this.#finder = new CallerFinder(identity, reader, tell)
     this.#renderer = new FieldRenderer(fieldSettings(headers))
     this.#skip = skip
     this.#refund = refund
@@ -138,18 +154,19 @@ export class Gate<R> {
     const { keys } = this.#open
     try {
       this.#planner = hasRules(options)
-        ? new RulePlanner(options, reader, cost, keys)
-        : new LimitPlanner(specs, cost, keys)
+        ? new RulePlanner(options, reader, cost, keys, tell)
+        : new LimitPlanner(specs, cost, keys, tell)
     } catch (error) {
       void this.#open.close()
       throw error
     }
+    if (this.#finder.believesKeys && this.#planner.believesKeys) warnOnce(KEYS_BELIEVED)
   }
 
   /** enter decides about a request. It never throws and never rejects. */
   enter(request: R): MaybePromise<Pass> {
     try {
-      const pass = this.#skip === undefined ? this.#decide(request) : this.#unlessSkipped(request, this.#skip(request))
+      const pass = this.#skip === undefined ? this.#decide(request) : this.#unlessSkipped(request, this.#skip)
       return pass instanceof Promise ? pass.catch((error: unknown) => this.#failed(error)) : pass
     } catch (error) {
       return this.#failed(error)
@@ -171,14 +188,19 @@ export class Gate<R> {
     })
   }
 
-  /** end tells a Pass how its request ended. It never throws and never rejects. */
+  /** left tells a Pass that its client left before the answer. It never throws and never rejects. */
+  left(pass: Pass): void {
+    this.#guard(() => pass.leave())
+  }
+
+  /** end tells a Pass that nobody works on its request any more. It never throws and never rejects. */
   end(pass: Pass, status: number | undefined): void {
-    try {
-      const ended = pass.end(status)
-      if (ended instanceof Promise) ended.catch((error: unknown) => this.#tell(error))
-    } catch (error) {
-      this.#tell(error)
-    }
+    this.#guard(() => pass.end(status))
+  }
+
+  /** endingOf is who is to be told how a request ends. */
+  endingOf(pass: Pass): Ending {
+    return { left: () => this.left(pass), ended: (status) => this.end(pass, status) }
   }
 
   /** reset gives a caller the whole budget again. */
@@ -192,8 +214,17 @@ export class Gate<R> {
     await this.#open.close()
   }
 
-  #unlessSkipped(request: R, skipped: MaybePromise<boolean>): MaybePromise<Pass> {
-    return andThen(skipped, (isSkipped) => (isSkipped ? SKIPPED : this.#decide(request)))
+  /** #unlessSkipped counts what the app does not say it would skip: nothing but true does. */
+  #unlessSkipped(request: R, skip: NonNullable<GateOptions<R>['skip']>): MaybePromise<Pass> {
+    const skipped = guarded<unknown>(
+      () => skip(request),
+      (error) => void this.#tell(error),
+    )
+    return andThen(skipped, (isSkipped) => {
+      if (isSkipped === true) return SKIPPED
+      if (isSkipped) this.#tell(new SluiceError('GATE_OPTIONS_INVALID', 'skip', `${got(isSkipped)}; it is a boolean`))
+      return this.#decide(request)
+    })
   }
 
   #decide(request: R): MaybePromise<Pass> {
@@ -208,7 +239,8 @@ export class Gate<R> {
     return this.#ask(request, caller, charges)
   }
 
-  #ask(request: R, caller: Caller, charges: readonly PlannedCharge[]): MaybePromise<Pass> {
+  #ask(request: R, caller: Caller, charges: readonly PlannedCharge[] | undefined): MaybePromise<Pass> {
+    if (charges === undefined) return CLOSED
     const held = this.#decider.acquire(charges)
     if (held instanceof Promise) return held.then((later) => this.#passOf(request, caller, charges, later))
     return this.#passOf(request, caller, charges, held)
@@ -226,10 +258,19 @@ export class Gate<R> {
     return refund === 'failure' ? isFailure : isSuccess
   }
 
-  /** #failed is for what should not happen: an option's function that throws, a store that breaks its promise. */
+  /** #failed is for what should not happen: a store that breaks its promise. Nothing that a client sends leads here. */
   #failed(error: unknown): Pass {
     this.#tell(error)
     return this.#failsClosed ? CLOSED : SKIPPED
+  }
+
+  #guard(work: () => MaybePromise<void>): void {
+    try {
+      const done = work()
+      if (done instanceof Promise) done.catch((error: unknown) => this.#tell(error))
+    } catch (error) {
+      this.#tell(error)
+    }
   }
 
   #tell(error: unknown): void {
@@ -241,19 +282,19 @@ export class Gate<R> {
   }
 }
 
-const isFailure = (status: number | undefined): boolean => status === undefined || status >= 400
+/** A client that leaves is no failure: whoever leaves early would have no limit, while handlers work on. */
+const isFailure = (status: number | undefined): boolean => status !== undefined && status >= 400
 const isSuccess = (status: number | undefined): boolean => status !== undefined && status < 400
 
 const NOBODY: Caller = { ip: undefined, apiKey: undefined, user: undefined, tenant: undefined, tier: undefined }
 const SKIPPED = new Pass(UNLIMITED)
 const CLOSED = new Pass(undecided(1_000))
 
-const told = new Set<string>()
-
-/** warn tells each kind of error once: an outage fills logs quickly enough. */
 function warn(error: unknown): void {
   const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
-  if (told.has(text) || told.size >= 100) return
-  told.add(text)
-  process.emitWarning(`a request went on without a decision: ${text}`, 'SluiceWarning')
+  warnOnce(`something went wrong while a request was limited: ${text}`)
 }
+
+const KEYS_BELIEVED =
+  'identity.apiKey believes every key that a client sends, and no limit counts addresses: who makes up a key for each ' +
+  "request has no limit. Give identity.apiKey.verify, or a limit with by: 'ip' beside."

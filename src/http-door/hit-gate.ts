@@ -69,7 +69,8 @@ export class HitGate<A extends readonly unknown[]> {
   count(key: string, ...about: A): MaybePromise<Hit> {
     const { store, limit } = this.#options
     return andThen(store.increment(key), (hits) =>
-      andThen(typeof limit === 'function' ? limit(...about) : limit, (most) => {
+      andThen(typeof limit === 'function' ? limit(...about) : limit, (given) => {
+        const most = numberOr(given, DEFAULT_LIMIT)
         // A limit that is always the same, the store knows by itself.
         if (hits.totalHits > most && typeof limit === 'function' && store instanceof CounterStore) store.hold(key)
         return new Hit(key, hits, most)
@@ -84,6 +85,15 @@ export class HitGate<A extends readonly unknown[]> {
     const resetAfterMs = resetTime === undefined ? windowMs : Math.max(0, resetTime.getTime() - nowMs)
     return this.#decisions.of(hit.key, { name, limit, windowMs }, hitVerdict(limit, hit.used, resetAfterMs))
   }
+}
+
+/** What these libraries allow where nothing is said. */
+const DEFAULT_LIMIT = 5
+
+/** numberOr returns a number for what a function of the app's said, as comparing it would: no number admits everybody. */
+export function numberOr(given: unknown, otherwise: number): number {
+  const number = typeof given === 'object' && given !== null ? Number.NaN : Number(given)
+  return Number.isNaN(number) ? otherwise : number
 }
 
 function checkStore(store: HitStore): void {

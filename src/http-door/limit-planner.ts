@@ -1,12 +1,13 @@
-import { got, SluiceError } from '../core/errors.ts'
+import { SluiceError } from '../core/errors.ts'
 import type { KeySpeller } from '../core/key-speller.ts'
-import { MAX_COUNT } from '../core/limit.ts'
 import type { Rule } from '../core/rules/rule-set.ts'
 import { chargeOf, type PlannedCharge } from '../engine/charge.ts'
 import { andThen } from '../engine/maybe.ts'
 import type { MaybePromise } from '../engine/ports.ts'
 import { type Caller, keyText } from './caller.ts'
 import type { ChargePlanner, ResetCaller } from './charge-planner.ts'
+import { type Cost, checkedCost, givenCost } from './given-cost.ts'
+import { guarded, type TellError } from './guarded.ts'
 import { type By, type LimitSpec, SpecRules } from './limit-spec.ts'
 
 const DOMAIN = 'http'
@@ -21,23 +22,32 @@ interface CompiledSpec<R> {
   readonly fixedCost: number | undefined
 }
 
-/** Cost says how much a request takes where its limit does not say. */
-export type Cost<R> = number | ((request: R, caller: Caller) => MaybePromise<number>)
-
 /** LimitPlanner plans by limits that the app itself gave: one, or several that are charged together or not at all. */
 export class LimitPlanner<R> implements ChargePlanner<R> {
   readonly #specs: readonly CompiledSpec<R>[]
   readonly #cost: Cost<R>
   readonly #keys: KeySpeller
+  readonly #tell: TellError
+  readonly believesKeys: boolean
 
-  constructor(specs: readonly LimitSpec<R>[], cost: Cost<R>, keys: KeySpeller) {
+  constructor(specs: readonly LimitSpec<R>[], cost: Cost<R>, keys: KeySpeller, tell: TellError) {
     this.#specs = specs.map((spec, position) => compiled(spec, position, specs.length === 1, cost))
     checkNames(this.#specs)
     this.#cost = cost
     this.#keys = keys
+    this.#tell = tell
+    const isNet = ({ spec, by }: CompiledSpec<R>): boolean =>
+      typeof spec.by !== 'function' && (by[0] === 'ip' || by[0] === 'everyone')
+    this.believesKeys = this.#specs.some(({ by }) => by.includes('api_key')) && !this.#specs.some(isNet)
   }
 
   plan(request: R, caller: Caller): MaybePromise<readonly PlannedCharge[]> {
+    const charges = this.#plan(request, caller)
+    const { moreApiKeys } = caller
+    return moreApiKeys === undefined ? charges : andThen(charges, (list) => this.#forEach(moreApiKeys, list))
+  }
+
+  #plan(request: R, caller: Caller): MaybePromise<readonly PlannedCharge[]> {
     if (this.#specs.length === 1) {
       const charge = this.#charge(this.#specs[0], request, caller)
       return charge instanceof Promise ? charge.then((only) => [only]) : [charge]
@@ -67,20 +77,40 @@ export class LimitPlanner<R> implements ChargePlanner<R> {
       const kind = kindOf(caller, by)
       return this.#chargeOf(each, kind, valueFor(caller, kind), rules.fixed as number, fixedCost)
     }
-    const key: MaybePromise<unknown> = typeof spec.by === 'function' ? spec.by(request, caller) : undefined
-    return andThen(andThen(key, keyText), (text) =>
-      andThen(rules.amountFor(request, caller), (amount) => {
-        const cost = spec.cost ?? this.#cost
-        return andThen(typeof cost === 'number' ? cost : cost(request, caller), (weight) => {
+    return andThen(this.#ownKey(spec, request, caller), (text) =>
+      andThen(rules.amountFor(request, caller, this.#tell), (amount) =>
+        andThen(givenCost(spec.cost ?? this.#cost, request, caller, this.#tell), (weight) => {
           const [kind, value] = text === undefined ? ownerOf(caller, by) : (['key', text] as const)
-          return this.#chargeOf(each, kind, value, amount, checkedCost(weight))
-        })
-      }),
+          return this.#chargeOf(each, kind, value, amount, weight)
+        }),
+      ),
     )
   }
 
+  /** #ownKey returns what a function of the app's says that a caller is counted by; undefined for the address. */
+  #ownKey({ by }: LimitSpec<R>, request: R, caller: Caller): MaybePromise<string | undefined> {
+    if (typeof by !== 'function') return undefined
+    return guarded<string | undefined>(
+      () => andThen(by(request, caller), keyText),
+      (error) => void this.#tell(error),
+    )
+  }
+
+  /** #forEach has all keys of a request charged, where one is: nobody knows here which of them the app goes by. */
+  #forEach(keys: readonly string[], charges: readonly PlannedCharge[]): readonly PlannedCharge[] {
+    return charges.flatMap((charge) => {
+      if (charge.entries[0].key !== 'api_key') return [charge]
+      const { rule, cost, descriptor } = charge
+      const others = keys.map((value) => this.#chargeFor(rule, 'api_key', value, cost, descriptor))
+      return [charge, ...others]
+    })
+  }
+
   #chargeOf({ rules, position }: CompiledSpec<R>, kind: string, value: string, amount: number, cost: number) {
-    const rule = rules.ruleFor(amount, kind === 'api_key')
+    return this.#chargeFor(rules.ruleFor(amount, kind === 'api_key'), kind, value, cost, position)
+  }
+
+  #chargeFor(rule: Rule, kind: string, value: string, cost: number, position: number): PlannedCharge {
     const entries = [{ key: kind, value }]
     const key = this.#keys.spellOwn(DOMAIN, rule, entries, position)
     return chargeOf(rule, key, cost, { domain: DOMAIN, entries, descriptor: position })
@@ -121,11 +151,6 @@ function kindOf(caller: Caller, by: readonly By[]): By {
 function valueFor(caller: Caller, kind: By): string {
   if (kind === 'everyone') return ''
   return (kind === 'api_key' ? caller.apiKey : caller[kind]) ?? 'unknown'
-}
-
-function checkedCost(cost: number): number {
-  if (!Number.isInteger(cost) || Math.abs(cost) > MAX_COUNT) throw new SluiceError('COST_INVALID', 'cost', got(cost))
-  return cost
 }
 
 /** checkNames refuses two limits of one name: their counters would be the same, and so would their policies. */

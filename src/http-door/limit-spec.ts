@@ -5,8 +5,10 @@ import { HEADER_NAME, HEADER_VALUE, RULE_OPTIONS } from '../core/limit-options.t
 import { DEFAULTS } from '../core/rules/compile-rule.ts'
 import { OPEN_PATH, SECRET_PATH } from '../core/rules/rule-path.ts'
 import type { Rule, RuleResponse } from '../core/rules/rule-set.ts'
+import { andThen } from '../engine/maybe.ts'
 import type { MaybePromise } from '../engine/ports.ts'
 import type { Caller } from './caller.ts'
+import { guarded, type TellError } from './guarded.ts'
 
 /** Whose budget a limit is: the first of several that a caller has. All of them end at the address. */
 export type By = 'ip' | 'api_key' | 'user' | 'tenant' | 'everyone'
@@ -62,14 +64,15 @@ export class SpecRules<R> {
   readonly #open = new Map<number, Rule>()
   readonly #secret = new Map<number, Rule>()
   readonly #tiers: ReadonlyMap<string, number> | undefined
-  readonly #least: number
+  /** The least amount above 0 that is known: that of callers about whom the app says nothing that makes sense. */
+  #least: number
 
   constructor(spec: LimitSpec<R>, where: string) {
     this.#spec = spec
     this.#where = where
     const { limit } = spec
     if (typeof limit === 'object' && limit !== null) this.#tiers = new Map(Object.entries(limit))
-    this.#least = this.#tiers === undefined ? 0 : Math.min(...this.#tiers.values())
+    this.#least = this.#tiers === undefined ? Number.POSITIVE_INFINITY : Math.min(...this.#tiers.values())
     // What is wrong with the options is told when the middleware is made, not at the first request.
     checkResponse(spec.response, `${where}response`)
     const amounts = this.#tiers?.values() ?? [typeof limit === 'number' ? limit : 1]
@@ -82,11 +85,27 @@ export class SpecRules<R> {
     return typeof this.#spec.limit === 'number' ? this.#spec.limit : undefined
   }
 
-  amountFor(request: R, caller: Caller): MaybePromise<number> {
+  /** amountFor returns how many a caller has. Where a function fails, it is the least that it ever said, and else 1. */
+  amountFor(request: R, caller: Caller, tell: TellError): MaybePromise<number> {
     const { limit } = this.#spec
-    if (typeof limit === 'function') return limit(request, caller)
     if (typeof limit === 'number') return limit
-    return (caller.tier === undefined ? undefined : this.#tiers?.get(caller.tier)) ?? this.#least
+    if (typeof limit !== 'function') {
+      return (caller.tier === undefined ? undefined : this.#tiers?.get(caller.tier)) ?? this.#least
+    }
+    return guarded(
+      () => andThen(limit(request, caller), (amount) => this.#checked(amount)),
+      (error) => {
+        tell(error)
+        return Number.isFinite(this.#least) ? this.#least : 1
+      },
+    )
+  }
+
+  /** #checked makes sure that there is a rule for an amount. */
+  #checked(amount: number): number {
+    this.ruleFor(amount, false)
+    if (amount > 0 && amount < this.#least) this.#least = amount
+    return amount
   }
 
   ruleFor(amount: number, isSecret: boolean): Rule {

@@ -24,26 +24,6 @@ export function sendRefusal(response: ServerResponse, refusal: Refusal, isHead: 
   response.end(isHead ? undefined : body)
 }
 
-/**
- * whenEnded calls back once: with the status when the answer was handed over whole, with undefined when the connection
- * closed before that. (Fastify's inject() closes without ever saying that it has finished, but ends first.)
- */
-export function whenEnded(response: ServerResponse, ended: (status: number | undefined) => void): void {
-  let isTold = false
-  const tell = (status: number | undefined): void => {
-    if (isTold) return
-    isTold = true
-    ended(status)
-  }
-  const end = (): void => tell(response.writableFinished ? response.statusCode : undefined)
-  // A client that left while the limiter was asked has left already.
-  if (isClosed(response)) end()
-  else {
-    response.once('finish', () => tell(response.statusCode))
-    response.once('close', end)
-  }
-}
-
 /** holdBack goes on after a while, or says that the client has left by then: one of the two, once. */
 export function holdBack(response: ServerResponse, ms: number, goOn: () => void, left: () => void = () => {}): void {
   if (isClosed(response)) {
@@ -61,6 +41,6 @@ export function holdBack(response: ServerResponse, ms: number, goOn: () => void,
   response.once('close', leave)
 }
 
-function isClosed(response: ServerResponse): boolean {
+export function isClosed(response: ServerResponse): boolean {
   return response.closed || response.destroyed
 }

@@ -1,3 +1,5 @@
+import type { Route } from './request-path.ts'
+
 /** A RequestReader reads a framework's requests. Each adapter has one. */
 export interface RequestReader<R> {
   /** The address of the client, as the framework sees it: with its own idea of proxies, if it has one. */
@@ -9,6 +11,8 @@ export interface RequestReader<R> {
   method(request: R): string
   /** Path and query, as the client wrote them. */
   url(request: R): string
+  /** Where the framework leads the request to. */
+  route(request: R): Route
 }
 
 /** headerText joins the values of a field that Node.js gives as a list. */

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { SluiceError } from '../core/errors.ts'
+import { got, SluiceError } from '../core/errors.ts'
 import type { KeySpeller } from '../core/key-speller.ts'
 import type { Descriptor } from '../core/request.ts'
 import { compileObjects } from '../core/rules/compile.ts'
@@ -15,18 +15,26 @@ import { Planner } from '../engine/plan.ts'
 import type { MaybePromise } from '../engine/ports.ts'
 import { FileSource } from '../sources/file-source.ts'
 import { ThreadLoader } from '../sources/thread-loader.ts'
-import type { Caller } from './caller.ts'
+import { type Caller, keyText } from './caller.ts'
 import type { ChargePlanner } from './charge-planner.ts'
-import type { Cost } from './limit-planner.ts'
+import { type Cost, givenCost, sensibleCost } from './given-cost.ts'
+import { guarded, type TellError } from './guarded.ts'
+import { canonicalMethod, canonicalPath, LOOSE, type Route, type Routing, targetPath } from './request-path.ts'
 import type { RequestReader } from './request-reader.ts'
+import { RoutedRules } from './routed-rules.ts'
 
 export interface RuleOptions<R> {
   /** The rules: a file or a directory of them, which is watched; YAML text (with a line break in it); or objects. */
   readonly rules: string | RuleFile | readonly RuleFile[]
   /** Which of the rules' domains. Default: the only one. */
   readonly domain?: string
-  /** What a request is about. Default: descriptorsOf. */
+  /** What a request is about. Default: callerDescriptors. */
   readonly descriptors?: (request: R, caller: Caller) => MaybePromise<readonly Descriptor[]>
+  /**
+   * What the app's router looks at in a path: rules about paths go by it. Default: as the framework's router says; where
+   * none does, neither case nor a slash at the end matters.
+   */
+  readonly routing?: Partial<Routing>
   /** Told when rules that are watched were changed to something wrong; the last good ones stay. */
   readonly onRulesRefused?: (error: Error) => void
 }
@@ -39,8 +47,12 @@ export class RulePlanner<R> implements ChargePlanner<R> {
   readonly #planner: Planner
   readonly #rules: () => RuleSet
   readonly #stop: () => void
+  readonly #routed = new RoutedRules()
+  readonly #tell: TellError
+  /** The domain that was the only one: it still counts when rules that are watched get another. */
+  #latest: string | undefined
 
-  constructor(options: RuleOptions<R>, reader: RequestReader<R>, cost: Cost<R>, keys: KeySpeller) {
+  constructor(options: RuleOptions<R>, reader: RequestReader<R>, cost: Cost<R>, keys: KeySpeller, tell: TellError) {
     this.#options = options
     this.#reader = reader
     this.#cost = cost
@@ -48,16 +60,27 @@ export class RulePlanner<R> implements ChargePlanner<R> {
     const { rules, stop } = loaded(options)
     this.#rules = rules
     this.#stop = stop
+    this.#tell = tell
     this.#domain()
   }
 
-  plan(request: R, caller: Caller): MaybePromise<readonly PlannedCharge[]> {
+  get believesKeys(): boolean {
+    const branches = this.#rules().domains.get(this.#domain().name)?.root.branches
+    return branches?.has('api_key') === true && !branches.has('ip')
+  }
+
+  plan(request: R, caller: Caller): MaybePromise<readonly PlannedCharge[] | undefined> {
     const { descriptors } = this.#options
-    const given = descriptors === undefined ? this.#descriptorsOf(request, caller) : descriptors(request, caller)
-    return andThen(given, (list) =>
-      andThen(typeof this.#cost === 'number' ? this.#cost : this.#cost(request, caller), (cost) =>
-        this.#planner.plan(this.#rules(), { domain: this.#domain().name, descriptors: list, cost }),
-      ),
+    if (descriptors === undefined) return this.#planRouted(request, caller)
+    return guarded<readonly PlannedCharge[] | undefined>(
+      () => {
+        const given = andThen(descriptors(request, caller), (list) => checkedDescriptors(list, this.#tell))
+        return andThen(given, (list) => this.#planBy(this.#rules(), list, request, caller))
+      },
+      (error) => {
+        this.#tell(error)
+        return andThen(this.#planRouted(request, caller), (charges) => (charges.length === 0 ? undefined : charges))
+      },
     )
   }
 
@@ -81,6 +104,8 @@ export class RulePlanner<R> implements ChargePlanner<R> {
     const { domain: name } = this.#options
     // A domain that the rules do not have, or do not have yet, has no limits.
     if (name !== undefined) return domains.get(name) ?? { name, hasTiers: false, evaluatePath: false }
+    const latest = domains.size > 1 && this.#latest !== undefined ? domains.get(this.#latest) : undefined
+    if (latest !== undefined) return latest
     if (domains.size !== 1) {
       const names = [...domains.keys()].map((each) => JSON.stringify(each)).join(', ')
       throw new SluiceError(
@@ -90,15 +115,40 @@ export class RulePlanner<R> implements ChargePlanner<R> {
       )
     }
     const [only] = domains.values()
+    this.#latest = only.name
     return only
   }
 
-  #descriptorsOf(request: R, caller: Caller): readonly Descriptor[] {
-    const url = this.#reader.url(request)
-    const mark = url.indexOf('?')
-    const method = { key: 'method', value: this.#reader.method(request) }
-    const path = { key: 'path', value: mark < 0 ? url : url.slice(0, mark) }
-    return callerDescriptors(this.#domain(), caller, [method, path])
+  /** #planRouted plans by what the framework makes of a request: its paths are those of routes, however written. */
+  #planRouted(request: R, caller: Caller): MaybePromise<readonly PlannedCharge[]> {
+    const route = this.#routeOf(request)
+    const { routing } = this.#options
+    const by = routing === undefined ? route : { ...route, ...routing }
+    const method = { key: 'method', value: canonicalMethod(this.#reader.method(request)) }
+    const path = { key: 'path', value: canonicalPath(route.path, by) }
+    const list = callerDescriptors(this.#domain(), caller, [method, path])
+    return this.#planBy(this.#routed.of(this.#rules(), by), list, request, caller)
+  }
+
+  /** #routeOf asks the framework, and reads the target itself where that fails. */
+  #routeOf(request: R): Route {
+    try {
+      return this.#reader.route(request)
+    } catch (error) {
+      this.#tell(error)
+      return { path: targetPath(this.#reader.url(request)), ...LOOSE }
+    }
+  }
+
+  #planBy(
+    rules: RuleSet,
+    descriptors: readonly Descriptor[],
+    request: R,
+    caller: Caller,
+  ): MaybePromise<readonly PlannedCharge[]> {
+    return andThen(givenCost(this.#cost, request, caller, this.#tell), (cost) =>
+      this.#planner.plan(rules, { domain: this.#domain().name, descriptors, cost }),
+    )
   }
 }
 
@@ -112,7 +162,7 @@ type Entries = Descriptor['entries']
  */
 function callerDescriptors(
   { hasTiers, evaluatePath }: Pick<Domain, 'hasTiers' | 'evaluatePath'>,
-  { ip, apiKey, user, tenant, tier }: Caller,
+  { ip, apiKey, moreApiKeys = [], user, tenant, tier }: Caller,
   request: Entries,
 ): readonly Descriptor[] {
   const ways: Entries[] = evaluatePath ? [request] : [[], ...request.map((each) => [each])]
@@ -122,6 +172,7 @@ function callerDescriptors(
   for (const [key, value] of [
     ['ip', ip],
     ['api_key', apiKey],
+    ...moreApiKeys.map((key) => ['api_key', key] as const),
     ['user', user],
     ['tenant', tenant],
   ] as const) {
@@ -130,6 +181,40 @@ function callerDescriptors(
   }
   for (const way of ways) if (way.length > 0) found.push({ entries: [...first, ...way] })
   return found
+}
+
+/** Whose value an app does not know: all of those share a budget. */
+const UNKNOWN = 'unknown'
+
+/**
+ * checkedDescriptors checks what an app says that a request is about. A value that is missing, often one that the client
+ * did not send, stands for itself: without it no rule would apply.
+ */
+function checkedDescriptors(list: unknown, tell: TellError): readonly Descriptor[] {
+  if (!Array.isArray(list)) throw new SluiceError('KEY_INVALID', 'descriptors', got(list))
+  return (list as readonly Descriptor[]).map((descriptor) => {
+    const { entries, cost } = descriptor ?? {}
+    if (!Array.isArray(entries)) throw new SluiceError('KEY_INVALID', 'descriptors', got(descriptor))
+    return {
+      ...descriptor,
+      entries: entries.map((entry) => checkedEntry(entry, tell)),
+      ...(cost !== undefined && { cost: sensibleCost(cost) }),
+    }
+  })
+}
+
+function checkedEntry(entry: Entries[number], tell: TellError): Entries[number] {
+  const { key, value } = entry
+  if (typeof key !== 'string') throw new SluiceError('KEY_INVALID', 'descriptors', got(key))
+  if (typeof value === 'string') return entry
+  try {
+    const text = keyText(value)
+    if (text !== undefined) return { key, value: text }
+    throw new SluiceError('KEY_INVALID', `descriptors.${key}`, got(value))
+  } catch (error) {
+    tell(error)
+    return { key, value: UNKNOWN }
+  }
 }
 
 function loaded<R>({ rules, onRulesRefused }: RuleOptions<R>): { rules: () => RuleSet; stop: () => void } {

@@ -51,11 +51,12 @@ export interface AdapterUnderTest {
 }
 
 /**
- * Routes is what the apps under test do: / answers 200, /error 400, /throw fails, /hang never answers, /stream answers and
- * goes on until `finish` is called.
+ * Routes is what the apps under test do: / answers 200, /error 400, /throw fails, /hang never answers, /work answers and
+ * /stream goes on when `finish` is called.
  */
 export class Routes {
   hanging = 0
+  working = 0
   streaming = 0
   #finish: () => void = () => {}
   readonly finished = new Promise<void>((resolve) => {
@@ -64,6 +65,13 @@ export class Routes {
 
   finish(): void {
     this.#finish()
+  }
+
+  /** work is what /work does before it answers. */
+  async work(): Promise<string> {
+    this.working++
+    await this.finished
+    return 'done'
   }
 
   async *chunks(): AsyncGenerator<string> {

@@ -34,12 +34,20 @@ export function testLeaving(adapter: AdapterUnderTest): void {
   }
   const exchange = async (): Promise<number> => (await app.running.get('/', { 'x-free': '1' })).status
   /** leaveWhileAsked has a client leave while the limiter takes its time, and then has the limiter decide. */
-  const leaveWhileAsked = async (): Promise<void> => {
-    const client = app.running.visit('/hang', { 'x-slow': '1' })
+  const leaveWhileAsked = async (path = '/hang'): Promise<void> => {
+    const client = app.running.visit(path, { 'x-slow': '1' })
     await until('the limiter is asked', () => answers.length === 1)
     await client.leave()
     answers.pop()?.()
     await exchange()
+  }
+  /** leaveAtWork has clients leave while handlers work for them. */
+  const leaveAtWork = async (count: number): Promise<void> => {
+    for (let i = 1; i <= count; i++) {
+      const client = app.running.visit('/work')
+      await until('the handler works', () => app.routes.working === i)
+      await client.leave()
+    }
   }
   afterEach(() => void vi.useRealTimers())
 
@@ -85,16 +93,70 @@ export function testLeaving(adapter: AdapterUnderTest): void {
       expect([await exchange(), app.routes.hanging]).toEqual([200, 0])
     })
 
-    it('keeps no place for a client that left while the limiter was asked', async () => {
+    it('keeps no place for a client that left while the limiter was asked, once its handler has ended', async () => {
       const get = await startSlow({ limit: 1, algorithm: 'concurrency' })
-      await leaveWhileAsked()
-      expect((await get()).status).toBe(200)
+      await leaveWhileAsked('/')
+      await until('the place is free again', async () => (await get()).status === 200)
+      await leaveWhileAsked('/work')
+      await until('the handler works', () => app.routes.working === 1)
+      expect((await get()).status).toBe(429)
+      app.routes.finish()
+      await until('the place is free again', async () => (await get()).status === 200)
     })
 
-    it('gives back what a client took that left while the limiter was asked', async () => {
-      const get = await startSlow({ limit: 1, window: '1m', refund: 'failure' })
+    it('keeps no place for a client that left before its turn came', async () => {
+      const decisions: boolean[] = []
+      const observer: SuiteOptions['observer'] = { decided: (_, { allowed }) => void decisions.push(allowed) }
+      const limits = [{ ...HOURLY, name: 'hourly' }, { limit: 1, algorithm: 'concurrency' } as const]
+      const get = await start({ limits, observer })
+      expect((await get()).status).toBe(200)
+      for (let turn = 2; turn <= 3; turn++) {
+        const client = app.running.visit('/work')
+        await until('it is decided about', () => decisions.length === turn)
+        await client.leave()
+      }
+      expect([decisions, app.routes.working]).toEqual([[true, true, true], 0])
+    })
+
+    it('asks a function whether to give back what a client took that left while the limiter was asked', async () => {
+      const get = await startSlow({ limit: 1, window: '1m', refund: (status) => status === undefined })
       await leaveWhileAsked()
       expect([(await get()).status, (await get()).status]).toEqual([200, 429])
+    })
+
+    it('gives nothing back to clients that leave, before the limiter has decided or after', async () => {
+      const get = await startSlow({ limit: 3, window: '1m', refund: 'failure' })
+      await leaveWhileAsked()
+      await leaveAtWork(2)
+      expect((await get()).status).toBe(429)
+      app.routes.finish()
+      await exchange()
+      expect((await get()).status).toBe(429)
+    })
+
+    it('lets no more requests be worked on than there are places, however many clients leave', async () => {
+      const get = await start({ limit: 5, algorithm: 'concurrency' })
+      await leaveAtWork(5)
+      for (let i = 0; i < 35; i++) {
+        const { leave } = app.running.visit('/work')
+        await until('it is counted', () => counted === i + 6)
+        await leave()
+      }
+      expect([app.routes.working, (await get()).status]).toEqual([5, 429])
+      app.routes.finish()
+      await until('all places are free again', async () => (await get()).status === 200)
+    })
+
+    it('takes a place back from a handler that never ends, when its lease does', async () => {
+      const clock = { now: 1_700_000_000_000, nowMs: () => clock.now }
+      const get = await start({ limit: 1, algorithm: 'concurrency', leaseTtl: '10s', clock })
+      const client = app.running.visit('/hang')
+      await until('the place is taken', () => app.routes.hanging === 1)
+      await client.leave()
+      clock.now += 9_999
+      expect((await get()).status).toBe(429)
+      clock.now += 1
+      expect((await get()).status).toBe(200)
     })
   })
 }

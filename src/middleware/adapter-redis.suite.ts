@@ -72,15 +72,25 @@ export function testAdapterOnRedis(adapter: AdapterUnderTest): void {
       await ready()
       const routes = new Routes()
       const app = await start({ limit: 1, algorithm: 'concurrency', name: randomUUID() }, routes)
-      for (const path of ['/hang', '/stream']) {
-        const client = app.visit(path)
-        await until('the place is taken', () => routes.hanging + routes.streaming > 0)
-        expect((await app.get()).status).toBe(429)
-        await client.leave()
-        await until('the place is free again', async () => (await app.get()).status === 200)
-        routes.hanging = 0
-      }
+      const worked = app.visit('/work')
+      await until('the place is taken', () => routes.working === 1)
+      expect((await app.get()).status).toBe(429)
+      await worked.leave()
+      expect((await app.get()).status).toBe(429)
+      routes.finish()
+      await until('the place is free again', async () => (await app.get()).status === 200)
       await until('it was given back after each answer', async () => (await app.get()).status === 200)
+    })
+
+    it('gives places back there when the client leaves in the middle of the answer', async () => {
+      await ready()
+      const routes = new Routes()
+      const app = await start({ limit: 1, algorithm: 'concurrency', name: randomUUID() }, routes)
+      const client = app.visit('/stream')
+      await until('the place is taken', () => routes.streaming === 1)
+      expect((await app.get()).status).toBe(429)
+      await client.leave()
+      await until('the place is free again', async () => (await app.get()).status === 200)
     })
 
     it('gives back there what failed requests took', async () => {

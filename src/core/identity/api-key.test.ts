@@ -1,10 +1,24 @@
 import { describe, expect, it } from 'vitest'
-import { type ApiKeyOptions, readApiKey } from './api-key.ts'
+import { type ApiKeyOptions, readApiKeys } from './api-key.ts'
 
-const read = (options: ApiKeyOptions, headers: Record<string, string>, url = '/'): string | undefined =>
-  readApiKey(options, (name) => headers[name], url)
+const readAll = (options: ApiKeyOptions, headers: Record<string, string>, url = '/'): readonly string[] =>
+  readApiKeys(options, (name) => headers[name], url)
+const read = (...of: Parameters<typeof readAll>): string | undefined => readAll(...of)[0]
 
-describe('readApiKey', () => {
+describe('readApiKeys', () => {
+  it('finds every key that a request has, each once', () => {
+    const headers = { 'x-api-key': 'k1', authorization: 'Bearer k2' }
+    expect(readAll({}, headers)).toEqual(['k1', 'k2'])
+    expect(readAll({}, { 'x-api-key': 'k1', authorization: 'Bearer k1' })).toEqual(['k1'])
+    expect(readAll({ query: 'key' }, headers, '/?key=k3&key=&key=k1&key=k4#key')).toEqual(['k1', 'k2', 'k3', 'k4'])
+  })
+
+  it('takes none of more than eight: nobody has so many', () => {
+    const query = (count: number): string => `/?${Array.from({ length: count }, (_, i) => `key=${i}`).join('&')}`
+    expect(readAll({ query: 'key' }, {}, query(8))).toHaveLength(8)
+    expect(readAll({ query: 'key' }, {}, query(9))).toEqual([])
+  })
+
   it.each<[string, ApiKeyOptions, Record<string, string>, string, string | undefined]>([
     ['X-API-Key', {}, { 'x-api-key': 'k1' }, '/', 'k1'],
     ['a field of the app', { header: 'x-token' }, { 'x-token': 'k1', 'x-api-key': 'k2' }, '/', 'k1'],

@@ -8,18 +8,28 @@ export interface ApiKeyOptions {
 }
 
 const MAX_KEY_CHARACTERS = 4_096
+const MAX_KEYS = 8
+const NO_KEYS: readonly string[] = []
 
 /** How a request's fields are read: by lower-case name, several lines joined by `, `. */
 export type ReadHeader = (name: string) => string | undefined
 
-/** readApiKey returns the API key of a request, or undefined. What is too long or has control characters is no key. */
-export function readApiKey(options: ApiKeyOptions, header: ReadHeader, url: string): string | undefined {
+/**
+ * readApiKeys returns the API keys of a request, each once: a client may send several, and nobody knows here which of them
+ * the app goes by. What is too long or has control characters is no key. Of more than eight, none counts.
+ */
+export function readApiKeys(options: ApiKeyOptions, header: ReadHeader, url: string): readonly string[] {
   const { header: name = 'x-api-key', bearer = true, query } = options
-  return (
-    (name === false ? undefined : valid(header(name))) ??
-    (bearer ? readBearer(header('authorization')) : undefined) ??
-    (query === undefined ? undefined : valid(readQuery(url, query)))
-  )
+  const first = name === false ? undefined : valid(header(name))
+  const second = bearer ? readBearer(header('authorization')) : undefined
+  const more = query === undefined ? NO_KEYS : readQuery(url, query)
+  if (more.length === 0) {
+    if (first === undefined) return second === undefined ? NO_KEYS : [second]
+    return second === undefined || second === first ? [first] : [first, second]
+  }
+  const keys = new Set([first, second, ...more.map(valid)])
+  keys.delete(undefined)
+  return keys.size > MAX_KEYS ? NO_KEYS : ([...keys] as string[])
 }
 
 /** readBearer returns the token of `Authorization: Bearer …` (RFC 6750), or undefined. */
@@ -29,9 +39,9 @@ export function readBearer(authorization: string | undefined): string | undefine
   return valid(authorization.slice(7).trim())
 }
 
-function readQuery(url: string, name: string): string | undefined {
+function readQuery(url: string, name: string): readonly string[] {
   const mark = url.indexOf('?')
-  return mark < 0 ? undefined : (new URLSearchParams(url.slice(mark + 1)).get(name) ?? undefined)
+  return mark < 0 ? NO_KEYS : new URLSearchParams(url.slice(mark + 1).replace(/#.*/s, '')).getAll(name)
 }
 
 function valid(key: string | undefined): string | undefined {

@@ -25,6 +25,13 @@ export class CidrIndex<T> {
     return this.#blocks.map(({ target }) => target)
   }
 
+  /** map returns an index of the same blocks that lead elsewhere. */
+  map<U>(to: (target: T) => U): CidrIndex<U> {
+    const mapped = new CidrIndex<U>()
+    for (const { cidr, target } of this.#blocks) mapped.add(cidr, to(target))
+    return mapped
+  }
+
   /** blocks lists the blocks, in the order in which they were added. */
   get blocks(): readonly Cidr[] {
     return this.#blocks.map(({ cidr }) => cidr)

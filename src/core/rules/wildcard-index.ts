@@ -20,6 +20,11 @@ export class WildcardIndex<T> {
     return this.#patterns.map(({ literals }) => literals.join('*'))
   }
 
+  /** entries lists the patterns with what they lead to, in file order. */
+  get entries(): readonly (readonly [pattern: string, target: T])[] {
+    return this.#patterns.map(({ literals, target }) => [literals.join('*'), target])
+  }
+
   add(pattern: string, target: T): void {
     this.#patterns.push({ order: this.#patterns.length, literals: pattern.split('*'), target, triedIn: 0 })
     this.#tries = undefined

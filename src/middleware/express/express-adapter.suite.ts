@@ -24,6 +24,7 @@ function appOf(middlewares: readonly RequestHandler[], routes: Routes): Express 
     throw new Error('thrown')
   })
   app.get('/hang', () => void routes.hanging++)
+  app.get('/work', async (_, response) => void response.send(await routes.work()))
   app.get('/stream', (_, response) => void Readable.from(routes.chunks(), { objectMode: false }).pipe(response))
   app.all('/', (_, response) => void response.send('Hi there!'))
   return app

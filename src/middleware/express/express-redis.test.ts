@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { Response } from 'express'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { startRedis } from '../../../tests/servers/redis.mjs'
 import { sharedRedis } from '../../../tests/servers/shared.ts'
@@ -63,10 +64,15 @@ describe('sluice/express on Redis', () => {
     await ready()
     const name = randomUUID()
     const get = await serve({ limit: 1, algorithm: 'concurrency', name })
-    const client = apps.at(-1)?.visit('/hang')
-    await until('the place is taken', () => apps.at(-1)?.hanging() === 1)
+    const responses: Response[] = []
+    apps.at(-1)?.app.get('/late', (_, response) => void responses.push(response))
+    const client = apps.at(-1)?.visit('/late')
+    await until('the place is taken', () => responses.length === 1)
     expect((await get()).status).toBe(429)
     client?.leave()
+    await until('the client has left', () => responses[0].closed)
+    expect((await get()).status).toBe(429)
+    responses[0].send('late')
     await until('the place is free again', async () => (await get()).status === 200)
     const refunding = await serve({ limit: 1, window: '1m', name, refund: 'failure' })
     await refunding('/error')

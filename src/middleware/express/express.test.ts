@@ -1,4 +1,4 @@
-import type { Request, RequestHandler } from 'express'
+import type { Request, RequestHandler, Response } from 'express'
 import { parseList } from 'structured-headers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { until } from '../../../tests/servers/until.mjs'
@@ -128,25 +128,49 @@ describe('sluice/express with the plain options', () => {
     running = undefined
   })
 
-  it('releases places when the answer is sent and when the client leaves', async () => {
+  it('releases places when the answer is sent, or when the handler ends it for a client that left', async () => {
     const get = await serve({ limit: 1, algorithm: 'concurrency' })
     expect([(await get()).status, (await get()).status]).toEqual([200, 200])
-    const client = running?.visit('/hang')
-    await until('the place is taken', () => running?.hanging() === 1)
+    const responses: Response[] = []
+    running?.app.get('/late', (_, response) => void responses.push(response))
+    const client = running?.visit('/late')
+    await until('the place is taken', () => responses.length === 1)
     expect((await get()).status).toBe(429)
     client?.leave()
-    await until('the place is free again', async () => (await get()).status === 200)
+    await until('the client has left', () => responses[0].closed)
+    expect((await get()).status).toBe(429)
+    responses[0].send('late')
+    expect((await get()).status).toBe(200)
   })
 
   it('gives back what failed requests took', async () => {
     const get = await serve({ limit: 1, window: '1m', refund: 'failure' })
     expect([(await get('/error')).status, (await get('/error')).status]).toEqual([400, 400])
-    const client = running?.visit('/hang')
-    await until('the hit is taken', () => running?.hanging() === 1)
-    expect((await get()).status).toBe(429)
+    expect([(await get()).status, (await get()).status]).toEqual([200, 429])
+  })
+
+  it('keeps the hit of a client that leaves, and takes back that of an answer that breaks, if told so', async () => {
+    const limiter = rateLimit({
+      limit: 5,
+      keyGenerator: () => 'k',
+      skipFailedRequests: true,
+      skipAbortedRequests: false,
+    })
+    const get = await serve(limiter)
+    const hits = (): number | undefined => (limiter.getKey('k') as { totalHits: number } | undefined)?.totalHits
+    const responses: Response[] = []
+    running?.app.get('/late', (_, response) => void responses.push(response))
+    const client = running?.visit('/late')
+    await until('the request is counted', () => responses.length === 1)
     client?.leave()
-    await until('the hit is given back', async () => (await get()).status === 200)
-    expect((await get()).status).toBe(429)
+    await until('the client has left', () => responses[0].closed)
+    responses[0].on('error', () => {})
+    responses[0].emit('error', new Error('written to nobody'))
+    responses[0].status(500).end()
+    await get('/crash').catch(() => {})
+    await until('the hit of the answer is taken back', () => hits() === 1)
+    await get('/error')
+    expect(hits()).toBe(1)
   })
 
   it('never lets its own errors reach the app', async () => {
@@ -157,7 +181,7 @@ describe('sluice/express with the plain options', () => {
       cost: () => Promise.reject(new Error('broken')),
       onError: (error) => void told.push(error),
     })
-    expect([(await get()).status, (await get()).status]).toEqual([200, 200])
+    expect([(await get()).status, (await get()).status]).toEqual([200, 429])
     expect(told).toEqual([new Error('broken'), new Error('broken')])
   })
 

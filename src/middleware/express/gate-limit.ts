@@ -1,12 +1,14 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express'
 import type { Refusal } from '../../core/http/refusal.ts'
+import { AnswerWatch } from '../../http-door/answer-watch.ts'
 import { Budget } from '../../http-door/budget.ts'
 import { Gate, type Pass } from '../../http-door/gate.ts'
-import { holdBack, sendRefusal, whenEnded, writeFields } from '../../http-door/node-response.ts'
+import { holdBack, sendRefusal, writeFields } from '../../http-door/node-response.ts'
 import { headerText, type RequestReader } from '../../http-door/request-reader.ts'
 import { OptionKind } from '../option-kind.ts'
+import { checkAddresses } from './check-addresses.ts'
+import { expressRoute } from './express-route.ts'
 import type { GateRequestHandler, HitOptions, PlainOptions } from './options.ts'
-import { Validations } from './validations.ts'
 
 const reader: RequestReader<Request> = {
   address: ({ ip }) => ip,
@@ -14,6 +16,7 @@ const reader: RequestReader<Request> = {
   header: ({ headers }, name) => headerText(headers[name]),
   method: ({ method }) => method,
   url: ({ originalUrl }) => originalUrl,
+  route: expressRoute,
 }
 
 /** gateLimit makes a middleware of the plain options. */
@@ -32,14 +35,6 @@ export function gateLimit({ handler, requestPropertyName, ...options }: PlainOpt
     else limiter.act(pass, request, response, next)
   }
   return Object.assign(middleware, { reset: gate.reset.bind(gate), close: gate.close.bind(gate) })
-}
-
-/** checkAddresses warns about proxies that are trusted without end, and about those that are not trusted at all. */
-function checkAddresses(request: Request): void {
-  const warn = (mistake: unknown): void => process.emitWarning(String(mistake), 'SluiceWarning')
-  const validations = new Validations(true, { error: warn, warn })
-  validations.check('trustProxy', request)
-  validations.check('xForwardedForHeader', request)
 }
 
 /** GateLimiter does what a gate says. */
@@ -61,9 +56,9 @@ class GateLimiter {
     if (pass.decision.tightest !== undefined) {
       ;(request as unknown as Record<string, unknown>)[this.#property] = new Budget(pass)
     }
-    if (pass.isOpen) whenEnded(response, (status) => this.#gate.end(pass, status))
+    const watch = pass.isOpen ? new AnswerWatch(response, this.#gate.endingOf(pass)) : undefined
     if (!pass.allowed) this.#refuse(pass, this.#gate.refusal(pass, request, retryAfterSeconds), request, response, next)
-    else if (pass.delayMs > 0) holdBack(response, pass.delayMs, next)
+    else if (pass.delayMs > 0) holdBack(response, pass.delayMs, next, () => watch?.workEnded())
     else next()
   }
 

@@ -185,11 +185,16 @@ class HitLimiter {
       this.#guard(() => andThen(requestWasSuccessful(request, response), finished), SUCCESS_FAILED),
     )
     if (!skipFailedRequests) return
+    const { skipAbortedRequests = true } = this.#options
     const left = (): void => {
-      if (!response.writableEnded) takeBack()
+      if (skipAbortedRequests && !response.writableEnded) takeBack()
+    }
+    // To write to a client that has left is an error, too.
+    const broke = (): void => {
+      if (skipAbortedRequests || !response.closed) takeBack()
     }
     response.once('close', left)
-    response.once('error', takeBack)
+    response.once('error', broke)
     if (response.destroyed) left()
   }
 

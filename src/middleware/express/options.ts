@@ -69,6 +69,11 @@ export interface Options extends Pick<StoreOptions, 'redis' | 'secret'> {
   requestPropertyName: string
   /** Take hits back that ended in a failure. Default: false. */
   skipFailedRequests: boolean
+  /**
+   * With skipFailedRequests: take back the hits of clients that leave before the answer, too, as express-rate-limit does.
+   * Whoever leaves early has no limit then, while handlers work on: false counts them. Default: true.
+   */
+  skipAbortedRequests?: boolean
   /** Take hits back that ended in a success. Default: false. */
   skipSuccessfulRequests: boolean
   /** Whose hit it is. Default: the address's, or its block's. */

@@ -41,6 +41,7 @@ const KNOWN_OPTIONS: ReadonlySet<string> = new Set([
   'retryAfter',
   'requestPropertyName',
   'skipFailedRequests',
+  'skipAbortedRequests',
   'skipSuccessfulRequests',
   'keyGenerator',
   'ipv6Subnet',

@@ -30,5 +30,6 @@ function addRoutes(app: FastifyInstance, routes: Routes): void {
     routes.hanging++
     return new Promise(() => {})
   })
+  app.get('/work', () => routes.work())
   app.get('/stream', async (_, reply) => reply.send(Readable.from(routes.chunks(), { objectMode: false })))
 }

@@ -1,6 +1,6 @@
 import { request as httpRequest } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { parseList } from 'structured-headers'
 import { afterEach, describe, expect, it } from 'vitest'
 import { until } from '../../../tests/servers/until.mjs'
@@ -171,23 +171,25 @@ describe('sluice/fastify with the plain options', () => {
     expect(await statuses(2)).toEqual([200, 429])
   })
 
-  it('releases places when the answer is sent and when the client leaves', async () => {
+  it('releases places when the answer is sent, or when the handler ends for a client that left', async () => {
     await serve({ limit: 1, algorithm: 'concurrency' })
-    let hanging = 0
-    app.get('/hang', () => {
-      hanging++
-      return new Promise(() => {})
+    const replies: FastifyReply[] = []
+    app.get('/late', (_, reply) => {
+      replies.push(reply)
     })
     await app.listen({ port: 0, host: '127.0.0.1' })
     const { port } = app.server.address() as AddressInfo
     const get = async (): Promise<number> => (await fetch(`http://127.0.0.1:${port}/`)).status
     expect([await get(), await get()]).toEqual([200, 200])
-    const client = httpRequest({ host: '127.0.0.1', port, path: '/hang', agent: false })
+    const client = httpRequest({ host: '127.0.0.1', port, path: '/late', agent: false })
     client.on('error', () => {})
     client.end()
-    await until('the place is taken', () => hanging === 1)
+    await until('the place is taken', () => replies.length === 1)
     expect(await get()).toBe(429)
     client.destroy()
+    await until('the client has left', () => replies[0].raw.closed)
+    expect(await get()).toBe(429)
+    replies[0].send('late')
     await until('the place is free again', async () => (await get()) === 200)
   })
 
@@ -199,7 +201,7 @@ describe('sluice/fastify with the plain options', () => {
       cost: () => Promise.reject(new Error('broken')),
       onError: (error) => void told.push(error),
     })
-    expect(await statuses(2)).toEqual([200, 200])
+    expect(await statuses(2)).toEqual([200, 429])
     expect(told).toEqual([new Error('broken'), new Error('broken')])
   })
 

@@ -1,9 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { AnswerWatch } from '../../http-door/answer-watch.ts'
 import { Budget } from '../../http-door/budget.ts'
 import { mergeFields } from '../../http-door/field-merge.ts'
 import { Gate, type Pass } from '../../http-door/gate.ts'
-import { holdBack, whenEnded } from '../../http-door/node-response.ts'
+import { holdBack } from '../../http-door/node-response.ts'
 import { headerText, type RequestReader } from '../../http-door/request-reader.ts'
+import { fastifyRoute } from './fastify-route.ts'
 import type { PlainOptions, Refused } from './options.ts'
 
 export type Done = (error?: Error) => void
@@ -14,6 +16,7 @@ const reader: RequestReader<FastifyRequest> = {
   header: ({ headers }, name) => headerText(headers[name]),
   method: ({ method }) => method,
   url: ({ originalUrl }) => originalUrl,
+  route: fastifyRoute,
 }
 
 const getField = (reply: FastifyReply, name: string): unknown => reply.getHeader(name)
@@ -59,10 +62,10 @@ export class GateLimiter {
     const { retryAfterSeconds } = fields
     mergeFields(reply, fields, pass.decision, getField, setField)
     if (pass.decision.tightest !== undefined) request.rateLimit = new Budget(pass)
-    if (pass.isOpen) whenEnded(reply.raw, (status) => this.#gate.end(pass, status))
+    const watch = pass.isOpen ? new AnswerWatch(reply.raw, this.#gate.endingOf(pass)) : undefined
     if (!pass.allowed) {
       this.#refuse({ pass, refusal: this.#gate.refusal(pass, request, retryAfterSeconds) }, request, reply, done)
-    } else if (pass.delayMs > 0) holdBack(reply.raw, pass.delayMs, done)
+    } else if (pass.delayMs > 0) holdBack(reply.raw, pass.delayMs, done, () => watch?.workEnded())
     else done()
   }
 

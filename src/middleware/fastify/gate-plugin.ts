@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { TIGHTEST } from '../../http-door/field-merge.ts'
+import { checkTrust } from './check-trust.ts'
 import { type Done, GateLimiter } from './gate-limit.ts'
 import type { PlainOptions } from './options.ts'
 
@@ -12,6 +13,7 @@ export function gatePlugin(fastify: FastifyInstance, options: PlainOptions): voi
     return limiter
   }
   const whole = limiterOf(options)
+  if (options.identity?.trustedProxies === undefined) checkTrust(fastify)
   /** The limiters of routes that have options of their own, by these. */
   const ofRoutes = new Map<object | false, GateLimiter | undefined>()
 

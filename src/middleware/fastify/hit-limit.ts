@@ -5,9 +5,10 @@ import { andThen } from '../../engine/maybe.ts'
 import type { MaybePromise } from '../../engine/ports.ts'
 import { StoreFault } from '../../engine/store-fault.ts'
 import { HitDecisions } from '../../http-door/hit-decisions.ts'
+import { numberOr } from '../../http-door/hit-gate.ts'
 import type { WindowCount } from '../../stores/hits/window-counter.ts'
 import type { HitCounter } from './hit-counter.ts'
-import type { HitParams } from './hit-params.ts'
+import { DEFAULT_MAX, DEFAULT_WINDOW_MS, type HitParams } from './hit-params.ts'
 import { normalizeIP } from './normalize-ip.ts'
 import type { RateLimitState } from './options.ts'
 import { formatTime } from './spelled-time.ts'
@@ -59,7 +60,7 @@ export class HitLimiter {
         ? { isAllowed: true, key }
         : andThen(typeof max === 'number' ? max : max(request, key), (most) =>
             andThen(typeof timeWindow === 'number' ? timeWindow : timeWindow(request, key), (windowMs) =>
-              this.#ask(key, most, windowMs, isCounted),
+              this.#ask(key, numberOr(most, DEFAULT_MAX), numberOr(windowMs, DEFAULT_WINDOW_MS), isCounted),
             ),
           ),
     )

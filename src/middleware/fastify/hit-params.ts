@@ -45,8 +45,8 @@ export interface HitParams {
   readonly routeInfo?: { readonly method?: string | readonly string[]; readonly url?: string }
 }
 
-const DEFAULT_MAX = 1_000
-const DEFAULT_WINDOW_MS = 60_000
+export const DEFAULT_MAX = 1_000
+export const DEFAULT_WINDOW_MS = 60_000
 const NO_BAN = -1
 
 const LEGACY = labelsOf('x-ratelimit')

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import type { MaybePromise } from '../../engine/ports.ts'
+import { checkTrust } from './check-trust.ts'
 import { hitCounter } from './hit-counter.ts'
 import { type Group, HitLimiter } from './hit-limit.ts'
 import { type HitParams, hitParams, routeParams } from './hit-params.ts'
@@ -9,6 +10,7 @@ import { type Hook, hookOf, routeHooks } from './route-hooks.ts'
 /** hitPlugin limits the routes of an app by the options of @fastify/rate-limit. */
 export function hitPlugin(fastify: FastifyInstance, options: RateLimitPluginOptions): void {
   const params = hitParams(options)
+  if (params.keyGenerator === undefined) checkTrust(fastify)
   const counter = hitCounter(options, params)
   const counters = [counter]
   // A request is counted once by one plugin, however many of its hooks it meets.

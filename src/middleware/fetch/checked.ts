@@ -6,7 +6,8 @@ import { addFields, changeable, isFixed, watchBody } from '../../http-door/web-r
 
 /**
  * A Checked is what a limiter says about one request. Of a request that goes on, say how it ended, with `answer` or with
- * `end`: that is when refunds are made, and when places of `concurrency` limits are free again.
+ * `end`: that is when refunds are made, and when places of `concurrency` limits are free again. A client that leaves ends
+ * nothing by itself: the handler may still be at work.
  */
 export class Checked {
   readonly allowed: boolean
@@ -17,6 +18,7 @@ export class Checked {
   readonly #gate: Gate<Request>
   readonly #pass: Pass
   readonly #request: Request
+  #isAnswered = false
 
   constructor(gate: Gate<Request>, pass: Pass, request: Request, response: Response | undefined) {
     this.#gate = gate
@@ -27,7 +29,7 @@ export class Checked {
     const { names, values, length } = gate.fields(pass)
     for (let i = 0; i < length; i++) this.headers.set(names[i], values[i])
     this.response = response && this.#withFields(response)
-    if (pass.isOpen) this.#endWithClient()
+    if (pass.isOpen) this.#watchClient()
   }
 
   /** Go on only after this long: a leaky bucket says so. */
@@ -52,13 +54,15 @@ export class Checked {
   answer(response: Response): Response {
     const answered = this.#withFields(response)
     if (!this.#pass.isOpen) return answered
+    this.#isAnswered = true
     const { status } = answered
-    if (!isFixed(answered)) return watchBody(answered, (isWhole) => this.end(isWhole ? status : undefined))
-    this.end(status)
+    const hasLeft = this.#request.signal.aborted
+    if (!hasLeft && !isFixed(answered)) return watchBody(answered, (isWhole) => this.end(isWhole ? status : undefined))
+    this.end(hasLeft ? undefined : status)
     return answered
   }
 
-  /** end says how a request ended: the status of the answer, or nothing when the client went away. The first call counts. */
+  /** end says that nobody works on a request any more: the status of the answer, or nothing if nobody got it. The first call counts. */
   end(status?: number): void {
     this.#gate.end(this.#pass, status)
   }
@@ -71,9 +75,14 @@ export class Checked {
     return answered
   }
 
-  #endWithClient(): void {
+  #watchClient(): void {
     const { signal } = this.#request
-    if (signal.aborted) this.end()
-    else signal.addEventListener('abort', () => this.end(), { once: true })
+    if (signal.aborted) this.#leave()
+    else signal.addEventListener('abort', () => this.#leave(), { once: true })
+  }
+
+  #leave(): void {
+    if (this.#isAnswered) this.end()
+    else this.#gate.left(this.#pass)
   }
 }

@@ -20,6 +20,8 @@ export function fetchHandler(routes = new Routes()): Handler {
       case '/hang':
         routes.hanging++
         return new Promise<Response>(() => {})
+      case '/work':
+        return new Response(await routes.work())
       case '/stream':
         return new Response(routes.stream())
       default:

@@ -134,7 +134,7 @@ describe('check', () => {
     await first.answer(new Response('no', { status: 500 })).text()
     const second = await limiter.check(get())
     expect(second.allowed).toBe(true)
-    second.end()
+    second.end(500)
     second.end(200)
     const third = await limiter.check(get())
     expect(third.allowed).toBe(true)
@@ -153,12 +153,29 @@ describe('check', () => {
     expect([(await limiter.check(get())).allowed, (await limiter.check(get())).allowed]).toEqual([true, false])
   })
 
-  it('ends a request at once when its client has left already', async () => {
+  it('keeps the place of a client that left until its request is said to have ended', async () => {
     const limiter = rateLimit({ limit: 1, algorithm: 'concurrency' })
-    const signal = AbortSignal.abort()
-    expect((await limiter.check(new Request('http://localhost/', { signal }))).allowed).toBe(true)
+    const controller = new AbortController()
+    for (const signal of [AbortSignal.abort(), controller.signal]) {
+      const checked = await limiter.check(new Request('http://localhost/', { signal }))
+      expect(checked.allowed).toBe(true)
+      controller.abort()
+      expect((await limiter.check(get())).allowed).toBe(false)
+      checked.end()
+    }
     expect((await limiter.check(get())).allowed).toBe(true)
+  })
+
+  it('ends a request with its answer when the client has left before, or leaves while nobody reads it', async () => {
+    const limiter = rateLimit({ limit: 1, algorithm: 'concurrency' })
+    const gone = await limiter.check(new Request('http://localhost/', { signal: AbortSignal.abort() }))
+    gone.answer(new Response('late'))
+    const controller = new AbortController()
+    const going = await limiter.check(new Request('http://localhost/', { signal: controller.signal }))
+    going.answer(new Response('unread'))
     expect((await limiter.check(get())).allowed).toBe(false)
+    controller.abort()
+    expect((await limiter.check(get())).allowed).toBe(true)
   })
 
   it.each([

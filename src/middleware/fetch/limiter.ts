@@ -1,6 +1,7 @@
 import type { MaybePromise } from '../../engine/ports.ts'
 import type { Caller } from '../../http-door/caller.ts'
 import { Gate, type Pass } from '../../http-door/gate.ts'
+import { LOOSE, targetPath } from '../../http-door/request-path.ts'
 import type { RequestReader } from '../../http-door/request-reader.ts'
 import { delayed, pathOf, runtimeAddress } from '../../http-door/web-request.ts'
 import { refusalHeaders } from '../../http-door/web-response.ts'
@@ -44,9 +45,10 @@ export class FetchLimiter {
       const checked = await this.check(request, ...beside)
       if (checked.response !== undefined) return checked.response
       if (checked.delayMs > 0 && !(await delayed(checked.delayMs, request.signal))) {
+        checked.end()
         return new Response(null, { status: CLIENT_LEFT })
       }
-      return await this.#answered(checked, () => handler(request, ...beside))
+      return await this.#answered(checked, request, () => handler(request, ...beside))
     }
   }
 
@@ -60,12 +62,12 @@ export class FetchLimiter {
     return this.#gate.close()
   }
 
-  async #answered<T>(checked: Checked, answer: () => MaybePromise<T>): Promise<T | Response> {
+  async #answered<T>(checked: Checked, request: Request, answer: () => MaybePromise<T>): Promise<T | Response> {
     let response: T
     try {
       response = await answer()
     } catch (error) {
-      checked.end(500)
+      checked.end(request.signal.aborted ? undefined : 500)
       throw error
     }
     if (response instanceof Response) return checked.answer(response)
@@ -91,6 +93,7 @@ export class FetchLimiter {
       header: (request, name) => request.headers.get(name) ?? undefined,
       method: ({ method }) => method,
       url: ({ url }) => pathOf(url),
+      route: ({ url }) => ({ path: targetPath(url), ...LOOSE }),
     }
   }
 }

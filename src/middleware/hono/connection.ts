@@ -44,5 +44,7 @@ export function readerOf(getConnInfo: GetConnInfo | undefined): RequestReader<Co
     header: (c, name) => c.req.header(name),
     method: (c) => c.req.method,
     url: (c) => pathOf(c.req.url),
+    // What Hono itself goes by: decoded, and without the slash at the end where the app does not look at it.
+    route: (c) => ({ path: c.req.path, caseSensitive: true, strict: true }),
   }
 }

@@ -1,9 +1,10 @@
 import type { Context, Next } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { Refusal } from '../../core/http/refusal.ts'
+import { AnswerWatch } from '../../http-door/answer-watch.ts'
 import { Budget } from '../../http-door/budget.ts'
+import type { Ending } from '../../http-door/ending.ts'
 import { Gate, type Pass } from '../../http-door/gate.ts'
-import { whenEnded } from '../../http-door/node-response.ts'
 import { delayed } from '../../http-door/web-request.ts'
 import { addFields, changeable, isFixed, refusalHeaders, watchBody } from '../../http-door/web-response.ts'
 import { outgoingOf, readerOf } from './connection.ts'
@@ -35,7 +36,7 @@ class GateLimiter {
 
   async act(pass: Pass, c: Context, next: Next): Promise<Response | undefined> {
     if (pass.decision.tightest !== undefined) c.set(this.#property, new Budget(pass))
-    const watch = pass.isOpen ? new Watch(this.#gate, pass, c) : undefined
+    const watch = pass.isOpen ? new Watch(this.#gate.endingOf(pass), c) : undefined
     try {
       if (!pass.allowed) {
         const answer = await this.#refuse(pass, c, next)
@@ -43,6 +44,7 @@ class GateLimiter {
       } else if (pass.delayMs === 0 || (await delayed(pass.delayMs, c.req.raw.signal))) {
         await next()
       } else {
+        watch?.failed()
         return new Response(null, { status: CLIENT_LEFT })
       }
     } catch (error) {
@@ -87,38 +89,48 @@ function replace(c: Context, response: Response): void {
 
 /**
  * A Watch tells the gate how a request ended: on Node.js when the connection says so, elsewhere when the body was read or
- * given up. A client that leaves early ends it, too.
+ * given up. Where the client leaves early, it is when the handlers have ended.
  */
 class Watch {
-  readonly #gate: Gate<Context>
-  readonly #pass: Pass
+  readonly #ending: Ending
   readonly #c: Context
-  readonly #isOnNode: boolean
+  readonly #onNode: AnswerWatch | undefined
+  #isAnswered = false
 
-  constructor(gate: Gate<Context>, pass: Pass, c: Context) {
-    this.#gate = gate
-    this.#pass = pass
+  constructor(ending: Ending, c: Context) {
+    this.#ending = ending
     this.#c = c
     const outgoing = outgoingOf(c)
-    this.#isOnNode = outgoing !== undefined
-    if (outgoing !== undefined) whenEnded(outgoing, (status) => gate.end(pass, status))
-    else if (c.req.raw.signal.aborted) gate.end(pass, undefined)
-    else c.req.raw.signal.addEventListener('abort', () => gate.end(pass, undefined), { once: true })
+    if (outgoing !== undefined) this.#onNode = new AnswerWatch(outgoing, ending, true)
+    else if (this.#signal.aborted) this.#leave()
+    else this.#signal.addEventListener('abort', () => this.#leave(), { once: true })
   }
 
   answered(): void {
-    if (this.#isOnNode) return
     const { res } = this.#c
     const { status } = res
-    if (isFixed(res)) this.#gate.end(this.#pass, status)
+    this.#isAnswered = true
+    if (this.#onNode !== undefined) this.#onNode.workEnded()
+    else if (this.#signal.aborted) this.#ending.ended(undefined)
+    else if (isFixed(res)) this.#ending.ended(status)
     else
       replace(
         this.#c,
-        watchBody(res, (isWhole) => this.#gate.end(this.#pass, isWhole ? status : undefined)),
+        watchBody(res, (isWhole) => this.#ending.ended(isWhole ? status : undefined)),
       )
   }
 
   failed(): void {
-    if (!this.#isOnNode) this.#gate.end(this.#pass, 500)
+    if (this.#onNode !== undefined) this.#onNode.workEnded()
+    else this.#ending.ended(this.#signal.aborted ? undefined : 500)
+  }
+
+  get #signal(): AbortSignal {
+    return this.#c.req.raw.signal
+  }
+
+  #leave(): void {
+    if (this.#isAnswered) this.#ending.ended(undefined)
+    else this.#ending.left()
   }
 }

@@ -10,13 +10,12 @@ import { andThen } from '../../engine/maybe.ts'
 import type { Observer } from '../../engine/observer.ts'
 import type { MaybePromise } from '../../engine/ports.ts'
 import { type Hit, HitGate } from '../../http-door/hit-gate.ts'
-import { whenEnded } from '../../http-door/node-response.ts'
 import { pathOf } from '../../http-door/web-request.ts'
 import { addFields, changeable, isFixed } from '../../http-door/web-response.ts'
 import { CounterStore } from '../../stores/hits/counter-store.ts'
 import type { HitStore } from '../../stores/hits/hit-store.ts'
 import { MemoryStore } from '../../stores/hits/memory-store.ts'
-import { addressKey, outgoingOf } from './connection.ts'
+import { addressKey } from './connection.ts'
 import { defined } from './defined.ts'
 import { sendMessage } from './message.ts'
 import type { HitMiddleware, HonoConfigProps, HonoConfigType, Store, WSConfigProps } from './options.ts'
@@ -198,11 +197,6 @@ class TakeBack {
     this.#options = options
     this.#hit = hit
     this.#c = c
-    const outgoing = options.skipFailedRequests ? outgoingOf(c) : undefined
-    if (outgoing === undefined) return
-    whenEnded(outgoing, (status) => {
-      if (status === undefined) this.#take().catch(() => {})
-    })
   }
 
   async answered(): Promise<void> {

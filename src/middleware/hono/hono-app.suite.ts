@@ -17,6 +17,7 @@ export function honoApp(middlewares: readonly MiddlewareHandler[], routes = new 
     routes.hanging++
     return new Promise<Response>(() => {})
   })
+  app.get('/work', async (c) => c.text(await routes.work()))
   app.get('/stream', () => new Response(routes.stream()))
   app.get('/elsewhere', () => Response.redirect('http://localhost/', 302))
   return app

@@ -1,5 +1,6 @@
 import type { Context } from 'koa'
 import { ipKey } from '../../core/identity/ip-key.ts'
+import { LOOSE, targetPath } from '../../http-door/request-path.ts'
 import { headerText, type RequestReader } from '../../http-door/request-reader.ts'
 
 /**
@@ -23,4 +24,19 @@ export const koaReader: RequestReader<Context> = {
   header: ({ req }, name) => headerText(req.headers[name]),
   method: ({ req }) => req.method ?? 'GET',
   url: ({ originalUrl }) => originalUrl,
+  route: (ctx) => ({ path: pathNow(ctx), ...LOOSE }),
+}
+
+/** pathNow returns the path that routers go by, with what koa-mount cut off before it. */
+function pathNow(ctx: Context): string {
+  const { mountPath } = ctx as { readonly mountPath?: unknown }
+  try {
+    // Koa has null for the path of a target that has none: `http://`.
+    const path = (ctx.path as string | null) ?? '/'
+    if (typeof mountPath !== 'string') return path
+    const original = targetPath(ctx.originalUrl)
+    return original.endsWith(mountPath + path) ? original : mountPath + path
+  } catch {
+    return targetPath(ctx.originalUrl)
+  }
 }

@@ -1,8 +1,9 @@
 import type { Context, Middleware, Next } from 'koa'
 import type { Refusal } from '../../core/http/refusal.ts'
+import { AnswerWatch } from '../../http-door/answer-watch.ts'
 import { Budget } from '../../http-door/budget.ts'
 import { Gate, type Pass } from '../../http-door/gate.ts'
-import { holdBack, whenEnded, writeFields } from '../../http-door/node-response.ts'
+import { holdBack, writeFields } from '../../http-door/node-response.ts'
 import { koaReader } from './client-address.ts'
 import type { GateMiddleware, PlainFields } from './options.ts'
 
@@ -36,10 +37,23 @@ class GateLimiter {
     const { retryAfterSeconds } = fields
     writeFields(ctx.res, fields, pass.decision)
     if (pass.decision.tightest !== undefined) ctx.state[this.#property] = new Budget(pass)
-    if (pass.isOpen) whenEnded(ctx.res, (status) => this.#gate.end(pass, status))
-    if (pass.allowed) return pass.delayMs > 0 ? delay(pass.delayMs, ctx, next) : next()
+    if (pass.allowed) {
+      const watch = pass.isOpen ? new AnswerWatch(ctx.res, this.#gate.endingOf(pass), true) : undefined
+      const work = pass.delayMs > 0 ? delay(pass.delayMs, ctx, next) : next()
+      return watch === undefined ? work : watched(work, ctx, watch)
+    }
     const refusal = this.#gate.refusal(pass, ctx, retryAfterSeconds)
     return this.#handler === undefined ? refuse(refusal, ctx) : this.#handler(ctx, next, { pass, refusal })
+  }
+}
+
+/** watched says when the handlers have ended: with their promises, unless they answer by themselves. */
+async function watched(work: Promise<unknown>, ctx: Context, watch: AnswerWatch): Promise<unknown> {
+  try {
+    return await work
+  } finally {
+    if (ctx.respond === false) watch.workGoesOn()
+    else watch.workEnded()
   }
 }
 

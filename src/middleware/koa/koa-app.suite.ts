@@ -8,7 +8,7 @@ export function koaApp(middlewares: readonly Middleware[], routes = new Routes()
   const app = new Koa()
   app.silent = true
   for (const middleware of middlewares) app.use(middleware)
-  app.use((ctx) => {
+  app.use(async (ctx) => {
     switch (ctx.path) {
       case '/error':
         ctx.status = 400
@@ -18,6 +18,9 @@ export function koaApp(middlewares: readonly Middleware[], routes = new Routes()
       case '/hang':
         routes.hanging++
         return new Promise(() => {})
+      case '/work':
+        ctx.body = await routes.work()
+        break
       case '/stream':
         ctx.body = Readable.from(routes.chunks(), { objectMode: false })
         break

@@ -9,10 +9,14 @@ import {
   SetMetadata,
 } from '@nestjs/common'
 import { Reflector } from '@nestjs/core'
+import type { Request } from 'express'
 import type { MaybePromise } from '../../engine/ports.ts'
+import { AnswerWatch } from '../../http-door/answer-watch.ts'
 import { Budget } from '../../http-door/budget.ts'
 import { Gate, type GateOptions, type Pass } from '../../http-door/gate.ts'
-import { holdBack, sendRefusal, whenEnded } from '../../http-door/node-response.ts'
+import { holdBack, sendRefusal } from '../../http-door/node-response.ts'
+import { checkAddresses } from '../express/check-addresses.ts'
+import { checkTrust } from '../fastify/check-trust.ts'
 import { objectOf, RateLimitException } from './exception.ts'
 import {
   type Exchange,
@@ -52,6 +56,7 @@ export class SluiceGuard implements CanActivate, OnApplicationShutdown {
   readonly #options: SluiceOptions
   readonly #reflector: Reflector
   readonly #gate: AnyGate
+  #isChecked = false
   /** The gates of handlers that have options of their own, by these. */
   readonly #own = new Map<SluiceOptions, AnyGate>()
 
@@ -65,6 +70,7 @@ export class SluiceGuard implements CanActivate, OnApplicationShutdown {
     const exchange = this.getRequestResponse(context)
     const gate = exchange === undefined ? undefined : this.#gateOf(context)
     if (exchange === undefined || gate === undefined) return true
+    if (!this.#isChecked) this.#check(exchange.req)
     const pass = gate.enter(exchange.req)
     if (pass instanceof Promise) return pass.then((decided) => act(gate, decided, exchange))
     return act(gate, pass, exchange)
@@ -82,6 +88,15 @@ export class SluiceGuard implements CanActivate, OnApplicationShutdown {
   /** getRequestResponse finds what is to be limited. Without it, a call passes: override it for other transports. */
   protected getRequestResponse(context: ExecutionContext): Exchange | undefined {
     return exchangeOf(context)
+  }
+
+  /** #check warns about addresses that anybody can choose: they are the platform's unless the options say whom to trust. */
+  #check(request: NestRequest): void {
+    this.#isChecked = true
+    if (this.#options.identity?.trustedProxies !== undefined) return
+    const { server, app } = request as { readonly server?: object; readonly app?: object }
+    if (server !== undefined) checkTrust(server)
+    else if (app !== undefined) checkAddresses(request as unknown as Request)
   }
 
   #gateOf(context: ExecutionContext): AnyGate | undefined {
@@ -117,8 +132,8 @@ function act(gate: AnyGate, pass: Pass, { req, res }: Exchange): MaybePromise<bo
   const raw = rawOf(res)
   setFields(res, fields, pass.decision)
   if (pass.decision.tightest !== undefined) Object.assign(req, { rateLimit: new Budget(pass) })
-  if (pass.isOpen) whenEnded(raw, (status) => gate.end(pass, status))
-  if (pass.allowed) return pass.delayMs > 0 ? later(pass.delayMs, raw) : true
+  const watch = pass.isOpen ? new AnswerWatch(raw, gate.endingOf(pass)) : undefined
+  if (pass.allowed) return pass.delayMs > 0 ? later(pass.delayMs, raw, watch) : true
   const refusal = gate.refusal(pass, req, retryAfterSeconds)
   const exception = new RateLimitException(pass, refusal)
   for (const [name, value] of refusal.headers) if (res.getHeader(name) === undefined) setField(res, name, value)
@@ -133,13 +148,16 @@ function act(gate: AnyGate, pass: Pass, { req, res }: Exchange): MaybePromise<bo
 const CLIENT_LEFT = 499
 
 /** later goes on after a while, and fails when the client has left by then: no handler runs for nobody. */
-function later(ms: number, response: ServerResponse): Promise<boolean> {
+function later(ms: number, response: ServerResponse, watch: AnswerWatch | undefined): Promise<boolean> {
   return new Promise((resolve, reject) => {
     holdBack(
       response,
       ms,
       () => resolve(true),
-      () => reject(new HttpException('the client has left', CLIENT_LEFT)),
+      () => {
+        watch?.workEnded()
+        reject(new HttpException('the client has left', CLIENT_LEFT))
+      },
     )
   })
 }

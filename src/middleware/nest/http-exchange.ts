@@ -3,7 +3,10 @@ import type { ExecutionContext } from '@nestjs/common'
 import type { Decision } from '../../core/combine.ts'
 import type { FieldList } from '../../core/http/field-list.ts'
 import { mergeFields } from '../../http-door/field-merge.ts'
+import { LOOSE, targetPath } from '../../http-door/request-path.ts'
 import { headerText, type RequestReader } from '../../http-door/request-reader.ts'
+import { type ExpressRouted, expressRoute } from '../express/express-route.ts'
+import { type FastifyRouted, fastifyRoute } from '../fastify/fastify-route.ts'
 
 /** A NestRequest is what requests of Express and of Fastify have in common. */
 export interface NestRequest {
@@ -38,6 +41,11 @@ export const nestReader: RequestReader<NestRequest> = {
   header: ({ headers }, name) => headerText(headers[name]),
   method: ({ method }) => method,
   url: ({ originalUrl, url }) => originalUrl ?? url,
+  route: (request) => {
+    if ('routeOptions' in request) return fastifyRoute(request as NestRequest & FastifyRouted)
+    if ('app' in request) return expressRoute(request as NestRequest & ExpressRouted)
+    return { path: targetPath(request.url), ...LOOSE }
+  },
 }
 
 /** exchangeOf finds the request and the response of a call by HTTP or by GraphQL. Other calls have none. */

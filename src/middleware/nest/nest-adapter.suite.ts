@@ -43,6 +43,9 @@ function appOf(routes: Routes): Type {
       routes.hanging++
       return new Promise(() => {})
     }
+    work(): Promise<string> {
+      return routes.work()
+    }
     stream(): StreamableFile {
       return new StreamableFile(Readable.from(routes.chunks(), { objectMode: false }))
     }
@@ -52,6 +55,7 @@ function appOf(routes: Routes): Type {
   decorated(Paths, 'error', Get('error'))
   decorated(Paths, 'fail', Get('throw'))
   decorated(Paths, 'hang', Get('hang'))
+  decorated(Paths, 'work', Get('work'))
   decorated(Paths, 'stream', Get('stream'))
   class App {}
   Module({ controllers: [Paths] })(App)

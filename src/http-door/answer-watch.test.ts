@@ -1,0 +1,107 @@
+import { once } from 'node:events'
+import { createServer, request as httpRequest, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { PassThrough, pipeline } from 'node:stream'
+import { afterEach, describe, expect, it } from 'vitest'
+import { until } from '../../tests/servers/until.mjs'
+import { AnswerWatch } from './answer-watch.ts'
+
+let server: Server | undefined
+
+afterEach(async () => {
+  server?.closeAllConnections()
+  server?.close()
+  if (server?.listening) await once(server, 'close')
+})
+
+/** visited has a client ask a server, and leave it when the handler has begun. */
+async function visited(
+  handler: (response: ServerResponse, watch: AnswerWatch) => void,
+  isPromised = false,
+): Promise<{ told: unknown[]; response: ServerResponse; watch: AnswerWatch }> {
+  const told: unknown[] = []
+  let found: { response: ServerResponse; watch: AnswerWatch } | undefined
+  server = createServer((_, response) => {
+    const ending = { left: () => void told.push('left'), ended: (status?: number) => void told.push(status) }
+    found = { response, watch: new AnswerWatch(response, ending, isPromised) }
+    handler(response, found.watch)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const client = httpRequest({ host: '127.0.0.1', port, agent: false })
+  client.on('error', () => {})
+  client.on('response', (response) => response.on('error', () => {}).resume())
+  client.end()
+  await until('the handler has begun', () => found !== undefined)
+  client.destroy()
+  await until('the client has left', () => found?.response.closed === true)
+  return { told, ...(found as NonNullable<typeof found>) }
+}
+
+describe('of a client that left, an AnswerWatch tells the end', () => {
+  it('when the handler ends the response', async () => {
+    const { told, response } = await visited(() => {})
+    expect(told).toEqual(['left'])
+    response.setHeader('a', 'b')
+    response.end('late')
+    response.end()
+    expect(told).toEqual(['left', undefined])
+  })
+
+  it('when the handler gives the response up', async () => {
+    const { told, response } = await visited(() => {})
+    response.destroy()
+    expect(told).toEqual(['left', undefined])
+  })
+
+  it('when what was piped into the response has lost its way out', async () => {
+    const piped = await visited((response) => void new PassThrough().pipe(response))
+    await until('the pipe is gone', () => piped.told.length === 2)
+    const joined = await visited((response) => pipeline(new PassThrough(), response, () => {}))
+    await until('the pipe is gone', () => joined.told.length === 2)
+    expect([piped.told, joined.told]).toEqual([
+      ['left', undefined],
+      ['left', undefined],
+    ])
+  })
+
+  it('when the handler’s promise is settled, and not before', async () => {
+    const { told, watch, response } = await visited(() => {}, true)
+    response.end()
+    expect(told).toEqual(['left'])
+    watch.workEnded()
+    watch.workEnded()
+    expect(told).toEqual(['left', undefined])
+  })
+
+  it('when a handler that answers by itself ends the response after its promise is settled', async () => {
+    const { told, watch, response } = await visited(() => {}, true)
+    watch.workGoesOn()
+    expect(told).toEqual(['left'])
+    response.end()
+    expect(told).toEqual(['left', undefined])
+  })
+
+  it('at once when the handler had ended before', async () => {
+    const { told } = await visited((_, watch) => watch.workEnded(), true)
+    expect(told).toEqual(['left', undefined])
+  })
+})
+
+describe('an AnswerWatch', () => {
+  it('tells that a handler gave up the response whose client is still there', async () => {
+    const { told } = await visited((response) => void response.destroy())
+    expect(told).toEqual(['left', undefined])
+  })
+
+  it('knows a client that left before it was made', async () => {
+    const { response } = await visited(() => {})
+    const told: unknown[] = []
+    const ending = { left: () => void told.push('left'), ended: (status?: number) => void told.push(status) }
+    const watch = new AnswerWatch(response, ending)
+    expect(told).toEqual(['left'])
+    watch.workEnded()
+    expect(told).toEqual(['left', undefined])
+  })
+})

@@ -1,0 +1,81 @@
+import type { ServerResponse } from 'node:http'
+import type { Ending } from './ending.ts'
+import { isClosed } from './node-response.ts'
+
+/**
+ * An AnswerWatch tells how a request ends, once: with the status when the answer was handed over whole. When the client
+ * leaves before that, the handler may work on, and the request ends with it. Frameworks whose handlers are promises say
+ * when that is (`workEnded`); of all others it is known when they end the response, destroy it, or when what they piped
+ * into it has lost its way out. A handler that does none of that is never heard of again.
+ */
+export class AnswerWatch {
+  readonly #response: ServerResponse
+  readonly #ending: Ending
+  /** Whether somebody calls `workEnded` when the handler has ended. */
+  #isPromised: boolean
+  #hasLeft = false
+  #isWorkOver = false
+  #isOver = false
+
+  constructor(response: ServerResponse, ending: Ending, isPromised = false) {
+    this.#response = response
+    this.#ending = ending
+    this.#isPromised = isPromised
+    if (!isPromised) this.#watchDestroy()
+    // A client that left while the limiter was asked has left already.
+    if (isClosed(response)) this.#close()
+    else {
+      response.once('finish', () => this.#end(response.statusCode))
+      response.once('close', () => this.#close())
+    }
+  }
+
+  /** workEnded says that the handler has ended, or never began. */
+  workEnded(): void {
+    this.#isWorkOver = true
+    if (this.#hasLeft) this.#end(undefined)
+  }
+
+  /** workGoesOn says that the handler's promise was not all of it: it answers by itself. */
+  workGoesOn(): void {
+    this.#isPromised = false
+    if (this.#hasLeft) this.#watchHandler()
+    else this.#watchDestroy()
+  }
+
+  /** #close: Fastify's inject() closes without ever saying that it has finished, but ends first. */
+  #close(): void {
+    const response = this.#response
+    if (response.writableFinished) this.#end(response.statusCode)
+    if (this.#isOver || this.#hasLeft) return
+    this.#hasLeft = true
+    this.#ending.left()
+    if (this.#isWorkOver || response.writableEnded) this.#end(undefined)
+    else if (!this.#isPromised) this.#watchHandler()
+  }
+
+  #watchHandler(): void {
+    const { end } = this.#response
+    const wrapped = (...of: Parameters<typeof end>): ServerResponse => {
+      this.workEnded()
+      return end.apply(this.#response, of)
+    }
+    this.#response.end = wrapped as typeof end
+    this.#response.once('unpipe', () => this.workEnded())
+  }
+
+  /** #watchDestroy tells a handler that gives up from a client that leaves: both close the connection. */
+  #watchDestroy(): void {
+    const { destroy } = this.#response
+    this.#response.destroy = (error) => {
+      this.workEnded()
+      return destroy.call(this.#response, error)
+    }
+  }
+
+  #end(status: number | undefined): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#ending.ended(status)
+  }
+}

@@ -1,0 +1,90 @@
+import type { Branch, Domain, Rule, RuleNode, RuleSet } from '../core/rules/rule-set.ts'
+import { WildcardIndex } from '../core/rules/wildcard-index.ts'
+import { canonicalPath, type Routing } from './request-path.ts'
+
+const PATH_KEY = 'path'
+
+/**
+ * RoutedRules spells the paths in rules as those of requests are spelled (canonicalPath), so that a rule holds however
+ * its author wrote a path. Each set of rules is spelled once for each way to route.
+ */
+export class RoutedRules {
+  readonly #spelled = new WeakMap<RuleSet, Map<string, RuleSet>>()
+
+  of(rules: RuleSet, routing: Routing): RuleSet {
+    const id = `${routing.caseSensitive} ${routing.strict}`
+    const known = this.#spelled.get(rules) ?? new Map<string, RuleSet>()
+    this.#spelled.set(rules, known)
+    const spelled = known.get(id) ?? spelledSet(rules, routing)
+    known.set(id, spelled)
+    return spelled
+  }
+}
+
+function spelledSet(rules: RuleSet, routing: Routing): RuleSet {
+  const domains = new Map<string, Domain>()
+  for (const [name, domain] of rules.domains) domains.set(name, { ...domain, root: spelledNode(domain.root, routing) })
+  return { ...rules, domains }
+}
+
+function spelledNode(node: RuleNode, routing: Routing): RuleNode {
+  const branches = new Map<string, Branch>()
+  for (const [key, branch] of node.branches) branches.set(key, spelledBranch(key, branch, routing))
+  const tiers = node.tiers && new Map([...node.tiers].map(([name, tier]) => [name, spelledNode(tier, routing)]))
+  return { ...node, branches, tiers, rules: node.rules.map((rule) => spelledRule(rule, routing)) }
+}
+
+/** spelledRule spells paths that a request's weight depends on. */
+function spelledRule(rule: Rule, routing: Routing): Rule {
+  const { cost } = rule
+  if (typeof cost === 'number' || cost.by !== PATH_KEY) return rule
+  const weights = new Map([...cost.weights].map(([path, weight]) => [canonicalPath(path, routing), weight]))
+  return { ...rule, cost: { ...cost, weights } }
+}
+
+function spelledBranch(key: string, branch: Branch, routing: Routing): Branch {
+  const below = (node: RuleNode): RuleNode => spelledNode(node, routing)
+  const spell = (value: string): string => (key === PATH_KEY ? canonicalPath(value, routing) : value)
+  const exact = new Map<string, RuleNode>()
+  for (const [value, node] of branch.exact) {
+    const spelled = spell(value)
+    const other = exact.get(spelled)
+    exact.set(spelled, other === undefined ? below(node) : joined(other, below(node)))
+  }
+  const wildcards = branch.wildcards && new WildcardIndex<RuleNode>()
+  for (const [pattern, node] of branch.wildcards?.entries ?? []) wildcards?.add(spell(pattern), below(node))
+  if (key === PATH_KEY && wildcards !== undefined && !routing.strict) addFolders(wildcards, exact)
+  return { exact, wildcards, blocks: branch.blocks?.map(below), any: branch.any && below(branch.any) }
+}
+
+/**
+ * addFolders has `/files/*` match /files, too, where nothing else does: /files/, which the star matches, is the same path
+ * to such a router.
+ */
+function addFolders(wildcards: WildcardIndex<RuleNode>, exact: Map<string, RuleNode>): void {
+  for (const [pattern, node] of wildcards.entries) {
+    const folder = pattern.slice(0, -2)
+    const isFolder = pattern.endsWith('/*') && folder !== '' && !folder.includes('*')
+    if (isFolder && !exact.has(folder) && wildcards.find(folder) === undefined) exact.set(folder, node)
+  }
+}
+
+/** joined is what stands in two places that are the same path: the rules of both apply. */
+function joined(one: RuleNode, other: RuleNode): RuleNode {
+  const branches = new Map(one.branches)
+  for (const [key, branch] of other.branches) {
+    const known = branches.get(key)
+    branches.set(key, known === undefined ? branch : joinedBranch(known, branch))
+  }
+  return { ...one, branches, rules: [...one.rules, ...other.rules] }
+}
+
+function joinedBranch(one: Branch, other: Branch): Branch {
+  const exact = new Map(one.exact)
+  for (const [value, node] of other.exact) {
+    const known = exact.get(value)
+    exact.set(value, known === undefined ? node : joined(known, node))
+  }
+  const any = one.any && other.any ? joined(one.any, other.any) : (one.any ?? other.any)
+  return { exact, any, wildcards: one.wildcards ?? other.wildcards, blocks: one.blocks ?? other.blocks }
+}
