@@ -46,7 +46,11 @@ const reports = rateLimit({
 })
 app.get('/report', reports, (request, response) => {
   const timer = setTimeout(() => response.send('a long report\n'), Number(request.query.ms ?? 1_000))
-  response.once('close', () => clearTimeout(timer))
+  // Whoever stops for a client that left ends the answer, too: that gives the place back.
+  response.once('close', () => {
+    clearTimeout(timer)
+    response.end()
+  })
 })
 const searches = rateLimit({ redis, name: 'search', limit: 100, window: '1m', cost: 10 })
 app.get('/search', searches, (_, response) => response.send('found\n'))

@@ -29,7 +29,11 @@ app.post('/login', { config: { rateLimit: attempts } }, async (request, reply) =
 const oneAtATime = app.rateLimit({ name: 'reports', limit: 1, algorithm: 'concurrency' })
 app.get('/report', { preHandler: oneAtATime }, (request, reply) => {
   const timer = setTimeout(() => reply.send('a long report\n'), Number(request.query.ms ?? 1_000))
-  reply.raw.once('close', () => clearTimeout(timer))
+  // Whoever stops for a client that left ends the answer, too: that gives the place back.
+  reply.raw.once('close', () => {
+    clearTimeout(timer)
+    reply.raw.end()
+  })
 })
 
 app.get('/health', { config: { rateLimit: false } }, async () => 'well\n')

@@ -50,7 +50,10 @@ on('POST', '/login', logins, async (ctx) => {
 // Reports: one at a time for each caller.
 const reports = rateLimit({ redis, identity: { apiKey: true }, name: 'reports', limit: 1, algorithm: 'concurrency' })
 on('GET', '/report', reports, async (ctx) => {
-  await sleep(Number(ctx.query.ms ?? 1_000), undefined, { ref: false })
+  // Whoever stops for a client that left gives the place back.
+  const left = new AbortController()
+  ctx.res.once('close', () => left.abort())
+  await sleep(Number(ctx.query.ms ?? 1_000), undefined, { ref: false, signal: left.signal })
   ctx.body = 'a long report\n'
 })
 

@@ -1,6 +1,7 @@
 // An API behind Nest, on Express. Build and start it: npx tsc -p examples/nest && node examples/nest/dist/app.js
 // With REDIS_URL in the environment, all processes share one budget; without, each has its own.
-import { Controller, Get, HttpException, Module, Post, Query } from '@nestjs/common'
+import type { ServerResponse } from 'node:http'
+import { Controller, Get, HttpException, Module, Post, Query, Res } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import { RateLimit, SkipRateLimit, SluiceModule } from 'sluice/nest'
 
@@ -24,8 +25,12 @@ export class AppController {
   // Reports: one at a time for each caller.
   @Get('report')
   @RateLimit({ limit: 1, algorithm: 'concurrency' })
-  async report(@Query('ms') ms = '1000') {
-    await new Promise((resolve) => setTimeout(resolve, Number(ms)))
+  async report(@Res({ passthrough: true }) response: ServerResponse, @Query('ms') ms = '1000') {
+    await new Promise((resolve) => {
+      setTimeout(resolve, Number(ms))
+      // Whoever stops for a client that left gives the place back.
+      response.once('close', resolve)
+    })
     return 'a long report\n'
   }
 

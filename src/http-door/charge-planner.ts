@@ -11,8 +11,10 @@ export interface ResetCaller extends Caller {
 export interface ChargePlanner<R> {
   /** plan returns undefined where nobody can say what a request is charged to. It never throws over an app's functions. */
   plan(request: R, caller: Caller): MaybePromise<readonly PlannedCharge[] | undefined>
-  /** Whether API keys have budgets, and nothing limits those who make one up for each request. */
-  readonly believesKeys: boolean
+  /** Whether API keys have budgets. */
+  readonly countsKeys: boolean
+  /** Whether addresses have budgets, or everybody one: that limits those who make up a key for each request. */
+  readonly isNet: boolean
   /** planReset says which counters a caller has. */
   planReset(caller: ResetCaller): readonly PlannedCharge[]
   /** scopeOf says whose budget a charge takes, as it may be shown: no secret, and nothing long. */

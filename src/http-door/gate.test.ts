@@ -432,25 +432,36 @@ describe('several API keys in one request', () => {
     }
   })
 
-  it('are warned about once where nobody checks them, and no limit counts addresses', async () => {
-    vi.resetModules()
-    const { Gate: FreshGate } = await import('./gate.ts')
-    const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
-    const make = (options: GateOptions<SimpleRequest>): void => void new FreshGate(options, simpleReader)
+  describe('are warned about', () => {
     const net = { name: 'net', limit: 9, window: '1m', by: 'ip' } as const
     const own = { name: 'own', limit: 1, window: '1m' } as const
+    const identity = { apiKey: true }
     const rule = { rate_limit: { unit: 'hour', requests_per_unit: 1 } } as const
     const rules = (...keys: string[]): RuleFile => ({ domain: 'd', descriptors: keys.map((key) => ({ key, ...rule })) })
-    make({ limits: [own, net], identity: { apiKey: true } })
-    make({ ...own, identity: { apiKey: { verify: () => true } } })
-    make({ ...own, by: 'user', identity: { apiKey: true } })
-    make({ ...own })
-    make({ rules: rules('api_key', 'ip'), identity: { apiKey: true } })
-    expect(warn).not.toHaveBeenCalled()
-    make({ rules: rules('api_key'), identity: { apiKey: true } })
-    make({ ...own, identity: { apiKey: {} } })
-    expect(warn.mock.calls).toEqual([[expect.stringMatching(/^identity\.apiKey believes every key/), 'SluiceWarning']])
-    warn.mockRestore()
+    /** warned asks two gates of each kind, in a process of their own as far as these know, and counts warnings. */
+    const warned = async (...options: GateOptions<SimpleRequest>[]): Promise<number> => {
+      vi.resetModules()
+      const { Gate: FreshGate } = await import('./gate.ts')
+      const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+      const gates = [...options, ...options].map((each) => new FreshGate(each, simpleReader))
+      for (const gate of gates) await gate.enter(FROM_A)
+      const texts = warn.mock.calls.filter(([text]) => String(text).startsWith('identity.apiKey believes every key'))
+      warn.mockRestore()
+      return texts.length
+    }
+
+    it('once where nobody checks them, and no limit counts addresses', async () => {
+      expect(await warned({ ...own, identity })).toBe(1)
+      expect(await warned({ rules: rules('api_key'), identity })).toBe(1)
+    })
+
+    it('not where they are checked, do not count, or some limit counts addresses', async () => {
+      expect(await warned({ ...own, identity: { apiKey: { verify: () => true } } })).toBe(0)
+      expect(await warned({ ...own, by: 'user', identity })).toBe(0)
+      expect(await warned({ limits: [own, net], identity })).toBe(0)
+      expect(await warned({ ...own, identity }, net)).toBe(0)
+      expect(await warned({ rules: rules('api_key', 'ip'), identity })).toBe(0)
+    })
   })
 })
 

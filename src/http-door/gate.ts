@@ -136,6 +136,8 @@ export class Gate<R> {
   readonly #refund: GateOptions<R>['refund']
   readonly #onError: (error: unknown) => void
   readonly #failsClosed: boolean
+  /** Whether it is still to be seen that something limits those who make up keys. */
+  #isUnwary: boolean
 
   constructor(options: GateOptions<R>, reader: RequestReader<R>) {
     checkOptions(options)
@@ -160,11 +162,16 @@ export class Gate<R> {
       void this.#open.close()
       throw error
     }
-    if (this.#finder.believesKeys && this.#planner.believesKeys) warnOnce(KEYS_BELIEVED)
+    this.#isUnwary = this.#finder.believesKeys && this.#planner.countsKeys
+    hasNet ||= this.#planner.isNet
   }
 
   /** enter decides about a request. It never throws and never rejects. */
   enter(request: R): MaybePromise<Pass> {
+    if (this.#isUnwary) {
+      this.#isUnwary = false
+      if (!hasNet) warnOnce(KEYS_BELIEVED)
+    }
     try {
       const pass = this.#skip === undefined ? this.#decide(request) : this.#unlessSkipped(request, this.#skip)
       return pass instanceof Promise ? pass.catch((error: unknown) => this.#failed(error)) : pass
@@ -295,6 +302,8 @@ function warn(error: unknown): void {
   warnOnce(`something went wrong while a request was limited: ${text}`)
 }
 
+/** Whether any gate of this process counts addresses. It may be another than the one that counts keys. */
+let hasNet = false
 const KEYS_BELIEVED =
   'identity.apiKey believes every key that a client sends, and no limit counts addresses: who makes up a key for each ' +
   "request has no limit. Give identity.apiKey.verify, or a limit with by: 'ip' beside."

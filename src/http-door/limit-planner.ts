@@ -28,7 +28,8 @@ export class LimitPlanner<R> implements ChargePlanner<R> {
   readonly #cost: Cost<R>
   readonly #keys: KeySpeller
   readonly #tell: TellError
-  readonly believesKeys: boolean
+  readonly countsKeys: boolean
+  readonly isNet: boolean
 
   constructor(specs: readonly LimitSpec<R>[], cost: Cost<R>, keys: KeySpeller, tell: TellError) {
     this.#specs = specs.map((spec, position) => compiled(spec, position, specs.length === 1, cost))
@@ -36,9 +37,8 @@ export class LimitPlanner<R> implements ChargePlanner<R> {
     this.#cost = cost
     this.#keys = keys
     this.#tell = tell
-    const isNet = ({ spec, by }: CompiledSpec<R>): boolean =>
-      typeof spec.by !== 'function' && (by[0] === 'ip' || by[0] === 'everyone')
-    this.believesKeys = this.#specs.some(({ by }) => by.includes('api_key')) && !this.#specs.some(isNet)
+    this.countsKeys = this.#specs.some(({ by }) => by.includes('api_key'))
+    this.isNet = this.#specs.some(({ by: [first] }) => first === 'ip' || first === 'everyone')
   }
 
   plan(request: R, caller: Caller): MaybePromise<readonly PlannedCharge[]> {

@@ -64,9 +64,12 @@ export class RulePlanner<R> implements ChargePlanner<R> {
     this.#domain()
   }
 
-  get believesKeys(): boolean {
-    const branches = this.#rules().domains.get(this.#domain().name)?.root.branches
-    return branches?.has('api_key') === true && !branches.has('ip')
+  get countsKeys(): boolean {
+    return this.#isAbout('api_key')
+  }
+
+  get isNet(): boolean {
+    return this.#isAbout('ip')
   }
 
   plan(request: R, caller: Caller): MaybePromise<readonly PlannedCharge[] | undefined> {
@@ -96,6 +99,10 @@ export class RulePlanner<R> implements ChargePlanner<R> {
 
   close(): void {
     this.#stop()
+  }
+
+  #isAbout(key: string): boolean {
+    return this.#rules().domains.get(this.#domain().name)?.root.branches.has(key) === true
   }
 
   /** #domain is looked up each time: rules that are watched may name another one by now. */
