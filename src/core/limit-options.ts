@@ -212,6 +212,12 @@ export const LIMIT_OPTIONS = {
     default: 'local',
     doc: 'What happens while the store does not answer',
   },
+  open_for: {
+    option: 'openFor',
+    schema: DURATION,
+    needs: ['on_store_failure', 'open'],
+    doc: 'How long an outage is admitted; then the rule counts in the process, as local does. Default: without end',
+  },
   local_share: {
     option: 'localShare',
     schema: { kind: 'number', above: 0, max: 1 },

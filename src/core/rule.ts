@@ -19,6 +19,8 @@ export interface Rule {
   readonly consistency: 'exact' | 'leased' | 'eventual'
   readonly syncIntervalMs: number
   readonly onStoreFailure: 'open' | 'closed' | 'local'
+  /** open: how long an outage is admitted before the rule counts in the process; 0 is without end. */
+  readonly openForMs: number
   readonly localShare: number
   readonly timeoutMs: number
   /** 0 is never shed, 3 is shed first. */

@@ -31,11 +31,18 @@ function bench(
     reset: async (key, limit) => guarded(() => shared.reset(key, limit)),
     close: async () => {},
   }
-  const policy = new FailurePolicy(flaky, new MemoryStore({ clock }), {
-    fellBack: (mode, reason, shard) => events.push(`${mode} ${reason} ${shard}`),
-  })
+  let nowMs = 0
+  const policy = new FailurePolicy(
+    flaky,
+    new MemoryStore({ clock }),
+    { fellBack: (mode, reason, shard) => events.push(`${mode} ${reason} ${shard}`) },
+    () => nowMs,
+  )
   return {
     policy,
+    advance: (ms: number) => {
+      nowMs += ms
+    },
     events,
     shared,
     down: () => {
@@ -54,6 +61,30 @@ describe('failure policy', () => {
       { kind: 'allowed', allowed: true, limit: 10, remaining: 9, resetAfterMs: 20_000, delayMs: 0 },
     ])
     expect(events).toEqual([])
+  })
+
+  it('admits for as long as an open rule says, and counts locally from then on, in each outage anew', async () => {
+    const { policy, down, up, advance } = bench()
+    const openFor = charge('a', 'open', {
+      policy: { onStoreFailure: 'open', openForMs: 60_000, localShare: 0.2, timeoutMs: 5 },
+    })
+    const fallbacks = async (times: number): Promise<(string | undefined)[]> => {
+      const seen = []
+      for (let i = 0; i < times; i++) seen.push((await policy.decide([openFor]))[0])
+      return seen.map(({ allowed, fallback }) => `${fallback} ${allowed}`)
+    }
+    down()
+    expect(await fallbacks(3)).toEqual(['open true', 'open true', 'open true'])
+    advance(59_999)
+    expect(await fallbacks(1)).toEqual(['open true'])
+    advance(1)
+    expect(await fallbacks(3)).toEqual(['local true', 'local true', 'local false'])
+    advance(59_999)
+    expect(await fallbacks(1)).toEqual(['local false'])
+    up()
+    advance(60_001)
+    down()
+    expect(await fallbacks(1)).toEqual(['open true'])
   })
 
   it('admits everything under an open rule', async () => {

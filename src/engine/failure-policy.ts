@@ -3,6 +3,8 @@ import { type Limit, scaleLimit } from '../core/limit.ts'
 import type { Acquired, Charge, HeldPermits, MaybePromise, Store, SyncStore } from './ports.ts'
 import { type FaultReason, StoreFault } from './store-fault.ts'
 
+type Mode = 'open' | 'closed' | 'local'
+
 /** What a FailurePolicy tells: decisions that were made without the shared store, and why. */
 export interface FailurePolicyEvents {
   fellBack?(mode: 'open' | 'closed' | 'local', reason: FaultReason, shard: string): void
@@ -21,7 +23,12 @@ export class FailurePolicy implements Store {
   readonly #events: FailurePolicyEvents
   readonly #localLimits = new WeakMap<Limit, Map<number, Limit>>()
 
-  constructor(shared: Store, local: SyncStore, events: FailurePolicyEvents = {}) {
+  /** By shard: since when it fails, and when it did last. */
+  readonly #outages = new Map<string, { sinceMs: number; lastMs: number }>()
+  readonly #now: () => number
+
+  constructor(shared: Store, local: SyncStore, events: FailurePolicyEvents = {}, now = () => performance.now()) {
+    this.#now = now
     this.#shared = shared
     this.#local = local
     this.#events = events
@@ -83,17 +90,36 @@ export class FailurePolicy implements Store {
     { reason, shard }: StoreFault,
     decideLocally: (locals: readonly Charge[]) => readonly Verdict[],
   ): readonly Verdict[] {
-    const isClosed = charges.some((charge) => charge.enforce && modeOf(charge) === 'closed')
+    const modes = this.#modesOf(charges, shard)
+    const isClosed = charges.some((charge, i) => charge.enforce && modes[i] === 'closed')
     const locals = charges
-      .filter((charge) => modeOf(charge) === 'local')
+      .filter((_, i) => modes[i] === 'local')
       .map((charge) => ({ ...charge, limit: this.#localLimit(charge), cost: isClosed ? 0 : charge.cost }))
     const answers = locals.length === 0 ? [] : decideLocally(locals)
     let next = 0
-    return charges.map((charge): Verdict => {
-      const mode = modeOf(charge)
+    return charges.map((charge, i): Verdict => {
+      const mode = modes[i]
       this.#events.fellBack?.(mode, reason, shard)
       if (mode === 'local') return { ...answers[next++], fallback: 'local' }
       return mode === 'open' ? openVerdict(charge) : closedVerdict(charge)
+    })
+  }
+
+  /**
+   * #modesOf says what each rule does now. One that admits for a time counts locally when the outage of the shard has
+   * lasted longer. An outage is over when for as long as that nothing has failed.
+   */
+  #modesOf(charges: readonly Charge[], shard: string): readonly Mode[] {
+    const nowMs = this.#now()
+    const outage = this.#outages.get(shard) ?? { sinceMs: nowMs, lastMs: nowMs }
+    const longestMs = charges.reduce((most, { policy }) => Math.max(most, policy?.openForMs ?? 0), 0)
+    if (longestMs > 0 && nowMs - outage.lastMs > longestMs) outage.sinceMs = nowMs
+    outage.lastMs = nowMs
+    this.#outages.set(shard, outage)
+    return charges.map(({ policy }): Mode => {
+      const { onStoreFailure = 'local', openForMs = 0 } = policy ?? {}
+      const isOver = openForMs > 0 && nowMs - outage.sinceMs >= openForMs
+      return onStoreFailure === 'open' && isOver ? 'local' : onStoreFailure
     })
   }
 
@@ -106,10 +132,6 @@ export class FailurePolicy implements Store {
     known.set(share, scaled)
     return scaled
   }
-}
-
-function modeOf({ policy }: Charge): 'open' | 'closed' | 'local' {
-  return policy?.onStoreFailure ?? 'local'
 }
 
 function openVerdict({ limit: { max: limit } }: Charge): Verdict {

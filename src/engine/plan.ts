@@ -1,6 +1,7 @@
 import { got, SluiceError } from '../core/errors.ts'
 import type { KeySpeller } from '../core/key-speller.ts'
 import { compileLimit, MAX_COUNT } from '../core/limit.ts'
+import { Lru } from '../core/lru.ts'
 import type { CheckRequest, Descriptor, Entry, LimitOverride } from '../core/request.ts'
 import { DEFAULTS, UNIT_MS } from '../core/rules/compile-rule.ts'
 import { type AccountLookup, match, stepWithoutPattern } from '../core/rules/match.ts'
@@ -8,6 +9,7 @@ import type { Domain, Rule, RuleSet } from '../core/rules/rule-set.ts'
 import type { PlannedCharge } from './charge.ts'
 
 const TIER_KEY = 'tier'
+const MAX_OVERRIDES = 10_000
 
 /** OVERRIDE_ID is the id of every rule that a request brought along. No pattern has it, unless its key is spelled so. */
 export const OVERRIDE_ID = '/override'
@@ -17,7 +19,7 @@ export class Planner {
   readonly #keys: KeySpeller
   readonly #accounts: AccountLookup | undefined
   readonly #isShadow: boolean
-  readonly #overrides = new Map<string, Rule>()
+  readonly #overrides = new Lru<string, Rule>(MAX_OVERRIDES)
 
   /** With `shadow` no charge stops another, whatever its rule says. */
   constructor(keys: KeySpeller, options: { readonly accounts?: AccountLookup; readonly shadow?: boolean } = {}) {
@@ -69,7 +71,6 @@ export class Planner {
     const id = `${requestsPerUnit}/${unitMultiplier} ${unit}/${path.map(({ secret }) => Number(secret)).join('')}`
     const known = this.#overrides.get(id)
     if (known !== undefined) return known
-    if (this.#overrides.size >= 10_000) this.#overrides.clear()
     const unitMs: number | undefined = UNIT_MS[unit]
     const window = unitMs === undefined ? undefined : unitMultiplier * unitMs
     const limit = compileLimit({ limit: requestsPerUnit, ...(window !== undefined && { window }) }, 'limit')

@@ -25,6 +25,8 @@ export interface ChargePolicy {
   /** eventual: how often counts are exchanged. */
   readonly syncIntervalMs?: number
   readonly onStoreFailure: 'open' | 'closed' | 'local'
+  /** open: how long an outage is admitted before it is counted locally. Default: 0, without end. */
+  readonly openForMs?: number
   /** local: the share of the budget that this node may admit by itself. */
   readonly localShare: number
   readonly timeoutMs: number

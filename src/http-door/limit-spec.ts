@@ -37,6 +37,8 @@ export interface LimitSpec<R> extends Omit<LimitOptions, 'limit'> {
   readonly onStoreFailure?: 'open' | 'closed' | 'local'
   /** local: the share of the budget that this process may admit by itself. Default: 1. */
   readonly localShare?: number
+  /** open: how long an outage is admitted; then requests are counted in this process. Default: without end. */
+  readonly openFor?: Duration
   /** How long Redis may take. Default: 5. */
   readonly timeoutMs?: number
   /**
@@ -120,7 +122,7 @@ export class SpecRules<R> {
 
   #compile(amount: number, isSecret: boolean): Rule {
     const { name, by, cost: _cost, limit: _limit, response, retryAfterJitter, ...rest } = this.#spec
-    const { shadow, onStoreFailure, localShare, timeoutMs, consistency, syncInterval, ...options } = rest
+    const { shadow, onStoreFailure, openFor, localShare, timeoutMs, consistency, syncInterval, ...options } = rest
     const limit = compileLimit({ ...options, limit: amount }, this.#where === '' ? '' : this.#where.slice(0, -1))
     const spelled = name ?? spelledName(this.#spec, amount)
     if (consistency !== undefined) checkConsistency(consistency, limit, `${this.#where}consistency`)
@@ -133,6 +135,7 @@ export class SpecRules<R> {
       ...(syncInterval !== undefined && { syncIntervalMs: parseDuration(syncInterval, `${this.#where}syncInterval`) }),
       ...(shadow !== undefined && { shadow }),
       ...(onStoreFailure !== undefined && { onStoreFailure }),
+      ...(openFor !== undefined && { openForMs: parseDuration(openFor, `${this.#where}openFor`) }),
       ...(localShare !== undefined && { localShare }),
       ...(timeoutMs !== undefined && { timeoutMs }),
       retryAfterJitterMs: parseDuration(retryAfterJitter ?? 0, `${this.#where}retryAfterJitter`),

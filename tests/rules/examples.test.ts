@@ -12,10 +12,10 @@ function admitted(scene: Scene, count: number, descriptors: (i: number) => strin
   return passed
 }
 
-/** acquired takes up to a number of places, and returns their leases. */
+/** acquired takes up to a number of permits, and returns them. */
 function acquired(scene: Scene, count: number, descriptor: string): HeldPermits[] {
   const held = Array.from({ length: count }, () => scene.limiter.acquire(scene.request(descriptor)))
-  return held.map(({ permits: lease }) => lease).filter((lease) => lease !== undefined)
+  return held.map(({ permits }) => permits).filter((permits) => permits !== undefined)
 }
 
 describe('server/examples/quickstart.yaml', () => {
@@ -134,7 +134,7 @@ describe('server/examples/stripe.yaml', () => {
     expect(leases).toHaveLength(20)
     expect(scene.limiter.acquire(scene.request(call))).toMatchObject({
       decision: { allowed: false, tightest: { rule: { name: 'in-flight' } } },
-      lease: undefined,
+      permits: undefined,
     })
     expect(acquired(scene, 1, 'in_flight=1, api_key=sk_live_another_key_here')).toHaveLength(1)
     scene.limiter.release(leases[7])

@@ -41,6 +41,7 @@ export const DEFAULTS = {
   consistency: LIMIT_OPTIONS.consistency.default,
   syncIntervalMs: parseDuration(LIMIT_OPTIONS.sync_interval.default, 'sync_interval'),
   onStoreFailure: LIMIT_OPTIONS.on_store_failure.default,
+  openForMs: 0,
   localShare: LIMIT_OPTIONS.local_share.default,
   timeoutMs: LIMIT_OPTIONS.timeout_ms.default,
   priority: LIMIT_OPTIONS.priority.default,
@@ -68,7 +69,8 @@ export function compileRule(rate: RateLimitRule, place: RulePlace, problems: Pro
   const limit = rate.unlimited === true ? UNLIMITED : compileRuleLimit(rate, place, problems)
   const jitter = durationOf(rate, 'retry_after_jitter', 0, place, problems)
   const sync = durationOf(rate, 'sync_interval', DEFAULTS.syncIntervalMs, place, problems)
-  if (limit === undefined || jitter === undefined || sync === undefined) return undefined
+  const openForMs = durationOf(rate, 'open_for', DEFAULTS.openForMs, place, problems)
+  if (limit === undefined || jitter === undefined || sync === undefined || openForMs === undefined) return undefined
   const { consistency = defaultConsistency(limit, rate, path) } = rate
   if (consistency !== 'exact' && !isLeasable(limit)) {
     report('consistency', `consistency: ${consistency} beside ${limit.countDenied ? 'count_denied' : limit.algorithm}`)
@@ -85,6 +87,7 @@ export function compileRule(rate: RateLimitRule, place: RulePlace, problems: Pro
     consistency,
     syncIntervalMs: sync,
     onStoreFailure: rate.on_store_failure ?? DEFAULTS.onStoreFailure,
+    openForMs,
     localShare: rate.local_share ?? DEFAULTS.localShare,
     timeoutMs: rate.timeout_ms ?? DEFAULTS.timeoutMs,
     priority: rate.priority ?? DEFAULTS.priority,
@@ -189,7 +192,7 @@ function calendarOf({ calendar }: RateLimitRule): CalendarOptions | undefined {
 
 function durationOf(
   rate: RateLimitRule,
-  key: 'retry_after_jitter' | 'sync_interval',
+  key: 'retry_after_jitter' | 'sync_interval' | 'open_for',
   fallback: number,
   place: RulePlace,
   problems: Problems,

@@ -73,6 +73,7 @@ describe('compileObjects', () => {
         consistency: 'exact',
         syncIntervalMs: 100,
         onStoreFailure: 'local',
+        openForMs: 0,
         localShare: 1,
         timeoutMs: 5,
         priority: 1,
@@ -82,6 +83,11 @@ describe('compileObjects', () => {
     ],
     ['no limit', { unlimited: true, name: 'free' }, { unlimited: true, name: 'free' }],
     ['what it replaces', { ...MINUTE, replaces: [{ name: 'a' }, { name: 'b' }] }, { replaces: ['a', 'b'] }],
+    [
+      'how long an outage is admitted',
+      { ...MINUTE, on_store_failure: 'open', open_for: '60s' },
+      { onStoreFailure: 'open', openForMs: 60_000 },
+    ],
     ['a cost', { ...MINUTE, cost: 7 }, { cost: 7 }],
     [
       'weights',

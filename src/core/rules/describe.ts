@@ -41,6 +41,7 @@ const SPELLED: Readonly<Partial<Record<Setting, (rule: Rule) => string>>> = {
   consistency: ({ consistency, syncIntervalMs }) =>
     consistency === 'eventual' ? `eventual, every ${formatDuration(syncIntervalMs)}` : consistency,
   onStoreFailure: ({ onStoreFailure }) => `${onStoreFailure} when the store fails`,
+  openForMs: ({ openForMs }) => `for ${formatDuration(openForMs)}, then local`,
   localShare: ({ localShare }) => `${localShare} of the budget when the store fails`,
   timeoutMs: ({ timeoutMs }) => `store answers within ${timeoutMs}ms`,
   response: ({ response }) => `answers ${response?.status}`,
