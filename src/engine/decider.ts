@@ -42,7 +42,7 @@ export class Decider<S extends Store> {
     const startedAt = this.#now()
     if (!charges.some(isConcurrency)) {
       const decision = this.#decide(charges, startedAt)
-      return (decision instanceof Promise ? decision.then(withoutLease) : withoutLease(decision)) as Answer<S, Held>
+      return (decision instanceof Promise ? decision.then(withoutPermits) : withoutPermits(decision)) as Answer<S, Held>
     }
     const acquired = this.#store.acquire(countedOf(charges))
     const hold = (verdicts: readonly Verdict[], permits: HeldPermits | undefined): Held => {
@@ -133,7 +133,7 @@ function isSync(store: Store): store is SyncStore {
 
 const isConcurrency = ({ limit }: Charge): boolean => holdsPermits(limit)
 
-const withoutLease = (decision: Decision): Held => ({ decision, permits: undefined })
+const withoutPermits = (decision: Decision): Held => ({ decision, permits: undefined })
 
 /** isCharged tells whether a decision took something of a counter that can be given back. */
 function isCharged(charge: PlannedCharge, { allowed, fallback, unasked }: Verdict): boolean {

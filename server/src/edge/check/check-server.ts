@@ -89,8 +89,8 @@ async function check({ limiter, shadowMode }: Parts, asked: Asked, response: Ser
 
 /** acquire answers as check does, with the lease to give back where places were taken. */
 async function acquire({ limiter, leases, shadowMode }: Parts, asked: Asked, response: ServerResponse): Promise<void> {
-  const { decision, permits: lease } = await limiter.acquire(requestOf(asked))
-  const token = lease === undefined || lease.held.length === 0 ? undefined : leases.seal(lease)
+  const { decision, permits } = await limiter.acquire(requestOf(asked))
+  const token = permits === undefined || permits.held.length === 0 ? undefined : leases.seal(permits)
   writeDecision(response, applyShadowMode(decision, shadowMode), token)
 }
 

@@ -101,8 +101,8 @@ class LimiterDoor {
     return { code: 'INTERNAL', message: 'the request could not be decided' }
   }
 
-  #heldBytes({ decision, permits: lease }: Held): Uint8Array {
-    const token = lease === undefined || lease.held.length === 0 ? '' : this.#options.leases.seal(lease)
+  #heldBytes({ decision, permits }: Held): Uint8Array {
+    const token = permits === undefined || permits.held.length === 0 ? '' : this.#options.leases.seal(permits)
     return encodeAcquireResponse(this.#applyShadowMode(decision), token)
   }
 
