@@ -22,7 +22,7 @@ export function testAdapterOnRedis(adapter: AdapterUnderTest): void {
   }
   /** ready waits until the connection is there: before that, decisions follow the failure policy. */
   const ready = async (): Promise<void> => {
-    const { get } = await start({ limit: 1, window: '1m', name: randomUUID() })
+    const { get } = await start({ limit: 1, window: '1m', name: randomUUID(), onStoreFailure: 'open' })
     await until('decisions are made in Redis', async () => (await get()).status === 429)
   }
 

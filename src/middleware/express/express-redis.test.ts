@@ -34,7 +34,7 @@ const serve = async (options: PlainOptions): Promise<RunningApp['get']> => {
 /** ready waits until the connection is there: before that, decisions follow the failure policy. */
 const ready = async (): Promise<void> => {
   const name = randomUUID()
-  const probe = await serve({ limit: 1, window: '1m', name })
+  const probe = await serve({ limit: 1, window: '1m', name, onStoreFailure: 'open' })
   await until('decisions are made in Redis', async () => (await probe()).status === 429)
 }
 
