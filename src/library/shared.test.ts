@@ -100,6 +100,18 @@ describe('rateLimit on Redis', () => {
     expect(() => rateLimit({ limit: 1, window: '1m', redis })).toThrow(code)
   })
 
+  it.each([
+    ['onStoreFailure', 'opne'],
+    ['localShare', '0.5'],
+    ['localShare', 0],
+    ['timeoutMs', '5'],
+    ['timeoutMs', 0],
+    ['name', ''],
+  ])('says at once that %s is not %o', (option, value) => {
+    const options = { limit: 1, window: '1m', redis: 'redis://127.0.0.1:1', [option]: value } as never
+    expect(() => rateLimit(options)).toThrow(`GATE_OPTIONS_INVALID: ${option}: got`)
+  })
+
   it('rejects wrong arguments', async () => {
     const limiter = opened(rateLimit({ limit: 1, window: '1m', redis: url }))
     await expect(limiter.check('')).rejects.toThrow('KEY_INVALID')
