@@ -38,7 +38,7 @@ const runtimes = [
 ]
 
 /** What the claims use beside the library. */
-const linked = ['express', 'koa', 'fastify', 'hono', 'reflect-metadata', 'rxjs', '@redis/client', 'yaml', 'jose']
+const linked = ['express', 'koa', 'fastify', 'hono', 'reflect-metadata', 'rxjs', 'yaml', 'jose']
 const linkedOfNest = ['common', 'core', 'platform-express'].map((name) => `@nestjs/${name}`)
 
 async function installRuntime({ name, source, program }) {

@@ -29,8 +29,6 @@ export const ERROR_RULES = {
   GATE_OPTIONS_INVALID: 'a middleware has one limit, or limits, or rules; docs/middleware.md lists its options',
   REDIS_CLIENT_INVALID:
     'redis is an address, or a client of the package redis (5 and newer) or ioredis for a single server',
-  REDIS_PACKAGE_MISSING:
-    'an address of Redis needs the package @redis/client or redis, 5 or newer (npm install @redis/client); a client of the app does not',
   YAML_PACKAGE_MISSING:
     'YAML is read by the package yaml, which is installed with sluice; a bundle does not contain it, so install it where the bundle runs',
   RESET_ALL_NOT_APPLICABLE: 'only a store in memory can forget everybody; Redis is shared, reset keys one by one',

@@ -79,7 +79,7 @@ describe.each([
   // Skipped where the bundler has no program for the machine.
   it.runIf(isThere).each(['esm', 'cjs'] as const)('as %s does all that the packages do', async (format) => {
     const { url } = await sharedRedis()
-    development = new Project().install(packed.library).link('@redis/client')
+    development = new Project().install(packed.library)
     production = new Project()
     try {
       development.write({ 'app.mjs': app(url) })

@@ -9,7 +9,6 @@ import { type Certificates, type Credentials, parseRedisUrl } from '../redis/add
 import type { BatcherEvents } from '../redis/batcher.ts'
 import { checkClient, type RedisClient } from '../redis/client-connection.ts'
 import type { ConnectionEvents } from '../redis/connection.ts'
-import { requireRedisPackage } from '../redis/redis-package.ts'
 import type { RedisStoreOptions } from '../redis/redis-store.ts'
 import { LazyStore } from './lazy-store.ts'
 import type { OpenRedis } from './open-redis.ts'
@@ -82,7 +81,6 @@ function openShared(options: OpenStoreOptions & { readonly redis: string | Redis
   const { redis: place, secret = '', events = {} } = options
   if (typeof place === 'string') {
     parseRedisUrl(place)
-    requireRedisPackage()
   } else checkClient(place)
   const { ready, heard } = firstAttempt(events)
   let loaded: OpenRedis | undefined

@@ -1,9 +1,12 @@
 import { CircuitBreaker } from '../../engine/circuit-breaker.ts'
 import { StoreFault } from '../../engine/store-fault.ts'
 import type { BatchFormat } from './batch-format.ts'
-import type { RedisConnection } from './connection.ts'
+import type { RedisConnection, Reply } from './connection.ts'
+import { DeadlineTimer } from './deadline-timer.ts'
+import { Flight, type FlightDesk, type Lane } from './flight.ts'
 import { LimitTexts } from './limit-texts.ts'
-import { type Call, sendScript } from './send-script.ts'
+import { askScript } from './send-script.ts'
+import { excuse, refuse, refuseAll, settle, soonestDue, type WaitingJob } from './waiting-job.ts'
 
 /** What a batcher tells. */
 export interface BatcherEvents {
@@ -12,42 +15,13 @@ export interface BatcherEvents {
   callEnded(shard: string, durationMs: number, decisions: number, fault: StoreFault | undefined): void
 }
 
-/** A Waiting is a job that waits for its answer. Its time starts at the end of the turn it came in. */
-interface Waiting<Job, Answer> {
-  readonly job: Job
-  readonly timeoutMs: number
-  /** When its time is up; 0 until its time starts. */
-  dueAt: number
-  /** How often it got its whole time anew, because the process had stalled. */
-  stalls: number
-  isSettled: boolean
-  resolve(answer: Answer): void
-  reject(fault: StoreFault): void
-}
-
-/** A Lane is what travels together: jobs that wait to be sent, and the calls under way. */
-interface Lane<Job, Answer> {
-  waiting: Waiting<Job, Answer>[]
-  flights: number
-  /** Rejects jobs that wait for too long behind the calls under way. */
-  holdTimer: NodeJS.Timeout | undefined
-}
-
-/** A Flight is a call under way. How it ended is told once, however many of its jobs ran out of time before. */
-interface Flight<Job, Answer> {
-  readonly lane: Lane<Job, Answer>
-  readonly batch: readonly Waiting<Job, Answer>[]
-  readonly shard: string
-  readonly breaker: CircuitBreaker
-  readonly startedAt: number
-  isReported: boolean
-  /** It does not hold up its lane any more: it has ended, or all of its jobs ran out of time. */
-  isLanded: boolean
-  /**
-   * The server works, and is not silent, whatever becomes of the call: it has answered that keys of the batch are on both sides
-   * of a moving slot, or some of the jobs in a way that makes sense.
-   */
-  isAnswered: boolean
+export interface BatcherOptions {
+  /** The clock of deadlines and breakers. Default: the monotonic one. */
+  readonly now?: () => number
+  /** For tests: the time that scripts are told instead of asking the server. */
+  readonly scriptNowMs?: () => number
+  /** The circuit breakers, by server, where several batchers talk to the same ones. */
+  readonly breakers?: Map<string, CircuitBreaker>
 }
 
 const MAX_JOBS = 512
@@ -56,10 +30,6 @@ const MAX_NAMES = 32_768
 const MAX_CALLS = 256
 /** While this many calls of a lane are under way, its jobs wait and join: the busier the server, the larger the batches. */
 const MAX_FLIGHTS = 2
-/** A timer that is this late says that the process itself was busy. */
-const BUSY_MS = 1
-/** So often a job gets its whole time anew after a stall. It is a bound, in case the store is silent as well. */
-const MAX_STALLS = 3
 
 /**
  * Batcher collects the jobs that arrive in one turn of the event loop and sends them as one script call for each lane
@@ -77,8 +47,12 @@ export class Batcher<Job, Answer> {
   readonly #texts: LimitTexts
   readonly #lanes = new Map<string, Lane<Job, Answer>>()
   readonly #breakers: Map<string, CircuitBreaker>
+  readonly #deadlines: DeadlineTimer
+  readonly #desk: FlightDesk<Job, Answer>
+  readonly #flush = (): void => this.#departAll()
   #isScheduled = false
-  #calls = 0
+  /** The calls whose answer has not come, also those that all have given up. */
+  readonly #calls = new Set<Flight<Job, Answer>>()
   /** For tests: the time that scripts are told. */
   readonly #scriptNowMs: (() => number) | undefined
 
@@ -95,6 +69,15 @@ export class Batcher<Job, Answer> {
     this.#now = options.now ?? (() => performance.now())
     this.#scriptNowMs = options.scriptNowMs
     this.#texts = new LimitTexts(options.scriptNowMs)
+    this.#deadlines = new DeadlineTimer(this.#now, {
+      stalled: (nowAt) => this.#excuse(nowAt),
+      due: (hasStalled) => this.#expire(hasStalled),
+    })
+    this.#desk = {
+      now: this.#now,
+      answered: (flight, reply) => this.#answered(flight, reply),
+      failed: (flight, fault) => this.#failed(flight, fault),
+    }
   }
 
   /** submit does a job with the others of its lane. It rejects with a StoreFault, and with nothing else. */
@@ -102,11 +85,11 @@ export class Batcher<Job, Answer> {
     return new Promise((resolve, reject) => {
       const waiting = { job, timeoutMs, dueAt: 0, stalls: 0, isSettled: false, resolve, reject }
       const others = this.#lanes.get(lane)
-      if (others === undefined) this.#lanes.set(lane, { waiting: [waiting], flights: 0, holdTimer: undefined })
+      if (others === undefined) this.#lanes.set(lane, { waiting: [waiting], flights: 0 })
       else others.waiting.push(waiting)
       if (this.#isScheduled) return
       this.#isScheduled = true
-      setImmediate(() => this.#flush())
+      setImmediate(this.#flush)
     })
   }
 
@@ -120,156 +103,111 @@ export class Batcher<Job, Answer> {
     return breaker
   }
 
-  #flush(): void {
+  #departAll(): void {
     this.#isScheduled = false
-    const nowAt = this.#now()
-    for (const lane of this.#lanes.values()) {
-      for (const waiting of lane.waiting) if (waiting.dueAt === 0) waiting.dueAt = nowAt + waiting.timeoutMs
-      if (lane.waiting.length > 0) this.#depart(lane)
-    }
+    for (const lane of this.#lanes.values()) if (lane.waiting.length > 0) this.#depart(lane)
   }
 
   /** #depart sends what waits in a lane as far as there is room for calls. The rest is held, and its time runs. */
   #depart(lane: Lane<Job, Answer>): void {
-    clearTimeout(lane.holdTimer)
-    const batches = [...this.#split(lane.waiting)]
+    const waiting = lane.waiting
+    const nowAt = this.#now()
+    for (const one of waiting) if (one.dueAt === 0) one.dueAt = nowAt + one.timeoutMs
     lane.waiting = []
-    for (const batch of batches) {
-      if (lane.flights < MAX_FLIGHTS) this.#send(lane, batch)
-      else lane.waiting.push(...batch)
+    for (let at = 0; at < waiting.length; ) {
+      if (lane.flights >= MAX_FLIGHTS) {
+        lane.waiting.push(...waiting.slice(at))
+        this.#deadlines.watch(soonestDue(lane.waiting))
+        return
+      }
+      const end = this.#batchEnd(waiting, at)
+      this.#send(lane, at === 0 && end === waiting.length ? waiting : waiting.slice(at, end))
+      at = end
     }
-    if (lane.waiting.length === 0) return
-    const nextAt = soonestDue(lane.waiting)
-    const ring = (): void => {
-      this.#excuse(lane.waiting, nextAt)
-      setImmediate(() => this.#expireHeld(lane))
-    }
-    lane.holdTimer = setTimeout(ring, Math.max(0, Math.ceil(nextAt - this.#now())))
   }
 
-  /**
-   * #excuse gives jobs their whole time anew when a timer rings much later than it should have: the process has stalled. It says
-   * whether the process has.
-   */
-  #excuse(jobs: readonly Waiting<Job, Answer>[], ringAt: number): boolean {
-    const nowAt = this.#now()
-    if (nowAt - ringAt <= BUSY_MS) return false
-    for (const waiting of jobs) {
-      if (waiting.isSettled || waiting.dueAt > nowAt || waiting.stalls >= MAX_STALLS) continue
-      waiting.stalls++
-      waiting.dueAt = nowAt + waiting.timeoutMs
+  /** #batchEnd returns where the call ends that begins with a job. */
+  #batchEnd(waiting: readonly WaitingJob<Job, Answer>[], start: number): number {
+    let names = 0
+    const most = Math.min(waiting.length, start + MAX_JOBS)
+    for (let i = start; i < most; i++) {
+      names += this.#format.sizeOf(waiting[i].job)
+      if (names > MAX_NAMES && i > start) return i
     }
-    return true
+    return most
   }
 
-  /** #expireHeld rejects the jobs of a lane whose turn did not come in time. */
-  #expireHeld(lane: Lane<Job, Answer>): void {
-    const nowAt = this.#now()
-    const late = lane.waiting.filter(({ dueAt }) => dueAt <= nowAt)
-    if (late.length > 0) {
-      const shard = this.#shardOf(late[0])
-      lane.waiting = lane.waiting.filter(({ dueAt }) => dueAt > nowAt)
-      refuse(late, new StoreFault('timeout', shard, 'no turn within the deadline'))
-    }
-    if (lane.waiting.length > 0) this.#depart(lane)
-  }
-
-  #send(lane: Lane<Job, Answer>, batch: readonly Waiting<Job, Answer>[]): void {
-    const shard = this.#shardOf(batch[0])
+  #send(lane: Lane<Job, Answer>, batch: readonly WaitingJob<Job, Answer>[]): void {
+    const shard = this.#connection.shardOf(this.#format.keyOf(batch[0].job))
     const breaker = this.breakerOf(shard)
     const startedAt = this.#now()
-    if (this.#calls >= MAX_CALLS) {
-      refuse(batch, new StoreFault('overloaded', shard, `${MAX_CALLS} calls under way`))
+    if (this.#calls.size >= MAX_CALLS) {
+      refuseAll(batch, new StoreFault('overloaded', shard, `${MAX_CALLS} calls under way`))
       return
     }
     if (!breaker.allows(startedAt)) {
-      refuse(batch, new StoreFault('breaker_open', shard, 'waiting for it to recover'))
+      refuseAll(batch, new StoreFault('breaker_open', shard, 'waiting for it to recover'))
       return
     }
-    const flight: Flight<Job, Answer> = {
-      lane,
-      batch,
-      shard,
-      breaker,
-      startedAt,
-      isReported: false,
-      isLanded: false,
-      isAnswered: false,
-    }
-    const jobs = batch.map(({ job }) => job)
-    const giveUpAt = Math.max(...batch.map(({ dueAt }) => dueAt))
-    this.#calls++
+    const flight = new Flight(this.#desk, lane, batch, shard, breaker, startedAt)
+    this.#calls.add(flight)
     lane.flights++
-    const stopWatching = this.#watchDeadlines(flight)
-    const ended = (): void => {
-      this.#calls--
-      stopWatching()
-      this.#land(flight)
+    this.#deadlines.watch(soonestDue(batch))
+    try {
+      const jobs = batch.map(({ job }) => job)
+      const { keys, args } = this.#format.encode(jobs, this.#texts, this.#scriptNowMs?.())
+      askScript({ connection: this.#connection, shard, script: this.#format.script, keys, args }, flight)
+    } catch (error) {
+      this.#failed(flight, new StoreFault('broken', shard, String(error), error))
     }
-    const isWorthwhile = (): boolean => {
-      flight.isAnswered = true
-      return this.#now() < giveUpAt
-    }
-    this.#run(flight, jobs, isWorthwhile).then(
-      (answers) => {
-        ended()
-        const nonsense = batch.filter((_, i) => answers[i] === undefined)
-        flight.isAnswered ||= nonsense.length < batch.length
-        const fault = nonsense.length === 0 ? undefined : new StoreFault('broken', shard, 'the reply makes no sense')
-        this.#report(flight, fault)
-        if (fault !== undefined) refuse(nonsense, fault)
-        answers.forEach((answer, i) => {
-          if (answer !== undefined) settle(batch[i], answer)
-        })
-      },
-      (error: unknown) => {
-        ended()
-        const fault = error instanceof StoreFault ? error : new StoreFault('broken', shard, String(error))
-        this.#report(flight, fault)
-        refuse(batch, fault)
-      },
-    )
   }
 
-  async #run(
-    { shard }: Flight<Job, Answer>,
-    jobs: readonly Job[],
-    isWorthwhile: () => boolean,
-  ): Promise<readonly (Answer | undefined)[]> {
-    const { keys, args } = this.#format.encode(jobs, this.#texts, this.#scriptNowMs?.())
-    const call: Call = { connection: this.#connection, shard, script: this.#format.script, keys, args }
-    const answers = this.#format.decode(await sendScript(call, isWorthwhile), jobs)
-    if (answers !== undefined) return answers
-    throw new StoreFault('broken', shard, 'the reply has another size than it should')
-  }
-
-  #shardOf({ job }: Waiting<Job, Answer>): string {
-    return this.#connection.shardOf(this.#format.keyOf(job))
-  }
-
-  /** #split divides the jobs of a lane into calls. */
-  *#split(lane: readonly Waiting<Job, Answer>[]): Generator<readonly Waiting<Job, Answer>[]> {
-    let batch: Waiting<Job, Answer>[] = []
-    let names = 0
-    for (const waiting of lane) {
-      const more = this.#format.sizeOf(waiting.job)
-      if (batch.length > 0 && (batch.length === MAX_JOBS || names + more > MAX_NAMES)) {
-        yield batch
-        batch = []
-        names = 0
-      }
-      batch.push(waiting)
-      names += more
+  #answered(flight: Flight<Job, Answer>, reply: Reply): void {
+    const { batch, shard } = flight
+    const jobs = batch.map(({ job }) => job)
+    const answers = this.#format.decode(reply, jobs)
+    if (answers === undefined) {
+      this.#failed(flight, new StoreFault('broken', shard, 'the reply has another size than it should'))
+      return
     }
-    yield batch
+    let fault: StoreFault | undefined
+    for (const answer of answers) {
+      if (answer === undefined) fault ??= new StoreFault('broken', shard, 'the reply makes no sense')
+      else flight.isAnswered = true
+    }
+    this.#ended(flight, fault)
+    batch.forEach((waiting, i) => {
+      const answer = answers[i]
+      if (answer !== undefined) settle(waiting, answer)
+      else if (fault !== undefined) refuse(waiting, fault)
+    })
+  }
+
+  #failed(flight: Flight<Job, Answer>, fault: StoreFault): void {
+    this.#ended(flight, fault)
+    refuseAll(flight.batch, fault)
+  }
+
+  #ended(flight: Flight<Job, Answer>, fault: StoreFault | undefined): void {
+    this.#calls.delete(flight)
+    this.#land(flight)
+    this.#report(flight, fault)
+    if (this.#calls.size === 0 && flight.lane.waiting.length === 0) this.#rest()
+  }
+
+  /** #rest takes the timer down when nothing is under way. */
+  #rest(): void {
+    for (const { waiting } of this.#lanes.values()) if (waiting.length > 0) return
+    this.#deadlines.clear()
   }
 
   /** #land lets the next jobs of a lane go. */
   #land(flight: Flight<Job, Answer>): void {
     if (flight.isLanded) return
     flight.isLanded = true
-    flight.lane.flights--
-    if (flight.lane.waiting.some(({ dueAt }) => dueAt > 0)) this.#depart(flight.lane)
+    const { lane } = flight
+    lane.flights--
+    if (lane.waiting.length > 0 && lane.waiting.some(({ dueAt }) => dueAt > 0)) this.#depart(lane)
   }
 
   /** #report tells the breaker and the listener how a call ended. What comes after its deadline is not reported again. */
@@ -277,83 +215,55 @@ export class Batcher<Job, Answer> {
     if (flight.isReported) return
     flight.isReported = true
     const { batch, shard, breaker, startedAt } = flight
+    const nowAt = this.#now()
     if (fault === undefined || flight.isAnswered) breaker.succeeded()
     // Without a connection nothing was asked, and asking costs nothing: the breaker has nothing to protect.
     // Nor does a process that stalls know anything about the server.
     else if (fault.reason === 'offline' || hasStalled) breaker.notTried()
-    else breaker.failed(this.#now())
-    this.#events.callEnded(shard, this.#now() - startedAt, batch.length, fault)
+    else breaker.failed(nowAt)
+    this.#events.callEnded(shard, nowAt - startedAt, batch.length, fault)
   }
 
-  /**
-   * #watchDeadlines rejects the jobs of a call whose time is up. It looks after the sockets have been read once more:
-   * the reply may be there already.
-   */
-  #watchDeadlines(flight: Flight<Job, Answer>): () => void {
-    const { batch } = flight
-    let timer: NodeJS.Timeout | undefined
-    let isOver = false
-    const arm = (): void => {
-      const nextAt = soonestDue(batch)
-      if (nextAt === Number.POSITIVE_INFINITY) return
-      const ring = (): void => {
-        const hasStalled = this.#excuse(batch, nextAt)
-        setImmediate(() => expire(hasStalled))
-      }
-      timer = setTimeout(ring, Math.max(0, Math.ceil(nextAt - this.#now())))
-    }
-    const expire = (hasStalled: boolean): void => {
-      if (isOver) return
-      this.#expire(flight, hasStalled)
-      arm()
-    }
-    arm()
-    return () => {
-      isOver = true
-      clearTimeout(timer)
-    }
+  /** #excuse gives the jobs that are due their whole time anew. */
+  #excuse(nowAt: number): void {
+    for (const { batch } of this.#calls) excuse(batch, nowAt)
+    for (const { waiting } of this.#lanes.values()) excuse(waiting, nowAt)
   }
 
-  /** #expire rejects the jobs of a call whose time is up. What is due after a stall has had all its chances. */
-  #expire(flight: Flight<Job, Answer>, hasStalled: boolean): void {
-    const { batch, shard, breaker } = flight
+  /** #expire rejects the jobs whose time is up, and watches the others. */
+  #expire(hasStalled: boolean): void {
     const nowAt = this.#now()
+    let nextAt = Number.POSITIVE_INFINITY
+    for (const flight of [...this.#calls]) {
+      this.#expireFlight(flight, nowAt, hasStalled)
+      nextAt = Math.min(nextAt, soonestDue(flight.batch))
+    }
+    for (const lane of this.#lanes.values()) {
+      this.#expireHeld(lane, nowAt)
+      for (const { dueAt } of lane.waiting) if (dueAt > 0 && dueAt < nextAt) nextAt = dueAt
+    }
+    this.#deadlines.watch(nextAt)
+  }
+
+  /** #expireHeld rejects the jobs of a lane whose turn did not come in time. */
+  #expireHeld(lane: Lane<Job, Answer>, nowAt: number): void {
+    const isLate = ({ dueAt }: WaitingJob<Job, Answer>): boolean => dueAt > 0 && dueAt <= nowAt
+    const late = lane.waiting.filter(isLate)
+    if (late.length === 0) return
+    lane.waiting = lane.waiting.filter((waiting) => !isLate(waiting))
+    const shard = this.#connection.shardOf(this.#format.keyOf(late[0].job))
+    refuseAll(late, new StoreFault('timeout', shard, 'no turn within the deadline'))
+  }
+
+  /** #expireFlight rejects the jobs of a call whose time is up. What is due after a stall has had all its chances. */
+  #expireFlight(flight: Flight<Job, Answer>, nowAt: number, hasStalled: boolean): void {
+    const { batch, shard, breaker } = flight
     const late = batch.filter(({ isSettled, dueAt }) => !isSettled && dueAt <= nowAt)
     if (late.length === 0) return
     const fault = new StoreFault('timeout', shard, 'no answer within the deadline')
     this.#report(flight, fault, hasStalled)
-    refuse(late, fault)
+    refuseAll(late, fault)
     if (breaker.state === 'open') this.#connection.reset(shard)
     if (batch.every(({ isSettled }) => isSettled)) this.#land(flight)
   }
-}
-
-export interface BatcherOptions {
-  /** The clock of deadlines and breakers. Default: the monotonic one. */
-  readonly now?: () => number
-  /** For tests: the time that scripts are told instead of asking the server. */
-  readonly scriptNowMs?: () => number
-  /** The circuit breakers, by server, where several batchers talk to the same ones. */
-  readonly breakers?: Map<string, CircuitBreaker>
-}
-
-function refuse(batch: readonly Waiting<unknown, never>[], fault: StoreFault): void {
-  for (const waiting of batch) {
-    if (waiting.isSettled) continue
-    waiting.isSettled = true
-    waiting.reject(fault)
-  }
-}
-
-function settle<Answer>(waiting: Waiting<unknown, Answer>, answer: Answer): void {
-  if (waiting.isSettled) return
-  waiting.isSettled = true
-  waiting.resolve(answer)
-}
-
-/** soonestDue returns when the first of the jobs that still wait is due; infinity when none does. */
-function soonestDue(jobs: readonly Pick<Waiting<unknown, never>, 'isSettled' | 'dueAt'>[]): number {
-  let nextAt = Number.POSITIVE_INFINITY
-  for (const { isSettled, dueAt } of jobs) if (!isSettled) nextAt = Math.min(nextAt, dueAt)
-  return nextAt
 }

@@ -1,9 +1,11 @@
 import { got, SluiceError } from '../../core/errors.ts'
 import { StoreFault } from '../../engine/store-fault.ts'
-import { AS_BUFFERS } from './client-options.ts'
-import type { RedisConnection } from './connection.ts'
+import type { Args, Asker, RedisConnection, Reply } from './connection.ts'
 
-type Args = readonly (string | Buffer)[]
+/** The type of texts in replies, as node-redis calls it in its type mapping: RESP_TYPES.BLOB_STRING. */
+const BLOB_STRING = 36
+/** AS_BUFFERS has node-redis answer with bytes, not with text. */
+const AS_BUFFERS = { typeMapping: { [BLOB_STRING]: Buffer } }
 
 /** A NodeRedisClient is a client of the package `redis` (5 and newer) for one server. */
 export interface NodeRedisClient {
@@ -51,8 +53,15 @@ export class ClientConnection implements RedisConnection {
     return SHARD
   }
 
-  call(_key: string, args: Args): Promise<unknown> {
-    return this.#isReady() ? this.#send(args) : Promise.reject(new StoreFault('offline', SHARD, 'not connected'))
+  ask(_key: string, args: Args, asker: Asker): void {
+    if (!this.#isReady()) {
+      asker.failed(new StoreFault('offline', SHARD, 'not connected'))
+      return
+    }
+    this.#send(args).then(
+      (reply) => asker.answered(reply as Reply),
+      (error: Error) => asker.failed(error),
+    )
   }
 
   reset(): void {}

@@ -2,14 +2,14 @@ import { StoreFault } from '../../engine/store-fault.ts'
 import type { RedisAddress } from './address.ts'
 import { askNode } from './ask-node.ts'
 import { retryDelayMs } from './client-options.ts'
-import type { ConnectionEvents, RedisConnection } from './connection.ts'
+import { type Args, type Asker, type ConnectionEvents, call, type RedisConnection } from './connection.ts'
 import { hashSlot } from './hash-slot.ts'
+import { RedirectedAsker, type Router } from './redirected-asker.ts'
 import { SingleConnection } from './single-connection.ts'
-import { hostPortOf, redirectionOf, slotMap } from './slot-map.ts'
+import { hostPortOf, slotMap } from './slot-map.ts'
 import { within } from './within.ts'
 
 const SLOTS = 16_384
-const MAX_REDIRECTIONS = 4
 /** How long a node may take to tell the map, and how long one that has left it may take to answer what it was asked. */
 const NODE_TIMEOUT_MS = 1_000
 /** The map is not read more often than this, however many calls doubt it. */
@@ -21,9 +21,6 @@ const LAST_ATTEMPT = 3
  * ClusterConnection talks to a Redis Cluster: one connection to each master, and a map of the slots that they serve. It
  * follows MOVED and ASK, which say that nothing was done, and repeats nothing else. The map is read at the start, when a
  * node contradicts it, and repeatedly while a master is away: its replica will take over.
- *
- * The client library's cluster client is not used. It does not start while one master is away, lets calls wait for a
- * node that it connects to (and so charges them long after their deadline), and cannot drop a silent connection.
  */
 export class ClusterConnection implements RedisConnection {
   readonly spansPartitions = false
@@ -40,6 +37,14 @@ export class ClusterConnection implements RedisConnection {
   #isClosed = false
   #wake: () => void = () => {}
   readonly #running: Promise<void>
+  readonly #router: Router = {
+    doubt: (address) => this.#doubt(address),
+    moved: (slot, address) => {
+      this.#owners[slot] = address
+      this.#doubt()
+    },
+    send: (address, args, asker, isAsk) => this.#send(address, args, asker, isAsk),
+  }
 
   constructor(address: RedisAddress, events: ConnectionEvents) {
     this.#address = address
@@ -51,28 +56,16 @@ export class ClusterConnection implements RedisConnection {
     return this.#owners[hashSlot(key)] ?? CLUSTER
   }
 
-  async call(key: string, args: readonly (string | Buffer)[]): Promise<unknown> {
+  ask(key: string, args: Args, asker: Asker): void {
     const slot = hashSlot(key)
-    let address = this.#owners[slot]
-    let isAsk = false
-    for (let redirections = 0; ; redirections++) {
-      if (address === undefined) {
-        this.#doubt()
-        throw new StoreFault('offline', CLUSTER, `nobody is known to serve slot ${slot}`)
-      }
-      try {
-        return await this.#send(address, args, isAsk)
-      } catch (error) {
-        const message = error instanceof Error ? error.message : ''
-        if (/^(CLUSTERDOWN|MASTERDOWN|READONLY)/.test(message)) this.#doubt(address)
-        const redirection = redirectionOf(message, address)
-        if (redirection === undefined || redirections === MAX_REDIRECTIONS) throw error
-        ;({ address, isAsk } = redirection)
-        if (isAsk) continue
-        this.#owners[slot] = address
-        this.#doubt()
-      }
-    }
+    this.#askFor(slot, this.#owners[slot], args, asker)
+  }
+
+  #askFor(slot: number, address: string | undefined, args: Args, asker: Asker): void {
+    if (address === undefined) {
+      this.#doubt()
+      asker.failed(new StoreFault('offline', CLUSTER, `nobody is known to serve slot ${slot}`))
+    } else this.#send(address, args, new RedirectedAsker(this.#router, slot, address, args, asker))
   }
 
   reset(shard: string): void {
@@ -87,16 +80,18 @@ export class ClusterConnection implements RedisConnection {
   }
 
   /** #send sends a command to a node. ASKING is for the next command only, so both are sent at once. */
-  #send(address: string, args: readonly (string | Buffer)[], isAsk: boolean): Promise<unknown> {
-    const { connection } = this.#linkTo(address)
-    if (isAsk) connection.call('', ['ASKING']).catch(() => {})
-    return connection.call('', args)
+  #send(address: string, args: Args, asker: Asker, isAsk = false): void {
+    const link = this.#linkTo(address)
+    if (link === undefined) asker.failed(new StoreFault('offline', address, 'closed'))
+    else {
+      if (isAsk) link.connection.ask('', ASKING, NOBODY)
+      link.connection.ask('', args, asker)
+    }
   }
 
-  #linkTo(address: string): Link {
+  #linkTo(address: string): Link | undefined {
     const known = this.#links.get(address)
-    if (known !== undefined) return known
-    if (this.#isClosed) throw new StoreFault('offline', address, 'closed')
+    if (known !== undefined || this.#isClosed) return known
     const link: Link = {
       isUp: false,
       connection: new SingleConnection(
@@ -157,7 +152,10 @@ export class ClusterConnection implements RedisConnection {
     this.#clueless.clear()
     const known = shuffled([...this.#links.keys()].filter((address) => !clueless.includes(address)))
     const sources = [
-      ...known.map((address) => ({ host: hostPortOf(address).host, ask: () => this.#send(address, MAP, false) })),
+      ...known.map((address) => ({
+        host: hostPortOf(address).host,
+        ask: () => call({ ask: (_, args, asker) => this.#send(address, args, asker) }, '', MAP),
+      })),
       ...shuffled(this.#address.nodes).map((node) => ({
         host: node.host,
         ask: () => askNode({ ...this.#address, database: 0 }, node, MAP),
@@ -215,6 +213,8 @@ interface Link {
 
 const CLUSTER = 'cluster'
 const MAP = ['CLUSTER', 'SLOTS']
+const ASKING = ['ASKING']
+const NOBODY: Asker = { answered() {}, failed() {} }
 
 /** warnOnce passes each warning on once: all nodes of a cluster are set up alike. */
 function warnOnce(events: ConnectionEvents): ConnectionEvents {

@@ -1,3 +1,12 @@
+import type { Asker } from './resp/asker-queue.ts'
+import type { Reply } from './resp/reply.ts'
+
+export type { Asker } from './resp/asker-queue.ts'
+export type { Reply } from './resp/reply.ts'
+
+/** A command's name and arguments. */
+export type Args = readonly (string | Buffer)[]
+
 /** What a connection tells about itself. */
 export interface ConnectionEvents {
   connected(shard: string): void
@@ -12,9 +21,19 @@ export interface RedisConnection {
   readonly spansPartitions: boolean
   /** shardOf names the server that a key lives on. */
   shardOf(key: string): string
-  /** call sends a command at once, or rejects: nothing waits for a connection, and nothing is sent twice. */
-  call(key: string, args: readonly (string | Buffer)[]): Promise<unknown>
+  /**
+   * ask sends a command at once, or fails: nothing waits for a connection, and nothing is sent twice. The asker may be told
+   * before ask returns.
+   */
+  ask(key: string, args: Args, asker: Asker): void
   /** reset drops a connection that does not answer any more; another one is made. */
   reset(shard: string): void
   close(): Promise<void>
+}
+
+/** call asks, and promises the answer: for what is not asked for every request. */
+export function call(connection: Pick<RedisConnection, 'ask'>, key: string, args: Args): Promise<Reply> {
+  return new Promise((resolve, reject) => {
+    connection.ask(key, args, { answered: resolve, failed: reject })
+  })
 }

@@ -1,6 +1,4 @@
-import type { RedisConnection } from './connection.ts'
-
-type Args = readonly (string | Buffer)[]
+import type { Args, Asker, RedisConnection, Reply } from './connection.ts'
 
 /** A Sent is a call that waits for the test to answer it. */
 export interface Sent {
@@ -25,10 +23,10 @@ export class FakeConnection implements RedisConnection {
     return this.#shardOf(key)
   }
 
-  call(key: string, args: Args): Promise<unknown> {
-    return new Promise((resolve, reject) => {
-      this.sent.push({ key, args, resolve, reject })
-    })
+  ask(key: string, args: Args, asker: Asker): void {
+    const resolve = (reply: unknown): void => asker.answered(reply as Reply)
+    const reject = (error: unknown): void => asker.failed(error as Error)
+    this.sent.push({ key, args, resolve, reject })
   }
 
   reset(shard: string): void {

@@ -19,7 +19,7 @@ import { type Certificates, type Credentials, parseRedisUrl, type RedisAddress }
 import { Batcher, type BatcherEvents, type BatcherOptions } from './batcher.ts'
 import { ClientConnection, type RedisClient } from './client-connection.ts'
 import { ClusterConnection } from './cluster-connection.ts'
-import type { ConnectionEvents, RedisConnection } from './connection.ts'
+import { type ConnectionEvents, call, type RedisConnection } from './connection.ts'
 import { exchangeFormat } from './exchange-format.ts'
 import { CHANNEL, encodeNotice, NoticeChannel } from './notice-channel.ts'
 import { loadScript } from './scripts.ts'
@@ -71,8 +71,8 @@ export class RedisStore implements LendingStore {
     this.#lending = new Batcher(this.#connection, exchangeFormat, events, { ...options, breakers })
   }
 
-  async decide(charges: readonly Charge[]): Promise<readonly Verdict[]> {
-    if (charges.length === 0) return []
+  decide(charges: readonly Charge[]): Promise<readonly Verdict[]> {
+    if (charges.length === 0) return Promise.resolve([])
     const parts = this.#partsOf(charges)
     if (parts.length === 1) return this.#submit({ charges, permits: undefined })
     return this.#decideParts(charges, parts, undefined)
@@ -103,19 +103,19 @@ export class RedisStore implements LendingStore {
   async reset(key: string, limit: Limit): Promise<void> {
     const stored = storedKey(key, limit)
     const shard = this.#connection.shardOf(stored)
-    const deleted = this.#connection.call(stored, ['DEL', stored]).catch((error: unknown) => {
+    const deleted = call(this.#connection, stored, ['DEL', stored]).catch((error: unknown) => {
       throw faultOf(error, this.#connection, shard)
     })
     await within(BACKGROUND_TIMEOUT_MS, deleted, shard)
   }
 
-  async exchange(request: SliceRequest): Promise<SliceReply> {
-    return await this.#lending.submit(this.#laneOf(request.key), request, request.timeoutMs)
+  exchange(request: SliceRequest): Promise<SliceReply> {
+    return this.#lending.submit(this.#laneOf(request.key), request, request.timeoutMs)
   }
 
   /** notify is heard by every node that listens, this one included. One that is lost costs a second at the most. */
   notify(notice: Notice): void {
-    this.#connection.call(notice.key, ['PUBLISH', CHANNEL, encodeNotice(notice)]).catch(() => {})
+    call(this.#connection, notice.key, ['PUBLISH', CHANNEL, encodeNotice(notice)]).catch(() => {})
   }
 
   listen(listener: NoticeListener): () => void {
@@ -134,10 +134,10 @@ export class RedisStore implements LendingStore {
   ): Promise<readonly number[]> {
     const shard = this.#connection.shardOf(key)
     const script = COUNTING[name]
-    const call = { connection: this.#connection, shard, script, keys: [key], args: args.map(String) }
+    const run = { connection: this.#connection, shard, script, keys: [key], args: args.map(String) }
     const reply = await within(
       timeoutMs,
-      sendScript(call, () => false),
+      sendScript(run, () => false),
       shard,
     )
     return (reply as readonly unknown[]).map(Number)
@@ -149,10 +149,10 @@ export class RedisStore implements LendingStore {
 
   async #releaseKeys(keys: readonly string[], id: Buffer, timeoutMs = BACKGROUND_TIMEOUT_MS): Promise<void> {
     const shard = this.#connection.shardOf(keys[0])
-    const call = { connection: this.#connection, shard, script: this.#release, keys, args: [id] }
+    const run = { connection: this.#connection, shard, script: this.#release, keys, args: [id] }
     await within(
       timeoutMs,
-      sendScript(call, () => false),
+      sendScript(run, () => false),
       shard,
     )
   }

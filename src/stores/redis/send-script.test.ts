@@ -1,6 +1,7 @@
 import { ClientClosedError, ClientOfflineError, SimpleError, SocketClosedUnexpectedlyError } from '@redis/client'
 import { describe, expect, it } from 'vitest'
 import { StoreFault } from '../../engine/store-fault.ts'
+import type { Reply } from './connection.ts'
 import { FakeConnection } from './fake-connection.suite.ts'
 import { sendScript } from './send-script.ts'
 
@@ -10,11 +11,11 @@ const SCRIPT = { source: 'return 1', sha: 'abc' }
 function bench(...answers: readonly unknown[]) {
   const connection = new FakeConnection()
   const sent: (string | Buffer)[][] = []
-  connection.call = async (_key, args) => {
+  connection.ask = (_key, args, asker) => {
     const answer = answers[Math.min(sent.length, answers.length - 1)]
     sent.push([...args])
-    if (answer instanceof Error) throw answer
-    return answer
+    if (answer instanceof Error) asker.failed(answer)
+    else asker.answered(answer as Reply)
   }
   const call = { connection, shard: 'redis', script: SCRIPT, keys: ['k1', 'k2'], args: ['a', Buffer.from([0, 255])] }
   return { connection, sent, run: (isWorthwhile = () => true) => sendScript(call, isWorthwhile) }

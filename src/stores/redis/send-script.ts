@@ -1,5 +1,5 @@
 import { StoreFault } from '../../engine/store-fault.ts'
-import type { RedisConnection } from './connection.ts'
+import type { Args, Asker, RedisConnection, Reply } from './connection.ts'
 import type { Script } from './scripts.ts'
 
 /** A Call is one run of a script. The first key decides where. */
@@ -28,28 +28,65 @@ const CODE = /^[A-Z][A-Z0-9]* /
 
 const TRY_AGAIN_MS = 1
 
-/**
- * sendScript runs a script by its hash. Only what was certainly not done is sent again: NOSCRIPT (the server does not know
- * the script: it is sent in full) and TRYAGAIN (keys of the batch are on both sides of a moving slot), as long as
- * `isWorthwhile`. Everything else rejects with a StoreFault.
- */
-export async function sendScript(call: Call, isWorthwhile: () => boolean): Promise<unknown> {
-  let inFull = false
-  for (;;) {
-    try {
-      return await run(call, inFull)
-    } catch (error) {
-      const message = messageOf(error)
-      if (message.startsWith('NOSCRIPT') && !inFull) inFull = true
-      else if (message.startsWith('TRYAGAIN') && isWorthwhile()) await pause(TRY_AGAIN_MS)
-      else throw faultOf(error, call.connection, call.shard)
-    }
-  }
+/** A ScriptAsker is told how the run of a script ended; when it failed, by a StoreFault. */
+export interface ScriptAsker {
+  answered(reply: Reply): void
+  failed(fault: StoreFault): void
+  /** isWorthwhile says whether there is still time to try again. It is asked when a slot is moving. */
+  isWorthwhile(): boolean
 }
 
-function run({ connection, script, keys, args }: Call, inFull: boolean): Promise<unknown> {
-  const command = inFull ? ['EVAL', script.source] : ['EVALSHA', script.sha]
-  return connection.call(keys[0], [...command, String(keys.length), ...keys, ...args])
+/**
+ * askScript runs a script by its hash. Only what was certainly not done is sent again: NOSCRIPT (the server does not know
+ * the script: it is sent in full) and TRYAGAIN (keys of the batch are on both sides of a moving slot), as long as
+ * that is worthwhile. Everything else fails.
+ */
+export function askScript(call: Call, asker: ScriptAsker): void {
+  new ScriptRun(call, asker).start('EVALSHA', call.script.sha)
+}
+
+/** sendScript is askScript with a promise. */
+export function sendScript(call: Call, isWorthwhile: () => boolean): Promise<Reply> {
+  return new Promise((resolve, reject) => {
+    askScript(call, { answered: resolve, failed: reject, isWorthwhile })
+  })
+}
+
+class ScriptRun implements Asker {
+  readonly #call: Call
+  readonly #asker: ScriptAsker
+  #isInFull = false
+
+  constructor(call: Call, asker: ScriptAsker) {
+    this.#call = call
+    this.#asker = asker
+  }
+
+  start(command: string, script: string): void {
+    const { connection, keys, args } = this.#call
+    connection.ask(keys[0], commandOf(command, script, keys, args), this)
+  }
+
+  answered(reply: Reply): void {
+    this.#asker.answered(reply)
+  }
+
+  failed(error: Error): void {
+    const { connection, shard, script } = this.#call
+    const message = messageOf(error)
+    if (message.startsWith('NOSCRIPT') && !this.#isInFull) {
+      this.#isInFull = true
+      this.start('EVAL', script.source)
+    } else if (message.startsWith('TRYAGAIN') && this.#asker.isWorthwhile()) {
+      setTimeout(() => this.#startAgain(), TRY_AGAIN_MS)
+    } else this.#asker.failed(faultOf(error, connection, shard))
+  }
+
+  #startAgain(): void {
+    const { script } = this.#call
+    if (this.#isInFull) this.start('EVAL', script.source)
+    else this.start('EVALSHA', script.sha)
+  }
 }
 
 /** faultOf says what a failed command means. */
@@ -74,8 +111,9 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms)
-  })
+function commandOf(command: string, script: string, keys: readonly string[], args: Args): Args {
+  // A spread makes three times the garbage.
+  const [key] = keys
+  if (keys.length === 1 && args.length === 4) return [command, script, '1', key, args[0], args[1], args[2], args[3]]
+  return [command, script, String(keys.length), ...keys, ...args]
 }

@@ -1,9 +1,9 @@
 import { StoreFault } from '../../engine/store-fault.ts'
 import type { HostPort, RedisAddress } from './address.ts'
-import { AS_BUFFERS, type ClientOptions, clientOptions, retryDelayMs } from './client-options.ts'
-import type { ConnectionEvents, RedisConnection } from './connection.ts'
+import { clientOptions, retryDelayMs } from './client-options.ts'
+import type { Args, Asker, ConnectionEvents, RedisConnection } from './connection.ts'
 import { evictionWarning } from './eviction-warning.ts'
-import { type PackageClient as Client, destroy, loadRedisPackage } from './redis-package.ts'
+import { RespClient } from './resp/resp-client.ts'
 
 /** Where a server is right now: fixed, or what the sentinels say. */
 export type Locate = () => Promise<HostPort | undefined>
@@ -15,15 +15,15 @@ export interface Subscription {
 }
 
 /**
- * SingleConnection talks to one server. The client library connects; when and where to reconnect is decided here, because
- * the server may be another one by then (a failover), and because nothing may be queued or sent again meanwhile.
+ * SingleConnection talks to one server. When and where to reconnect is decided here: the server may be another one by then
+ * (a failover), and nothing may be queued or sent again meanwhile.
  */
 export class SingleConnection implements RedisConnection {
   readonly spansPartitions = true
   readonly #address: RedisAddress
   readonly #locate: Locate
   readonly #events: ConnectionEvents
-  #client: Client | undefined
+  #client: RespClient | undefined
   #isClosed = false
   #wake: () => void = () => {}
   #giveUp: () => void = () => {}
@@ -50,17 +50,16 @@ export class SingleConnection implements RedisConnection {
     return this.#shard
   }
 
-  call(_key: string, args: readonly (string | Buffer)[]): Promise<unknown> {
+  ask(_key: string, args: Args, asker: Asker): void {
     const client = this.#client
-    if (client === undefined || !client.isReady)
-      return Promise.reject(new StoreFault('offline', this.#shard, 'not connected'))
-    return client.sendCommand(args, AS_BUFFERS)
+    if (client === undefined || !client.isReady) asker.failed(new StoreFault('offline', this.#shard, 'not connected'))
+    else client.ask(args, asker)
   }
 
   reset(): void {
     const client = this.#client
     this.#client = undefined
-    if (client?.isOpen) destroy(client)
+    client?.destroy()
     this.#wake()
   }
 
@@ -85,35 +84,27 @@ export class SingleConnection implements RedisConnection {
 
   /** #connectOnce connects, and returns why the connection ended. */
   async #connectOnce(onConnected: () => void): Promise<string> {
-    let client: Client | undefined
+    let client: RespClient | undefined
     let pings: NodeJS.Timeout | undefined
     try {
-      const { createClient } = await this.#unlessClosed(loadRedisPackage())
       const node = await this.#unlessClosed(this.#locate())
-      client = createClient(this.#options(node))
-      if (this.#address.keepAlive === false) client.unref()
-      const ended = endOf(client)
-      await this.#unlessClosed(this.#connect(client))
-      if (this.#subscription !== undefined) await this.#unlessClosed(subscribe(client, this.#subscription))
-      this.#client = client
-      pings = pingEvery(client)
+      const opening = RespClient.open(clientOptions(this.#address, node), (made) => {
+        client = made
+      })
+      const opened = await this.#unlessClosed(opening)
+      if (this.#subscription !== undefined) await this.#unlessClosed(subscribe(opened, this.#subscription))
+      this.#client = opened
+      pings = pingEvery(opened)
       onConnected()
       this.#events.connected(this.#shard)
-      if (this.#subscription === undefined) await this.#lookAtSettings(client)
-      return await ended
+      if (this.#subscription === undefined) await this.#lookAtSettings(opened)
+      return await opened.ended
     } catch (error) {
       return error instanceof Error ? error.message : String(error)
     } finally {
       clearInterval(pings)
-      // Also when it has ended by itself: it still has a timer, and the library a record of it.
-      if (client !== undefined) destroy(client)
+      client?.destroy()
     }
-  }
-
-  /** #connect connects. A client that is destroyed before its socket is there connects all the same, and has to go then. */
-  async #connect(client: Client): Promise<void> {
-    await client.connect()
-    if (this.#isClosed) destroy(client)
   }
 
   /** #unlessClosed resolves as a promise does, and rejects at once when the store is closed. */
@@ -126,18 +117,10 @@ export class SingleConnection implements RedisConnection {
   }
 
   /** #lookAtSettings warns about each way to be set up badly once, however often the connection is made. */
-  async #lookAtSettings(client: Client): Promise<void> {
-    const warning = await evictionWarning((args) => client.sendCommand(args))
+  async #lookAtSettings(client: RespClient): Promise<void> {
+    const warning = await evictionWarning((args) => client.call(args))
     if (warning !== undefined && warning !== this.#lastWarning) this.#events.warned(warning)
     this.#lastWarning = warning ?? this.#lastWarning
-  }
-
-  #options(node: HostPort | undefined): ClientOptions {
-    const { socketPath } = this.#address
-    const options = clientOptions(this.#address)
-    if (socketPath !== undefined)
-      return { ...options, socket: { ...options.socket, path: socketPath, tls: false } } as ClientOptions
-    return { ...options, socket: { ...options.socket, ...node } } as ClientOptions
   }
 
   #pause(ms: number): Promise<void> {
@@ -153,35 +136,24 @@ export class SingleConnection implements RedisConnection {
   }
 }
 
-/**
- * pingEvery asks the server every second, so that one that is gone is noticed. The client's own timer keeps processes
- * alive. A ping that was not answered is the last one: each write would prolong the life of a silent connection.
- */
-function pingEvery(client: Client): NodeJS.Timeout {
-  let isAnswered = true
+/** pingEvery asks the server every second, and gives up one that has not answered for three: a lost machine says nothing. */
+function pingEvery(client: RespClient): NodeJS.Timeout {
+  let unanswered = 0
   const answered = (): void => {
-    isAnswered = true
+    unanswered = 0
   }
+  const pong: Asker = { answered, failed: answered }
   const ping = (): void => {
-    if (!client.isReady || !isAnswered) return
-    isAnswered = false
-    client.sendCommand(['PING']).then(answered, answered)
+    if (unanswered++ >= MAX_UNANSWERED) client.destroy('no answer for three seconds')
+    else if (unanswered === 1) client.ask(PING, pong)
   }
   return setInterval(ping, PING_INTERVAL_MS).unref()
 }
 
+const PING = ['PING']
 const PING_INTERVAL_MS = 1_000
+const MAX_UNANSWERED = 3
 
-async function subscribe(client: Client, { channel, heard }: Subscription): Promise<void> {
+async function subscribe(client: RespClient, { channel, heard }: Subscription): Promise<void> {
   await client.subscribe(channel, (message) => heard(message))
-}
-
-/** endOf resolves with the reason when the client's connection has ended. */
-function endOf(client: Client): Promise<string> {
-  return new Promise((resolve) => {
-    client.on('error', (error: Error) => {
-      if (!client.isOpen || !client.isReady) resolve(error.message)
-    })
-    client.on('end', () => resolve('closed'))
-  })
 }

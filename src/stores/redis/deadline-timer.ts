@@ -1,0 +1,48 @@
+/** A DeadlineListener is told when a deadline may have passed. */
+export interface DeadlineListener {
+  /** The timer rang much later than it should have: the process itself was busy. */
+  stalled(nowAt: number): void
+  /** A deadline may have passed. What came in meanwhile has been read. */
+  due(hasStalled: boolean): void
+}
+
+/** A timer that is this late says that the process itself was busy. */
+const BUSY_MS = 1
+
+/**
+ * DeadlineTimer is one timer for many deadlines: it rings at the earliest that it was told of, also when that does not matter
+ * any more. It tells after the sockets have been read once more: what is waited for may be there already.
+ */
+export class DeadlineTimer {
+  readonly #now: () => number
+  readonly #listener: DeadlineListener
+  #timer: NodeJS.Timeout | undefined
+  #ringAt = Number.POSITIVE_INFINITY
+  readonly #ring = (): void => this.#rang()
+
+  constructor(now: () => number, listener: DeadlineListener) {
+    this.#now = now
+    this.#listener = listener
+  }
+
+  /** watch has the timer ring at a time at the latest. */
+  watch(dueAt: number): void {
+    if (dueAt >= this.#ringAt) return
+    clearTimeout(this.#timer)
+    this.#ringAt = dueAt
+    this.#timer = setTimeout(this.#ring, Math.max(0, Math.ceil(dueAt - this.#now())))
+  }
+
+  clear(): void {
+    clearTimeout(this.#timer)
+    this.#ringAt = Number.POSITIVE_INFINITY
+  }
+
+  #rang(): void {
+    const nowAt = this.#now()
+    const hasStalled = nowAt - this.#ringAt > BUSY_MS
+    this.#ringAt = Number.POSITIVE_INFINITY
+    if (hasStalled) this.#listener.stalled(nowAt)
+    setImmediate(() => this.#listener.due(hasStalled))
+  }
+}

@@ -1,0 +1,137 @@
+import type { AddressInfo } from 'node:net'
+import { connect, createServer, type Server, type Socket } from 'node:net'
+import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { startRedis } from '../../../../tests/servers/redis.mjs'
+import { RespClient, type RespClientOptions } from './resp-client.ts'
+
+let redis: Awaited<ReturnType<typeof startRedis>>
+beforeAll(async () => {
+  redis = await startRedis({ unixSocket: true, acl: { app: 'on >secret ~* &* +@all' } })
+  return () => redis.stop()
+})
+
+const clients: RespClient[] = []
+const servers: Server[] = []
+afterEach(() => {
+  for (const client of clients.splice(0)) client.destroy()
+  for (const server of servers.splice(0)) server.close()
+})
+
+async function open(options: Partial<RespClientOptions> = {}): Promise<RespClient> {
+  const at = { host: '127.0.0.1', port: redis.address.port }
+  const client = await RespClient.open({ at, tls: false, ...options })
+  clients.push(client)
+  return client
+}
+
+/** serve starts a server that does with a connection what the test says, and returns where it is. */
+async function serve(answer: (socket: Socket) => void): Promise<RespClientOptions['at']> {
+  const server = createServer((socket) => {
+    socket.on('error', () => {})
+    answer(socket)
+  })
+  servers.push(server)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return { host: '127.0.0.1', port: (server.address() as AddressInfo).port }
+}
+
+describe('a RespClient', () => {
+  it('asks and is answered, in order, in every kind', async () => {
+    const client = await open()
+    const key = 'clé 😀'
+    const replies = await Promise.all([
+      client.call(['SET', key, Buffer.from([0, 13, 10, 255])]),
+      client.call(['GET', key]),
+      client.call(['GET', 'nothing']),
+      client.call(['INCRBY', 'number', '7']),
+      client.call(['MGET', key, 'nothing', 'number']),
+    ])
+    const bytes = Buffer.from([0, 13, 10, 255])
+    expect(replies).toEqual(['OK', bytes, null, 7, [bytes, null, Buffer.from('7')]])
+  })
+
+  it('tells an error that the server answers, and goes on', async () => {
+    const client = await open()
+    const [wrong, right] = await Promise.allSettled([client.call(['NOTHING']), client.call(['PING'])])
+    expect(wrong).toMatchObject({
+      status: 'rejected',
+      reason: { message: expect.stringMatching(/^ERR unknown command/) },
+    })
+    expect(right).toEqual({ status: 'fulfilled', value: 'PONG' })
+  })
+
+  it('logs in with a user and a password, and chooses a database', async () => {
+    const client = await open({ username: 'app', password: 'secret', database: 3 })
+    expect(String(await client.call(['ACL', 'WHOAMI']))).toBe('app')
+    expect(String(await client.call(['CLIENT', 'INFO']))).toContain(' db=3 ')
+  })
+
+  it('rejects with what the server says to a wrong password', async () => {
+    await expect(open({ username: 'app', password: 'wrong' })).rejects.toThrow(/^WRONGPASS/)
+  })
+
+  it('connects to a Unix socket', async () => {
+    const client = await open({ at: String(redis.address.socketPath) })
+    expect(await client.call(['PING'])).toBe('PONG')
+  })
+
+  it('rejects when nobody listens', async () => {
+    const at = await serve(() => {})
+    servers.pop()?.close()
+    await expect(open({ at })).rejects.toThrow('ECONNREFUSED')
+  })
+
+  it('hears what is published, and still pings', async () => {
+    const heard: string[] = []
+    const listener = await open()
+    await listener.subscribe('news', (message) => heard.push(message))
+    const speaker = await open()
+    expect(await speaker.call(['PUBLISH', 'news', 'one'])).toBe(1)
+    expect(await speaker.call(['PUBLISH', 'news', 'two'])).toBe(1)
+    expect(String(await listener.call(['PING']))).toBe('pong,')
+    expect(heard).toEqual(['one', 'two'])
+  })
+
+  it('fails all that was asked when the connection ends, and says why it ended', async () => {
+    const at = await serve((socket) => socket.once('data', () => socket.end()))
+    const client = await open({ at })
+    const asked = [client.call(['PING']), client.call(['PING'])]
+    expect(await Promise.allSettled(asked)).toMatchObject([{ status: 'rejected' }, { status: 'rejected' }])
+    expect(await client.ended).toBe('closed')
+    expect(client.isReady).toBe(false)
+    await expect(client.call(['PING'])).rejects.toThrow('the connection has ended')
+  })
+
+  it('fails what was asked when it is destroyed', async () => {
+    const client = await open({ at: await serve(() => {}) })
+    const asked = client.call(['PING'])
+    client.destroy('enough')
+    await expect(asked).rejects.toThrow('enough')
+    expect(await client.ended).toBe('enough')
+  })
+
+  it.each([
+    ['that is no Redis', 'HTTP/1.1 400 Bad Request\r\n\r\n', 'no reply begins with the byte 72'],
+    ['that answers what nobody asked', '+OK\r\n+OK\r\n', 'a reply came that nobody asked for'],
+    ['that promises more than anybody can hold', '$9999999999\r\n', 'the reply is too large'],
+  ])('leaves a server %s', async (_, text, reason) => {
+    const client = await open({ at: await serve((socket) => socket.once('data', () => socket.write(text, 'latin1'))) })
+    client.call(['PING']).catch(() => {})
+    expect(await client.ended).toBe(reason)
+  })
+
+  it('leaves nothing open when it could not log in', async () => {
+    let gone = 0
+    const at = await serve((socket) => {
+      socket.on('data', () => socket.write('-WRONGPASS invalid\r\n'))
+      socket.on('close', () => gone++)
+    })
+    await expect(open({ at, password: 'x' })).rejects.toThrow('WRONGPASS')
+    const probe = connect((at as { port: number }).port, '127.0.0.1')
+    await new Promise((resolve) => probe.once('connect', resolve))
+    probe.destroy()
+    const server = servers.pop() as Server
+    await new Promise((resolve) => server.close(resolve))
+    expect(gone).toBeGreaterThanOrEqual(1)
+  })
+})

@@ -1,0 +1,51 @@
+import type { StoreFault } from '../../engine/store-fault.ts'
+
+/** A WaitingJob is a job that waits for its answer. Its time starts at the end of the turn it came in. */
+export interface WaitingJob<Job, Answer> {
+  readonly job: Job
+  readonly timeoutMs: number
+  /** When its time is up; 0 until its time starts. */
+  dueAt: number
+  /** How often it got its whole time anew, because the process had stalled. */
+  stalls: number
+  isSettled: boolean
+  readonly resolve: (answer: Answer) => void
+  readonly reject: (fault: StoreFault) => void
+}
+
+type Anyone = Pick<WaitingJob<unknown, never>, 'reject'> & { isSettled: boolean }
+
+/** So often a job gets its whole time anew after a stall. It is a bound, in case the store is silent as well. */
+const MAX_STALLS = 3
+
+export function refuse(waiting: Anyone, fault: StoreFault): void {
+  if (waiting.isSettled) return
+  waiting.isSettled = true
+  waiting.reject(fault)
+}
+
+export function refuseAll(batch: readonly Anyone[], fault: StoreFault): void {
+  for (const waiting of batch) refuse(waiting, fault)
+}
+
+export function settle<Answer>(waiting: WaitingJob<unknown, Answer>, answer: Answer): void {
+  if (waiting.isSettled) return
+  waiting.isSettled = true
+  waiting.resolve(answer)
+}
+
+/** soonestDue returns when the first of the jobs that still wait is due; infinity when none does. */
+export function soonestDue(jobs: readonly Pick<WaitingJob<unknown, never>, 'isSettled' | 'dueAt'>[]): number {
+  let nextAt = Number.POSITIVE_INFINITY
+  for (const { isSettled, dueAt } of jobs) if (!isSettled && dueAt < nextAt) nextAt = dueAt
+  return nextAt
+}
+
+/** excuse gives the jobs that are due their whole time anew: the process has stalled. */
+export function excuse(jobs: readonly WaitingJob<unknown, never>[], nowAt: number): void {
+  for (const waiting of jobs) {
+    if (waiting.isSettled || waiting.dueAt > nowAt || waiting.stalls >= MAX_STALLS) continue
+    waiting.stalls++
+    waiting.dueAt = nowAt + waiting.timeoutMs
+  }
+}
