@@ -82,7 +82,7 @@ async function snapshot(server, load, { asked, exchanges }) {
   return {
     ...here,
     redisUs: 1e6 * (numberIn(info, /^used_cpu_user:(.*)$/m) + numberIn(info, /^used_cpu_sys:(.*)$/m)),
-    calls: callsOf('evalsha') + callsOf('eval') + callsOf('publish'),
+    calls: callsOf('fcall') + callsOf('evalsha') + callsOf('eval') + callsOf('publish'),
   }
 }
 

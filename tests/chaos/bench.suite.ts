@@ -39,9 +39,14 @@ export async function charged(redis: RedisEndpoint): Promise<number> {
   return Number(await redis.call('EVAL', script, 1, `${KEY}|${LIMIT.shape}`))
 }
 
+/** calls returns how many runs of scripts and functions a server has seen, without those of a function it did not know. */
 export async function calls(redis: RedisEndpoint): Promise<number> {
   const stats = String(await redis.call('INFO', 'commandstats'))
-  return Number(/^cmdstat_evalsha:calls=(\d+)/m.exec(stats)?.[1] ?? 0)
+  const counts = ['evalsha', 'fcall'].map((name) => {
+    const found = new RegExp(`^cmdstat_${name}:calls=(\\d+),.*failed_calls=(\\d+)`, 'm').exec(stats)
+    return found === null ? 0 : Number(found[1]) - Number(found[2])
+  })
+  return counts[0] + counts[1]
 }
 
 /** A Bench is a RedisStore with a journal of what it tells, and a clock for its breakers that can be moved on. */

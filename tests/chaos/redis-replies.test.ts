@@ -80,7 +80,7 @@ describe('a server that cannot work now answers nothing, counts nothing, and is 
     ['MISCONF', failedSave],
     ['NOREPLICAS', set('min-replicas-to-write', '1', '0')],
     ['BUSY', endlessScript],
-    ['NOPERM to run scripts', acl('-evalsha', '+evalsha')],
+    ['NOPERM to run scripts', acl('-evalsha -fcall', '+evalsha +fcall')],
     ['NOPERM to write in a script', acl('-psetex -set', '+psetex +set')],
     ['NOPERM for the key', acl('resetkeys ~other:*', '~*')],
   ])('%s', async (_reply, break_) => {

@@ -22,7 +22,7 @@ describe('decisions of one turn', () => {
   /** calls returns how many script calls each node has seen. */
   async function calls(): Promise<number[]> {
     const texts = await Promise.all(cluster.nodes.map((node) => node.call('INFO', 'commandstats')))
-    return texts.map((text) => Number(/cmdstat_evalsha:calls=(\d+)/.exec(String(text))?.[1] ?? 0))
+    return texts.map((text) => Number(/cmdstat_fcall:calls=(\d+)/.exec(String(text))?.[1] ?? 0))
   }
 
   it('are one call for each partition they touch, on its master', async () => {

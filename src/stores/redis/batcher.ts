@@ -4,6 +4,7 @@ import type { BatchFormat } from './batch-format.ts'
 import type { RedisConnection, Reply } from './connection.ts'
 import { DeadlineTimer } from './deadline-timer.ts'
 import { Flight, type FlightDesk, type Lane } from './flight.ts'
+import { FunctionUse } from './function-use.ts'
 import { LimitTexts } from './limit-texts.ts'
 import { askScript } from './send-script.ts'
 import { excuse, refuse, refuseAll, settle, soonestDue, type WaitingJob } from './waiting-job.ts'
@@ -22,6 +23,8 @@ export interface BatcherOptions {
   readonly scriptNowMs?: () => number
   /** The circuit breakers, by server, where several batchers talk to the same ones. */
   readonly breakers?: Map<string, CircuitBreaker>
+  /** Which servers can run functions, where several batchers talk to the same ones. */
+  readonly functions?: FunctionUse
 }
 
 const MAX_JOBS = 512
@@ -47,6 +50,7 @@ export class Batcher<Job, Answer> {
   readonly #texts: LimitTexts
   readonly #lanes = new Map<string, Lane<Job, Answer>>()
   readonly #breakers: Map<string, CircuitBreaker>
+  readonly #functions: FunctionUse
   readonly #deadlines: DeadlineTimer
   readonly #desk: FlightDesk<Job, Answer>
   readonly #flush = (): void => this.#departAll()
@@ -65,6 +69,7 @@ export class Batcher<Job, Answer> {
     this.#connection = connection
     this.#format = format
     this.#breakers = options.breakers ?? new Map()
+    this.#functions = options.functions ?? new FunctionUse()
     this.#events = events
     this.#now = options.now ?? (() => performance.now())
     this.#scriptNowMs = options.scriptNowMs
@@ -156,7 +161,8 @@ export class Batcher<Job, Answer> {
     try {
       const jobs = batch.map(({ job }) => job)
       const { keys, args } = this.#format.encode(jobs, this.#texts, this.#scriptNowMs?.())
-      askScript({ connection: this.#connection, shard, script: this.#format.script, keys, args }, flight)
+      const { script } = this.#format
+      askScript({ connection: this.#connection, shard, script, functions: this.#functions, keys, args }, flight)
     } catch (error) {
       this.#failed(flight, new StoreFault('broken', shard, String(error), error))
     }

@@ -75,8 +75,8 @@ if left >= 0 and over <= 0 then return { count, left } end
 if over > 0 and doubles then window = math.min(window * 2 ^ (over - 1), LONGEST) end
 redis.call('PEXPIRE', key, string.format('%.0f', window))
 return { count, window }`,
-  counters: `local NEVER = -math.huge
-local NO_PERMIT = string.rep('\\0', 8)
+  counters: `local NEVER = -1 / 0
+local NO_PERMIT = '\\0\\0\\0\\0\\0\\0\\0\\0'
 --- @include "windows"
 --- @include "buckets"
 --- @include "logs"
@@ -88,13 +88,6 @@ l = { leaky_bucket, '<d' },
 f = { fixed_window, '<dI4' },
 a = { fixed_window, '<dI4' },
 }
-local now = tonumber(ARGV[1])
-local grace = 600000
-if not now then
-local time = redis.call('TIME')
-now = time[1] * 1000 + math.floor(time[2] / 1000)
-grace = 0
-end
 local function is_finite(x) return x == x and x > -math.huge and x < math.huge end
 local function parse_limit(text)
 local words = {}
@@ -118,15 +111,40 @@ for i = 9, #words do L.edges[i - 8] = number(i) end
 end
 return L
 end
-local raws = {}
+local MAX_LIMITS = 1000
+local limits_by_text, limit_count = {}, 0
+local function limit_of(text)
+local L = limits_by_text[text]
+if L then return L end
+if limit_count == MAX_LIMITS then limits_by_text, limit_count = {}, 0 end
+L = parse_limit(text)
+limits_by_text[text] = L
+limit_count = limit_count + 1
+return L
+end
+local now
+local grace
+local raws, owner, at, first, second, records, hits, expires
+local stored_until
+local function begin()
+now, grace = tonumber(ARGV[1]), 600000
+if not now then
+local time = redis.call('TIME')
+now, grace = time[1] * 1000 + math.floor(time[2] / 1000), 0
+end
+raws, owner, at, first, second, records, hits, expires, stored_until = {}, {}, {}, {}, {}, {}, {}, {}, {}
+end
 local function read(count)
+if count == 1 then
+local raw = redis.pcall('GET', KEYS[1])
+raws[1] = type(raw) == 'string' and raw
+return
+end
 for i = 1, count, 1000 do
 local part = redis.call('MGET', unpack(KEYS, i, math.min(i + 999, count)))
 for j = 1, #part do raws[i + j - 1] = part[j] end
 end
 end
-local owner, at, first, second, records, hits, expires = {}, {}, {}, {}, {}, {}, {}
-local stored_until = {}
 local function open(k, L)
 owner[k] = L
 local raw = raws[k]
@@ -199,16 +217,11 @@ end
 end
 end`,
   decide: `--- @include "counters"
-local limit_count = tonumber(ARGV[2])
-local limits = {}
-for i = 1, limit_count do limits[i] = parse_limit(ARGV[2 + i]) end
-local packed = ARGV[3 + limit_count]
-read(#KEYS)
+local limits, packed, reply
 local CHARGE = 21
 local function permit_at(position, flags)
 if flags >= 8 then return string.sub(packed, position + 13, position + 20) end
 end
-local reply = {}
 local function decide_one(position)
 local k, l, cost, flags = struct.unpack('<I2I2dB', packed, position)
 local L = limits[l]
@@ -219,8 +232,9 @@ reply[#reply + 1] = struct.pack('<BI4dd', code, remaining, reset, wait)
 return position + CHARGE
 end
 local function decide_group(count, position)
-local charges, fitted = {}, {}
+local charges, fitted, named = {}, {}, {}
 local refused, quotas, quotas_refused = false, 0, 0
+local is_simple = true
 for i = 1, count do
 local k, l, cost, flags = struct.unpack('<I2I2dB', packed, position)
 local permit = permit_at(position, flags)
@@ -228,11 +242,14 @@ position = position + CHARGE
 local L = limits[l]
 if not owner[k] then open(k, L) end
 local asked = cost + (fitted[k] or 0)
-local code, remaining, reset, wait = evaluate(k, L, now, asked, nil)
+local code, remaining, reset, wait, expires_at, a, b, c = evaluate(k, L, now, asked, nil)
+if named[k] or permit then is_simple = false end
+named[k] = true
 if code == 0 then fitted[k] = asked end
 charges[i] = {
 k = k, L = L, cost = cost, asked = asked, flags = flags, permit = permit,
 code = code, remaining = remaining, reset = reset, wait = wait,
+expires_at = expires_at, a = a, b = b, c = c,
 }
 if flags % 2 == 1 then
 if flags % 4 >= 2 then
@@ -252,15 +269,25 @@ local _
 _, charge.remaining, charge.reset = evaluate(k, L, now, 0, nil)
 charge.wait = 0
 elseif charge.flags % 8 >= 4 then
+local expires_at, a, b, c = charge.expires_at, charge.a, charge.b, charge.c
+if not is_simple then
 local cost = charge.cost
 if refused then cost = charge.asked end
-local _, _, _, _, expires_at, a, b, c = evaluate(k, L, now, cost, charge.permit)
+local _
+_, _, _, _, expires_at, a, b, c = evaluate(k, L, now, cost, charge.permit)
+end
 if is_kept(k, L, charge.code, expires_at, a, b, c) then keep(k, L, expires_at, a, b, c) end
 end
 reply[#reply + 1] = struct.pack('<BI4dd', charge.code, charge.remaining, charge.reset, charge.wait)
 end
 return position
 end
+local function main()
+begin()
+local limit_total = tonumber(ARGV[2])
+limits, packed, reply = {}, ARGV[3 + limit_total], {}
+for i = 1, limit_total do limits[i] = limit_of(ARGV[2 + i]) end
+read(#KEYS)
 local position, last = 1, #packed
 while position <= last do
 local count
@@ -268,15 +295,11 @@ count, position = struct.unpack('<I2', packed, position)
 if count == 1 then position = decide_one(position) else position = decide_group(count, position) end
 end
 write_all()
-return table.concat(reply)`,
+return table.concat(reply)
+end
+return main()`,
   exchange: `--- @include "counters"
-local limit_count = tonumber(ARGV[2])
-local limits = {}
-for i = 1, limit_count do limits[i] = parse_limit(ARGV[2 + i]) end
-local packed = ARGV[3 + limit_count]
-local first_holder = 4 + limit_count
-local counters = #KEYS / 2
-read(counters)
+local limits, packed, counters, reply
 local AHEAD_SHARE = 4
 local HOLDER = '<dddd'
 local HEADER = '<ddddd'
@@ -362,7 +385,6 @@ local needed = math.min(need, free)
 local share = math.floor((free - needed) / (AHEAD_SHARE * (1 + others)))
 return needed + math.max(0, math.min(ahead, share - keep_held))
 end
-local reply = {}
 local function reply_with(k, L, B, stale, held, others, cost)
 local _, remaining, _, _, expires_at, a, b, c = evaluate(k, L, now, 0, nil)
 if expires_at <= now and raws[k] then keep(k, L, expires_at, a, b, c) end
@@ -419,9 +441,17 @@ redis.call('PEXPIRE', book, string.format('%.0f', B.matters - now + grace))
 reply_with(k, L, B, 0, held, others, cost)
 end
 local EXCHANGE = 68
-for i = 0, #packed / EXCHANGE - 1 do exchange(1 + i * EXCHANGE, ARGV[first_holder + i]) end
+local function main()
+begin()
+local limit_total = tonumber(ARGV[2])
+limits, packed, counters, reply = {}, ARGV[3 + limit_total], #KEYS / 2, {}
+for i = 1, limit_total do limits[i] = limit_of(ARGV[2 + i]) end
+read(counters)
+for i = 0, #packed / EXCHANGE - 1 do exchange(1 + i * EXCHANGE, ARGV[4 + limit_total + i]) end
 write_all()
-return table.concat(reply)`,
+return table.concat(reply)
+end
+return main()`,
   logs: `local RECORD = 16
 local function hits_at(records, position, holders)
 if holders then return 1 end

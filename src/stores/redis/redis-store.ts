@@ -21,6 +21,7 @@ import { ClientConnection, type RedisClient } from './client-connection.ts'
 import { ClusterConnection } from './cluster-connection.ts'
 import { type ConnectionEvents, call, type RedisConnection } from './connection.ts'
 import { exchangeFormat } from './exchange-format.ts'
+import { FunctionUse } from './function-use.ts'
 import { CHANNEL, encodeNotice, NoticeChannel } from './notice-channel.ts'
 import { loadScript } from './scripts.ts'
 import { faultOf, sendScript } from './send-script.ts'
@@ -61,14 +62,22 @@ export class RedisStore implements LendingStore {
   readonly #timeoutMs: number
 
   constructor(options: RedisStoreOptions) {
-    const events = { ...NO_EVENTS, ...options.events }
+    const told = { ...NO_EVENTS, ...options.events }
+    const functions = new FunctionUse()
+    const events = {
+      ...told,
+      connected: (shard: string) => {
+        functions.connected(shard)
+        told.connected(shard)
+      },
+    }
     this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS
     const { connection, notices } = connect(options, events)
     const breakers = new Map()
     this.#connection = connection
     this.#notices = notices
-    this.#batcher = new Batcher(this.#connection, decideFormat, events, { ...options, breakers })
-    this.#lending = new Batcher(this.#connection, exchangeFormat, events, { ...options, breakers })
+    this.#batcher = new Batcher(this.#connection, decideFormat, events, { ...options, breakers, functions })
+    this.#lending = new Batcher(this.#connection, exchangeFormat, events, { ...options, breakers, functions })
   }
 
   decide(charges: readonly Charge[]): Promise<readonly Verdict[]> {

@@ -5,17 +5,40 @@ import { LUA_TEXTS } from './lua-texts.ts'
 export interface Script {
   readonly source: string
   readonly sha: string
+  /** The same as a function of the server, which defines it once and not with every call (Redis and Valkey 7 and newer). */
+  readonly asFunction: ServerFunction | undefined
+}
+
+/** A ServerFunction is the only function of a library. Both are named by what they do, so that versions live side by side. */
+export interface ServerFunction {
+  readonly name: string
+  readonly library: string
 }
 
 /** A ScriptName is that of a file in lua/, which is the source of the texts. */
 export type ScriptName = keyof typeof LUA_TEXTS
 
+/** The last line of a script that can be a function. All before it are definitions. */
+const MAIN = /\nreturn main\(\)$/
+const NAME_DIGITS = 16
+
 /** loadScript makes the script of lua/NAME.lua. A line `--- @include "other"` is replaced by that file. */
 export function loadScript(name: ScriptName): Script {
   const source = textOf(name)
-  return { source, sha: createHash('sha1').update(source).digest('hex') }
+  const sha = createHash('sha1').update(source).digest('hex')
+  return { source, sha, asFunction: functionOf(`sluice_${name}_${sha.slice(0, NAME_DIGITS)}`, source) }
 }
 
 function textOf(name: ScriptName): string {
   return LUA_TEXTS[name].replace(/^--- @include "([a-z-]+)"$/gm, (_, included: ScriptName) => textOf(included))
+}
+
+function functionOf(name: string, source: string): ServerFunction | undefined {
+  if (!MAIN.test(source)) return undefined
+  const definitions = source.replace(MAIN, '')
+  const registration = `redis.register_function('${name}', function(keys, args)
+KEYS, ARGV = keys, args
+return main()
+end)`
+  return { name, library: `#!lua name=${name}\nlocal KEYS, ARGV\n${definitions}\n${registration}\n` }
 }

@@ -5,7 +5,7 @@ import type { Reply } from './connection.ts'
 import { FakeConnection } from './fake-connection.suite.ts'
 import { sendScript } from './send-script.ts'
 
-const SCRIPT = { source: 'return 1', sha: 'abc' }
+const SCRIPT = { source: 'return 1', sha: 'abc', asFunction: undefined }
 
 /** A bench whose server gives the answers of a list, in order; the last one again and again. */
 function bench(...answers: readonly unknown[]) {

@@ -1,5 +1,6 @@
 import { StoreFault } from '../../engine/store-fault.ts'
 import type { Args, Asker, RedisConnection, Reply } from './connection.ts'
+import type { FunctionUse } from './function-use.ts'
 import type { Script } from './scripts.ts'
 
 /** A Call is one run of a script. The first key decides where. */
@@ -7,6 +8,8 @@ export interface Call {
   readonly connection: RedisConnection
   readonly shard: string
   readonly script: Script
+  /** Which servers can run functions. Default: none is asked to. */
+  readonly functions?: FunctionUse
   readonly keys: readonly string[]
   readonly args: readonly (string | Buffer)[]
 }
@@ -37,12 +40,13 @@ export interface ScriptAsker {
 }
 
 /**
- * askScript runs a script by its hash. Only what was certainly not done is sent again: NOSCRIPT (the server does not know
- * the script: it is sent in full) and TRYAGAIN (keys of the batch are on both sides of a moving slot), as long as
- * that is worthwhile. Everything else fails.
+ * askScript runs a script: as a function of the server where that can be, else by its hash. Only what was certainly not done is
+ * sent again: when the server does not know the function or the script (it is sent in full, and a server that does not
+ * take functions gets the script), and TRYAGAIN (keys of the batch are on both sides of a moving slot), as long as that
+ * is worthwhile. Everything else fails.
  */
 export function askScript(call: Call, asker: ScriptAsker): void {
-  new ScriptRun(call, asker).start('EVALSHA', call.script.sha)
+  new ScriptRun(call, asker).start()
 }
 
 /** sendScript is askScript with a promise. */
@@ -52,19 +56,24 @@ export function sendScript(call: Call, isWorthwhile: () => boolean): Promise<Rep
   })
 }
 
+type Form = 'function' | 'hash' | 'full'
+
 class ScriptRun implements Asker {
   readonly #call: Call
   readonly #asker: ScriptAsker
-  #isInFull = false
+  #form: Form
+  #isLoaded = false
 
   constructor(call: Call, asker: ScriptAsker) {
     this.#call = call
     this.#asker = asker
+    const { script, functions, shard } = call
+    this.#form = script.asFunction !== undefined && functions?.maybe(shard) === true ? 'function' : 'hash'
   }
 
-  start(command: string, script: string): void {
-    const { connection, keys, args } = this.#call
-    connection.ask(keys[0], commandOf(command, script, keys, args), this)
+  start(): void {
+    const { connection, keys, args, script } = this.#call
+    connection.ask(keys[0], commandOf(this.#form, script, keys, args), this)
   }
 
   answered(reply: Reply): void {
@@ -72,21 +81,41 @@ class ScriptRun implements Asker {
   }
 
   failed(error: Error): void {
-    const { connection, shard, script } = this.#call
+    const { connection, shard } = this.#call
     const message = messageOf(error)
-    if (message.startsWith('NOSCRIPT') && !this.#isInFull) {
-      this.#isInFull = true
-      this.start('EVAL', script.source)
+    if (this.#form === 'function' && isNoFunction(message)) this.#withoutFunction(message)
+    else if (message.startsWith('NOSCRIPT') && this.#form === 'hash') {
+      this.#form = 'full'
+      this.start()
     } else if (message.startsWith('TRYAGAIN') && this.#asker.isWorthwhile()) {
-      setTimeout(() => this.#startAgain(), TRY_AGAIN_MS)
+      setTimeout(() => this.start(), TRY_AGAIN_MS)
     } else this.#asker.failed(faultOf(error, connection, shard))
   }
 
-  #startAgain(): void {
-    const { script } = this.#call
-    if (this.#isInFull) this.start('EVAL', script.source)
-    else this.start('EVALSHA', script.sha)
+  /** #withoutFunction defines the function and tries again, or does without where that is of no use. */
+  #withoutFunction(message: string): void {
+    const { connection, keys, script, functions, shard } = this.#call
+    const giveUp = (): void => functions?.giveUp(shard)
+    if (message.startsWith(NOT_FOUND) && !this.#isLoaded && script.asFunction !== undefined) {
+      this.#isLoaded = true
+      const failed = (error: Error): void => {
+        if (!error.message.includes(EXISTS)) giveUp()
+      }
+      connection.ask(keys[0], ['FUNCTION', 'LOAD', script.asFunction.library], { answered() {}, failed })
+    } else {
+      giveUp()
+      this.#form = 'hash'
+    }
+    this.start()
   }
+}
+
+const NOT_FOUND = 'ERR Function not found'
+const EXISTS = 'already exists'
+
+/** isNoFunction says whether a server answered that it has no such function, knows no functions, or may not run them. */
+function isNoFunction(message: string): boolean {
+  return message.startsWith(NOT_FOUND) || /^ERR unknown command|^NOPERM .*'?fcall/i.test(message)
 }
 
 /** faultOf says what a failed command means. */
@@ -111,9 +140,10 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-function commandOf(command: string, script: string, keys: readonly string[], args: Args): Args {
-  // A spread makes three times the garbage.
-  const [key] = keys
-  if (keys.length === 1 && args.length === 4) return [command, script, '1', key, args[0], args[1], args[2], args[3]]
-  return [command, script, String(keys.length), ...keys, ...args]
+function commandOf(form: Form, script: Script, keys: readonly string[], args: Args): Args {
+  const command = form === 'function' ? 'FCALL' : form === 'hash' ? 'EVALSHA' : 'EVAL'
+  const what = form === 'function' ? String(script.asFunction?.name) : form === 'hash' ? script.sha : script.source
+  // Most calls of a quiet service. A spread makes three times the garbage.
+  if (keys.length === 1 && args.length === 4) return [command, what, '1', keys[0], args[0], args[1], args[2], args[3]]
+  return [command, what, String(keys.length), ...keys, ...args]
 }

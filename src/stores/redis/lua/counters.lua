@@ -1,8 +1,10 @@
 -- The counters of a call, for scripts that evaluate them. It takes KEYS, in which each counter stands once, and ARGV[1], the
--- time in ms, which is empty for the server's own.
+-- time in ms, which is empty for the server's own. A server that knows functions keeps all that is defined here between
+-- calls: what belongs to one call is set by `begin`.
 
-local NEVER = -math.huge
-local NO_PERMIT = string.rep('\0', 8)
+-- A function is defined where the libraries of Lua are not there yet.
+local NEVER = -1 / 0
+local NO_PERMIT = '\0\0\0\0\0\0\0\0'
 
 --- @include "windows"
 --- @include "buckets"
@@ -16,15 +18,6 @@ local NUMBERS = {
   f = { fixed_window, '<dI4' },
   a = { fixed_window, '<dI4' },
 }
-
-local now = tonumber(ARGV[1])
--- A time that was handed in (by a test) does not pass as the server's does, so keys must not expire by the server's.
-local grace = 600000
-if not now then
-  local time = redis.call('TIME')
-  now = time[1] * 1000 + math.floor(time[2] / 1000)
-  grace = 0
-end
 
 local function is_finite(x) return x == x and x > -math.huge and x < math.huge end
 
@@ -51,22 +44,52 @@ local function parse_limit(text)
   return L
 end
 
+-- limit_of: the limit that a text spells. A function keeps it for the next call.
+local MAX_LIMITS = 1000
+local limits_by_text, limit_count = {}, 0
+local function limit_of(text)
+  local L = limits_by_text[text]
+  if L then return L end
+  if limit_count == MAX_LIMITS then limits_by_text, limit_count = {}, 0 end
+  L = parse_limit(text)
+  limits_by_text[text] = L
+  limit_count = limit_count + 1
+  return L
+end
+
+local now
+-- A time that was handed in (by a test) does not pass as the server's does, so keys must not expire by the server's.
+local grace
+
 -- The counters, by their number in KEYS. All are read in one call, taken apart when first needed, and written once at the
 -- end: numbers in at, first, second; logs in records and hits. expires is set for those that changed.
-local raws = {}
+local raws, owner, at, first, second, records, hits, expires
+-- When a window that has hits expires, as it is stored. Further hits do not move that, and
+-- to leave the server's expiry as it is saves a third of the cost of the write.
+local stored_until
 
--- read: the states of the first `count` keys.
+-- begin: a call.
+local function begin()
+  now, grace = tonumber(ARGV[1]), 600000
+  if not now then
+    local time = redis.call('TIME')
+    now, grace = time[1] * 1000 + math.floor(time[2] / 1000), 0
+  end
+  raws, owner, at, first, second, records, hits, expires, stored_until = {}, {}, {}, {}, {}, {}, {}, {}, {}
+end
+
+-- read: the states of the first `count` keys. What is of another type is as if nothing were stored.
 local function read(count)
+  if count == 1 then
+    local raw = redis.pcall('GET', KEYS[1])
+    raws[1] = type(raw) == 'string' and raw
+    return
+  end
   for i = 1, count, 1000 do
     local part = redis.call('MGET', unpack(KEYS, i, math.min(i + 999, count)))
     for j = 1, #part do raws[i + j - 1] = part[j] end
   end
 end
-
-local owner, at, first, second, records, hits, expires = {}, {}, {}, {}, {}, {}, {}
--- When a window that has hits expires, as it is stored. Further hits do not move that, and
--- to leave the server's expiry as it is saves a third of the cost of the write.
-local stored_until = {}
 
 -- open: takes a counter's state apart. What cannot be one is as if nothing were stored: the caller has a fresh budget, and
 -- the next charge writes a whole state in its place.

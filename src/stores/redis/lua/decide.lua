@@ -15,11 +15,7 @@
 
 --- @include "counters"
 
-local limit_count = tonumber(ARGV[2])
-local limits = {}
-for i = 1, limit_count do limits[i] = parse_limit(ARGV[2 + i]) end
-local packed = ARGV[3 + limit_count]
-read(#KEYS)
+local limits, packed, reply
 
 -- A charge takes CHARGE bytes, of which the last 8 are the id of its permits, if it takes any: a text that is not needed
 -- is not made.
@@ -27,8 +23,6 @@ local CHARGE = 21
 local function permit_at(position, flags)
   if flags >= 8 then return string.sub(packed, position + 13, position + 20) end
 end
-
-local reply = {}
 
 local function decide_one(position)
   local k, l, cost, flags = struct.unpack('<I2I2dB', packed, position)
@@ -41,8 +35,10 @@ local function decide_one(position)
 end
 
 local function decide_group(count, position)
-  local charges, fitted = {}, {}
+  local charges, fitted, named = {}, {}, {}
   local refused, quotas, quotas_refused = false, 0, 0
+  -- Nothing is named twice, and no permit is taken: what was computed to decide is what is kept.
+  local is_simple = true
   for i = 1, count do
     local k, l, cost, flags = struct.unpack('<I2I2dB', packed, position)
     local permit = permit_at(position, flags)
@@ -51,11 +47,14 @@ local function decide_group(count, position)
     if not owner[k] then open(k, L) end
     -- A counter that the group names twice is asked for the sum of what fits.
     local asked = cost + (fitted[k] or 0)
-    local code, remaining, reset, wait = evaluate(k, L, now, asked, nil)
+    local code, remaining, reset, wait, expires_at, a, b, c = evaluate(k, L, now, asked, nil)
+    if named[k] or permit then is_simple = false end
+    named[k] = true
     if code == 0 then fitted[k] = asked end
     charges[i] = {
       k = k, L = L, cost = cost, asked = asked, flags = flags, permit = permit,
       code = code, remaining = remaining, reset = reset, wait = wait,
+      expires_at = expires_at, a = a, b = b, c = c,
     }
     if flags % 2 == 1 then
       if flags % 4 >= 2 then
@@ -76,9 +75,13 @@ local function decide_group(count, position)
       _, charge.remaining, charge.reset = evaluate(k, L, now, 0, nil)
       charge.wait = 0
     elseif charge.flags % 8 >= 4 then
-      local cost = charge.cost
-      if refused then cost = charge.asked end
-      local _, _, _, _, expires_at, a, b, c = evaluate(k, L, now, cost, charge.permit)
+      local expires_at, a, b, c = charge.expires_at, charge.a, charge.b, charge.c
+      if not is_simple then
+        local cost = charge.cost
+        if refused then cost = charge.asked end
+        local _
+        _, _, _, _, expires_at, a, b, c = evaluate(k, L, now, cost, charge.permit)
+      end
       if is_kept(k, L, charge.code, expires_at, a, b, c) then keep(k, L, expires_at, a, b, c) end
     end
     reply[#reply + 1] = struct.pack('<BI4dd', charge.code, charge.remaining, charge.reset, charge.wait)
@@ -86,12 +89,20 @@ local function decide_group(count, position)
   return position
 end
 
-local position, last = 1, #packed
-while position <= last do
-  local count
-  count, position = struct.unpack('<I2', packed, position)
-  if count == 1 then position = decide_one(position) else position = decide_group(count, position) end
+local function main()
+  begin()
+  local limit_total = tonumber(ARGV[2])
+  limits, packed, reply = {}, ARGV[3 + limit_total], {}
+  for i = 1, limit_total do limits[i] = limit_of(ARGV[2 + i]) end
+  read(#KEYS)
+  local position, last = 1, #packed
+  while position <= last do
+    local count
+    count, position = struct.unpack('<I2', packed, position)
+    if count == 1 then position = decide_one(position) else position = decide_group(count, position) end
+  end
+  write_all()
+  return table.concat(reply)
 end
 
-write_all()
-return table.concat(reply)
+return main()

@@ -16,13 +16,7 @@
 
 --- @include "counters"
 
-local limit_count = tonumber(ARGV[2])
-local limits = {}
-for i = 1, limit_count do limits[i] = parse_limit(ARGV[2 + i]) end
-local packed = ARGV[3 + limit_count]
-local first_holder = 4 + limit_count
-local counters = #KEYS / 2
-read(counters)
+local limits, packed, counters, reply
 
 local AHEAD_SHARE = 4
 local HOLDER = '<dddd'
@@ -126,8 +120,6 @@ local function granted(need, ahead, keep_held, free, others)
   return needed + math.max(0, math.min(ahead, share - keep_held))
 end
 
-local reply = {}
-
 local function reply_with(k, L, B, stale, held, others, cost)
   local _, remaining, _, _, expires_at, a, b, c = evaluate(k, L, now, 0, nil)
   if expires_at <= now and raws[k] then keep(k, L, expires_at, a, b, c) end
@@ -186,7 +178,16 @@ local function exchange(position, holder)
 end
 
 local EXCHANGE = 68
-for i = 0, #packed / EXCHANGE - 1 do exchange(1 + i * EXCHANGE, ARGV[first_holder + i]) end
 
-write_all()
-return table.concat(reply)
+local function main()
+  begin()
+  local limit_total = tonumber(ARGV[2])
+  limits, packed, counters, reply = {}, ARGV[3 + limit_total], #KEYS / 2, {}
+  for i = 1, limit_total do limits[i] = limit_of(ARGV[2 + i]) end
+  read(counters)
+  for i = 0, #packed / EXCHANGE - 1 do exchange(1 + i * EXCHANGE, ARGV[4 + limit_total + i]) end
+  write_all()
+  return table.concat(reply)
+end
+
+return main()
