@@ -90,13 +90,15 @@ describe('while Redis is paused', () => {
     await one.connected()
     const short = charge(1, { policy: { onStoreFailure: 'open', localShare: 1, timeoutMs: 20 } })
     await redis.pause()
-    for (let i = 0; i < 5; i++) {
+    const decide = async (): Promise<void> =>
       expect(await one.policy.decide([short])).toMatchObject([{ kind: 'allowed', fallback: 'open' }])
-    }
+    // A timeout in a stall of this process does not count, so there may be more than three.
+    while (one.told('breaker').length === 0) await decide()
+    const timeouts = one.fellBack.length
+    expect(timeouts).toBeGreaterThanOrEqual(3)
+    for (let i = 0; i < 2; i++) await decide()
     expect(one.fellBack).toEqual([
-      'open timeout redis',
-      'open timeout redis',
-      'open timeout redis',
+      ...Array.from({ length: timeouts }, () => 'open timeout redis'),
       'open breaker_open redis',
       'open breaker_open redis',
     ])
