@@ -56,7 +56,7 @@ export class Batcher<Job, Answer> {
   readonly #flush = (): void => this.#departAll()
   #isScheduled = false
   /** The calls whose answer has not come, also those that all have given up. */
-  readonly #calls = new Set<Flight<Job, Answer>>()
+  readonly #calls: Flight<Job, Answer>[] = []
   /** For tests: the time that scripts are told. */
   readonly #scriptNowMs: (() => number) | undefined
 
@@ -146,7 +146,7 @@ export class Batcher<Job, Answer> {
     const shard = this.#connection.shardOf(this.#format.keyOf(batch[0].job))
     const breaker = this.breakerOf(shard)
     const startedAt = this.#now()
-    if (this.#calls.size >= MAX_CALLS) {
+    if (this.#calls.length >= MAX_CALLS) {
       refuseAll(batch, new StoreFault('overloaded', shard, `${MAX_CALLS} calls under way`))
       return
     }
@@ -155,7 +155,7 @@ export class Batcher<Job, Answer> {
       return
     }
     const flight = new Flight(this.#desk, lane, batch, shard, breaker, startedAt)
-    this.#calls.add(flight)
+    flight.position = this.#calls.push(flight) - 1
     lane.flights++
     this.#deadlines.watch(soonestDue(batch))
     try {
@@ -195,10 +195,19 @@ export class Batcher<Job, Answer> {
   }
 
   #ended(flight: Flight<Job, Answer>, fault: StoreFault | undefined): void {
-    this.#calls.delete(flight)
+    this.#remove(flight)
     this.#land(flight)
     this.#report(flight, fault)
-    if (this.#calls.size === 0 && flight.lane.waiting.length === 0) this.#rest()
+    if (this.#calls.length === 0 && flight.lane.waiting.length === 0) this.#rest()
+  }
+
+  /** #remove takes a call out of those under way, once. */
+  #remove(flight: Flight<Job, Answer>): void {
+    if (this.#calls[flight.position] !== flight) return
+    const last = this.#calls.pop() as Flight<Job, Answer>
+    if (last === flight) return
+    this.#calls[flight.position] = last
+    last.position = flight.position
   }
 
   /** #rest takes the timer down when nothing is under way. */

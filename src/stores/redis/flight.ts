@@ -24,6 +24,8 @@ export class Flight<Job, Answer> implements ScriptAsker {
   readonly shard: string
   readonly breaker: CircuitBreaker
   readonly startedAt: number
+  /** Where it stands among the calls under way. */
+  position = 0
   isReported = false
   /** It does not hold up its lane any more: it has ended, or all of its jobs ran out of time. */
   isLanded = false
