@@ -69,6 +69,12 @@ export const ERROR_RULES = {
   RELEASE_INVALID: 'a release is {"lease": text}',
   TOKEN_INVALID: 'a token has 16 to 1024 letters, digits and signs of - . _ ~ + / =; several are separated by commas',
   FLAG_UNKNOWN: 'flags are listed by --help',
+  VARIABLE_UNKNOWN:
+    'variables that begin with SLUICE_ are settings, listed by sluice serve --help; unset one that is none',
+  VARIABLE_UNSUPPORTED:
+    'a variable of envoyproxy/ratelimit that would change the limits, and has no meaning here, is not set (docs/migrate-from-envoy-ratelimit.md)',
+  RULES_MISSING:
+    'rules are named by --rules, SLUICE_RULES or, as in envoyproxy/ratelimit, RUNTIME_ROOT; --examples runs without rules of your own',
   PORT_INVALID: 'a port is a whole number from 0 to 65535, and 0 picks a free one',
   NODES_OR_RATE_INVALID: 'how many is a whole number, and of nodes there is at least one',
   FLAG_VALUE_MISSING: 'a flag is followed by its value, as in --flag VALUE or --flag=VALUE',

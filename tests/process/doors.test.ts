@@ -166,7 +166,7 @@ describe('sluice serve', () => {
     [['--grpc-tls', '--grpc-tls-cert', 'none.crt', '--grpc-tls-key', 'none.key'], 'none.crt'],
     [['--redis', 'redis://a', '--redis-ca', 'none.pem', '--workers', '2'], 'none.pem'],
   ])('does not start without the files of %j', (args, file) => {
-    expect(run(['serve', '--http-port', '0', ...args], { env: { LOG_LEVEL: 'error' } })).toEqual({
+    expect(run(['serve', '--examples', '--http-port', '0', ...args], { env: { LOG_LEVEL: 'error' } })).toEqual({
       status: 1,
       stdout: '',
       stderr: `FILE_UNREADABLE: ${file}: it does not exist (ENOENT); a file that a setting names exists, and this user may read it\n`,
