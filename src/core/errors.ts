@@ -121,9 +121,18 @@ export class SluiceError extends Error {
   }
 }
 
-/** got spells a value for an error message: short, quoted when it is text, never a whole object. */
+/** withoutCredentials takes the user and password of every address out of a text. */
+export function withoutCredentials(text: string): string {
+  return text.replace(/:\/\/\S*@/g, '://…@')
+}
+
+/** got spells a value for an error message: short, quoted when it is text, never a whole object, and no passwords. */
 export function got(value: unknown): string {
-  if (typeof value === 'string') return `got ${JSON.stringify(value.length > 64 ? `${value.slice(0, 64)}…` : value)}`
+  if (typeof value === 'string') {
+    // The whole of it is one address, whatever characters its password has.
+    const text = value.replace(/:\/\/.*@/s, '://…@')
+    return `got ${JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}…` : text)}`
+  }
   if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'got a list' : 'got an object'
   return `got ${String(value)}`
 }

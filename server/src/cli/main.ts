@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { SluiceError } from 'sluice/internal/core/errors'
+import { SluiceError, withoutCredentials } from 'sluice/internal/core/errors'
 import { RulesError } from 'sluice/internal/core/rules/problems'
 import { HELP, SERVE_HELP } from './help.ts'
 import { version } from './version.ts'
@@ -34,6 +34,7 @@ function isExpected(error: unknown): error is Error {
 }
 
 run(process.argv.slice(2)).catch((error: unknown) => {
-  process.stderr.write(isExpected(error) ? `${error.message}\n` : `${(error as Error).stack}\n`)
+  const text = isExpected(error) ? error.message : String((error as Error).stack)
+  process.stderr.write(`${withoutCredentials(text)}\n`)
   process.exitCode = 1
 })

@@ -221,6 +221,23 @@ describe('readConfig, from the environment', () => {
   })
 })
 
+describe('readConfig, secrets', () => {
+  it.each<[string, string[], Record<string, string>]>([
+    ['a port that is an address', [], { PORT: 'redis://me:hunter2@h' }],
+    ['a choice that is an address', ['--log-format', 'redis://me:hunter2@h'], {}],
+    ['an argument that is an address', ['redis://me:hunt er2/hunter2@h'], {}],
+    ['a type that is an address', [], { REDIS_URL: 'h:1', REDIS_TYPE: 'redis://:hunter2@h' }],
+    ['a switch that is an address', [], { REDIS_URL: 'h:1', REDIS_TLS: 'redis://:hunter2@h' }],
+    ['a socket type that is an address', [], { REDIS_URL: 'h:1', REDIS_SOCKET_TYPE: 'redis://:hunter2@h' }],
+    ['a misspelt variable', [], { SLUICE_TOKENS: 'hunter2' }],
+    ['an unsupported variable', [], { BACKEND_TYPE: 'redis://:hunter2@h' }],
+    ['a sentinel list', [], { REDIS_TYPE: 'sentinel', REDIS_URL: 'me:hunter2@h' }],
+    ['a short token', ['--token', 'hunter2'], {}],
+  ])('never shows a password in an error about %s', (_, args, env) => {
+    expect(messageOf(args, env)).not.toMatch(/hunter2|er2/)
+  })
+})
+
 describe('readConfig, warnings', () => {
   it.each<[string, Record<string, string>, string[]]>([
     ['says nothing without a reason', {}, []],

@@ -1,4 +1,4 @@
-import { SluiceError } from 'sluice/internal/core/errors'
+import { got, SluiceError } from 'sluice/internal/core/errors'
 import { isOn } from './setting-values.ts'
 
 /** What the environment says about Redis beside its address, in the words of envoyproxy/ratelimit. */
@@ -38,17 +38,13 @@ export function redisWarnings(env: Env): string[] {
 function typeOf(env: Env): 'single' | 'sentinel' | 'cluster' {
   const type = (env.REDIS_TYPE || 'single').toLowerCase()
   if (type === 'single' || type === 'sentinel' || type === 'cluster') return type
-  throw new SluiceError(
-    'CHOICE_INVALID',
-    'REDIS_TYPE',
-    `got ${JSON.stringify(type)}, not single or sentinel or cluster`,
-  )
+  throw new SluiceError('CHOICE_INVALID', 'REDIS_TYPE', `${got(type)}, not single or sentinel or cluster`)
 }
 
 function isPath(address: string, env: Env): boolean {
   const type = (env.REDIS_SOCKET_TYPE ?? '').toLowerCase()
   if (type !== '' && type !== 'unix' && type !== 'tcp') {
-    throw new SluiceError('CHOICE_INVALID', 'REDIS_SOCKET_TYPE', `got ${JSON.stringify(type)}, not unix or tcp`)
+    throw new SluiceError('CHOICE_INVALID', 'REDIS_SOCKET_TYPE', `${got(type)}, not unix or tcp`)
   }
   return address.startsWith('/') || (type === 'unix' && !/:\d+$/.test(address))
 }
