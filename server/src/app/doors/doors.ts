@@ -22,6 +22,7 @@ import { unmatchedLog } from '../log/unmatched-log.ts'
 import type { Config } from '../settings/config.ts'
 import type { Door, DoorName } from './door.ts'
 import { drainable } from './drain.ts'
+import { CertificateWatch } from './grpc-certificates.ts'
 import { grpcDoor, grpcServer } from './grpc-door.ts'
 import { listen, portOf, reachable } from './listen.ts'
 import { openServiceStore } from './open-store.ts'
@@ -60,6 +61,7 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log): Doors
     if (isReached) arrive()
     if (config.healthNeedsRedis && !isLeaving) health.set(isReached)
   })
+  const tls = config.grpc.tls && new CertificateWatch(config.grpc.tls, (options) => grpc.setTls(options), log)
   const { http, grpc, rls } = makeServers(
     config,
     new Limiter(rules, open.store, {
@@ -72,6 +74,7 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log): Doors
     }),
     { health, log, shownValue: secretsHidden(rules, open.keys) },
   )
+  tls?.start()
   return {
     all: { http: httpDoor(http), grpc: grpcDoor(grpc, config) },
     storeName: open.name,
@@ -94,6 +97,7 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log): Doors
       health.leave()
       await Promise.all(Object.values(this.all).map((door) => door.drain(config.drainTimeoutMs)))
       unmatched.stop()
+      tls?.stop()
       await open.close()
     },
   }

@@ -8,7 +8,7 @@ const PORT_RULE = 'a port is a whole number from 0 to 65535, and 0 picks a free 
 const SWITCH_RULE = 'a switch is true or false'
 const VALUE_RULE = 'a flag is followed by its value, as in --flag VALUE or --flag=VALUE'
 
-const TLS_RULE = 'TLS of gRPC needs a certificate and its key; a name to ask of clients needs their authority'
+const TLS_RULE = 'a certificate and its key are given together; a name to ask of clients needs their authority'
 
 const EXAMPLES = fileURLToPath(new URL('../../../examples', import.meta.url))
 
@@ -197,6 +197,16 @@ describe('readConfig', () => {
       'a name of clients without their authority',
       ['--grpc-tls', '--grpc-tls-cert', 'a', '--grpc-tls-key', 'b', '--grpc-client-san', 'envoy'],
       `TLS_INCOMPLETE: --grpc-tls: --grpc-client-san is given, --grpc-client-ca is not; ${TLS_RULE}`,
+    ],
+    [
+      'a certificate for Redis without its key',
+      ['--redis-cert', 'a.crt'],
+      `TLS_INCOMPLETE: --redis-cert: --redis-key is not given; ${TLS_RULE}`,
+    ],
+    [
+      'a key for Redis without its certificate',
+      ['--redis-key', 'a.key'],
+      `TLS_INCOMPLETE: --redis-key: --redis-cert is not given; ${TLS_RULE}`,
     ],
     ['a flag in place of a value', ['--http-port', '--host'], `PORT_INVALID: --http-port: got "--host"; ${PORT_RULE}`],
   ])('refuses %s', (_, args, message) => {

@@ -164,6 +164,11 @@ function runtimeRules(env: Env): Given | undefined {
 function redisTlsOf(from: SettingSources, env: Env): RedisTls {
   const name = 'REDIS_TLS_SKIP_HOSTNAME_VERIFICATION'
   const value = env[name] ?? ''
+  const [cert, key] = [from.given('redis-cert'), from.given('redis-key')]
+  if (cert !== undefined && key === undefined)
+    throw new SluiceError('TLS_INCOMPLETE', cert.where, '--redis-key is not given')
+  if (key !== undefined && cert === undefined)
+    throw new SluiceError('TLS_INCOMPLETE', key.where, '--redis-cert is not given')
   return {
     caFile: from.value('redis-ca'),
     certFile: from.value('redis-cert'),
