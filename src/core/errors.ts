@@ -44,6 +44,7 @@ export const ERROR_RULES = {
   RULE_CIDR_INVALID: 'an address block is an IPv4 or IPv6 address, a slash and a prefix length',
   RULE_SYNTAX: 'a rule file is valid YAML',
   RULE_FILE_UNREADABLE: 'rules are a readable file, or a directory of .yaml and .yml files',
+  RULE_FILE_FOREIGN: 'a rule file is YAML with a domain and descriptors (docs/rules.md)',
   RULE_FILE_TOO_LARGE: 'a rule file has at most 8 MiB',
   RULE_FILE_TOO_DEEP: 'a rule file nests at most 64 levels deep',
   RULE_TOO_MANY_ALIASES:

@@ -156,7 +156,10 @@ describe('sluice serve', () => {
   })
 
   it.each([
-    [['serve', '--prot', '1'], 'FLAG_UNKNOWN: serve: got "--prot"; flags are listed by --help'],
+    [
+      ['serve', '--port', '1'],
+      'FLAG_UNKNOWN: serve: got "--port", did you mean "--http-port"?; flags are listed by --help',
+    ],
     [
       ['serve', '--rules'],
       'FLAG_VALUE_MISSING: --rules: no value; a flag is followed by its value, as in --flag VALUE or --flag=VALUE',
@@ -181,7 +184,9 @@ describe('sluice serve', () => {
       ['serve', '--http-port'],
       'FLAG_VALUE_MISSING: --http-port: no value; a flag is followed by its value, as in --flag VALUE or --flag=VALUE',
     ],
-    [['server'], 'COMMAND_UNKNOWN: sluice: no command "server"; commands are listed by --help'],
+    [['server'], 'COMMAND_UNKNOWN: sluice: no command "server", did you mean "serve"?; commands are listed by --help'],
+    [['serv'], 'COMMAND_UNKNOWN: sluice: no command "serv", did you mean "serve"?; commands are listed by --help'],
+    [['fly'], 'COMMAND_UNKNOWN: sluice: no command "fly"; commands are listed by --help'],
   ])('answers %j with one line and exit code 1', (args, line) => {
     expect(run(args)).toEqual({ status: 1, stdout: '', stderr: `${line}\n` })
   })

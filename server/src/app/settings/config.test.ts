@@ -121,7 +121,11 @@ describe('readConfig', () => {
   })
 
   it.each<[string, string[], string]>([
-    ['an unknown flag', ['--prot', '1'], `FLAG_UNKNOWN: serve: got "--prot"; ${FLAG_RULE}`],
+    [
+      'an unknown flag',
+      ['--prot', '1'],
+      `FLAG_UNKNOWN: serve: got "--prot", did you mean "--http-port"?; ${FLAG_RULE}`,
+    ],
     [
       'a flag that is nearly one',
       ['--http-prot=1'],
