@@ -31,6 +31,7 @@ describe('got', () => {
     ['a "quote"\n', String.raw`got "a \"quote\"\n"`],
     ['x'.repeat(64), `got "${'x'.repeat(64)}"`],
     ['x'.repeat(65), `got "${'x'.repeat(64)}…"`],
+    ['redis://me:pa ss/w@rd@h:1', 'got "redis://…@h:1"'],
     [[1, 2], 'got a list'],
     [{ secret: 1 }, 'got an object'],
   ]

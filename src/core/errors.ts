@@ -42,6 +42,7 @@ export const ERROR_RULES = {
   RULE_CIDR_INVALID: 'an address block is an IPv4 or IPv6 address, a slash and a prefix length',
   RULE_SYNTAX: 'a rule file is valid YAML',
   RULE_FILE_UNREADABLE: 'rules are a readable file, or a directory of .yaml and .yml files',
+  RULE_FILE_FOREIGN: 'a rule file is YAML with a domain and descriptors (docs/rules.md)',
   RULE_FILE_TOO_LARGE: 'a rule file has at most 8 MiB',
   RULE_FILE_TOO_DEEP: 'a rule file nests at most 64 levels deep',
   RULE_TOO_MANY_ALIASES:
@@ -67,6 +68,12 @@ export const ERROR_RULES = {
   RELEASE_INVALID: 'a release is {"lease": text}',
   TOKEN_INVALID: 'a token has 16 to 1024 letters, digits and signs of - . _ ~ + / =; several are separated by commas',
   FLAG_UNKNOWN: 'flags are listed by --help',
+  VARIABLE_UNKNOWN:
+    'variables that begin with SLUICE_ are settings, listed by sluice serve --help; unset one that is none',
+  VARIABLE_UNSUPPORTED:
+    'a variable of envoyproxy/ratelimit that would change the limits, and has no meaning here, is not set (docs/migrate-from-envoy-ratelimit.md)',
+  RULES_MISSING:
+    'rules are named by --rules, SLUICE_RULES or, as in envoyproxy/ratelimit, RUNTIME_ROOT; --examples runs without rules of your own',
   PORT_INVALID: 'a port is a whole number from 0 to 65535, and 0 picks a free one',
   NODES_OR_RATE_INVALID: 'how many is a whole number, and of nodes there is at least one',
   FLAG_VALUE_MISSING: 'a flag is followed by its value, as in --flag VALUE or --flag=VALUE',
@@ -77,7 +84,8 @@ export const ERROR_RULES = {
   CONFIG_INVALID: 'a config file is YAML with one setting a line, such as "http_port: 8080"',
   CONFIG_KEY_UNKNOWN: 'settings in a config file are named as the flags in --help, with _ for -',
   FILE_UNREADABLE: 'a file that a setting names exists, and this user may read it',
-  TLS_INCOMPLETE: 'TLS of gRPC needs a certificate and its key; a name to ask of clients needs their authority',
+  TLS_INCOMPLETE: 'a certificate and its key are given together; a name to ask of clients needs their authority',
+  TLS_FILE_INVALID: 'certificates and private keys are PEM files, and a key is that of its certificate',
   WORKERS_INVALID: 'workers is a whole number from 1 to 512, or auto',
   WORKERS_NEED_REDIS: 'several workers share counters through Redis (--redis); in memory each would count for itself',
   WORKERS_CRASH: 'workers start; when none does, the service ends',
@@ -113,9 +121,18 @@ export class SluiceError extends Error {
   }
 }
 
-/** got spells a value for an error message: short, quoted when it is text, never a whole object. */
+/** withoutCredentials takes the user and password of every address out of a text. */
+export function withoutCredentials(text: string): string {
+  return text.replace(/:\/\/\S*@/g, '://…@')
+}
+
+/** got spells a value for an error message: short, quoted when it is text, never a whole object, and no passwords. */
 export function got(value: unknown): string {
-  if (typeof value === 'string') return `got ${JSON.stringify(value.length > 64 ? `${value.slice(0, 64)}…` : value)}`
+  if (typeof value === 'string') {
+    // The whole of it is one address, whatever characters its password has.
+    const text = value.replace(/:\/\/.*@/s, '://…@')
+    return `got ${JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}…` : text)}`
+  }
   if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'got a list' : 'got an object'
   return `got ${String(value)}`
 }

@@ -1,4 +1,5 @@
 import type { Decision } from '../core/combine.ts'
+import type { Entry } from '../core/request.ts'
 import type { PlannedCharge } from './charge.ts'
 
 /** An Observer hears of every decision. What it does happens on the hot path. */
@@ -8,4 +9,9 @@ export interface Observer {
    * applies. A charge below 0 was a refund, one of 0 a look. `ms` is how long it took, the store included.
    */
   decided(charges: readonly PlannedCharge[], decision: Decision, ms: number): void
+  /**
+   * unmatched tells of a descriptor that no rule applies to, so that it is not limited. Of a domain that no rules define
+   * (`isKnown` is false) it tells once for each request, with the entries of the first descriptor.
+   */
+  unmatched?(domain: string, entries: readonly Entry[], isKnown: boolean): void
 }

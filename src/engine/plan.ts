@@ -7,6 +7,7 @@ import { DEFAULTS, UNIT_MS } from '../core/rules/compile-rule.ts'
 import { type AccountLookup, match, stepWithoutPattern } from '../core/rules/match.ts'
 import type { Domain, Rule, RuleSet } from '../core/rules/rule-set.ts'
 import type { PlannedCharge } from './charge.ts'
+import type { Observer } from './observer.ts'
 
 const TIER_KEY = 'tier'
 const MAX_OVERRIDES = 10_000
@@ -14,25 +15,36 @@ const MAX_OVERRIDES = 10_000
 /** OVERRIDE_ID is the id of every rule that a request brought along. No pattern has it, unless its key is spelled so. */
 export const OVERRIDE_ID = '/override'
 
+export interface PlannerOptions {
+  readonly accounts?: AccountLookup
+  readonly shadow?: boolean
+  readonly observer?: Pick<Observer, 'unmatched'>
+}
+
 /** Planner turns requests into charges: which rules apply, on which counters, at what cost. */
 export class Planner {
   readonly #keys: KeySpeller
   readonly #accounts: AccountLookup | undefined
   readonly #isShadow: boolean
+  readonly #observer: Pick<Observer, 'unmatched'> | undefined
   readonly #overrides = new Lru<string, Rule>(MAX_OVERRIDES)
 
-  /** With `shadow` no charge stops another, whatever its rule says. */
-  constructor(keys: KeySpeller, options: { readonly accounts?: AccountLookup; readonly shadow?: boolean } = {}) {
+  /** With `shadow` no charge stops another, whatever its rule says. The observer hears of what no rule is about. */
+  constructor(keys: KeySpeller, options: PlannerOptions = {}) {
     this.#keys = keys
     this.#accounts = options.accounts
     this.#isShadow = options.shadow ?? false
+    this.#observer = options.observer
   }
 
   plan(rules: RuleSet, request: CheckRequest): readonly PlannedCharge[] {
     const charges: PlannedCharge[] = []
     const cost = checkCost(request.cost ?? 1)
     const domain = rules.domains.get(request.domain)
-    if (domain === undefined) return charges
+    if (domain === undefined) {
+      this.#observer?.unmatched?.(request.domain, request.descriptors[0]?.entries ?? [], false)
+      return charges
+    }
     for (let i = 0; i < request.descriptors.length; i++)
       this.#planDescriptor(domain, request.descriptors[i], i, cost, charges)
     return withoutReplaced(charges)
@@ -46,6 +58,7 @@ export class Planner {
       descriptor.limit === undefined
         ? match(domain, entries, tier, this.#accounts)
         : [this.#override(domain, descriptor.limit, entries)]
+    if (rules.length === 0) this.#observer?.unmatched?.(domain.name, entries, true)
     for (const rule of rules) {
       const key = this.#keys.spell(domain.name, rule, entries)
       const weighed = rule.cost === 1 ? own : clamp(own * weightOf(rule, descriptor.entries))

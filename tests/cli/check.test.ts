@@ -139,12 +139,75 @@ descriptors:
           'a key, or a key with its value, is defined once within a level',
         'RULE_CIDR_INVALID: rules/broken.yaml:8:11: got "10.0.0.0/33"; ' +
           'an address block is an IPv4 or IPv6 address, a slash and a prefix length',
-        'RULE_UNKNOWN_KEY: rules/broken.yaml:9:5: "rate_limt"; ' +
+        'RULE_UNKNOWN_KEY: rules/broken.yaml:9:5: "rate_limt", did you mean "rate_limit"?; ' +
           'only keys of the rule language are accepted (docs/rules.md), so that a typo is never ignored',
-        'RULE_UNKNOWN_KEY: rules/other.yaml:2:1: "descriptor"; ' +
+        'RULE_UNKNOWN_KEY: rules/other.yaml:2:1: "descriptor", did you mean "descriptors"?; ' +
           'only keys of the rule language are accepted (docs/rules.md), so that a typo is never ignored',
       ),
     })
+  })
+
+  it('prints what is wrong for programs, on standard output, and ends with exit code 1', () => {
+    const rules = new RuleDirectory({ 'broken.yaml': BROKEN, 'other.yaml': 'domain: b\n' })
+    const { status, stdout, stderr } = run(['check', '--json', 'rules'], { cwd: rules.at('..') })
+    expect([status, stderr, stdout.split('\n').length]).toEqual([1, '', 2])
+    const { problems, ...rest } = JSON.parse(stdout)
+    expect(rest).toEqual({ ok: false, files: 2, domains: 0, limits: 0, omitted: 0 })
+    expect(problems).toHaveLength(4)
+    expect(problems[3]).toEqual({
+      file: 'rules/broken.yaml',
+      line: 9,
+      column: 5,
+      code: 'RULE_UNKNOWN_KEY',
+      message: '"rate_limt", did you mean "rate_limit"?',
+      rule: 'only keys of the rule language are accepted (docs/rules.md), so that a typo is never ignored',
+    })
+  })
+
+  it('prints for programs that all is well, and what cannot be read', async () => {
+    const rules = new RuleDirectory({ 'a.yaml': ruleText(1), 'b.yaml': ruleText(2, 'b') })
+    expect(JSON.parse(await printedBy(check, [rules.path, '--json']))).toEqual({
+      ok: true,
+      files: 2,
+      domains: 2,
+      limits: 2,
+      problems: [],
+      omitted: 0,
+    })
+    expect(JSON.parse(run(['check', '--json', 'none.yaml']).stdout).problems).toEqual([
+      {
+        file: 'none.yaml',
+        line: null,
+        column: null,
+        code: 'RULE_FILE_UNREADABLE',
+        message: 'it does not exist (ENOENT)',
+        rule: 'rules are a readable file, or a directory of .yaml and .yml files',
+      },
+    ])
+  })
+
+  const FOREIGN = 'a rule file is YAML with a domain and descriptors (docs/rules.md)'
+
+  it.each<[string, string, string]>([
+    [
+      'package.json',
+      '{ "name": "a", "version": "1.0.0", "type": "module", "scripts": { "a": "b" } }',
+      `RULE_FILE_FOREIGN: FILE:1:1: it has "name", "type", "scripts", and neither domain nor descriptors; ${FOREIGN}`,
+    ],
+    [
+      'compose.yaml',
+      'services:\n  web: { image: nginx }\n',
+      `RULE_FILE_FOREIGN: FILE:1:1: it has "services", and neither domain nor descriptors; ${FOREIGN}`,
+    ],
+    [
+      'main.ts',
+      'const a = { b: [1, 2 }\nexport default {\n  a: b: c\n}\n',
+      `RULE_FILE_FOREIGN: FILE: it is not YAML, and no line of it begins with domain or descriptors; ${FOREIGN}`,
+    ],
+    ['binary', '\u0000\u0001\u0002', 'RULE_SYNTAX: FILE:1:1: control character U+0000; a rule file is valid YAML'],
+  ])('says of %s once that it is no rule file', async (name, text, message) => {
+    const files = new RuleDirectory({ [name]: text })
+    expect((await refusedBy(check, [files.at(name)])).replace(files.at(name), 'FILE')).toBe(message)
   })
 
   const UNREADABLE = 'rules are a readable file, or a directory of .yaml and .yml files'

@@ -138,7 +138,7 @@ describe('sluice serve', () => {
     const taken = createServer()
     await once(taken.listen(0, '127.0.0.1'), 'listening')
     const { port } = taken.address() as AddressInfo
-    const ended = run(['serve', '--host', '127.0.0.1', '--http-port', String(port)])
+    const ended = run(['serve', '--examples', '--host', '127.0.0.1', '--http-port', String(port)])
     taken.close()
     expect(ended).toEqual({
       status: 1,
@@ -150,16 +150,24 @@ describe('sluice serve', () => {
   })
 
   it('says so when this machine does not have the address', () => {
-    expect(run(['serve', '--host', '2001:db8::1', '--http-port', '0']).stderr).toMatch(
+    expect(run(['serve', '--examples', '--host', '2001:db8::1', '--http-port', '0']).stderr).toMatch(
       /^PORT_UNAVAILABLE: \[2001:db8::1\]:0: .+; a port is free and allowed to this user, or 0 to pick a free one\n$/,
     )
   })
 
   it.each([
-    [['serve', '--prot', '1'], 'FLAG_UNKNOWN: serve: got "--prot"; flags are listed by --help'],
+    [
+      ['serve', '--port', '1'],
+      'FLAG_UNKNOWN: serve: got "--port", did you mean "--http-port"?; flags are listed by --help',
+    ],
     [
       ['serve', '--rules'],
       'FLAG_VALUE_MISSING: --rules: no value; a flag is followed by its value, as in --flag VALUE or --flag=VALUE',
+    ],
+    [
+      ['serve'],
+      'RULES_MISSING: serve: nothing says where the rules are; rules are named by --rules, SLUICE_RULES or, as in ' +
+        'envoyproxy/ratelimit, RUNTIME_ROOT; --examples runs without rules of your own',
     ],
     [['serve', '--merge-domains=maybe'], 'SWITCH_INVALID: --merge-domains: got "maybe"; a switch is true or false'],
     [
@@ -176,7 +184,9 @@ describe('sluice serve', () => {
       ['serve', '--http-port'],
       'FLAG_VALUE_MISSING: --http-port: no value; a flag is followed by its value, as in --flag VALUE or --flag=VALUE',
     ],
-    [['server'], 'COMMAND_UNKNOWN: sluice: no command "server"; commands are listed by --help'],
+    [['server'], 'COMMAND_UNKNOWN: sluice: no command "server", did you mean "serve"?; commands are listed by --help'],
+    [['serv'], 'COMMAND_UNKNOWN: sluice: no command "serv", did you mean "serve"?; commands are listed by --help'],
+    [['fly'], 'COMMAND_UNKNOWN: sluice: no command "fly"; commands are listed by --help'],
   ])('answers %j with one line and exit code 1', (args, line) => {
     expect(run(args)).toEqual({ status: 1, stdout: '', stderr: `${line}\n` })
   })

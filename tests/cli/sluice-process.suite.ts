@@ -58,7 +58,10 @@ export interface Started {
 
 const LAST_LINE = /Ctrl-C stops it\.\n|SIGHUP reads them at once\.\n|"service\.started".*\n/
 
-/** start runs `sluice serve` on free ports, with a log that people can read, and waits for the end of its welcome. */
+/**
+ * start runs `sluice serve` on free ports, with a log that people can read, and waits for the end of its welcome. Without
+ * rules of its own it has the examples.
+ */
 export function start(...args: string[]): Promise<Started> {
   return startWith({}, ...args)
 }
@@ -67,7 +70,7 @@ export const FREE_PORTS = ['--http-port', '0', '--grpc-port', '0', '--admin-port
 
 /** startWith is start in another environment. */
 export async function startWith(env: Record<string, string>, ...args: string[]): Promise<Started> {
-  const child = spawn(process.execPath, [MAIN, 'serve', ...FREE_PORTS, ...args], {
+  const child = spawn(process.execPath, [MAIN, 'serve', '--examples', ...FREE_PORTS, ...args], {
     env: { ...ENV, LOG_FORMAT: 'text', ...env },
   })
   running.push(child)

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { type ChannelCredentials, credentials } from '@grpc/grpc-js'
@@ -11,6 +11,7 @@ import { makeTemporaryDir } from '../servers/reaper.mjs'
 import { startRedis } from '../servers/redis.mjs'
 import { startSentinel } from '../servers/sentinel.mjs'
 import { sharedRedis } from '../servers/shared.ts'
+import { until } from '../servers/until.mjs'
 import { grpcClient, rlsRequest, shouldRateLimit } from './grpc-load.suite.ts'
 
 // Each test starts processes, on a machine that may be busy.
@@ -76,6 +77,24 @@ describe.each(SETUPS)('gRPC, %s', (_, args) => {
 
     const another = await start(...args, ...tls, '--grpc-client-san', 'another.example')
     await expect(codeOf(another.grpc, withCertificate)).rejects.toThrow(/^14 UNAVAILABLE/)
+  })
+
+  it('shows a changed certificate to new connections, and keeps the old one where the new one is wrong', async () => {
+    const [old, next] = [await certificates(), await certificates()]
+    const files = ['--grpc-tls-cert', old.at('server.crt'), '--grpc-tls-key', old.at('server.key')]
+    const { grpc, printed } = await start(...args, '--grpc-tls', ...files, '--rules', rules())
+    const [before, after] = [old, next].map(({ read }) => credentials.createSsl(read('ca.crt')))
+    // The name of the file stays: it is the authority that tells which certificate was shown.
+    copyFileSync(next.at('server.key'), old.at('server.key'))
+    await printed('it is not the key of')
+    expect(await codeOf(grpc, before)).toBe(1)
+    copyFileSync(next.at('server.crt'), old.at('server.crt'))
+    await printed(' info  new connections see the certificate of')
+    // Connections go to the worker with the fewest: one after the other, to each in turn.
+    await until('every process shows it', async () => {
+      return (await codeOf(grpc, after)) === 1 && (await codeOf(grpc, after)) === 1
+    })
+    await expect(codeOf(grpc, before)).rejects.toThrow(/^14 UNAVAILABLE/)
   })
 })
 
@@ -161,12 +180,26 @@ describe('sluice serve', () => {
     expect(await output).not.toContain('stopped')
   })
 
+  it.each([[[]], [['--redis', 'redis://a', '--workers', '2']]])(
+    'says so when certificate and key are swapped, with %j',
+    async (args) => {
+      const { at } = await certificates()
+      const files = ['--grpc-tls', '--grpc-tls-cert', at('server.key'), '--grpc-tls-key', at('server.crt')]
+      const { status, stderr } = run(['serve', '--examples', '--http-port', '0', ...files, ...args])
+      expect([status, stderr]).toEqual([
+        1,
+        `TLS_FILE_INVALID: ${at('server.key')}: it is a private key, not a certificate; ` +
+          'certificates and private keys are PEM files, and a key is that of its certificate\n',
+      ])
+    },
+  )
+
   it.each([
     [['--redis', 'redis://a', '--redis-ca', 'none.pem'], 'none.pem'],
     [['--grpc-tls', '--grpc-tls-cert', 'none.crt', '--grpc-tls-key', 'none.key'], 'none.crt'],
     [['--redis', 'redis://a', '--redis-ca', 'none.pem', '--workers', '2'], 'none.pem'],
   ])('does not start without the files of %j', (args, file) => {
-    expect(run(['serve', '--http-port', '0', ...args], { env: { LOG_LEVEL: 'error' } })).toEqual({
+    expect(run(['serve', '--examples', '--http-port', '0', ...args], { env: { LOG_LEVEL: 'error' } })).toEqual({
       status: 1,
       stdout: '',
       stderr: `FILE_UNREADABLE: ${file}: it does not exist (ENOENT); a file that a setting names exists, and this user may read it\n`,

@@ -26,13 +26,18 @@ export function grpcClient(target: string, channel = credentials.createInsecure(
   })
 }
 
+/** limiterCheck asks sluice.v1.Limiter about one user. */
+export function limiterCheck(client: Client, domain: string, user: string): Promise<Buffer> {
+  return shouldRateLimit(client, field(1, rlsRequest(domain, user)), '/sluice.v1.Limiter/Check')
+}
+
 /** shouldRateLimit makes a call, and resolves with the answer's bytes. */
-export function shouldRateLimit(client: Client, request: Buffer): Promise<Buffer> {
+export function shouldRateLimit(client: Client, request: Buffer, method = METHOD): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const same = (bytes: Buffer): Buffer => bytes
     const deadline = Date.now() + 20_000
     client.makeUnaryRequest(
-      METHOD,
+      method,
       same,
       same,
       request,

@@ -191,7 +191,7 @@ describe('sluice serve --workers 2', () => {
   it('ends with the reason when workers cannot start', () => {
     const fault = join(makeTemporaryDir('fault'), 'fault.cjs')
     writeFileSync(fault, "if (process.send !== undefined) throw new Error('no luck today')\n")
-    const { status, stderr } = run(['serve', ...FREE_PORTS, '--workers', '2', '--redis', redis], {
+    const { status, stderr } = run(['serve', '--examples', ...FREE_PORTS, '--workers', '2', '--redis', redis], {
       env: { NODE_OPTIONS: `--require ${fault}`, SLUICE_SECRET: 'x' },
     })
     expect(status).toBe(1)

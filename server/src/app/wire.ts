@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { SluiceError } from 'sluice/internal/core/errors'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import type { MaybePromise } from 'sluice/internal/engine/ports'
 import { adminServer } from '../edge/admin/admin-server.ts'
@@ -34,6 +35,7 @@ export interface Service {
 /** startService joins everything the service is made of, and starts it: in this process, or in several. */
 export async function startService(config: Config, log: Log): Promise<Service> {
   for (const warning of config.warnings) log.warn('config.warning', warning)
+  if (config.rules.length === 0) throw new SluiceError('RULES_MISSING', 'serve', 'nothing says where the rules are')
   return config.workers > 1 ? startWorkers(config, log) : startAlone(config, log)
 }
 

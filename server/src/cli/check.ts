@@ -1,17 +1,46 @@
-import { SluiceError } from 'sluice/internal/core/errors'
+import { ERROR_RULES, SluiceError } from 'sluice/internal/core/errors'
 import { describeRules } from 'sluice/internal/core/rules/describe'
-import { loadRules } from 'sluice/internal/core/rules/load'
+import { loadRules, type RuleText } from 'sluice/internal/core/rules/load'
+import { placeOf, RulesError } from 'sluice/internal/core/rules/problems'
 import { readRuleFiles } from 'sluice/internal/sources/rule-files'
 import { plural, summary } from '../app/plural.ts'
 import { parseFlags } from '../app/settings/flags.ts'
 
+const FLAGS = [{ flag: 'merge-domains' }, { flag: 'json' }] as const
+
 /** check reads rule files as the service would, and prints what it understood. Errors are thrown, all at once. */
 export async function check(args: readonly string[]): Promise<void> {
-  const flags = parseFlags('check', [{ flag: 'merge-domains' }], args)
+  const flags = parseFlags('check', FLAGS, args)
   if (flags.rest.length === 0) throw new SluiceError('ARGUMENT_MISSING', 'check', 'no rules given')
-  const mergeDomains = flags.isOn('merge-domains')
+  const options = { mergeDomains: flags.isOn('merge-domains') }
+  if (flags.isOn('json')) return checkForMachines(flags.rest, options)
   const texts = await readRuleFiles(flags.rest)
-  const rules = loadRules(texts, { mergeDomains })
+  const rules = loadRules(texts, options)
   const drawn = describeRules(rules).join('\n')
   process.stdout.write(`${drawn}\n\nok: ${summary(rules)}, ${plural(texts.length, 'file')}\n`)
+}
+
+/** checkForMachines prints one line of JSON, whatever comes of it; docs/rules.md describes it. */
+async function checkForMachines(paths: readonly string[], options: { readonly mergeDomains: boolean }): Promise<void> {
+  let texts: readonly RuleText[] = []
+  try {
+    texts = await readRuleFiles(paths)
+    const { ruleCount, domains } = loadRules(texts, options)
+    print({ ok: true, files: texts.length, domains: domains.size, limits: ruleCount, problems: [], omitted: 0 })
+  } catch (error) {
+    if (!(error instanceof RulesError)) throw error
+    const { errors, omitted } = error
+    print({ ok: false, files: texts.length, domains: 0, limits: 0, problems: errors.map(problemJson), omitted })
+    process.exitCode = 1
+  }
+}
+
+function problemJson(error: SluiceError): object {
+  const { file, line, column } = placeOf(error)
+  const { code, detail } = error
+  return { file, line: line || null, column: column || null, code, message: detail, rule: ERROR_RULES[code] }
+}
+
+function print(result: object): void {
+  process.stdout.write(`${JSON.stringify(result)}\n`)
 }

@@ -46,11 +46,12 @@ Usage:
   sluice --version
 
 check and explain take --merge-domains: files of the same domain make one set
-of rules. explain takes --nodes N and --rate HITS (of each node, a second): how
-much more than its limit an eventual rule may then admit. Rules are described
-in docs/rules.md, errors in docs/errors.md, running it in docs/operate.md.
+of rules. check takes --json: the result as one line of JSON, for programs.
+explain takes --nodes N and --rate HITS (of each node, a second): how much more
+than its limit an eventual rule may then admit. Rules are described in
+docs/rules.md, errors in docs/errors.md, running it in docs/operate.md.
 
-Try it:  sluice serve              with the example rules; it says what to do
+Try it:  sluice serve --examples   with the example rules; it says what to do
 `
 
 /** SERVE_HELP is what `sluice serve --help` prints. */
@@ -59,7 +60,7 @@ export const SERVE_HELP = `sluice serve: run the service
 Usage:
   sluice serve [FLAGS]
 
-  sluice serve                               the example rules, in memory
+  sluice serve --examples                    the example rules, in memory
   sluice serve --rules rules/                your rules; reloaded as they change
   sluice serve --rules rules/ --redis redis://localhost:6379 --workers auto
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-import { SluiceError } from 'sluice/internal/core/errors'
+import { SluiceError, withoutCredentials } from 'sluice/internal/core/errors'
+import { didYouMean } from 'sluice/internal/core/nearest'
 import { RulesError } from 'sluice/internal/core/rules/problems'
 import { HELP, SERVE_HELP } from './help.ts'
 import { version } from './version.ts'
@@ -20,7 +21,8 @@ async function run([command, ...args]: readonly string[]): Promise<void> {
   } else if (COMMANDS.has(command)) {
     await COMMANDS.get(command)?.(args)
   } else {
-    throw new SluiceError('COMMAND_UNKNOWN', 'sluice', `no command ${JSON.stringify(command)}`)
+    const hint = didYouMean(command, COMMANDS.keys())
+    throw new SluiceError('COMMAND_UNKNOWN', 'sluice', `no command ${JSON.stringify(command)}${hint}`)
   }
 }
 
@@ -34,6 +36,7 @@ function isExpected(error: unknown): error is Error {
 }
 
 run(process.argv.slice(2)).catch((error: unknown) => {
-  process.stderr.write(isExpected(error) ? `${error.message}\n` : `${(error as Error).stack}\n`)
+  const text = isExpected(error) ? error.message : String((error as Error).stack)
+  process.stderr.write(`${withoutCredentials(text)}\n`)
   process.exitCode = 1
 })

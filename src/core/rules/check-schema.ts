@@ -1,4 +1,5 @@
 import { got } from '../errors.ts'
+import { didYouMean, nearest } from '../nearest.ts'
 import { findIssues, type Issue } from '../schema/check.ts'
 import type { Problems } from './problems.ts'
 import type { RuleDocument } from './rule-document.ts'
@@ -13,6 +14,11 @@ export function checkSchema(source: RuleDocument, problems: Problems): RuleFile 
   const tooDeep = findTooDeep(source.value)
   if (tooDeep !== undefined) {
     problems.add('RULE_FILE_TOO_DEEP', source.locate(tooDeep), `more than ${MAX_LEVELS} levels`)
+    return undefined
+  }
+  const others = keysOfAnotherFile(source.value)
+  if (others !== undefined) {
+    problems.add('RULE_FILE_FOREIGN', source.locate([]), `it has ${others}, and neither domain nor descriptors`)
     return undefined
   }
   const issues = findIssues(RULE_FILE, source.value)
@@ -40,9 +46,27 @@ function isDeeper(value: unknown, levels: number): boolean {
   return levels === 0 || Object.values(value).some((part) => isDeeper(part, levels - 1))
 }
 
-function report({ path, reason, of, unknownKeys }: Issue, source: RuleDocument, problems: Problems): void {
+const MAIN_KEYS = ['domain', 'descriptors']
+const MAX_SHOWN = 3
+
+/**
+ * keysOfAnotherFile names the first keys of a file that is about something else: it has none of the two that make a rule
+ * file, not even misspelt, and others instead. To list all that is wrong with it helps nobody.
+ */
+function keysOfAnotherFile(value: unknown): string | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  const keys = Object.keys(value)
+  if (keys.some((key) => nearest(key, MAIN_KEYS) !== undefined)) return undefined
+  const others = keys.filter((key) => !Object.hasOwn(RULE_FILE.fields, key))
+  if (others.length === 0) return undefined
+  const shown = others.slice(0, MAX_SHOWN).map((key) => got(key).slice(4))
+  return `${shown.join(', ')}${others.length > MAX_SHOWN ? ', …' : ''}`
+}
+
+function report({ path, reason, of, unknownKeys, knownKeys }: Issue, source: RuleDocument, problems: Problems): void {
   for (const key of unknownKeys) {
-    problems.add('RULE_UNKNOWN_KEY', source.locate([...path, key], 'key'), JSON.stringify(key))
+    const detail = `${JSON.stringify(key)}${didYouMean(key, knownKeys)}`
+    problems.add('RULE_UNKNOWN_KEY', source.locate([...path, key], 'key'), detail)
   }
   if (of === 'unknown keys') return
   if (of === 'key') {

@@ -20,7 +20,8 @@ export class RulesError extends Error {
   }
 }
 
-interface Place {
+/** A Place is where an error is. Line and column begin at 1, and are 0 for what is about a whole file. */
+export interface Place {
   readonly file: string
   readonly line: number
   readonly column: number
@@ -39,7 +40,7 @@ function byPlace(a: Place, b: Place): number {
 }
 
 /** placeOf reads `rules/api.yaml:14:5`. What is about a whole file comes before its first line. */
-function placeOf({ where }: SluiceError): Place {
+export function placeOf({ where }: SluiceError): Place {
   const match = /^(.*):(\d+):(\d+)$/s.exec(where)
   if (match === null) return { file: where, line: 0, column: 0 }
   return { file: match[1], line: Number(match[2]), column: Number(match[3]) }
@@ -66,6 +67,11 @@ export class Problems {
     if (this.#messages.has(error.message)) return
     this.#messages.add(error.message)
     this.#errors.push(error)
+  }
+
+  /** omit counts errors that are not worth telling. */
+  omit(count: number): void {
+    this.#omitted += count
   }
 
   /** throwIfAny ends the compilation when there was anything to report. */

@@ -107,4 +107,4 @@ const FILE_FIELDS = {
 export type RuleFile = ObjectValue<typeof FILE_FIELDS>
 
 /** RULE_FILE is the schema of a whole rule file. */
-export const RULE_FILE: Schema = { kind: 'object', fields: FILE_FIELDS }
+export const RULE_FILE = { kind: 'object', fields: FILE_FIELDS } as const satisfies Schema

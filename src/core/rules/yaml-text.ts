@@ -10,6 +10,8 @@ const MAX_ALIASES_OF_ONE_ANCHOR = 1_000
 /** The parser looks through all anchors and aliases for each alias: at 10,000 that takes a tenth of a second. */
 const MAX_ANCHORS_AND_ALIASES = 10_000
 const MAX_ALIASED_VALUES = 1_000_000
+const MAX_SYNTAX_ERRORS = 10
+const MAIN_KEY = /^[\s{"'-]*(domain|descriptors)["']?\s*:/m
 
 /** Control characters that YAML does not allow in a text. A file in UTF-16 is full of them. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it looks for
@@ -109,12 +111,21 @@ export class YamlText {
     const [first, second] = take(composer.compose(tokens, true, text.length), 2)
     const control = CONTROL.exec(text)
     if (control !== null) this.#report('RULE_SYNTAX', control.index, `control character ${codePoint(control[0])}`)
-    for (const { pos, message } of [...first.errors, ...first.warnings]) {
-      this.#report('RULE_SYNTAX', pos[0], message.split('\n')[0])
-    }
+    this.#reportSyntax(text, [...first.errors, ...first.warnings])
     if (second !== undefined) this.#report('RULE_SYNTAX', second.range[0], 'a second document; a file has one')
     this.#problems.throwIfAny()
     return first
+  }
+
+  /** #reportSyntax reports what the parser found: one mistake leads to many, and a text of another kind to hundreds. */
+  #reportSyntax(text: string, found: readonly { readonly pos: [number, number]; readonly message: string }[]): void {
+    if (found.length > 1 && !MAIN_KEY.test(text)) {
+      this.#fail('RULE_FILE_FOREIGN', undefined, 'it is not YAML, and no line of it begins with domain or descriptors')
+    }
+    for (const { pos, message } of found.slice(0, MAX_SYNTAX_ERRORS)) {
+      this.#report('RULE_SYNTAX', pos[0], message.split('\n')[0])
+    }
+    this.#problems.omit(Math.max(0, found.length - MAX_SYNTAX_ERRORS))
   }
 
   /** #tokens parses without recursion, and gives up before the text is too deep for those who come after it. */

@@ -7,6 +7,8 @@ export interface Issue {
   /** What is wrong: the value at the path, the last key of the path, or keys that the object at the path has too many. */
   readonly of: 'value' | 'key' | 'unknown keys'
   readonly unknownKeys: readonly string[]
+  /** Of unknown keys: those that the object may have. */
+  readonly knownKeys: readonly string[]
   /** The value is of another form altogether, not just too long or too large. */
   readonly isMismatch: boolean
 }
@@ -113,7 +115,10 @@ class Check {
     const unknownKeys: string[] = []
     // Inherited keys too: whoever gives an object that has them means them.
     for (const key in parts) if (!Object.hasOwn(fields, key)) unknownKeys.push(key)
-    if (unknownKeys.length > 0) this.#add('', false, 'unknown keys', this.#path, unknownKeys)
+    if (unknownKeys.length === 0) return
+    const path = [...this.#path]
+    const knownKeys = Object.keys(fields)
+    this.issues.push({ path, reason: '', of: 'unknown keys', unknownKeys, knownKeys, isMismatch: false })
   }
 
   /** #either reports what is wrong with the one form that the value has; where it has none or several, that. */
@@ -143,14 +148,8 @@ class Check {
     this.#add(`invalid input: expected ${expected}, received ${typeName(value)}`, true)
   }
 
-  #add(
-    reason: string,
-    isMismatch = false,
-    of: Issue['of'] = 'value',
-    path: readonly PropertyKey[] = this.#path,
-    unknownKeys: readonly string[] = [],
-  ): void {
-    this.issues.push({ path: [...path], reason, of, unknownKeys, isMismatch })
+  #add(reason: string, isMismatch = false, of: Issue['of'] = 'value', path: readonly PropertyKey[] = this.#path): void {
+    this.issues.push({ path: [...path], reason, of, unknownKeys: [], knownKeys: [], isMismatch })
   }
 }
 

@@ -40,12 +40,31 @@ describe('redis address', () => {
     'redis://',
     'redis://h:65536',
     'redis://:100%@h',
+    'unix://run/redis.sock',
+    'redis://:pass/word@h',
   ])('refuses %j', (url) => {
     expect(() => parseRedisUrl(url)).toThrow(/^REDIS_URL_INVALID: redis: /)
   })
 
   it('never puts a password into an error', () => {
-    for (const url of ['redis://user:hunter2@h:port', 'redist://user:hunter2@h', 'redis://:hunter2@h/x']) {
+    for (const url of [
+      'redis://user:hunter2@h:port',
+      'redist://user:hunter2@h',
+      'redis://:hunter2@h/x',
+      'redis://:hunter2/x@h:1',
+      'redis://:x/hunter2@h:1',
+      'redis+sentinel://:x/hunter2@h:1/m',
+      'redis+cluster://a:1,:hunter2/x@h:1',
+      'redis:/:hunter2@h',
+      'redis:user:hunter2@h',
+      'user:hunter2@h:6379',
+      'redis://h:hunter2',
+      'redis://h:6379:hunter2',
+      'redis://h/hunter2',
+      'redis://user:hunter2%@h',
+      'unix://:x/hunter2@/run/a',
+      'hunter2',
+    ]) {
       expect(() => parseRedisUrl(url)).toThrow(
         expect.not.objectContaining({ message: expect.stringContaining('hunter2') }),
       )

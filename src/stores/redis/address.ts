@@ -1,4 +1,4 @@
-import { got, SluiceError } from '../../core/errors.ts'
+import { SluiceError } from '../../core/errors.ts'
 
 export interface HostPort {
   readonly host: string
@@ -50,21 +50,25 @@ const KINDS: ReadonlyMap<string, RedisAddress['kind']> = new Map([
  *   unix:///run/redis.sock
  *   redis+sentinel://host:26379,host:26379/mymaster
  *   redis+cluster://host:6379,host:6379
- * The s for TLS goes after redis: rediss+cluster://. The password is never part of an error.
+ * The s for TLS goes after redis: rediss+cluster://. Errors repeat nothing of it: what is wrong may be the password.
  */
 export function parseRedisUrl(url: string): RedisAddress {
   const match = /^(unix|redis|rediss)(\+sentinel|\+cluster)?:\/\/(?:([^/]*)@)?([^/@]*)(?:\/(.*))?$/.exec(url)
-  if (match === null) throw new SluiceError('REDIS_URL_INVALID', 'redis', `got ${withoutPassword(url)}`)
+  if (match === null) throw invalid('it does not begin with one of these')
   const [, scheme, suffix = '', credentials = '', hosts, path = ''] = match
+  if (scheme !== 'unix' && path.includes('@')) throw invalid('a / in the user or password is not written as %2F')
   const [username, password] = credentialsOf(credentials)
   const common = { tls: scheme === 'rediss', username, password, database: 0, master: undefined, socketPath: undefined }
-  if (scheme === 'unix') return { ...common, kind: 'single', nodes: [], socketPath: `/${path}` }
+  if (scheme === 'unix') {
+    if (hosts !== '') throw invalid('the path of a socket does not begin with /')
+    return { ...common, kind: 'single', nodes: [], socketPath: `/${path}` }
+  }
   const kind = KINDS.get(`redis${suffix}`) ?? 'single'
   const port = kind === 'sentinel' ? 26_379 : 6_379
-  const nodes = hosts.split(',').map((text) => hostPort(text, port))
+  const nodes = hosts.split(',').map((text, i) => hostPort(text, port, i + 1))
   if (kind === 'sentinel') {
     const [master, database] = path.split('/')
-    if (master === '') throw new SluiceError('REDIS_URL_INVALID', 'redis', 'no master name behind the hosts')
+    if (master === '') throw invalid('no master name behind the hosts')
     return { ...common, kind, nodes, master, database: databaseOf(database) }
   }
   return { ...common, kind, nodes, database: databaseOf(path) }
@@ -82,25 +86,24 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {
-    throw new SluiceError('REDIS_URL_INVALID', 'redis', 'a % in the user or password is not written as %25')
+    throw invalid('a % in the user or password is not written as %25')
   }
 }
 
-function hostPort(text: string, fallback: number): HostPort {
+function hostPort(text: string, fallback: number, number: number): HostPort {
   const match = /^(\[[0-9a-fA-F:.]+\]|[^:[\]]+)(?::(\d{1,5}))?$/.exec(text)
-  if (match === null) throw new SluiceError('REDIS_URL_INVALID', 'redis', got(text))
+  if (match === null) throw invalid(`host ${number} is not host or host:port`)
   const port = match[2] === undefined ? fallback : Number(match[2])
-  if (port > 65_535) throw new SluiceError('REDIS_URL_INVALID', 'redis', got(text))
+  if (port > 65_535) throw invalid(`the port of host ${number} is above 65535`)
   return { host: match[1].replace(/^\[|\]$/g, ''), port }
 }
 
 function databaseOf(text: string | undefined): number {
   if (text === undefined || text === '') return 0
-  if (!/^\d{1,3}$/.test(text))
-    throw new SluiceError('REDIS_URL_INVALID', 'redis', `no database ${JSON.stringify(text)}`)
+  if (!/^\d{1,3}$/.test(text)) throw invalid('the database is not a number from 0 to 999')
   return Number(text)
 }
 
-function withoutPassword(url: string): string {
-  return JSON.stringify(url.replace(/\/\/[^@]*@/, '//…@').slice(0, 64))
+function invalid(detail: string): SluiceError {
+  return new SluiceError('REDIS_URL_INVALID', 'redis', detail)
 }

@@ -6,6 +6,7 @@ import { loadRules } from 'sluice/internal/core/rules/load'
 import { Limiter } from 'sluice/internal/engine/limiter'
 import { MemoryStore } from 'sluice/internal/stores/memory/memory-store'
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { grpcClient, limiterCheck, rlsRequest, shouldRateLimit } from '../../../../tests/process/grpc-load.suite.ts'
 import { until } from '../../../../tests/servers/until.mjs'
 import { checkServer } from '../../edge/check/check-server.ts'
 import { logTo } from '../log/log.ts'
@@ -66,6 +67,77 @@ describe('openDoors', () => {
       'sluice.grpc.connections_open': 0,
       'sluice.grpc.closed_for.protocol_errors': 0,
     })
+  })
+
+  const RULES = `domain: api
+descriptors:
+  - key: user
+    rate_limit: {unit: minute, requests_per_unit: 5}
+  - key: api_key
+    secret: true
+    rate_limit: {unit: minute, requests_per_unit: 5}`
+
+  it('counts and tells what no rule is about, over every door', async () => {
+    const rules = loadRules([{ file: 'a.yaml', text: RULES }])
+    const { doors, url, entries } = await open(() => rules)
+    const grpc = await doors.all.grpc.listen(HERE)
+    const ask = async (path: string, domain: string, key: string): Promise<void> => {
+      const body = JSON.stringify({ domain, descriptors: [{ entries: [{ key, value: 'hunter2' }] }] })
+      await fetch(url + path, { method: 'POST', body, headers })
+    }
+    await ask('/v1/check', 'api', 'user')
+    expect(entries).toEqual([])
+    for (const path of ['/v1/check', '/v1/acquire', '/json']) {
+      await ask(path, 'apl', 'user')
+      await ask(path, 'api', 'usr')
+    }
+    const client = grpcClient(grpc)
+    onTestFinished(() => client.close())
+    await shouldRateLimit(client, rlsRequest('apl', 'hunter2'))
+    await limiterCheck(client, 'apl', 'hunter2')
+    expect(doors.stats()).toMatchObject({ 'sluice.unmatched.unknown_domain': 5, 'sluice.unmatched.no_rule': 3 })
+    expect(entries).toEqual([
+      {
+        level: 'warn',
+        event: 'request.unmatched',
+        message: 'not limited, because no rules define the domain: 1 request, the first to "apl" with the keys user',
+        fields: { kind: 'unknown_domain', domain: 'apl', keys: ['user'], count: 1 },
+      },
+      {
+        level: 'info',
+        event: 'request.unmatched',
+        message: 'not limited, because no rule matches: 1 descriptor, the first of "api" with the keys usr',
+        fields: { kind: 'no_rule', domain: 'api', keys: ['usr'], count: 1 },
+      },
+    ])
+  })
+
+  it('tells no value of a secret key in dynamic metadata', async () => {
+    const rules = loadRules([{ file: 'a.yaml', text: RULES }])
+    const { url } = await open(() => rules, ['--dynamic-metadata'])
+    const entry = (key: string, value: string) => ({ entries: [{ key, value }] })
+    const secret = 'sk_live_0123456789abcdef'
+    const descriptors = [
+      entry('api_key', secret),
+      entry('api_key', 'hunter2'),
+      entry('user', 'alice'),
+      {
+        entries: [
+          { key: 'user', value: 'alice' },
+          { key: 'api_key', value: secret },
+        ],
+      },
+    ]
+    const body = JSON.stringify({ domain: 'api', descriptors })
+    const answer = await (await fetch(`${url}/json`, { method: 'POST', body, headers })).text()
+    const { dynamicMetadata } = JSON.parse(answer) as { dynamicMetadata: { descriptors: { entries: string[] }[] } }
+    const hashed = /^api_key=sk_l~[0-9a-f]{16}$/
+    expect(dynamicMetadata.descriptors).toEqual([
+      { entries: [expect.stringMatching(hashed)] },
+      { entries: [expect.stringMatching(/^api_key=~[0-9a-f]{16}$/)] },
+      { entries: ['user=alice'] },
+      { entries: ['user=alice', expect.stringMatching(hashed)] },
+    ])
   })
 
   it('says that it does not serve when told, and is ready at once where counters live in memory', async () => {

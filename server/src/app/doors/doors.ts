@@ -1,4 +1,6 @@
 import type { Server } from 'node:http'
+import type { KeySpeller } from 'sluice/internal/core/key-speller'
+import { stepWithoutPattern } from 'sluice/internal/core/rules/match'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import { Limiter } from 'sluice/internal/engine/limiter'
 import type { Store } from 'sluice/internal/engine/ports'
@@ -9,14 +11,18 @@ import { registerHealth } from '../../edge/health/health-door.ts'
 import { LeaseTokens } from '../../edge/leases/lease-tokens.ts'
 import { registerLimiter } from '../../edge/limiter/limiter-door.ts'
 import { registerRls } from '../../edge/rls/rls-door.ts'
+import type { RlsOptions } from '../../edge/rls/rls-options.ts'
 import type { GrpcServer } from '../../grpc/index.ts'
 import { RuleStats } from '../../observe/rule-stats.ts'
 import { StoreStats } from '../../observe/store-stats.ts'
+import { Unmatched } from '../../observe/unmatched.ts'
 import { faultLog } from '../log/fault-log.ts'
 import type { Log } from '../log/log.ts'
+import { unmatchedLog } from '../log/unmatched-log.ts'
 import type { Config } from '../settings/config.ts'
 import type { Door, DoorName } from './door.ts'
 import { drainable } from './drain.ts'
+import { CertificateWatch } from './grpc-certificates.ts'
 import { grpcDoor, grpcServer } from './grpc-door.ts'
 import { listen, portOf, reachable } from './listen.ts'
 import { openServiceStore } from './open-store.ts'
@@ -50,16 +56,25 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log): Doors
   })
   const storeStats = new StoreStats()
   const ruleStats = new RuleStats()
+  const unmatched = new Unmatched(unmatchedLog(log))
   const open = openServiceStore(config, log, storeStats, (isReached) => {
     if (isReached) arrive()
     if (config.healthNeedsRedis && !isLeaving) health.set(isReached)
   })
+  const tls = config.grpc.tls && new CertificateWatch(config.grpc.tls, (options) => grpc.setTls(options), log)
   const { http, grpc, rls } = makeServers(
     config,
-    new Limiter(rules, open.store, { ...open.parts, shadow: config.shadowMode, observer: ruleStats }),
-    health,
-    log,
+    new Limiter(rules, open.store, {
+      ...open.parts,
+      shadow: config.shadowMode,
+      observer: {
+        decided: (charges, decision) => ruleStats.decided(charges, decision),
+        unmatched: (domain, entries, isKnown) => unmatched.add(domain, entries, isKnown),
+      },
+    }),
+    { health, log, shownValue: secretsHidden(rules, open.keys) },
   )
+  tls?.start()
   return {
     all: { http: httpDoor(http), grpc: grpcDoor(grpc, config) },
     storeName: open.name,
@@ -68,6 +83,7 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log): Doors
       Object.fromEntries([
         ...rls.calls.list(),
         ...ruleStats.list(),
+        ...unmatched.list(),
         ...storeStats.list(),
         ...named('sluice.store', open.stats()),
         ...grpcStats(grpc),
@@ -80,6 +96,8 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log): Doors
       this.notServing()
       health.leave()
       await Promise.all(Object.values(this.all).map((door) => door.drain(config.drainTimeoutMs)))
+      unmatched.stop()
+      tls?.stop()
       await open.close()
     },
   }
@@ -88,8 +106,23 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log): Doors
 /** The services whose health can be asked for by name. */
 const SERVICES = ['envoy.service.ratelimit.v3.RateLimitService', 'sluice.v1.Limiter']
 
+/** secretsHidden spells values as they may be shown: those of keys that the rules in force mark as secret as a hash. */
+function secretsHidden(rules: () => RuleSet, keys: KeySpeller): NonNullable<RlsOptions['shownValue']> {
+  return (name, entry) => {
+    const domain = rules().domains.get(name)
+    const step = domain && stepWithoutPattern(domain, entry)
+    return step?.secret ? keys.value(entry.value, step) : entry.value
+  }
+}
+
+/** What the servers of a process share beside the limiter. */
+interface Shared extends Required<Pick<RlsOptions, 'shownValue'>> {
+  readonly health: Health
+  readonly log: Log
+}
+
 /** makeServers joins the doors with what they share: the limiter, health, leases and counts. */
-function makeServers(config: Config, limiter: Limiter<Store>, health: Health, log: Log) {
+function makeServers(config: Config, limiter: Limiter<Store>, { health, log, shownValue }: Shared) {
   const { shadowMode, responseHeaders, requestHeaders, dynamicMetadata, unitMultipliers } = config
   const failed = faultLog(log)
   const callers = new Callers({ tokens: config.tokens, trustAll: config.trustCallers })
@@ -101,6 +134,7 @@ function makeServers(config: Config, limiter: Limiter<Store>, health: Health, lo
     requestHeaders,
     dynamicMetadata,
     unitMultipliers,
+    shownValue,
     callers,
     failed,
   })

@@ -1,9 +1,8 @@
-import { checkServerIdentity } from 'node:tls'
 import { MAX_MESSAGE_BYTES } from '../../edge/rls/rls-request.ts'
-import { GrpcServer, type GrpcTlsOptions } from '../../grpc/index.ts'
-import type { Config, GrpcConfig, GrpcTls } from '../settings/config.ts'
-import { readPem } from '../settings/pem-files.ts'
+import { GrpcServer } from '../../grpc/index.ts'
+import type { Config, GrpcConfig } from '../settings/config.ts'
 import type { Door } from './door.ts'
+import { grpcTls } from './grpc-certificates.ts'
 import { reachable, unavailable } from './listen.ts'
 
 /** grpcServer makes the server that the settings describe. */
@@ -18,21 +17,9 @@ export function grpcServer(config: GrpcConfig, failed: (error: unknown, path: st
       ...(maxConnections !== undefined && { maxConnections }),
       ...(maxHeldMib !== undefined && { maxHeldBytes: maxHeldMib * 1_048_576 }),
     },
-    ...(tls !== undefined && { tls: tlsOptions(tls) }),
+    ...(tls !== undefined && { tls: grpcTls(tls) }),
     onError: failed,
   })
-}
-
-/** tlsOptions reads the files. With an authority for clients, whoever shows no certificate of it is turned away. */
-function tlsOptions({ certFile, keyFile, clientCaFile, clientSan }: GrpcTls): GrpcTlsOptions {
-  return {
-    cert: readPem(certFile),
-    key: readPem(keyFile),
-    ...(clientCaFile !== undefined && { ca: readPem(clientCaFile), requestCert: true, rejectUnauthorized: true }),
-    ...(clientSan !== undefined && {
-      authorize: (socket) => checkServerIdentity(clientSan, socket.getPeerCertificate()) === undefined,
-    }),
-  }
 }
 
 /** grpcDoor is a gRPC server as a door. */

@@ -3,7 +3,7 @@ import type { Certificates } from 'sluice/internal/stores/redis/address'
 import type { StoreStats } from '../../observe/store-stats.ts'
 import type { Log } from '../log/log.ts'
 import type { Config, RedisTls } from '../settings/config.ts'
-import { readPem } from '../settings/pem-files.ts'
+import { readRedisTls } from '../settings/pem-files.ts'
 import { credentialsOf } from '../settings/redis-settings.ts'
 
 type StoreConfig = Pick<Config, 'redisUrl' | 'redisTimeoutMs' | 'redisTls' | 'redisSentinelAuth' | 'secret'>
@@ -79,11 +79,6 @@ function oncePer(ms: number): (what: string) => boolean {
   }
 }
 
-function certificatesOf({ caFile, certFile, keyFile, anyHostName }: RedisTls): Certificates {
-  return {
-    ...(caFile !== undefined && { ca: readPem(caFile) }),
-    ...(certFile !== undefined && { cert: readPem(certFile) }),
-    ...(keyFile !== undefined && { key: readPem(keyFile) }),
-    ...(anyHostName && { checkServerIdentity: () => undefined }),
-  }
+function certificatesOf(tls: RedisTls): Certificates {
+  return { ...readRedisTls(tls), ...(tls.anyHostName && { checkServerIdentity: () => undefined }) }
 }

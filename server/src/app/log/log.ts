@@ -1,4 +1,5 @@
 import { type DestinationStream, pino, stdTimeFunctions } from 'pino'
+import { withoutCredentials } from 'sluice/internal/core/errors'
 import type { LogLevel } from '../settings/setting-values.ts'
 import { BoundedLog } from './log-bound.ts'
 import type { LogEntry, LogFields } from './log-entry.ts'
@@ -121,7 +122,7 @@ export function hider(secrets: readonly string[]): (text: string) => string {
   known.sort((a, b) => b.length - a.length)
   return (text) => {
     const without = known.reduce((left, secret) => left.replaceAll(secret, '…'), text)
-    return without.replace(/:\/\/[^\s/@]*@/g, '://…@')
+    return withoutCredentials(without)
   }
 }
 

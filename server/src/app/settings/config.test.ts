@@ -8,7 +8,7 @@ const PORT_RULE = 'a port is a whole number from 0 to 65535, and 0 picks a free 
 const SWITCH_RULE = 'a switch is true or false'
 const VALUE_RULE = 'a flag is followed by its value, as in --flag VALUE or --flag=VALUE'
 
-const TLS_RULE = 'TLS of gRPC needs a certificate and its key; a name to ask of clients needs their authority'
+const TLS_RULE = 'a certificate and its key are given together; a name to ask of clients needs their authority'
 
 const EXAMPLES = fileURLToPath(new URL('../../../examples', import.meta.url))
 
@@ -99,8 +99,11 @@ describe('readConfig', () => {
     ['does not look at a variable that a flag overrides', ['--http-port', '1'], { PORT: 'none' }, { httpPort: 1 }],
     ['takes an empty variable as not given', [], { HOST: '', PORT: '' }, { host: '0.0.0.0', httpPort: 8080 }],
     ['takes the last of a flag given twice', ['--http-port', '1', '--http-port', '2'], {}, { httpPort: 2 }],
-    ['runs on the examples without rules', [], {}, { rules: [EXAMPLES], isExample: true, mergeDomains: false }],
-    ['does so for an empty variable', [], { SLUICE_RULES: '' }, { rules: [EXAMPLES], isExample: true }],
+    ['has no rules unless told', [], {}, { rules: [], isExample: false, mergeDomains: false }],
+    ['runs on the examples when told', ['--examples'], {}, { rules: [EXAMPLES], isExample: true }],
+    ['does so for a variable', [], { SLUICE_EXAMPLES: '1', SLUICE_RULES: '' }, { rules: [EXAMPLES], isExample: true }],
+    ['prefers rules', ['--examples', '--rules', 'a.yaml'], {}, { rules: ['a.yaml'], isExample: false }],
+    ['prefers RUNTIME_ROOT', ['--examples'], { RUNTIME_ROOT: '/a' }, { rules: ['/a/config'], isExample: false }],
     ['reads where the rules are', ['--rules', 'a.yaml'], {}, { rules: ['a.yaml'], isExample: false }],
     ['reads it from the environment', [], { SLUICE_RULES: '/etc/rules' }, { rules: ['/etc/rules'], isExample: false }],
     ['takes every --rules', ['--rules', 'b', '--rules=a'], {}, { rules: ['b', 'a'] }],
@@ -118,7 +121,11 @@ describe('readConfig', () => {
   })
 
   it.each<[string, string[], string]>([
-    ['an unknown flag', ['--prot', '1'], `FLAG_UNKNOWN: serve: got "--prot"; ${FLAG_RULE}`],
+    [
+      'an unknown flag',
+      ['--prot', '1'],
+      `FLAG_UNKNOWN: serve: got "--prot", did you mean "--http-port"?; ${FLAG_RULE}`,
+    ],
     [
       'a flag that is nearly one',
       ['--http-prot=1'],
@@ -195,6 +202,16 @@ describe('readConfig', () => {
       ['--grpc-tls', '--grpc-tls-cert', 'a', '--grpc-tls-key', 'b', '--grpc-client-san', 'envoy'],
       `TLS_INCOMPLETE: --grpc-tls: --grpc-client-san is given, --grpc-client-ca is not; ${TLS_RULE}`,
     ],
+    [
+      'a certificate for Redis without its key',
+      ['--redis-cert', 'a.crt'],
+      `TLS_INCOMPLETE: --redis-cert: --redis-key is not given; ${TLS_RULE}`,
+    ],
+    [
+      'a key for Redis without its certificate',
+      ['--redis-key', 'a.key'],
+      `TLS_INCOMPLETE: --redis-key: --redis-cert is not given; ${TLS_RULE}`,
+    ],
     ['a flag in place of a value', ['--http-port', '--host'], `PORT_INVALID: --http-port: got "--host"; ${PORT_RULE}`],
   ])('refuses %s', (_, args, message) => {
     expect(messageOf(args)).toBe(message)
@@ -218,23 +235,50 @@ describe('readConfig, from the environment', () => {
   })
 })
 
+describe('readConfig, secrets', () => {
+  it.each<[string, string[], Record<string, string>]>([
+    ['a port that is an address', [], { PORT: 'redis://me:hunter2@h' }],
+    ['a choice that is an address', ['--log-format', 'redis://me:hunter2@h'], {}],
+    ['an argument that is an address', ['redis://me:hunt er2/hunter2@h'], {}],
+    ['a type that is an address', [], { REDIS_URL: 'h:1', REDIS_TYPE: 'redis://:hunter2@h' }],
+    ['a switch that is an address', [], { REDIS_URL: 'h:1', REDIS_TLS: 'redis://:hunter2@h' }],
+    ['a socket type that is an address', [], { REDIS_URL: 'h:1', REDIS_SOCKET_TYPE: 'redis://:hunter2@h' }],
+    ['a misspelt variable', [], { SLUICE_TOKENS: 'hunter2' }],
+    ['an unsupported variable', [], { BACKEND_TYPE: 'redis://:hunter2@h' }],
+    ['a sentinel list', [], { REDIS_TYPE: 'sentinel', REDIS_URL: 'me:hunter2@h' }],
+    ['a short token', ['--token', 'hunter2'], {}],
+  ])('never shows a password in an error about %s', (_, args, env) => {
+    expect(messageOf(args, env)).not.toMatch(/hunter2|er2/)
+  })
+})
+
 describe('readConfig, warnings', () => {
   it.each<[string, Record<string, string>, string[]]>([
     ['says nothing without a reason', {}, []],
     [
       'names a variable that has no effect',
-      { BACKEND_TYPE: 'memcache' },
-      ['BACKEND_TYPE is ignored: there is no Memcached store; use Redis'],
+      { USE_STATSD: 'true' },
+      ['USE_STATSD is ignored: there is no StatsD client; counts are at /stats of the admin port'],
     ],
     [
       'says nothing about a variable that changes nothing',
-      { BACKEND_TYPE: 'redis', USE_STATSD: 'FALSE', REDIS_POOL_SIZE: '5' },
+      { BACKEND_TYPE: 'redis', USE_STATSD: 'FALSE', CONFIG_TYPE: 'FILE' },
       [],
     ],
     [
+      'names those that there is nothing to set with, in one line',
+      { REDIS_POOL_SIZE: '5', REDIS_PIPELINE_LIMIT: '8', TRACING_SERVICE_NAME: '' },
+      ['REDIS_POOL_SIZE, REDIS_PIPELINE_LIMIT: nothing to set here (docs/migrate-from-envoy-ratelimit.md)'],
+    ],
+    [
       'says what a variable was probably meant to be',
-      { SLUICE_WORKER: '2' },
-      ['SLUICE_WORKER is not a setting, did you mean SLUICE_WORKERS?'],
+      { RUNTIME_ROTO: '/data' },
+      ['RUNTIME_ROTO is not a setting, did you mean RUNTIME_ROOT?'],
+    ],
+    [
+      'says that counters are not shared after all',
+      { REDIS_TYPE: 'cluster', REDIS_AUTH: 'hunter2' },
+      ['REDIS_TYPE, REDIS_AUTH: no effect, because REDIS_URL is not set; counters live in this process alone'],
     ],
     [
       'leaves the variables of Kubernetes alone',

@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { got, SluiceError } from 'sluice/internal/core/errors'
-import { ignoredWarnings } from './envoy-settings.ts'
+import { ignoredWarnings, refuseUnsupported } from './envoy-settings.ts'
 import { parseFlags } from './flags.ts'
-import { misspelledVariables } from './misspelled-variables.ts'
-import { redisUrlOf } from './redis-settings.ts'
+import { misspelledVariables, refuseMisspelled } from './misspelled-variables.ts'
+import { redisUrlOf, redisWarnings } from './redis-settings.ts'
 import { SettingSources } from './setting-sources.ts'
 import { type Given, isOn, type LogLevel, lastOf, pathsOf } from './setting-values.ts'
 import { SETTINGS } from './settings.ts'
@@ -13,7 +13,7 @@ import { tokensOf } from './tokens.ts'
 
 /** A Config is everything `sluice serve` can be told. It is plain data: workers get it as a message. */
 export interface Config {
-  /** Rule files, and directories of them. */
+  /** Rule files, and directories of them. None: nobody said where they are. */
   readonly rules: readonly string[]
   /** The rules are the examples that come with the package. */
   readonly isExample: boolean
@@ -102,14 +102,17 @@ type Env = NodeJS.ProcessEnv
 export function readConfig(args: readonly string[], env: Env): Config {
   const flags = parseFlags('serve', SETTINGS, args)
   if (flags.rest.length > 0) throw new SluiceError('FLAG_UNKNOWN', 'serve', got(flags.rest[0]))
+  refuseMisspelled(env)
+  refuseUnsupported(env)
   const from = new SettingSources(flags, env)
   const rules = from.given('rules') ?? runtimeRules(env)
+  const hasExamples = from.value('examples')
   const redis = from.given('redis')
   const redisUrl = redis && redisUrlOf(lastOf(redis), redis.where, env)
   const host = from.value('host')
   return {
-    rules: rules === undefined ? [exampleRules()] : pathsOf(rules),
-    isExample: rules === undefined,
+    rules: rules === undefined ? (hasExamples ? [exampleRules()] : []) : pathsOf(rules),
+    isExample: rules === undefined && hasExamples,
     mergeDomains: from.value('merge-domains'),
     shadowMode: from.value('shadow-mode'),
     redisUrl,
@@ -140,6 +143,7 @@ export function readConfig(args: readonly string[], env: Env): Config {
     warnings: [
       ...ignoredWarnings(env),
       ...misspelledVariables(env),
+      ...(redisUrl === undefined ? redisWarnings(env) : []),
       ...tlsWarnings(from),
       ...trustWarnings(from),
       ...(redisUrl !== undefined && from.given('secret') === undefined ? [NO_SECRET] : []),
@@ -160,6 +164,11 @@ function runtimeRules(env: Env): Given | undefined {
 function redisTlsOf(from: SettingSources, env: Env): RedisTls {
   const name = 'REDIS_TLS_SKIP_HOSTNAME_VERIFICATION'
   const value = env[name] ?? ''
+  const [cert, key] = [from.given('redis-cert'), from.given('redis-key')]
+  if (cert !== undefined && key === undefined)
+    throw new SluiceError('TLS_INCOMPLETE', cert.where, '--redis-key is not given')
+  if (key !== undefined && cert === undefined)
+    throw new SluiceError('TLS_INCOMPLETE', key.where, '--redis-cert is not given')
   return {
     caFile: from.value('redis-ca'),
     certFile: from.value('redis-cert'),

@@ -1,4 +1,6 @@
+import { ERROR_RULES } from 'sluice/internal/core/errors'
 import { describe, expect, it } from 'vitest'
+import { raisedBy } from '../../../../src/core/raised.suite.ts'
 import { readConfig } from './config.ts'
 import { ENVOY_SETTINGS } from './envoy-settings.ts'
 import { SETTINGS } from './settings.ts'
@@ -30,7 +32,34 @@ describe('ENVOY_SETTINGS', () => {
     expect(ours.filter((name) => !known.has(name))).toEqual([])
   })
 
-  it.each(ENVOY_SETTINGS.filter(({ harmless }) => harmless !== undefined))(
+  const refused = ENVOY_SETTINGS.filter(({ status }) => status === 'refused')
+
+  it('refuses what would change the limits', () => {
+    expect(refused.map(({ name }) => name)).toEqual([
+      'CONFIG_TYPE',
+      'BACKEND_TYPE',
+      'USE_CALENDAR_MONTH_RATE_LIMIT',
+      'QUOTA_MODE',
+    ])
+  })
+
+  it.each(refused)('$name is refused when it is set', ({ name, harmless, note }) => {
+    expect(raisedBy(() => readConfig([], { [name]: 'something' }))).toBe(
+      `VARIABLE_UNSUPPORTED: ${name}: got "something"; ${note}; ${ERROR_RULES.VARIABLE_UNSUPPORTED}`,
+    )
+    for (const value of harmless ?? []) expect(readConfig([], { [name]: value.toUpperCase() }).warnings).toEqual([])
+  })
+
+  it.each(ENVOY_SETTINGS.filter(({ status, harmless }) => status === 'absent' && harmless === undefined))(
+    '$name is told of when it is set',
+    ({ name }) => {
+      expect(readConfig([], { [name]: '1' }).warnings).toEqual([
+        `${name}: nothing to set here (docs/migrate-from-envoy-ratelimit.md)`,
+      ])
+    },
+  )
+
+  it.each(ENVOY_SETTINGS.filter(({ status, harmless }) => status === 'absent' && harmless !== undefined))(
     '$name is warned about when it is set',
     ({ name, harmless, note }) => {
       expect(readConfig([], { [name]: 'something' }).warnings).toEqual([`${name} is ignored: ${note}`])

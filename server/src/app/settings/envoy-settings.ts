@@ -1,16 +1,21 @@
+import { got, SluiceError } from 'sluice/internal/core/errors'
 import type { SettingName } from './settings.ts'
 
 /** An EnvoySetting is an environment variable of envoyproxy/ratelimit, and what becomes of it here. */
 export interface EnvoySetting {
   readonly name: string
-  readonly status: 'same' | 'different' | 'absent'
+  /** refused: a value that would change what limits mean, which nothing here can do, keeps the service from starting. */
+  readonly status: 'same' | 'different' | 'absent' | 'refused'
   /** What it means there. */
   readonly meaning: string
   /** What is different here, or what to use instead. */
   readonly note?: string
   /** The setting of ours that it sets. */
   readonly sets?: SettingName
-  /** absent: the values, in lower case, that change nothing there. With any other, the start says that it is ignored. */
+  /**
+   * absent, refused: the values, in lower case, that change nothing there. Any other is refused, or the start says that it
+   * is ignored and why. absent without this: the start names it among those that change nothing here.
+   */
   readonly harmless?: readonly string[]
 }
 
@@ -18,13 +23,13 @@ const OFF = ['false', 'f', '0'] as const
 const INSTEAD_OF_STATSD = 'there is no StatsD client; counts are at /stats of the admin port'
 const NO_MEMCACHED = 'there is no Memcached store; use Redis'
 const NO_SECOND_REDIS = 'all counters live in one Redis, which may be a cluster'
-const NO_XDS = 'rules come from files'
+const NO_XDS = 'rules come from files: --rules, SLUICE_RULES or RUNTIME_ROOT'
 const NO_TRACING = 'there is no tracing'
 const SETTLED = 'nothing to set: calls of all requests travel together on one connection'
 
 /**
  * ENVOY_SETTINGS is every variable that envoyproxy/ratelimit reads. The loader takes those that have a meaning here from
- * this list, and warns about those that have none; docs/migrate-from-envoy-ratelimit.md has the same rows.
+ * this list, and refuses or tells of those that have none; docs/migrate-from-envoy-ratelimit.md has the same rows.
  */
 export const ENVOY_SETTINGS: readonly EnvoySetting[] = [
   { name: 'HOST', status: 'same', meaning: 'address of the HTTP port', sets: 'host' },
@@ -123,7 +128,7 @@ export const ENVOY_SETTINGS: readonly EnvoySetting[] = [
   },
   {
     name: 'CONFIG_TYPE',
-    status: 'absent',
+    status: 'refused',
     meaning: 'FILE or GRPC_XDS_SOTW',
     note: NO_XDS,
     harmless: ['file'],
@@ -234,7 +239,7 @@ export const ENVOY_SETTINGS: readonly EnvoySetting[] = [
     name: 'RUNTIME_ROOT',
     status: 'different',
     meaning: 'rules are in RUNTIME_ROOT/RUNTIME_SUBDIRECTORY/RUNTIME_APPDIRECTORY',
-    note: 'only .yaml and .yml files are read; not set: the example rules. SLUICE_RULES comes first',
+    note: 'only .yaml and .yml files are read; not set: no rules, and no start. SLUICE_RULES comes first',
   },
   { name: 'RUNTIME_SUBDIRECTORY', status: 'same', meaning: 'the second part of that path' },
   { name: 'RUNTIME_APPDIRECTORY', status: 'same', meaning: 'the third part of that path, config' },
@@ -279,7 +284,7 @@ export const ENVOY_SETTINGS: readonly EnvoySetting[] = [
   },
   {
     name: 'BACKEND_TYPE',
-    status: 'absent',
+    status: 'refused',
     meaning: 'redis or memcache',
     note: NO_MEMCACHED,
     harmless: ['redis'],
@@ -292,7 +297,7 @@ export const ENVOY_SETTINGS: readonly EnvoySetting[] = [
   },
   {
     name: 'USE_CALENDAR_MONTH_RATE_LIMIT',
-    status: 'absent',
+    status: 'refused',
     meaning: 'limits per month follow the calendar',
     note: 'rules say so, each for itself: algorithm fixed_window with a calendar',
     harmless: OFF,
@@ -485,7 +490,7 @@ export const ENVOY_SETTINGS: readonly EnvoySetting[] = [
   },
   {
     name: 'QUOTA_MODE',
-    status: 'absent',
+    status: 'refused',
     meaning: 'all limits are in quota mode',
     note: 'set quota_mode: true on the rules',
     harmless: OFF,
@@ -510,11 +515,30 @@ export const ENVOY_SETTINGS: readonly EnvoySetting[] = [
   { name: 'TRACING_SAMPLING_RATE', status: 'absent', meaning: 'share of traces', note: NO_TRACING },
 ]
 
-/** ignoredWarnings says which variables are set that would change something there and do nothing here. */
-export function ignoredWarnings(env: NodeJS.ProcessEnv): string[] {
-  return ENVOY_SETTINGS.flatMap(({ name, status, note, harmless }) => {
-    const value = env[name]
-    if (status !== 'absent' || harmless === undefined || value === undefined || value === '') return []
-    return harmless.includes(value.toLowerCase()) ? [] : [`${name} is ignored: ${note}`]
-  })
+type Env = NodeJS.ProcessEnv
+
+/** refuseUnsupported throws when the environment asks for what would change the limits and is not here. */
+export function refuseUnsupported(env: Env): void {
+  for (const setting of ENVOY_SETTINGS) {
+    const { name, status, note } = setting
+    if (status !== 'refused' || isHarmless(setting, env)) continue
+    throw new SluiceError('VARIABLE_UNSUPPORTED', name, `${got(env[name])}; ${note}`)
+  }
+}
+
+/** ignoredWarnings says which variables are set that do nothing here: one by one where that matters, else in one line. */
+export function ignoredWarnings(env: Env): string[] {
+  const absent = ENVOY_SETTINGS.filter(({ name, status }) => status === 'absent' && (env[name] ?? '') !== '')
+  const idle = absent.filter(({ harmless }) => harmless === undefined).map(({ name }) => name)
+  return [
+    ...absent
+      .filter((setting) => setting.harmless !== undefined && !isHarmless(setting, env))
+      .map(({ name, note }) => `${name} is ignored: ${note}`),
+    ...(idle.length === 0 ? [] : [`${idle.join(', ')}: nothing to set here (docs/migrate-from-envoy-ratelimit.md)`]),
+  ]
+}
+
+function isHarmless({ name, harmless = [] }: EnvoySetting, env: Env): boolean {
+  const value = env[name] ?? ''
+  return value === '' || harmless.includes(value.toLowerCase())
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { raisedBy } from '../../../../src/core/raised.suite.ts'
 import { parseFlags } from './flags.ts'
 
-const SPECS = [{ flag: 'name', value: 'NAME' }, { flag: 'port', value: 'PORT' }, { flag: 'quick' }]
+const SPECS = [{ flag: 'name', value: 'NAME', env: 'TOWN' }, { flag: 'port', value: 'PORT' }, { flag: 'quick' }]
 const parse = (...args: string[]) => parseFlags('try', SPECS, args)
 
 const FLAG_RULE = 'flags are listed by --help'
@@ -73,6 +73,11 @@ describe('parseFlags', () => {
       'a flag in another case',
       ['--Name', 'a'],
       `FLAG_UNKNOWN: try: got "--Name", did you mean "--name"?; ${FLAG_RULE}`,
+    ],
+    [
+      'a flag named like the variable of another',
+      ['--town', 'a'],
+      `FLAG_UNKNOWN: try: got "--town", did you mean "--name"?; ${FLAG_RULE}`,
     ],
     ['a short flag', ['-n', 'a'], `FLAG_UNKNOWN: try: got "-n"; ${FLAG_RULE}`],
     [

@@ -1,12 +1,14 @@
 import { parseArgs } from 'node:util'
 import { got, SluiceError } from 'sluice/internal/core/errors'
-import { didYouMean } from './nearest.ts'
+import { nearest } from 'sluice/internal/core/nearest'
 
 /** A FlagSpec is one flag of a command. Without `value` it is a switch. */
 export interface FlagSpec {
   readonly flag: string
   /** What the help calls the value. */
   readonly value?: string
+  /** Its variable: somebody may take that for the flag's name. */
+  readonly env?: string
 }
 
 /** Flags are what a command line says: each flag with its values in order, and everything else. */
@@ -32,11 +34,7 @@ export function parseFlags(command: string, specs: readonly FlagSpec[], args: re
     if (token.kind === 'option-terminator') continue
     if (token.kind === 'positional') rest.push(token.value)
     else if (!Object.hasOwn(options, token.name)) {
-      const hint = didYouMean(
-        token.rawName,
-        specs.map(({ flag }) => `--${flag}`),
-      )
-      throw new SluiceError('FLAG_UNKNOWN', command, `${got(token.rawName)}${hint}`)
+      throw new SluiceError('FLAG_UNKNOWN', command, `${got(token.rawName)}${meantBy(token.rawName, specs)}`)
     } else if (options[token.name].type === 'string' && !token.value) {
       throw new SluiceError('FLAG_VALUE_MISSING', token.rawName, 'no value')
     } else values.set(token.name, [...(values.get(token.name) ?? []), token.value ?? 'true'])
@@ -48,6 +46,17 @@ export function parseFlags(command: string, specs: readonly FlagSpec[], args: re
     isOn: (flag) => switchOf(values.get(flag)?.at(-1) ?? 'false', `--${flag}`),
     rest,
   }
+}
+
+/** meantBy suggests the flag of that name, or of a variable of that name: `--port` is PORT, and so --http-port. */
+function meantBy(name: string, specs: readonly FlagSpec[]): string {
+  const flags = new Map(specs.map(({ flag }) => [`--${flag}`, `--${flag}`]))
+  for (const { flag, env } of specs) {
+    const alias = `--${env?.toLowerCase().replaceAll('_', '-')}`
+    if (env !== undefined && !flags.has(alias)) flags.set(alias, `--${flag}`)
+  }
+  const meant = flags.get(nearest(name, flags.keys()) ?? '')
+  return meant === undefined ? '' : `, did you mean "${meant}"?`
 }
 
 /** switchOf reads the value of a switch. */

@@ -1,7 +1,10 @@
+import { SluiceError } from 'sluice/internal/core/errors'
+import { nearest } from 'sluice/internal/core/nearest'
 import { ENVOY_SETTINGS } from './envoy-settings.ts'
-import { nearest } from './nearest.ts'
 import { variablesOf } from './setting-sources.ts'
 import { SETTINGS } from './settings.ts'
+
+type Env = NodeJS.ProcessEnv
 
 const PREFIX = 'SLUICE_'
 const KNOWN: ReadonlySet<string> = new Set([
@@ -11,19 +14,33 @@ const KNOWN: ReadonlySet<string> = new Set([
 const OURS = [...KNOWN].filter((name) => name.startsWith(PREFIX)).map((name) => name.slice(PREFIX.length))
 /** Variables are set for other programs too: only what is long, and nearly the same, was meant for us. */
 const LONG = [...KNOWN].filter((name) => name.length >= 6)
+/** What Kubernetes sets in every pod beside a service whose name begins with sluice. */
+const OF_KUBERNETES =
+  /^SLUICE_(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$/
 
-/** misspelledVariables warns of variables that look like ours. No error: Kubernetes sets SLUICE_PORT for a service. */
-export function misspelledVariables(env: NodeJS.ProcessEnv): string[] {
-  return Object.keys(env)
-    .filter((name) => !KNOWN.has(name) && env[name] !== '')
-    .flatMap((name) => {
-      const meant = meantBy(name)
-      return meant === undefined ? [] : [`${name} is not a setting, did you mean ${meant}?`]
-    })
+/** refuseMisspelled throws for a variable that is nearly one of ours: a typo must not switch off what it was to set. */
+export function refuseMisspelled(env: Env): void {
+  for (const name of strangers(env)) {
+    const meant = meantBy(name)
+    if (meant?.startsWith(PREFIX)) throw new SluiceError('VARIABLE_UNKNOWN', name, `did you mean ${meant}?`)
+  }
+}
+
+/** misspelledVariables warns of other variables that look like ours. No error: they may be meant for other programs. */
+export function misspelledVariables(env: Env): string[] {
+  return strangers(env).flatMap((name) => {
+    if (name.startsWith(PREFIX)) return [`${name} is not a setting`]
+    const meant = meantBy(name)
+    return meant === undefined ? [] : [`${name} is not a setting, did you mean ${meant}?`]
+  })
 }
 
 function meantBy(name: string): string | undefined {
   if (!name.startsWith(PREFIX)) return nearest(name, LONG, 1)
   const meant = nearest(name.slice(PREFIX.length), OURS)
   return meant && PREFIX + meant
+}
+
+function strangers(env: Env): string[] {
+  return Object.keys(env).filter((name) => !KNOWN.has(name) && env[name] !== '' && !OF_KUBERNETES.test(name))
 }

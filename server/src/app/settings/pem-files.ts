@@ -1,6 +1,14 @@
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { createSecureContext } from 'node:tls'
 import { SluiceError } from 'sluice/internal/core/errors'
-import type { Config } from './config.ts'
+import type { Config, RedisTls } from './config.ts'
+
+/** A PemPair is a certificate, with its chain, and the key that belongs to it. */
+export interface PemPair {
+  readonly cert: Buffer
+  readonly key: Buffer
+}
 
 /** readPem reads a certificate or a key that a setting names. */
 export function readPem(file: string): Buffer {
@@ -12,10 +20,67 @@ export function readPem(file: string): Buffer {
   }
 }
 
-/** requireFiles throws when a file that the settings name cannot be read. */
-export function requireFiles({ redisTls, grpc }: Config): void {
-  const { caFile, certFile, keyFile } = redisTls
-  const { tls } = grpc
-  const named = [caFile, certFile, keyFile, tls?.certFile, tls?.keyFile, tls?.clientCaFile]
-  for (const file of named) if (file !== undefined) readPem(file)
+/** readPair reads a certificate and its key, and throws when they are not that: a handshake would say much less. */
+export function readPair(certFile: string, keyFile: string): PemPair {
+  const [cert, key] = [readPem(certFile), readPem(keyFile)]
+  const certificate = certificateOf(cert, certFile)
+  if (!certificate.checkPrivateKey(keyOf(key, keyFile))) {
+    throw new SluiceError('TLS_FILE_INVALID', keyFile, `it is not the key of ${certFile}`)
+  }
+  try {
+    createSecureContext({ cert, key })
+  } catch (error) {
+    throw new SluiceError('TLS_FILE_INVALID', certFile, (error as Error).message)
+  }
+  return { cert, key }
+}
+
+/** readAuthority reads the certificate of an authority, or of several. */
+export function readAuthority(file: string): Buffer {
+  const ca = readPem(file)
+  certificateOf(ca, file)
+  return ca
+}
+
+function certificateOf(pem: Buffer, file: string): X509Certificate {
+  try {
+    return new X509Certificate(pem)
+  } catch {
+    const detail = isKey(pem) ? 'it is a private key, not a certificate' : 'it is not a certificate'
+    throw new SluiceError('TLS_FILE_INVALID', file, detail)
+  }
+}
+
+function keyOf(pem: Buffer, file: string): KeyObject {
+  try {
+    return createPrivateKey(pem)
+  } catch {
+    throw new SluiceError('TLS_FILE_INVALID', file, wrongWithKey(pem))
+  }
+}
+
+function wrongWithKey(pem: Buffer): string {
+  if (pem.includes('BEGIN ENCRYPTED') || pem.includes('4,ENCRYPTED'))
+    return 'the key is encrypted, and nobody can be asked for its passphrase'
+  return pem.includes('-----BEGIN CERTIFICATE') ? 'it is a certificate, not a private key' : 'it is not a private key'
+}
+
+function isKey(pem: Buffer): boolean {
+  return /-----BEGIN [A-Z ]*PRIVATE KEY/.test(pem.toString('latin1'))
+}
+
+/** readRedisTls reads the files that are about TLS to Redis. */
+export function readRedisTls({ caFile, certFile, keyFile }: RedisTls): Partial<PemPair> & { readonly ca?: Buffer } {
+  return {
+    ...(caFile !== undefined && { ca: readAuthority(caFile) }),
+    ...(certFile !== undefined && keyFile !== undefined && readPair(certFile, keyFile)),
+  }
+}
+
+/** requireFiles throws when a file that the settings name cannot be read, or is not what it is named for. */
+export function requireFiles({ redisTls, grpc: { tls } }: Config): void {
+  readRedisTls(redisTls)
+  if (tls === undefined) return
+  readPair(tls.certFile, tls.keyFile)
+  if (tls.clientCaFile !== undefined) readAuthority(tls.clientCaFile)
 }

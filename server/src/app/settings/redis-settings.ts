@@ -1,4 +1,4 @@
-import { SluiceError } from 'sluice/internal/core/errors'
+import { got, SluiceError } from 'sluice/internal/core/errors'
 import { isOn } from './setting-values.ts'
 
 /** What the environment says about Redis beside its address, in the words of envoyproxy/ratelimit. */
@@ -25,18 +25,28 @@ function schemed(address: string, where: string, env: Env): string {
   return `redis+sentinel://${sentinels.join(',')}/${master}`
 }
 
+/** BESIDE_URL are variables that say something about a Redis, and nothing without its address. */
+const BESIDE_URL = ['REDIS_TYPE', 'REDIS_AUTH', 'REDIS_TLS', 'REDIS_SOCKET_TYPE', 'REDIS_SENTINEL_AUTH']
+
+/** redisWarnings warns, where no address is given, of variables that need one. */
+export function redisWarnings(env: Env): string[] {
+  const idle = BESIDE_URL.filter((name) => (env[name] ?? '') !== '')
+  if (idle.length === 0) return []
+  return [`${idle.join(', ')}: no effect, because REDIS_URL is not set; counters live in this process alone`]
+}
+
 function typeOf(env: Env): 'single' | 'sentinel' | 'cluster' {
   const type = (env.REDIS_TYPE || 'single').toLowerCase()
   if (type === 'single' || type === 'sentinel' || type === 'cluster') return type
-  throw new SluiceError(
-    'CHOICE_INVALID',
-    'REDIS_TYPE',
-    `got ${JSON.stringify(type)}, not single or sentinel or cluster`,
-  )
+  throw new SluiceError('CHOICE_INVALID', 'REDIS_TYPE', `${got(type)}, not single or sentinel or cluster`)
 }
 
 function isPath(address: string, env: Env): boolean {
-  return address.startsWith('/') || (env.REDIS_SOCKET_TYPE?.toLowerCase() === 'unix' && !/:\d+$/.test(address))
+  const type = (env.REDIS_SOCKET_TYPE ?? '').toLowerCase()
+  if (type !== '' && type !== 'unix' && type !== 'tcp') {
+    throw new SluiceError('CHOICE_INVALID', 'REDIS_SOCKET_TYPE', `${got(type)}, not unix or tcp`)
+  }
+  return address.startsWith('/') || (type === 'unix' && !/:\d+$/.test(address))
 }
 
 function hostsOf(list: string): string {

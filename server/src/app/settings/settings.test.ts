@@ -71,14 +71,37 @@ describe('a setting that is misspelled', () => {
   })
 
   // Shorter names belong to many programs.
-  it.each(SETTINGS.flatMap(({ flag }) => variablesOf(flag)).filter((name) => name.length >= 6))(
-    'is found among variables: %s',
-    (name) => {
-      expect(readConfig([], { [misspelled(name)]: '1' }).warnings).toEqual([
-        `${misspelled(name)} is not a setting, did you mean ${name}?`,
-      ])
-    },
-  )
+  const variables = SETTINGS.flatMap(({ flag }) => variablesOf(flag)).filter((name) => name.length >= 6)
+
+  it.each(variables.filter((name) => !name.startsWith('SLUICE_')))('is found among variables: %s', (name) => {
+    expect(readConfig([], { [misspelled(name)]: '1' }).warnings).toEqual([
+      `${misspelled(name)} is not a setting, did you mean ${name}?`,
+    ])
+  })
+
+  it.each(variables.filter((name) => name.startsWith('SLUICE_')))('is refused among our own variables: %s', (name) => {
+    expect(raisedBy(() => readConfig([], { [misspelled(name)]: 'a secret' }))).toBe(
+      `VARIABLE_UNKNOWN: ${misspelled(name)}: did you mean ${name}?; ${ERROR_RULES.VARIABLE_UNKNOWN}`,
+    )
+  })
+
+  it('is told where nothing is near', () => {
+    expect(readConfig([], { SLUICE_COLOUR_OF_THE_BIKESHED: '1' }).warnings).toEqual([
+      'SLUICE_COLOUR_OF_THE_BIKESHED is not a setting',
+    ])
+  })
+
+  it.each([
+    ['SLUICE_PORT', 'tcp://10.0.0.1:80'],
+    ['SLUICE_PORT_8081_TCP', 'tcp://10.0.0.1:8081'],
+    ['SLUICE_PORT_8081_TCP_PROTO', 'tcp'],
+    ['SLUICE_SERVICE_HOST', '10.0.0.1'],
+    ['SLUICE_SERVICE_PORT_GRPC', '8081'],
+    ['SLUICE_REDIS_SERVICE_HOST', '10.0.0.2'],
+    ['SLUICE_REDIS_PORT', 'tcp://10.0.0.2:6379'],
+  ])('is not suspected behind %s of Kubernetes', (name, value) => {
+    expect(readConfig([], { [name]: value }).warnings).toEqual([])
+  })
 
   it.each([
     'HOSTNAME',

@@ -34,8 +34,16 @@ export const SETTINGS = [
     env: 'SLUICE_RULES',
     kind: 'paths',
     value: 'FILE|DIR',
-    unset: 'the examples',
+    unset: 'none: it does not start',
     text: 'a rule file, or a directory of them; for several, repeat the flag or use commas',
+  },
+  {
+    group: 'Rules',
+    flag: 'examples',
+    env: 'SLUICE_EXAMPLES',
+    kind: 'switch',
+    unset: 'off',
+    text: 'where no rules are given: the examples that come with it, to try it out',
   },
   {
     group: 'Rules',

@@ -66,16 +66,19 @@ const { FakeWorker } = vi.hoisted(() => {
 
 vi.mock('./worker-process.ts', () => ({ WorkerProcess: FakeWorker }))
 
+const logged: string[] = []
+
 /** startPrimary returns a primary with a number of workers that are not ready yet, and the port of its HTTP door. */
 async function startPrimary(workers = 1, args: string[] = []) {
   const config = { ...readConfig(args, {}), workers }
   const primary = new Primary(
     config,
-    logTo(() => {}),
+    logTo(({ event, message }) => logged.push(`${event}: ${message}`)),
     () => ({ inputs: [], parts: undefined }),
   )
   onTestFinished(() => primary.stop())
   FakeWorker.all = []
+  logged.length = 0
   const address = await primary.listen('http', { host: '127.0.0.1', port: 0 })
   return { primary, port: Number(address.split(':')[1]), starting: primary.start(), workers: FakeWorker.all }
 }
@@ -126,7 +129,60 @@ describe('connections', () => {
   })
 })
 
+/** patient has intervals pass when the test says so. */
+function patient(): void {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  onTestFinished(() => void vi.useRealTimers())
+}
+
 describe('a worker', () => {
+  it('that hangs before it is ready is killed and replaced', async () => {
+    patient()
+    const { workers, starting } = await startPrimary()
+    vi.advanceTimersByTime(61_000)
+    expect(workers).toHaveLength(1)
+    expect(logged).toEqual([])
+    vi.advanceTimersByTime(6_100)
+    expect(logged).toEqual([
+      'worker.silent: worker 1 (process undefined) was not ready within 61000 ms, and is killed',
+      'worker.crashed: worker 1 (process undefined) ended with signal SIGKILL, another takes its place',
+    ])
+    await until('there is another', () => workers.length === 2)
+    workers[1].becomeReady()
+    await starting
+  })
+
+  it('that is replaced and hangs before it is ready is killed too', async () => {
+    patient()
+    const { workers, starting } = await startPrimary()
+    workers[0].becomeReady()
+    await starting
+    workers[0].kill()
+    await until('there is another', () => workers.length === 2)
+    vi.advanceTimersByTime(67_100)
+    await until('there is a third', () => workers.length === 3)
+  })
+
+  it('is given time for its start, and then asked whether it is there', async () => {
+    patient()
+    const { workers, starting } = await startPrimary(1, ['--worker-timeout', '1s'])
+    vi.advanceTimersByTime(60_000)
+    workers[0].becomeReady()
+    await starting
+    expect(workers[0].told).toEqual(['start'])
+    vi.advanceTimersByTime(1_100)
+    expect(logged.filter((line) => line.startsWith('worker.silent'))).toEqual([
+      'worker.silent: worker 1 (process undefined) has not answered for 1000 ms, and is killed',
+    ])
+  })
+
+  it('is waited for as long as it takes where nothing is to be killed', async () => {
+    patient()
+    await startPrimary(1, ['--worker-timeout', '0s'])
+    vi.advanceTimersByTime(1_000_000)
+    expect(logged).toEqual([])
+  })
+
   it('that somebody else told to end goes on until there is another in its place', async () => {
     const { workers, starting } = await startPrimary()
     const [first] = workers

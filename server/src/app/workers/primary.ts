@@ -18,6 +18,9 @@ const MAX_WAITING = 1_024
 const STATS_TIMEOUT_MS = 1_000
 /** What workers get beyond the time for draining, to close the store and end. */
 const EXTRA_MS = 2_000
+/** How long a worker may take to be ready: as long as its rules may take to load, and more where many start at once. */
+const START_MS = 60_000
+const START_MS_A_WORKER = 1_000
 
 /**
  * Primary keeps workers running and hands them connections. It owns the ports, so that a worker can end without one of
@@ -140,6 +143,7 @@ export class Primary {
       ended: (from, how) => this.#ended(from, how),
     })
     this.#workers.push(worker)
+    this.#awaitReady(worker)
     worker.tell({ type: 'start', id, config: this.#config, inputs: this.#origin().inputs })
   }
 
@@ -182,19 +186,34 @@ export class Primary {
     this.#whenReady()
   }
 
+  /** #awaitReady has a worker killed that hangs before it is ready: nothing else would ever end its start. */
+  #awaitReady(worker: WorkerProcess): void {
+    const { workerTimeoutMs, workers } = this.#config
+    if (workerTimeoutMs === 0) return
+    const maxWaitMs = Math.max(workerTimeoutMs, START_MS + workers * START_MS_A_WORKER)
+    worker.heartbeat = new Heartbeat(maxWaitMs, {
+      ask: () => {},
+      silent: () => this.#giveUp(worker, `was not ready within ${maxWaitMs} ms`),
+    })
+  }
+
+  #giveUp(worker: WorkerProcess, why: string): void {
+    worker.lastWords ??= `${nameOf(worker)} ${why}`
+    this.#log.error('worker.silent', `${nameOf(worker)} ${why}, and is killed`)
+    worker.kill()
+  }
+
   /**
    * #listenTo has a worker killed that no longer answers (stopped, or in an endless loop): it holds on to its
    * connections, and gets new ones, and nobody who waits for it is answered. Its end is that of any worker.
    */
   #listenTo(worker: WorkerProcess): void {
+    worker.heartbeat?.stop()
     const { workerTimeoutMs } = this.#config
     if (workerTimeoutMs === 0) return
     worker.heartbeat = new Heartbeat(workerTimeoutMs, {
       ask: () => worker.tell({ type: 'beat' }),
-      silent: () => {
-        this.#log.error('worker.silent', `${nameOf(worker)} has not answered for ${workerTimeoutMs} ms, and is killed`)
-        worker.kill()
-      },
+      silent: () => this.#giveUp(worker, `has not answered for ${workerTimeoutMs} ms`),
     })
   }
 

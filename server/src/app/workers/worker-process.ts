@@ -35,7 +35,7 @@ export class WorkerProcess {
   hasSuccessor = false
   /** When it was ready, as performance.now() counts. */
   readyAtMs: number | undefined
-  /** Asks whether it is still there, once it is ready. */
+  /** Waits until it is ready, then asks whether it is still there. */
   heartbeat: Heartbeat | undefined
   /** Resolves when the process has ended. */
   readonly ended: Promise<void>

@@ -101,6 +101,60 @@ describe('POST /v1/check', () => {
     })
   })
 
+  const BLOCKED = {
+    ...ruleNamed('blocked'),
+    response: {
+      status: 403,
+      body: '<b>no</b>',
+      headers: [
+        ['content-type', 'text/html'],
+        ['x-support', 'help@example.com'],
+      ] as const,
+    },
+  }
+
+  it.each(['/v1/check', '/v1/acquire'])('%s answers a refusal as the rule says', async (path) => {
+    const url = await start(() => combine([verdictBy(BLOCKED, refused(12_001))]))
+    const headers = { 'content-type': 'application/json' }
+    const response = await fetch(url + path, { method: 'POST', body: CHECK, headers })
+    expect(response.status).toBe(403)
+    expect(fieldsOf(response)).toMatchObject({
+      'content-type': 'application/json',
+      'x-support': 'help@example.com',
+      'retry-after': '13',
+    })
+    expect(await response.json()).toMatchObject({
+      allowed: false,
+      rule: 'blocked',
+      response: {
+        status: 403,
+        headers: { 'content-type': 'text/html', 'x-support': 'help@example.com' },
+        body: '<b>no</b>',
+      },
+    })
+  })
+
+  it('says nothing of the response of a rule that admits', async () => {
+    const response = await post(await start(() => combine([verdictBy(BLOCKED, allowed(1))])), CHECK)
+    expect([response.status, response.headers.get('x-support')]).toEqual([200, null])
+    expect(await response.text()).not.toContain('response')
+  })
+
+  it.each([
+    ['403 where the rule says so', BLOCKED, 403],
+    ['429 where it does not', ruleNamed('per-user'), 429],
+  ])('/json answers a refusal %s', async (_, rule, status) => {
+    const url = await start(() => combine([verdictBy(rule, refused(12_001))]))
+    const response = await fetch(`${url}/json`, {
+      method: 'POST',
+      body: CHECK,
+      headers: { 'content-type': 'application/json' },
+    })
+    expect(response.status).toBe(status)
+    expect(response.headers.get('content-type')).toBe('application/json')
+    expect(await response.json()).toMatchObject({ overallCode: 'OVER_LIMIT' })
+  })
+
   it('spreads Retry-After as the rule says', async () => {
     const rule = { ...ruleNamed('per-user'), retryAfterJitterMs: 60_000 }
     const url = await start(() => combine([verdictBy(rule, refused(12_000))]))

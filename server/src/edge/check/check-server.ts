@@ -4,6 +4,7 @@ import { decisionJson } from 'sluice/internal/core/http/decision-json'
 import { rateLimitFields } from 'sluice/internal/core/http/fields'
 import { problem } from 'sluice/internal/core/http/problem'
 import type { CheckRequest } from 'sluice/internal/core/request'
+import type { RuleResponse } from 'sluice/internal/core/rule'
 import { GrpcStatus } from '../../grpc/index.ts'
 import { applyShadowMode } from '../apply-shadow-mode.ts'
 import { Callers } from '../callers/callers.ts'
@@ -16,7 +17,6 @@ import { requireJson, requireOwnSite } from '../http/web-pages.ts'
 import { write, writeJson, writeProblem } from '../http/write.ts'
 import { LeaseTokens } from '../leases/lease-tokens.ts'
 import type { LimiterPort } from '../limiter-port.ts'
-import { OVER_LIMIT } from '../rls/rls-answer.ts'
 import { Refusal, RlsDoor } from '../rls/rls-door.ts'
 import { parseRlsJson } from '../rls/rls-json.ts'
 import { parseCheckRequest, parseRelease } from './check-request.ts'
@@ -37,8 +37,8 @@ export interface CheckServerOptions {
 }
 
 /**
- * checkServer is the HTTP door: POST /v1/check, /v1/acquire and /v1/release (200 or 429, the decision as JSON and as
- * fields), POST /json (Envoy's rate limit service as JSON), and GET /healthcheck.
+ * checkServer is the HTTP door: POST /v1/check, /v1/acquire and /v1/release (200, or 429 or what the rule's `response`
+ * says, the decision as JSON and as fields), POST /json (Envoy's rate limit service as JSON), and GET /healthcheck.
  */
 export function checkServer(limiter: LimiterPort, options: CheckServerOptions = {}): Server {
   const { leases = new LeaseTokens(), health = new Health(), callers = new Callers(), shadowMode = false } = options
@@ -105,20 +105,36 @@ async function release({ limiter, leases }: Parts, { body }: Asked, response: Se
   response.writeHead(204).end()
 }
 
-/** rateLimit answers /json with the statuses of envoyproxy/ratelimit: 200, 429, 400, 500; and 403 to whom nobody trusts. */
+/**
+ * rateLimit answers /json with the statuses of envoyproxy/ratelimit: 200, 429, 400, 500; 403 to whom nobody trusts; and to
+ * who is refused by a rule with a `response` of its own, the status of that.
+ */
 async function rateLimit(rls: RlsDoor, { body, isTrusted }: Asked, response: ServerResponse): Promise<void> {
   try {
     const request = parseRlsJson(body)
     requireTrust(request, isTrusted)
-    const { code, json } = await rls.answerJson(request)
+    const { status, json } = await rls.answerJson(request)
     response.setHeader('Cache-Control', 'no-store')
-    writeJson(response, code === OVER_LIMIT ? 429 : 200, 'application/json', json)
+    writeJson(response, status, 'application/json', json)
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     const isOurs = error.status === GrpcStatus.INTERNAL
     const [status, title] = isOurs ? ([500, 'Internal Server Error'] as const) : ([400, 'Bad Request'] as const)
     writeProblem(response, problem(status, title, error.message))
   }
+}
+
+/** responseJson is what a rule's author has a refused caller get, for whoever asked to pass it on. */
+function responseJson({ status, body, headers }: RuleResponse): object {
+  return {
+    status,
+    ...(headers.length > 0 && { headers: Object.fromEntries(headers) }),
+    ...(body !== undefined && { body }),
+  }
+}
+
+function isContentType(name: string): boolean {
+  return name.toLowerCase() === 'content-type'
 }
 
 /** tellHealth answers as envoyproxy/ratelimit does: 200 and OK, or 500 and nothing. */
@@ -130,7 +146,12 @@ function tellHealth(health: Health, response: ServerResponse): void {
 function writeDecision(response: ServerResponse, decision: Decision, lease?: string): void {
   for (const [name, value] of rateLimitFields(decision, Date.now(), Math.random)) response.setHeader(name, value)
   response.setHeader('Cache-Control', 'no-store')
-  const json = decisionJson(decision)
-  const status = decision.allowed ? 200 : 429
-  writeJson(response, status, 'application/json', lease === undefined ? json : { ...json, lease })
+  const refusal = decision.allowed ? undefined : decision.tightest?.rule.response
+  for (const [name, value] of refusal?.headers ?? []) if (!isContentType(name)) response.setHeader(name, value)
+  const body = {
+    ...decisionJson(decision),
+    ...(refusal !== undefined && { response: responseJson(refusal) }),
+    ...(lease !== undefined && { lease }),
+  }
+  writeJson(response, decision.allowed ? 200 : (refusal?.status ?? 429), 'application/json', body)
 }

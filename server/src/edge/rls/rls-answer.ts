@@ -1,6 +1,7 @@
 import { type Decision, isTighter, type RuleVerdict } from 'sluice/internal/core/combine'
 import type { Verdict } from 'sluice/internal/core/decision'
 import { MAX_COUNT } from 'sluice/internal/core/limit'
+import type { Entry } from 'sluice/internal/core/request'
 import type { HeaderNames, RlsOptions } from './rls-options.ts'
 import type { RlsDescriptor, RlsRequest } from './rls-request.ts'
 import type { Header, RuleForm, RuleForms } from './rule-forms.ts'
@@ -110,9 +111,15 @@ export type JsonValue = null | boolean | number | string | readonly JsonValue[] 
 
 /**
  * dynamicMetadata tells Envoy's other filters what was asked, in the form of envoyproxy/ratelimit: the domain, the
- * descriptors, and under `metadata` that of all rules that admit the request, the first to name a key winning.
+ * descriptors, and under `metadata` that of all rules that admit the request, the first to name a key winning. Filters
+ * log and forward it: values of secret keys are shown as elsewhere.
  */
-export function dynamicMetadata(request: RlsRequest, answer: RlsAnswer): { readonly [key: string]: JsonValue } {
+export function dynamicMetadata(
+  request: RlsRequest,
+  answer: RlsAnswer,
+  { shownValue = asItIs }: RlsOptions,
+): { readonly [key: string]: JsonValue } {
+  const { domain } = request
   const merged = new Map<string, unknown>()
   for (let i = 0; i < answer.size; i++) {
     const { code, told } = answer.statuses[i]
@@ -120,16 +127,20 @@ export function dynamicMetadata(request: RlsRequest, answer: RlsAnswer): { reado
     if (own !== undefined) merge(merged, own)
   }
   return {
-    domain: request.domain,
-    descriptors: request.descriptors.map(descriptorValue),
+    domain,
+    descriptors: request.descriptors.map((each) => descriptorValue(each, (entry) => shownValue(domain, entry))),
     ...(request.hitsAddend !== 0 && { hitsAddend: request.hitsAddend }),
     ...(merged.size > 0 && { metadata: structValue(merged) }),
   }
 }
 
-function descriptorValue({ entries, limit, hitsAddend }: RlsDescriptor): JsonValue {
+function asItIs(_domain: string, { value }: Entry): string {
+  return value
+}
+
+function descriptorValue({ entries, limit, hitsAddend }: RlsDescriptor, shown: (entry: Entry) => string): JsonValue {
   return {
-    entries: entries.map(({ key, value }) => `${key}=${value}`),
+    entries: entries.map((entry) => `${entry.key}=${shown(entry)}`),
     ...(limit !== undefined && {
       limit: `requests_per_unit:${limit.requestsPerUnit} unit:${limit.unit.toUpperCase()}`,
     }),

@@ -34,9 +34,9 @@ export class Refusal extends Error {
   }
 }
 
-/** A JsonAnswer is a RateLimitResponse as JSON, and its overall code. */
+/** A JsonAnswer is a RateLimitResponse as JSON, and the HTTP status that goes with it. */
 export interface JsonAnswer {
-  readonly code: number
+  readonly status: number
   readonly json: object
 }
 
@@ -94,7 +94,8 @@ export class RlsDoor {
 
   #jsonOf(request: RlsRequest, decision: Decision): JsonAnswer {
     const answer = this.#fold(request, decision)
-    return { code: answer.overallCode, json: rlsAnswerJson(request, answer, this.#options) }
+    const status = answer.overallCode === OVER_LIMIT ? (answer.refusedBy?.status ?? 429) : 200
+    return { status, json: rlsAnswerJson(request, answer, this.#options) }
   }
 
   #decode({ messageBuffer, messageStart, messageEnd }: UnaryCall): RlsRequest {

@@ -152,7 +152,7 @@ export function rlsAnswerJson(request: RlsRequest, answer: RlsAnswer, options: R
     ...(responseHeaders.length > 0 && { responseHeadersToAdd: responseHeaders }),
     ...(requestHeaders.length > 0 && { requestHeadersToAdd: requestHeaders }),
     ...(refusedBy?.body !== undefined && { rawBody: Buffer.from(refusedBy.body).toString('base64') }),
-    ...(options.dynamicMetadata === true && { dynamicMetadata: dynamicMetadata(request, answer) }),
+    ...(options.dynamicMetadata === true && { dynamicMetadata: dynamicMetadata(request, answer, options) }),
   }
 }
 

@@ -1,3 +1,5 @@
+import type { Entry } from 'sluice/internal/core/request'
+
 /** HeaderNames are the headers that tell the limit, what is left of it, and the seconds until there is more. */
 export interface HeaderNames {
   readonly limit: string
@@ -15,6 +17,8 @@ export interface RlsOptions {
   readonly requestHeaders?: HeaderNames | undefined
   /** Tell Envoy's other filters what was asked, and the metadata of the rules that admit it. Default: false. */
   readonly dynamicMetadata?: boolean
+  /** How the value of an entry may be shown, there: that of a secret key as a keyed hash. Default: as it is. */
+  readonly shownValue?: (domain: string, entry: Entry) => string
   /**
    * Tell a window of 90 s as 90 × SECOND, which Envoy understands from 1.40 on; an older one would tell callers that it is
    * one second. Otherwise such a window has the unit UNKNOWN, and Envoy tells none. Default: false.

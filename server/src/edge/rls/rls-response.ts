@@ -79,7 +79,7 @@ export function extraFields(request: RlsRequest, answer: RlsAnswer, options: Rls
     ...limitHeaders(answer.tightest, responseHeaders).map((header) => headerField(3, header)),
     ...limitHeaders(answer.tightest, requestHeaders).map((header) => headerField(4, header)),
     refusal,
-    isTold === true ? bytesField(6, structBytes(dynamicMetadata(request, answer))) : NO_FIELDS,
+    isTold === true ? bytesField(6, structBytes(dynamicMetadata(request, answer, options))) : NO_FIELDS,
   ])
 }
 

@@ -20,7 +20,8 @@ export interface RuleForm {
   readonly name: string
   /** DescriptorStatus.current_limit. */
   readonly currentLimit: ProtoField
-  /** What a refused caller gets: headers and a body, if the rule has any. */
+  /** What a refused caller gets: a status, over HTTP, and headers and a body, if the rule has any. */
+  readonly status: number
   readonly headers: readonly Header[]
   readonly body: Uint8Array | undefined
   /** RateLimitResponse.response_headers_to_add and raw_body of a refusal. */
@@ -68,6 +69,7 @@ function formOf(rule: Rule, { unit, multiplier }: Window): RuleForm {
       textField(3, name),
       ...(multiplier === 1 ? [] : [messageField(4, numberField(1, multiplier))]),
     ),
+    status: rule.response?.status ?? 429,
     headers,
     body,
     refusal: join([...headers.map((header) => headerField(3, header)), ...(body ? [bytesField(5, body)] : [])]),

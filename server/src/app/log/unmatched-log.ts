@@ -1,0 +1,21 @@
+import type { UnmatchedTold } from '../../observe/unmatched.ts'
+import type { Log } from './log.ts'
+
+/** unmatchedLog logs what no rule is about. A domain without rules is hardly ever meant; a descriptor without one may be. */
+export function unmatchedLog(log: Log): (told: UnmatchedTold) => void {
+  return ({ kind, domain, keys, count }) => {
+    const about = `${JSON.stringify(domain)} with the keys ${keys.join(', ')}`
+    const fields = { kind, domain, keys, count }
+    if (kind === 'unknown_domain') {
+      const message = `not limited, because no rules define the domain: ${counted(count, 'request')}, the first to ${about}`
+      log.warn('request.unmatched', message, fields)
+    } else {
+      const message = `not limited, because no rule matches: ${counted(count, 'descriptor')}, the first of ${about}`
+      log.info('request.unmatched', message, fields)
+    }
+  }
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`
+}
