@@ -616,20 +616,24 @@ if wait > 0 then is_blocked = 1 end
 return { total, math.ceil(window_ends - now), is_blocked, math.ceil(wait) }`,
   windows: `local MAX_COUNT = 4294967295
 local function faded_to(count, free, window)
-if count <= free then return window end
-local left = math.floor((free * window) / count)
-if count * left > free * window then return left - 1 end
-if count * (left + 1) <= free * window then return left + 1 end
-return left
+if count <= free + 1 then return window end
+local room = (free + 1) * window
+local left = math.ceil(room / count)
+if count * (left - 1) >= room then
+left = left - 1
+elseif count * left < room then
+left = left + 1
+end
+return math.min(left, window)
 end
 local function room_for(previous, current, left, limit, window)
 if previous == 0 then return math.max(limit - current, 0) end
-local weight = previous * left
-local used = math.ceil(weight / window)
+local weight = previous * (left - 1)
+local used = math.floor(weight / window)
 local room = limit - current - used
-if weight > used * window then
+if weight >= (used + 1) * window then
 room = room - 1
-elseif weight <= (used - 1) * window then
+elseif weight < used * window then
 room = room + 1
 end
 return math.max(room, 0)
@@ -648,7 +652,7 @@ start = now - math.fmod(now, window)
 end
 current = 0
 elseif age < 0 then
-start = now
+start = now + 1
 end
 local left = window - (now - start)
 local limit = L.limit
@@ -661,7 +665,7 @@ if leftover < 0 then current = -leftover else current = 0 end
 if leftover > 0 then
 if previous > leftover then previous = previous - leftover else previous = 0 end
 end
-elseif previous * left <= (limit - current - cost) * window then
+elseif previous * (left - 1) < (limit - current - cost + 1) * window then
 current = current + cost
 else
 code = 1

@@ -5,24 +5,28 @@
 
 local MAX_COUNT = 4294967295
 
--- faded_to: the longest rest of a window, in ms, at which `count` hits of the window before weigh no more than `free`.
+-- faded_to: the longest rest of a window, in ms, at which `count` hits of the window before weigh below `free` + 1.
 local function faded_to(count, free, window)
-  if count <= free then return window end
-  local left = math.floor((free * window) / count)
-  if count * left > free * window then return left - 1 end
-  if count * (left + 1) <= free * window then return left + 1 end
-  return left
+  if count <= free + 1 then return window end
+  local room = (free + 1) * window
+  local left = math.ceil(room / count)
+  if count * (left - 1) >= room then
+    left = left - 1
+  elseif count * left < room then
+    left = left + 1
+  end
+  return math.min(left, window)
 end
 
 -- room_for: the largest whole cost that fits now.
 local function room_for(previous, current, left, limit, window)
   if previous == 0 then return math.max(limit - current, 0) end
-  local weight = previous * left
-  local used = math.ceil(weight / window)
+  local weight = previous * (left - 1)
+  local used = math.floor(weight / window)
   local room = limit - current - used
-  if weight > used * window then
+  if weight >= (used + 1) * window then
     room = room - 1
-  elseif weight <= (used - 1) * window then
+  elseif weight < used * window then
     room = room + 1
   end
   return math.max(room, 0)
@@ -42,7 +46,7 @@ local function sliding_window(at, first, second, L, now, cost)
     end
     current = 0
   elseif age < 0 then
-    start = now
+    start = now + 1
   end
   local left = window - (now - start)
   local limit = L.limit
@@ -55,7 +59,7 @@ local function sliding_window(at, first, second, L, now, cost)
     if leftover > 0 then
       if previous > leftover then previous = previous - leftover else previous = 0 end
     end
-  elseif previous * left <= (limit - current - cost) * window then
+  elseif previous * (left - 1) < (limit - current - cost + 1) * window then
     current = current + cost
   else
     code = 1
