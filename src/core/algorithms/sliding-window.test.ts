@@ -80,16 +80,16 @@ describe('sliding_window', () => {
 
   it('calls a cost above the limit impossible, and does not charge it', () => {
     expectRows(tenPerSecond, [
-      [0, 11, 'impossible', 10, 0, 10],
+      [0, 11, 'impossible', 10, 1000, 10],
       [0, 10, 'allowed', 0, 1000],
       [0, 11, 'impossible', 0, 1000, 10],
     ])
   })
 
-  it('blocks everything but looks and refunds when the limit is 0', () => {
+  it('blocks everything but refunds when the limit is 0, and names its window as the reset', () => {
     expectRows({ ...tenPerSecond, limit: 0 }, [
-      [0, 1, 'impossible', 0, 0, 0],
-      [0, 0, 'allowed', 0, 0],
+      [0, 1, 'impossible', 0, 1000, 0],
+      [300, 0, 'impossible', 0, 700, 0],
       [0, -1, 'allowed', 0, 0],
     ])
   })
@@ -98,9 +98,9 @@ describe('sliding_window', () => {
     expectRows({ ...tenPerSecond, countDenied: true }, [
       [0, 10, 'allowed', 0, 1000],
       [0, 5, 'refused', 0, 1000, 1000 + 600],
-      [0, 0, 'refused', 0, 1000, 1000 + 266],
-      [1265, 0, 'refused', 0, 735, 1],
-      [1266, 0, 'allowed', 0, 734],
+      [0, 0, 'refused', 0, 1000, 1000 + 333],
+      [1332, 0, 'refused', 0, 668, 1],
+      [1333, 0, 'allowed', 1, 667],
       [1600, 5, 'allowed', 0, 400],
     ])
   })

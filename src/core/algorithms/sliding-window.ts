@@ -1,5 +1,5 @@
 import type { AlgorithmRecord } from './algorithm.ts'
-import { type LimitNumbers, MAX_COUNT } from './limit-numbers.ts'
+import { askedBy, chargedOf, type LimitNumbers } from './limit-numbers.ts'
 import type { Outcome } from './outcome.ts'
 import { slidingLog } from './sliding-log.ts'
 
@@ -35,9 +35,11 @@ export function slidingWindow(
     start = nowMs + 1
   }
   const leftMs = windowMs - (nowMs - start)
-  const free = limit.max - current - cost
+  const asked = askedBy(cost)
+  const free = limit.max - current - asked
   out.delayMs = 0
-  out.impossible = cost > limit.max
+  out.dropped = 0
+  out.impossible = asked > limit.max
   out.allowed = !out.impossible && (previous * (leftMs - 1) < (free + 1) * windowMs || cost < 0)
   if (out.allowed) {
     out.retryAfterMs = 0
@@ -48,11 +50,15 @@ export function slidingWindow(
       if (leftover > 0) previous = previous > leftover ? previous - leftover : 0
     }
   } else {
-    if (limit.countDenied && !out.impossible) current = Math.min(current + cost, MAX_COUNT)
-    out.retryAfterMs = out.impossible ? 0 : waitMs(previous, current, leftMs, limit, cost)
+    if (limit.countDenied) {
+      const charged = chargedOf(cost, Math.floor((previous * (leftMs - 1)) / windowMs) + current, limit)
+      current += charged
+      out.dropped = cost - charged
+    }
+    out.retryAfterMs = out.impossible ? 0 : waitMs(previous, current, leftMs, limit, asked)
   }
   out.remaining = roomFor(previous, current, leftMs, limit)
-  out.resetAfterMs = current > 0 || previous > 0 ? leftMs : 0
+  out.resetAfterMs = current > 0 || previous > 0 || out.impossible ? leftMs : 0
   out.expiresAtMs = current > 0 ? start + 2 * windowMs : previous > 0 ? start + windowMs : nowMs
   out.at = start
   out.first = previous
