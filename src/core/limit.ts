@@ -8,7 +8,7 @@ import { type Anchor, COUNTING, COUNTING_OPTIONS, countingOption, isValueOf } fr
 import { type Pace, paceOf } from './pace.ts'
 
 export { ALGORITHM_NAMES, type Algorithm } from './algorithms/algorithms.ts'
-export { MAX_COST, MAX_COUNT } from './algorithms/limit-numbers.ts'
+export { MAX_COUNT, TOO_MUCH } from './algorithms/limit-numbers.ts'
 export type { Anchor } from './limit-options.ts'
 
 /** LimitOptions is one limit as a person writes it. compileLimit checks it and turns it into a Limit. */

@@ -316,7 +316,7 @@ describe('reset', () => {
     for (const user of ['alice', 'bob']) limiter.check(ask(`user=${user}`, 2))
     expect(limiter.reset(ask('user=alice'))).toBeUndefined()
     expect(standings(limiter.check(ask('user=alice', 0)))).toEqual(['minute 2 allowed', 'hour 3 allowed'])
-    expect(standings(limiter.check(ask('user=bob', 0)))).toEqual(['minute 0 allowed', 'hour 1 allowed'])
+    expect(standings(limiter.check(ask('user=bob', 0)))).toEqual(['minute 0 refused', 'hour 1 allowed'])
   })
 })
 

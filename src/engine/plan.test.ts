@@ -66,7 +66,7 @@ describe('the cost of a charge', () => {
     ['user=a, method=toString', undefined, ['weighed 2']],
     ['method=POST', undefined, ['usual 5']],
     ['method=PUT', 4, ['usual 4']],
-    ['huge=a', 4_294_967_295, ['huge 4294967295']],
+    ['huge=a', 4_294_967_295, ['huge 8589934592']],
     ['huge=a', -4_294_967_295, ['huge -4294967295']],
   ])('of %s at %s is %j', (descriptor, cost, expected) => {
     // Adding 0 turns the -0 of a refund of nothing into 0.

@@ -1,6 +1,6 @@
 import { got, SluiceError } from '../core/errors.ts'
 import type { KeySpeller } from '../core/key-speller.ts'
-import { compileLimit, MAX_COST, MAX_COUNT } from '../core/limit.ts'
+import { compileLimit, MAX_COUNT, TOO_MUCH } from '../core/limit.ts'
 import { Lru } from '../core/lru.ts'
 import type { CheckRequest, Descriptor, Entry, LimitOverride } from '../core/request.ts'
 import { DEFAULTS, UNIT_MS } from '../core/rules/compile-rule.ts'
@@ -97,14 +97,14 @@ export class Planner {
 }
 
 function checkCost(cost: number): number {
-  if (!Number.isInteger(cost) || cost > MAX_COST || cost < -MAX_COUNT)
-    throw new SluiceError('COST_INVALID', 'cost', got(cost))
+  if (cost === TOO_MUCH) return cost
+  if (!Number.isInteger(cost) || Math.abs(cost) > MAX_COUNT) throw new SluiceError('COST_INVALID', 'cost', got(cost))
   return cost
 }
 
 /** clamp keeps what is too much too much: nothing is cut down to what a limit admits. */
 function clamp(cost: number): number {
-  return Math.max(-MAX_COUNT, Math.min(MAX_COST, cost))
+  return cost > MAX_COUNT ? TOO_MUCH : Math.max(-MAX_COUNT, cost)
 }
 
 function weightOf({ cost }: Rule, entries: readonly Entry[]): number {

@@ -326,7 +326,7 @@ describe('functions of the app that fail or return nonsense', () => {
       true,
       false,
       true,
-      true,
+      false,
       false,
     ])
     expect(errors).toEqual([])

@@ -1,5 +1,5 @@
 import { got, SluiceError } from '../core/errors.ts'
-import { MAX_COST, MAX_COUNT } from '../core/limit.ts'
+import { MAX_COUNT, TOO_MUCH } from '../core/limit.ts'
 import { andThen } from '../engine/maybe.ts'
 import type { MaybePromise } from '../engine/ports.ts'
 import type { Caller } from './caller.ts'
@@ -26,7 +26,8 @@ export function givenCost<R>(cost: Cost<R>, request: R, caller: Caller, tell: Te
  */
 export function sensibleCost(cost: number): number {
   if (typeof cost !== 'number' || !(cost >= 0)) throw new SluiceError('COST_INVALID', 'cost', got(cost))
-  return Math.min(Math.ceil(cost), MAX_COST)
+  const whole = Math.ceil(cost)
+  return whole > MAX_COUNT ? TOO_MUCH : whole
 }
 
 export function checkedCost(cost: number): number {

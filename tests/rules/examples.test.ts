@@ -208,7 +208,7 @@ describe('server/examples/login.yaml', () => {
       expect(standings(scene.check('failed_account=alice', 0))).toEqual([`failures ${5 - i} allowed`])
       scene.check('failed_account=alice')
     }
-    expect(standings(scene.check('failed_account=alice', 0))).toEqual(['failures 0 allowed'])
+    expect(standings(scene.check('failed_account=alice', 0))).toEqual(['failures 0 refused'])
     const refused = scene.check('failed_account=alice')
     expect([refused.allowed, refused.retryAfterMs]).toEqual([false, HOUR_MS])
     expect(refused.tightest?.rule.response).toMatchObject({

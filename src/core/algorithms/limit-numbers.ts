@@ -1,8 +1,8 @@
 /** MAX_COUNT is the largest limit, cost and count: 32 bits. */
 export const MAX_COUNT = 4_294_967_295
 
-/** MAX_COST is what a cost above MAX_COUNT is taken for: more than any limit admits. */
-export const MAX_COST = MAX_COUNT + 1
+/** TOO_MUCH is what a cost above MAX_COUNT is taken for where it is not an error: more than any limit admits. */
+export const TOO_MUCH = 2 ** 33
 
 /** LimitNumbers is the part of a limit that the algorithms compute with. */
 export interface LimitNumbers {

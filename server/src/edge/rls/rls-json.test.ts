@@ -45,7 +45,9 @@ describe('parseRlsJson', () => {
   it.each<[object, number]>([
     [{ hitsAddend: '0' }, 0],
     [{ hits_addend: 7 }, 7],
-    [{ hitsAddend: '18446744073709551615' }, 4_294_967_295],
+    [{ hitsAddend: '18446744073709551615' }, 2 ** 33],
+    [{ hitsAddend: '4294967296' }, 2 ** 33],
+    [{ hitsAddend: 4_294_967_295 }, 4_294_967_295],
     [{ hitsAddend: 7, isNegativeHits: true }, -7],
     [{ is_negative_hits: true }, -3],
     [{ hitsAddend: 0, isNegativeHits: true }, 0],

@@ -66,7 +66,8 @@ describe('decodeRlsRequest', () => {
     ['also those of the request', { hitsAddend: 3, descriptors: [{ isNegativeHits: true }] }, [-3]],
     ['and one where none are given', { descriptors: [{ isNegativeHits: true }] }, [-1]],
     ['to give nothing back is to look', { descriptors: [{ hitsAddend: {}, isNegativeHits: true }] }, [0]],
-    ['more than any limit is as much', { descriptors: [{ hitsAddend: { value: 2 ** 53 } }] }, [4_294_967_295]],
+    ['more than any limit stays more', { descriptors: [{ hitsAddend: { value: 2 ** 53 } }] }, [2 ** 33]],
+    ['one more than the largest limit, too', { descriptors: [{ hitsAddend: { value: 2 ** 32 } }] }, [2 ** 33]],
     [
       'also to give back',
       { descriptors: [{ hitsAddend: { value: 2 ** 40 }, isNegativeHits: true }] },
