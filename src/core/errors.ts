@@ -92,6 +92,7 @@ export const ERROR_RULES = {
   ENTRY_INVALID: 'an entry is written key=value',
   REDIS_URL_INVALID:
     'an address is redis://host:port, rediss:// for TLS, unix:///path, redis+sentinel://hosts/master or redis+cluster://hosts',
+  KEY_PREFIX_INVALID: 'a prefix of keys has at most 100 characters, without { and } and control characters',
   MAX_KEYS_INVALID: 'maxKeys is a whole number from 1 to 67108864',
 } as const
 

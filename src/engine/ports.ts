@@ -29,7 +29,8 @@ export interface ChargePolicy {
   readonly openForMs?: number
   /** local: the share of the budget that this node may admit by itself. */
   readonly localShare: number
-  readonly timeoutMs: number
+  /** How long the store may take. Default: as long as the store is told. */
+  readonly timeoutMs?: number | undefined
 }
 
 /** isRefused says whether a group is refused: an enforcing charge does not fit, or none of those in quota mode does. */

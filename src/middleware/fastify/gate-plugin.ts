@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { TIGHTEST } from '../../http-door/field-merge.ts'
+import { STORE_OPTIONS } from '../../http-door/gate-options.ts'
 import { checkTrust } from './check-trust.ts'
 import { type Done, GateLimiter } from './gate-limit.ts'
 import type { PlainOptions } from './options.ts'
@@ -46,10 +47,11 @@ export function gatePlugin(fastify: FastifyInstance, options: PlainOptions): voi
 }
 
 /** inherited is what a route's limit has of the app's: everything but the limit itself. */
-function inherited({ redis, secret, maxKeys, clock, log, identity, headers, onError, handler }: PlainOptions): object {
-  const options = { redis, secret, maxKeys, clock, log, identity, headers, onError, handler }
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
+function inherited(options: PlainOptions): object {
+  return Object.fromEntries(INHERITED.flatMap((name) => (options[name] === undefined ? [] : [[name, options[name]]])))
 }
+
+const INHERITED = [...STORE_OPTIONS, 'identity', 'headers', 'onError', 'handler'] as const
 
 /** hookOf makes a hook of a limiter: of the kind that calls back, which is told the payload before in preParsing. */
 function hookOf(limiter: GateLimiter) {

@@ -17,7 +17,7 @@ import {
   type Store,
 } from '../../engine/ports.ts'
 import { lenderOf, NO_LENDER } from '../lending/can-lend.ts'
-import { Group, sliceOf, timeoutOf } from './group.ts'
+import { Group, sliceOf } from './group.ts'
 import { LeaseClock } from './lease-clock.ts'
 import { lend } from './lend.ts'
 import { Refusals } from './refusals.ts'
@@ -28,6 +28,8 @@ export interface LeasedStoreOptions {
   readonly maxKeys?: number
   /** For how long a slice is spent after it was asked for. The lender waits twice as long. Default: 5,000. */
   readonly leaseMs?: number
+  /** How long the parent may take where a rule does not say. Default: 5. */
+  readonly timeoutMs?: number
   /** For tests. */
   readonly clock?: Clock
   /** For tests: the name of this node among all that share the parent. Default: random. */
@@ -54,6 +56,7 @@ export interface LeasedStats {
 
 const DEFAULT_MAX_KEYS = 50_000
 const DEFAULT_LEASE_MS = 5_000
+const DEFAULT_TIMEOUT_MS = 5
 /** While no notices arrive, a refusal is not kept for longer: another node may have reset the counter. */
 const MAX_UNHEARD_MS = 1_000
 
@@ -86,6 +89,7 @@ export class LeasedStore implements LendingStore {
       clock,
       maxKeys,
       leaseMs,
+      timeoutMs: options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
       node: options.node ?? randomBytes(6).toString('base64url'),
     }
     this.#slices = new Slices(owner, options.isTimed ?? true)
@@ -204,8 +208,12 @@ export class LeasedStore implements LendingStore {
     this.#asked++
     const slice = sliceOf(charge, this.#slices, nowMs)
     const told = (isServed: boolean): readonly Verdict[] => [slice.verdict(isServed, slice.lastUsedMs, true)]
-    const served = this.#slices.request(slice, { cost: charge.cost, timeoutMs: timeoutOf(charge.policy) }, nowMs)
+    const served = this.#slices.request(slice, { cost: charge.cost, timeoutMs: this.#timeoutOf(charge) }, nowMs)
     return served instanceof Promise ? served.then(told) : told(served)
+  }
+
+  #timeoutOf({ policy }: Charge): number {
+    return policy?.timeoutMs ?? this.#slices.timeoutMs
   }
 
   /** #areExact says whether nothing is known here of a group: its rules are exact, have no slices left, and do not refuse. */
@@ -279,8 +287,8 @@ export class LeasedStore implements LendingStore {
     const answers = await Promise.allSettled([
       ...group.former.map(async (slice) => this.#slices.dismiss(slice, slice.timeoutMs, nowMs)),
       ...group.lacking.map(async (i) => {
-        const { cost, policy } = group.charges[i]
-        const want = { cost, timeoutMs: timeoutOf(policy) }
+        const charge = group.charges[i]
+        const want = { cost: charge.cost, timeoutMs: this.#timeoutOf(charge) }
         group.served(i, await this.#slices.request(group.sliceAt(i), want, nowMs))
       }),
     ])

@@ -14,6 +14,8 @@ export interface SliceOwner {
   readonly clock: Clock
   readonly node: string
   readonly leaseMs: number
+  /** How long the lender may take where a rule does not say. */
+  readonly timeoutMs: number
   readonly maxKeys: number
 }
 
@@ -70,6 +72,10 @@ export class Slices {
     const consistency = policy?.consistency
     if (consistency === undefined || consistency === 'exact') return false
     return this.#canBorrow && isLeasable(limit)
+  }
+
+  get timeoutMs(): number {
+    return this.#owner.timeoutMs
   }
 
   get size(): number {

@@ -1,4 +1,5 @@
 import type { Clock } from '../../core/clock.ts'
+import { checkKeyPrefix } from '../../core/key-prefix.ts'
 import { KeySpeller } from '../../core/key-speller.ts'
 import { FailurePolicy, type FailurePolicyEvents } from '../../engine/failure-policy.ts'
 import { type LimiterParts, randomHash } from '../../engine/limiter.ts'
@@ -22,8 +23,10 @@ export interface OpenStoreOptions {
   readonly redis?: string | RedisClient | undefined
   /** Spells secret values and partitions; the same on every node. */
   readonly secret?: string | undefined
+  /** What keys in Redis begin with; installations with other prefixes share nothing. Default: nothing. */
+  readonly keyPrefix?: string | undefined
   /** How long Redis may take where a rule does not say. */
-  readonly timeoutMs?: number
+  readonly timeoutMs?: number | undefined
   readonly tls?: Certificates
   readonly sentinelCredentials?: Credentials | undefined
   /** Connections keep the process alive. Default: true. */
@@ -39,7 +42,7 @@ export interface OpenStoreOptions {
 export interface OpenStore {
   readonly store: Store
   /** How keys are spelled for it. */
-  readonly parts: Pick<LimiterParts, 'hash' | 'partitions'>
+  readonly parts: Pick<LimiterParts, 'hash' | 'partitions' | 'keyPrefix'>
   readonly keys: KeySpeller
   /** Set for a store in memory, which answers at once. */
   readonly memory: MemoryStore | undefined
@@ -79,7 +82,8 @@ function openMemory({ maxKeys, clock }: OpenStoreOptions): OpenStore {
 }
 
 function openShared(options: OpenStoreOptions & { readonly redis: string | RedisClient }): OpenStore {
-  const { redis: place, secret = '', events = {} } = options
+  const { redis: place, secret = '', keyPrefix = '', events = {} } = options
+  checkKeyPrefix(keyPrefix, 'keyPrefix')
   if (typeof place === 'string') {
     parseRedisUrl(place)
     requireRedisPackage()
@@ -95,8 +99,8 @@ function openShared(options: OpenStoreOptions & { readonly redis: string | Redis
   const hash = sharedHash(secret)
   return {
     store: new FailurePolicy(new LazyStore(loading.then(({ store }) => store)), new MemoryStore(), events),
-    parts: { hash, partitions: PARTITIONS },
-    keys: new KeySpeller(hash, PARTITIONS),
+    parts: { hash, partitions: PARTITIONS, keyPrefix },
+    keys: new KeySpeller(hash, PARTITIONS, keyPrefix),
     memory: undefined,
     redis: () => loading,
     name: 'in Redis',
@@ -109,13 +113,14 @@ function openShared(options: OpenStoreOptions & { readonly redis: string | Redis
 }
 
 function redisOptions(options: OpenStoreOptions, url: string | RedisClient, events: StoreEvents): RedisStoreOptions {
-  const { timeoutMs, tls, sentinelCredentials, keepAlive = true } = options
+  const { timeoutMs, keyPrefix, tls, sentinelCredentials, keepAlive = true } = options
   return {
     url,
     sentinelCredentials,
     keepAlive,
     events,
     ...(timeoutMs !== undefined && { timeoutMs }),
+    ...(keyPrefix !== undefined && { keyPrefix }),
     ...(tls !== undefined && { tls }),
   }
 }

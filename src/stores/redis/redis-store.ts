@@ -32,6 +32,8 @@ import { within } from './within.ts'
 export interface RedisStoreOptions extends BatcherOptions {
   /** Where Redis is, see parseRedisUrl; or a client that is connected already, to a single server. */
   readonly url: string | RedisClient
+  /** What all keys begin with, and the channel of notices with them. Default: nothing. */
+  readonly keyPrefix?: string
   /** How long a decision may take where its rule does not say. Default: 5. */
   readonly timeoutMs?: number
   /** For rediss://: an authority of your own, and a certificate for a server that asks for one. */

@@ -6,7 +6,10 @@ import type { Config, RedisTls } from '../settings/config.ts'
 import { readPem } from '../settings/pem-files.ts'
 import { credentialsOf } from '../settings/redis-settings.ts'
 
-type StoreConfig = Pick<Config, 'redisUrl' | 'redisTimeoutMs' | 'redisTls' | 'redisSentinelAuth' | 'secret'>
+type StoreConfig = Pick<
+  Config,
+  'redisUrl' | 'redisTimeoutMs' | 'keyPrefix' | 'redisTls' | 'redisSentinelAuth' | 'secret'
+>
 
 /**
  * openServiceStore opens the store that the configuration names, logs what it tells and counts it. `reached` is told
@@ -18,12 +21,13 @@ export function openServiceStore(
   stats: StoreStats,
   reached: (isReached: boolean) => void = () => {},
 ): OpenStore {
-  const { redisUrl: redis, redisTimeoutMs: timeoutMs, redisTls, redisSentinelAuth, secret } = config
+  const { redisUrl: redis, redisTimeoutMs: timeoutMs, keyPrefix, redisTls, redisSentinelAuth, secret } = config
   const away = new Set<string>()
   const isDue = oncePer(FALLBACK_LOG_MS)
   return openStore({
     redis,
     timeoutMs,
+    keyPrefix,
     secret,
     tls: certificatesOf(redisTls),
     sentinelCredentials: redisSentinelAuth === undefined ? undefined : credentialsOf(redisSentinelAuth),

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { got, SluiceError } from 'sluice/internal/core/errors'
+import { checkKeyPrefix } from 'sluice/internal/core/key-prefix'
 import { ignoredWarnings } from './envoy-settings.ts'
 import { parseFlags } from './flags.ts'
 import { misspelledVariables } from './misspelled-variables.ts'
@@ -22,6 +23,8 @@ export interface Config {
   /** Where counters are shared. Undefined: they live in this process. */
   readonly redisUrl: string | undefined
   readonly redisTimeoutMs: number
+  /** What keys in Redis begin with. */
+  readonly keyPrefix: string | undefined
   readonly redisTls: RedisTls
   /** `password` or `user:password` of the sentinels. */
   readonly redisSentinelAuth: string | undefined
@@ -114,6 +117,7 @@ export function readConfig(args: readonly string[], env: Env): Config {
     shadowMode: from.value('shadow-mode'),
     redisUrl,
     redisTimeoutMs: from.value('redis-timeout'),
+    keyPrefix: keyPrefixOf(from),
     redisTls: redisTlsOf(from, env),
     redisSentinelAuth: env.REDIS_SENTINEL_AUTH || undefined,
     secret: from.value('secret'),
@@ -155,6 +159,11 @@ function runtimeRules(env: Env): Given | undefined {
   if (RUNTIME_ROOT === '') return undefined
   const path = join(RUNTIME_ROOT, RUNTIME_SUBDIRECTORY, RUNTIME_APPDIRECTORY || 'config')
   return { values: [path], where: 'RUNTIME_ROOT', source: 'env' }
+}
+
+function keyPrefixOf(from: SettingSources): string | undefined {
+  const given = from.given('key-prefix')
+  return given && checkKeyPrefix(lastOf(given), given.where)
 }
 
 function redisTlsOf(from: SettingSources, env: Env): RedisTls {
