@@ -9,6 +9,7 @@ const MAX_PREFIX = 100
 export function checkKeyPrefix(prefix: unknown, where: string): string {
   const isText = typeof prefix === 'string' && prefix.length <= MAX_PREFIX
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for.
-  if (!isText || /[{}\u0000-\u001f\u007f\ud800-\udfff]/u.test(prefix)) throw new SluiceError('KEY_PREFIX_INVALID', where, got(prefix))
+  if (!isText || /[{}\u0000-\u001f\u007f\ud800-\udfff]/u.test(prefix))
+    throw new SluiceError('KEY_PREFIX_INVALID', where, got(prefix))
   return prefix
 }

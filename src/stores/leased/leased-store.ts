@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../core/clock.ts'
 import type { Verdict } from '../../core/decision.ts'
+import { isOfDomain, splitStoredKey, storedKey } from '../../core/keys.ts'
 import type { Limit } from '../../core/limit.ts'
 import {
   type Acquired,
@@ -104,6 +105,8 @@ export class LeasedStore implements LendingStore {
     })
   }
 
+  readonly tellsResets = true
+
   get canLend(): boolean {
     return this.#lender !== NO_LENDER
   }
@@ -150,10 +153,11 @@ export class LeasedStore implements LendingStore {
     return lease.held.length === 0 ? undefined : this.#parent.release(lease)
   }
 
-  /** reset forgets a counter. What is lent of it stays lent, and counts. */
+  /** reset forgets a counter, and what is lent of it, and tells all nodes. */
   async reset(key: string, limit: Limit): Promise<void> {
     await this.#parent.reset(key, limit)
-    this.#tellClear(key)
+    if (this.#lender.tellsResets !== true) this.#lender.notify({ kind: 'reset', key: storedKey(key, limit) })
+    this.#beginAnew(key)
   }
 
   /** exchange lends a part of what this node holds. */
@@ -325,7 +329,21 @@ export class LeasedStore implements LendingStore {
   #noticed({ kind, key }: Notice): void {
     if (kind === 'recall') this.#slices.recall(key)
     else if (kind === 'shared') this.#slices.get(key)?.join()
+    else if (kind === 'reset') this.#beginAnew(splitStoredKey(key).key)
+    else if (kind === 'reset_domain') this.#beginDomainAnew(key)
     else this.#clear(key)
+  }
+
+  /** #beginAnew forgets all that is known here of a counter. */
+  #beginAnew(key: string): void {
+    this.#refusals.delete(key, this.#clock.nowMs())
+    this.#slices.beginAnew(key)
+  }
+
+  /** #beginDomainAnew is #beginAnew for all counters of a domain. Refusals of others are asked about again. */
+  #beginDomainAnew(domain: string): void {
+    this.#refusals.clear(this.#clock.nowMs())
+    for (const key of this.#slices.keys()) if (isOfDomain(key, domain)) this.#slices.beginAnew(key)
   }
 
   /** #tellClear tells all nodes that there may be budget again, whatever the cost that they refuse. */

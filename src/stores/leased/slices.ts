@@ -143,6 +143,23 @@ export class Slices {
     this.#send(slice, this.#owner.clock.nowMs(), true)
   }
 
+  /**
+   * beginAnew has the slice of a key forget everything: its counter was reset. One that is asking stays as it is, and learns of
+   * it with its next request: a lender that has forgotten it takes it as new.
+   */
+  beginAnew(key: string): void {
+    const slice = this.#slices.get(key)
+    if (slice === undefined) return
+    const nowMs = this.#owner.clock.nowMs()
+    if (slice.isAsking) slice.clear(nowMs)
+    else slice.beginAnew(nowMs)
+  }
+
+  /** keys are those that have a slice. */
+  keys(): Iterable<string> {
+    return this.#slices.keys()
+  }
+
   clearAll(nowMs: number): void {
     for (const slice of this.#slices.values()) slice.clear(nowMs)
   }

@@ -97,15 +97,20 @@ function openShared(options: OpenStoreOptions & { readonly redis: string | Redis
   // Those who ask are told; nobody has to ask.
   loading.catch((error: unknown) => events.warned?.(`counters cannot be shared: ${(error as Error).message}`))
   const hash = sharedHash(secret)
+  const policy = new FailurePolicy(new LazyStore(loading.then(({ store }) => store)), new MemoryStore(), events)
+  const hearResets = ({ redis }: OpenRedis): void => {
+    redis.listen({ noticed: (notice) => policy.noticed(notice), connected() {} })
+  }
+  loading.then(hearResets, () => {})
   return {
-    store: new FailurePolicy(new LazyStore(loading.then(({ store }) => store)), new MemoryStore(), events),
+    store: policy,
     parts: { hash, partitions: PARTITIONS, keyPrefix },
     keys: new KeySpeller(hash, PARTITIONS, keyPrefix),
     memory: undefined,
     redis: () => loading,
     name: 'in Redis',
     ready: typeof place === 'string' ? ready : Promise.resolve(),
-    stats: () => ({ ...loaded?.store.stats }),
+    stats: () => ({ ...loaded?.store.stats, ...(loaded && { noticesIgnored: loaded.redis.noticesIgnored }) }),
     close() {
       return this.store.close() as Promise<void>
     },

@@ -51,6 +51,14 @@ export class ClientConnection implements RedisConnection {
     return SHARD
   }
 
+  shards(): readonly string[] {
+    return [SHARD]
+  }
+
+  callShard(_shard: string, args: Args): Promise<unknown> {
+    return this.call('', args)
+  }
+
   call(_key: string, args: Args): Promise<unknown> {
     return this.#isReady() ? this.#send(args) : Promise.reject(new StoreFault('offline', SHARD, 'not connected'))
   }

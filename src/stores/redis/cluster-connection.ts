@@ -51,6 +51,14 @@ export class ClusterConnection implements RedisConnection {
     return this.#owners[hashSlot(key)] ?? CLUSTER
   }
 
+  shards(): readonly string[] {
+    return [...this.#links.keys()]
+  }
+
+  async callShard(shard: string, args: readonly (string | Buffer)[]): Promise<unknown> {
+    return this.#send(shard, args, false)
+  }
+
   async call(key: string, args: readonly (string | Buffer)[]): Promise<unknown> {
     const slot = hashSlot(key)
     let address = this.#owners[slot]

@@ -12,6 +12,10 @@ export interface RedisConnection {
   readonly spansPartitions: boolean
   /** shardOf names the server that a key lives on. */
   shardOf(key: string): string
+  /** shards names all servers that are known to have keys. */
+  shards(): readonly string[]
+  /** callShard is call for a server, whatever its keys. */
+  callShard(shard: string, args: readonly (string | Buffer)[]): Promise<unknown>
   /** call sends a command at once, or rejects: nothing waits for a connection, and nothing is sent twice. */
   call(key: string, args: readonly (string | Buffer)[]): Promise<unknown>
   /** reset drops a connection that does not answer any more; another one is made. */

@@ -7,10 +7,16 @@ import { loadScript } from './scripts.ts'
 
 const REQUEST_BYTES = 68
 const REPLY_BYTES = 49
+const BOOK = '|lent'
 
 /** bookKey spells the key of the book of a counter, beside the counter itself. */
 export function bookKey(stored: string): string {
-  return `${stored}|lent`
+  return stored + BOOK
+}
+
+/** counterOfBook undoes bookKey. The key of a counter stays as it is. */
+export function counterOfBook(key: string): string {
+  return key.endsWith(BOOK) ? key.slice(0, -BOOK.length) : key
 }
 
 /** encodeExchanges spells a batch of exchanges as the keys and arguments of exchange.lua. The time is for tests. */

@@ -25,6 +25,14 @@ export class FakeConnection implements RedisConnection {
     return this.#shardOf(key)
   }
 
+  shards(): readonly string[] {
+    return ['redis']
+  }
+
+  callShard(_shard: string, args: Args): Promise<unknown> {
+    return this.call('', args)
+  }
+
   call(key: string, args: Args): Promise<unknown> {
     return new Promise((resolve, reject) => {
       this.sent.push({ key, args, resolve, reject })

@@ -50,6 +50,14 @@ export class SingleConnection implements RedisConnection {
     return this.#shard
   }
 
+  shards(): readonly string[] {
+    return [this.#shard]
+  }
+
+  callShard(_shard: string, args: readonly (string | Buffer)[]): Promise<unknown> {
+    return this.call('', args)
+  }
+
   call(_key: string, args: readonly (string | Buffer)[]): Promise<unknown> {
     const client = this.#client
     if (client === undefined || !client.isReady)
