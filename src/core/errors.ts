@@ -93,6 +93,11 @@ export const ERROR_RULES = {
   REDIS_URL_INVALID:
     'an address is redis://host:port, rediss:// for TLS, unix:///path, redis+sentinel://hosts/master or redis+cluster://hosts',
   KEY_PREFIX_INVALID: 'a prefix of keys has at most 100 characters, without { and } and control characters',
+  RESET_TARGET_INVALID:
+    'reset takes key=value with --rules, or --key with a key of Sluice in Redis, or --all with --domain',
+  REDIS_UNREACHABLE: 'a command that works on counters reaches Redis within 5 seconds, and Redis does what it is asked',
+  NODES_NOT_TOLD:
+    'nodes hear of a reset on a channel (docs/redis.md); those that do not go on refusing until they would ask',
   MAX_KEYS_INVALID: 'maxKeys is a whole number from 1 to 67108864',
 } as const
 

@@ -48,6 +48,11 @@ export class KeySpeller {
     return `${this.#head}${this.#partition(domain, rule, entries)}}:${key}`
   }
 
+  /** isShared says whether a text can be a key of the shared store that is spelled for. */
+  isShared(key: string): boolean {
+    return key.startsWith(this.#head)
+  }
+
   /**
    * spellOwn is spell for a limit of an app's own. In memory its store holds nothing else, and a hash of the key is all that
    * is kept: a short spelling will do there. `position` tells the limits of one store apart.

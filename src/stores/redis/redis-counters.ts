@@ -1,11 +1,12 @@
 import { domainPart } from '../../core/keys.ts'
 import type { Notice } from '../../engine/ports.ts'
+import { StoreFault } from '../../engine/store-fault.ts'
 import type { RedisConnection } from './connection.ts'
-import { bookKey, counterOfBook } from './exchange-format.ts'
+import { bookKey, counterOfBook, type Lent, lentIn } from './exchange-format.ts'
 import { laneOf } from './lane.ts'
 import { encodeNotice, noticeChannel } from './notice-channel.ts'
 import { loadScript } from './scripts.ts'
-import { sendScript } from './send-script.ts'
+import { faultOf, sendScript } from './send-script.ts'
 import { within } from './within.ts'
 
 /** A ResetReport says what a reset came to. */
@@ -46,16 +47,43 @@ export class RedisCounters {
   async resetDomain(domain: string): Promise<ResetReport> {
     const key = domainPart(domain)
     let counters = 0
-    for (const shard of this.#connection.shards()) {
+    const shards = this.#connection.shards()
+    if (shards.length === 0) throw new StoreFault('offline', 'cluster', 'no server is known yet')
+    for (const shard of shards) {
       for await (const stored of this.#scan(shard, key)) counters += (await this.#forget(stored, () => [])).counters
     }
     const [message, channel] = [encodeNotice({ kind: 'reset_domain', key }), noticeChannel(this.#keyPrefix)]
-    const published = this.#connection.call(key, ['PUBLISH', channel, message])
-    const isTold = await within(TIMEOUT_MS, published, this.#connection.shardOf(key)).then(
-      () => true,
-      () => false,
-    )
-    return { counters, isTold }
+    return { counters, isTold: await this.#tell(key, ['PUBLISH', channel, message]) }
+  }
+
+  /** lent says how much of a counter nodes hold, and how many do. */
+  async lent(stored: string): Promise<Lent> {
+    const shard = this.#connection.shardOf(stored)
+    const ask = (...args: string[]): Promise<unknown> => this.#asked(shard, this.#connection.call(stored, args))
+    const [fields, time] = (await Promise.all([ask('HGETALL', bookKey(stored)), ask('TIME')])) as unknown[][]
+    const [seconds, micros] = time.map((part) => Number(String(part)))
+    return lentIn(fields as Buffer[], seconds * 1_000 + micros / 1_000)
+  }
+
+  /** #tell says whether a command was allowed. A server that does not answer is a fault. */
+  async #tell(key: string, args: readonly string[]): Promise<boolean> {
+    const shard = this.#connection.shardOf(key)
+    try {
+      await this.#asked(shard, this.#connection.call(key, args))
+      return true
+    } catch (error) {
+      if (error instanceof StoreFault && error.message.includes('NOPERM')) return false
+      throw error
+    }
+  }
+
+  /** #asked is the answer of a server in time, or a StoreFault. */
+  async #asked(shard: string, answer: Promise<unknown>): Promise<unknown> {
+    try {
+      return await within(TIMEOUT_MS, answer, shard)
+    } catch (error) {
+      throw faultOf(error, this.#connection, shard)
+    }
   }
 
   async #forget(
@@ -103,7 +131,7 @@ export class RedisCounters {
     let cursor = '0'
     do {
       const step = this.#connection.callShard(shard, ['SCAN', cursor, 'MATCH', pattern, 'COUNT', SCAN_COUNT])
-      const [next, keys] = (await within(TIMEOUT_MS, step, shard)) as readonly [unknown, readonly unknown[]]
+      const [next, keys] = (await this.#asked(shard, step)) as readonly [unknown, readonly unknown[]]
       cursor = String(next)
       const stored = new Set(keys.map((key) => counterOfBook(String(key))))
       if (stored.size > 0) yield [...stored]

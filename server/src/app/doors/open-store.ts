@@ -83,7 +83,8 @@ function oncePer(ms: number): (what: string) => boolean {
   }
 }
 
-function certificatesOf({ caFile, certFile, keyFile, anyHostName }: RedisTls): Certificates {
+/** certificatesOf reads what TLS to Redis needs. */
+export function certificatesOf({ caFile, certFile, keyFile, anyHostName }: RedisTls): Certificates {
   return {
     ...(caFile !== undefined && { ca: readPem(caFile) }),
     ...(certFile !== undefined && { cert: readPem(certFile) }),

@@ -161,12 +161,12 @@ function runtimeRules(env: Env): Given | undefined {
   return { values: [path], where: 'RUNTIME_ROOT', source: 'env' }
 }
 
-function keyPrefixOf(from: SettingSources): string | undefined {
+export function keyPrefixOf(from: SettingSources): string | undefined {
   const given = from.given('key-prefix')
   return given && checkKeyPrefix(lastOf(given), given.where)
 }
 
-function redisTlsOf(from: SettingSources, env: Env): RedisTls {
+export function redisTlsOf(from: SettingSources, env: Env): RedisTls {
   const name = 'REDIS_TLS_SKIP_HOSTNAME_VERIFICATION'
   const value = env[name] ?? ''
   return {
