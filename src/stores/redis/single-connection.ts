@@ -4,6 +4,7 @@ import { AS_BUFFERS, type ClientOptions, clientOptions, retryDelayMs } from './c
 import type { ConnectionEvents, RedisConnection } from './connection.ts'
 import { evictionWarning } from './eviction-warning.ts'
 import { type PackageClient as Client, destroy, loadRedisPackage } from './redis-package.ts'
+import { troubleOf } from './server-trouble.ts'
 
 /** Where a server is right now: fixed, or what the sentinels say. */
 export type Locate = () => Promise<HostPort | undefined>
@@ -28,6 +29,8 @@ export class SingleConnection implements RedisConnection {
   #wake: () => void = () => {}
   #giveUp: () => void = () => {}
   #lastWarning: string | undefined
+  /** What is wrong with a server that answers but cannot count. */
+  #trouble: string | undefined
   readonly #running: Promise<void>
   readonly #shard: string
   readonly #subscription: Subscription | undefined
@@ -60,8 +63,7 @@ export class SingleConnection implements RedisConnection {
 
   call(_key: string, args: readonly (string | Buffer)[]): Promise<unknown> {
     const client = this.#client
-    if (client === undefined || !client.isReady)
-      return Promise.reject(new StoreFault('offline', this.#shard, 'not connected'))
+    if (client === undefined || !client.isReady) return Promise.reject(this.#fault())
     return client.sendCommand(args, AS_BUFFERS)
   }
 
@@ -102,7 +104,8 @@ export class SingleConnection implements RedisConnection {
       if (this.#address.keepAlive === false) client.unref()
       const ended = endOf(client)
       await this.#unlessClosed(this.#connect(client))
-      if (this.#subscription !== undefined) await this.#unlessClosed(subscribe(client, this.#subscription))
+      if (this.#subscription === undefined) await this.#checkStanding(client)
+      else await this.#unlessClosed(subscribe(client, this.#subscription))
       this.#client = client
       pings = pingEvery(client)
       onConnected()
@@ -110,12 +113,25 @@ export class SingleConnection implements RedisConnection {
       if (this.#subscription === undefined) await this.#lookAtSettings(client)
       return await ended
     } catch (error) {
-      return error instanceof Error ? error.message : String(error)
+      const reason = error instanceof Error ? error.message : String(error)
+      if (reason !== this.#trouble) this.#trouble = undefined
+      return reason
     } finally {
       clearInterval(pings)
       // Also when it has ended by itself: it still has a timer, and the library a record of it.
       if (client !== undefined) destroy(client)
     }
+  }
+
+  #fault(): StoreFault {
+    if (this.#trouble === undefined) return new StoreFault('offline', this.#shard, 'not connected')
+    return new StoreFault('unavailable', this.#shard, this.#trouble)
+  }
+
+  /** #checkStanding rejects when the server answers, but cannot count. */
+  async #checkStanding(client: Client): Promise<void> {
+    this.#trouble = await this.#unlessClosed(troubleOf(client))
+    if (this.#trouble !== undefined) throw new Error(this.#trouble)
   }
 
   /** #connect connects. A client that is destroyed before its socket is there connects all the same, and has to go then. */

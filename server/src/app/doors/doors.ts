@@ -50,6 +50,8 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log): Doors
   })
   const storeStats = new StoreStats()
   const ruleStats = new RuleStats()
+  // Until it is known that Redis can be reached, it is not.
+  if (config.healthNeedsRedis && config.redisUrl !== undefined) health.set(false)
   const open = openServiceStore(config, log, storeStats, (isReached) => {
     if (isReached) arrive()
     if (config.healthNeedsRedis && !isLeaving) health.set(isReached)
