@@ -45,7 +45,12 @@ export function rateLimit(options: AnyOptions): RateLimiter | SharedRateLimiter 
   const { name, onStoreFailure, localShare, timeoutMs, observer, ...limit } = others
   const rule = limitRule(limit, defined({ name, onStoreFailure, localShare, timeoutMs }))
   if (redis === undefined) return new RateLimiter(rule, new MemoryStore(defined({ maxKeys, clock })), observer)
-  return new SharedRateLimiter(rule, { redis, secret, keyPrefix, redisTimeoutMs, ...defined({ log }) }, observer)
+  return new SharedRateLimiter(
+    rule,
+    name !== undefined,
+    { redis, secret, keyPrefix, redisTimeoutMs, ...defined({ log }) },
+    observer,
+  )
 }
 
 export class RateLimiter {

@@ -52,6 +52,11 @@ export interface OpenStore {
   readonly name: string
   /** Resolves when the first attempt to connect has ended, well or not: at once for a client that is the app's own. */
   readonly ready: Promise<void>
+  /**
+   * claim returns the domain of a limit that has no name of its own but one that is spelled from its options: others that are
+   * spelled alike have another, so that they share nothing. It is given back when the store is closed.
+   */
+  claim(domain: string, spelled: string): string
   /** What it counted, by name. */
   stats(): Readonly<Record<string, number>>
   close(): Promise<void>
@@ -76,6 +81,7 @@ function openMemory({ maxKeys, clock }: OpenStoreOptions): OpenStore {
     redis: undefined,
     name: 'in memory',
     ready: Promise.resolve(),
+    claim: (domain) => domain,
     stats: () => ({ ...memory.stats }),
     close: async () => memory.close(),
   }
@@ -110,6 +116,7 @@ function openShared(options: OpenStoreOptions & { readonly redis: string | Redis
     redis: () => loading,
     name: 'in Redis',
     ready: typeof place === 'string' ? ready : Promise.resolve(),
+    claim: (domain) => domain,
     stats: () => ({ ...loaded?.store.stats, ...(loaded && { noticesIgnored: loaded.redis.noticesIgnored }) }),
     close() {
       return this.store.close() as Promise<void>

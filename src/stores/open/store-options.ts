@@ -2,6 +2,7 @@ import type { Clock } from '../../core/clock.ts'
 import { got, SluiceError } from '../../core/errors.ts'
 import { LIMIT_OPTIONS } from '../../core/limit-options.ts'
 import type { RedisClient } from '../redis/client-connection.ts'
+import { ClaimedNames } from './claimed-names.ts'
 import { type OpenStore, openStore } from './open-store.ts'
 
 /** StoreOptions is what an app says of where its counters live. */
@@ -27,6 +28,7 @@ export interface StoreOptions {
 
 interface SharedStore {
   readonly open: OpenStore
+  readonly names: ClaimedNames
   users: number
 }
 
@@ -47,20 +49,29 @@ export function openAppStore(options: StoreOptions): OpenStore {
   const byName = shared.get(redis) ?? new Map<string, SharedStore>()
   const entry = byName.get(name) ?? {
     open: openStore({ redis, ...told, keepAlive: false, events: toldOnce(log) }),
+    names: new ClaimedNames(),
     users: 0,
   }
   shared.set(redis, byName.set(name, entry))
   entry.users++
+  const claims: (() => void)[] = []
+  const claim = (domain: string, spelled: string): string => {
+    const { number, release } = entry.names.claim(`${domain} ${spelled}`)
+    claims.push(release)
+    if (number === 2) log(alike(spelled))
+    return number === 1 ? domain : `${domain}#${number}`
+  }
   let isOpen = true
   const close = async (): Promise<void> => {
     if (!isOpen) return
     isOpen = false
+    for (const release of claims) release()
     if (--entry.users > 0) return
     byName.delete(name)
     if (byName.size === 0) shared.delete(redis)
     await entry.open.close()
   }
-  return { ...entry.open, close }
+  return { ...entry.open, claim, close }
 }
 
 function checkTimeout(timeoutMs: number): void {
@@ -68,6 +79,10 @@ function checkTimeout(timeoutMs: number): void {
   if (Number.isInteger(timeoutMs) && timeoutMs >= min && timeoutMs <= max) return
   const detail = `${got(timeoutMs)}; it is a whole number from ${min} to ${max}`
   throw new SluiceError('GATE_OPTIONS_INVALID', 'redisTimeoutMs', detail)
+}
+
+function alike(spelled: string): string {
+  return `several limits "${spelled}" on one Redis have no name: each counts for itself, in the order they are made; give each a name`
 }
 
 /** toldOnce tells an outage once, not at every attempt to end it. */
