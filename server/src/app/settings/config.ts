@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { got, SluiceError } from 'sluice/internal/core/errors'
 import { checkKeyPrefix } from 'sluice/internal/core/key-prefix'
+import { LIMIT_OPTIONS } from 'sluice/internal/core/limit-options'
 import { ignoredWarnings } from './envoy-settings.ts'
 import { parseFlags } from './flags.ts'
 import { misspelledVariables } from './misspelled-variables.ts'
@@ -116,7 +117,7 @@ export function readConfig(args: readonly string[], env: Env): Config {
     mergeDomains: from.value('merge-domains'),
     shadowMode: from.value('shadow-mode'),
     redisUrl,
-    redisTimeoutMs: from.value('redis-timeout'),
+    redisTimeoutMs: redisTimeoutOf(from),
     keyPrefix: keyPrefixOf(from),
     redisTls: redisTlsOf(from, env),
     redisSentinelAuth: env.REDIS_SENTINEL_AUTH || undefined,
@@ -159,6 +160,15 @@ function runtimeRules(env: Env): Given | undefined {
   if (RUNTIME_ROOT === '') return undefined
   const path = join(RUNTIME_ROOT, RUNTIME_SUBDIRECTORY, RUNTIME_APPDIRECTORY || 'config')
   return { values: [path], where: 'RUNTIME_ROOT', source: 'env' }
+}
+
+/** redisTimeoutOf holds the deadline to what rules may have: without time, no decision would ever reach Redis. */
+function redisTimeoutOf(from: SettingSources): number {
+  const timeoutMs = from.value('redis-timeout')
+  const { min, max } = LIMIT_OPTIONS.timeout_ms.schema
+  if (timeoutMs >= min && timeoutMs <= max) return timeoutMs
+  const { where = '--redis-timeout', values = [] } = from.given('redis-timeout') ?? {}
+  throw new SluiceError('REDIS_TIMEOUT_INVALID', where, got(values.at(-1)))
 }
 
 export function keyPrefixOf(from: SettingSources): string | undefined {
