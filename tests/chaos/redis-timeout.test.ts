@@ -11,6 +11,7 @@ import { rateLimit } from '../../src/library/rate-limit.ts'
 import { replyTo } from '../../src/stores/redis/fake-connection.suite.ts'
 import { startProxy } from '../servers/proxy.mjs'
 import { sharedRedis } from '../servers/shared.ts'
+import { until } from '../servers/until.mjs'
 
 const RULES = `
 domain: d
@@ -49,7 +50,7 @@ async function startSlow(timeout: string) {
 
 it.each(['user', 'leased'])('a rule without a deadline of its own waits for --redis-timeout (%s)', async (key) => {
   const { proxy, ask } = await startSlow('60s')
-  expect(JSON.stringify(await ask(key))).not.toContain('fallback')
+  await until('Redis decides', async () => !JSON.stringify(await ask(key)).includes('fallback'))
   proxy.blackhole()
   const patient = ask(key)
   expect(JSON.stringify(await ask('hasty'))).toContain('"fallback":"closed"')
