@@ -98,6 +98,13 @@ export const ERROR_RULES = {
   ENTRY_INVALID: 'an entry is written key=value',
   REDIS_URL_INVALID:
     'an address is redis://host:port, rediss:// for TLS, unix:///path, redis+sentinel://hosts/master or redis+cluster://hosts',
+  KEY_PREFIX_INVALID: 'a prefix of keys has at most 100 characters, without { and } and control characters',
+  REDIS_TIMEOUT_INVALID: 'Redis has from 1ms to 60s to answer a decision',
+  RESET_TARGET_INVALID:
+    'reset takes key=value with --rules, or --key with a key of Sluice in Redis, or --all with --domain',
+  REDIS_UNREACHABLE: 'a command that works on counters reaches Redis within 5 seconds, and Redis does what it is asked',
+  NODES_NOT_TOLD:
+    'nodes hear of a reset on a channel (docs/redis.md); those that do not go on refusing until they would ask',
   MAX_KEYS_INVALID: 'maxKeys is a whole number from 1 to 67108864',
 } as const
 

@@ -15,16 +15,22 @@ const MIN_PREFIXED = 16
  * 200 characters as a keyed hash, shared patterns (`share_threshold`) as the pattern.
  *
  * For a shared store it spells `sluice:{partition}:key`. The partition, a keyed hash of the caller, decides which server
- * a key lives on: all rules of one caller meet on one server, and no caller can choose which.
+ * a key lives on: all rules of one caller meet on one server, and no caller can choose which. A prefix goes before it.
  */
 export class KeySpeller {
   readonly #hash: KeyedHash
   readonly #partitions: number
+  /** What every key of a shared store begins with. */
+  readonly #head: string
 
-  /** partitions is how many a shared store has; 0 for a store of one process, which needs none. */
-  constructor(hash: KeyedHash, partitions = 0) {
+  /**
+   * partitions is how many a shared store has; 0 for a store of one process, which needs none. prefix tells installations
+   * that share a store apart.
+   */
+  constructor(hash: KeyedHash, partitions = 0, prefix = '') {
     this.#hash = hash
     this.#partitions = partitions
+    this.#head = `${prefix}sluice:{`
   }
 
   /** spell returns the key of the counter that a rule keeps for these entries. */
@@ -39,7 +45,12 @@ export class KeySpeller {
     }
     const key = counterKey(domain, rule.id, spelled.length === path.length ? spelled : spelled.slice(0, path.length))
     if (this.#partitions === 0) return key
-    return `sluice:{${this.#partition(domain, rule, entries)}}:${key}`
+    return `${this.#head}${this.#partition(domain, rule, entries)}}:${key}`
+  }
+
+  /** isShared says whether a text can be a key of the shared store that is spelled for. */
+  isShared(key: string): boolean {
+    return key.startsWith(this.#head)
   }
 
   /**

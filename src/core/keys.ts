@@ -16,8 +16,24 @@ export function counterKey(domain: string, ruleId: string, entries: readonly Ent
  * storedKey spells a counter's key for a store that others can read: with the limit's shape, so that counters of
  * different algorithms and windows are different counters, as in `sluice:{17}:api|user|user=42|s1m`.
  */
-export function storedKey(key: string, limit: Limit): string {
+export function storedKey(key: string, limit: Pick<Limit, 'shape'>): string {
   return `${key}|${limit.shape}`
+}
+
+/** splitStoredKey undoes storedKey: the counter's key, and the shape of its limit. */
+export function splitStoredKey(stored: string): { readonly key: string; readonly shape: string } {
+  const at = stored.lastIndexOf('|')
+  return at < 0 ? { key: stored, shape: '' } : { key: stored.slice(0, at), shape: stored.slice(at + 1) }
+}
+
+/** domainPart spells a domain as keys do. */
+export function domainPart(domain: string): string {
+  return escapePart(domain)
+}
+
+/** isOfDomain says whether the key of a shared store is one of a domain, which is spelled as in keys. */
+export function isOfDomain(key: string, domain: string): boolean {
+  return key.startsWith(`${domain}|`, key.indexOf('}:') + 2)
 }
 
 const FIRST_SURROGATE = 0xd800

@@ -228,8 +228,7 @@ export const LIMIT_OPTIONS = {
   timeout_ms: {
     option: 'timeoutMs',
     schema: { kind: 'integer', min: 1, max: 60_000 },
-    default: 5,
-    doc: 'The longest that a store may take',
+    doc: "The longest that a store may take. Default: what the store is told, 5 (the service's --redis-timeout)",
   },
   priority: {
     schema: { kind: 'integer', min: 0, max: 3 },

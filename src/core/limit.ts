@@ -86,7 +86,7 @@ export function compileLimit(options: LimitOptions, where = ''): Limit {
     maxUsed: MAX_COUNT,
     isLog,
     shape,
-    space: fnv1a(shape),
+    space: spaceOf(shape),
   })
 }
 
@@ -142,9 +142,10 @@ function shapeOf(options: LimitOptions, algorithm: AlgorithmRecord, windowMs: nu
   return `${letter}${formatDuration(windowMs)}${subWindows === undefined ? '' : `/${subWindows}`}`
 }
 
-function fnv1a(text: string): number {
+/** spaceOf makes 32 bits of a shape. */
+export function spaceOf(shape: string): number {
   let hash = 0x811c9dc5
-  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
+  for (let i = 0; i < shape.length; i++) hash = Math.imul(hash ^ shape.charCodeAt(i), 0x01000193)
   return hash
 }
 

@@ -22,7 +22,8 @@ export interface Rule {
   /** open: how long an outage is admitted before the rule counts in the process; 0 is without end. */
   readonly openForMs: number
   readonly localShare: number
-  readonly timeoutMs: number
+  /** How long the store may take. Undefined: as long as the store is told. */
+  readonly timeoutMs: number | undefined
   /** 0 is never shed, 3 is shed first. */
   readonly priority: number
   readonly response: RuleResponse | undefined

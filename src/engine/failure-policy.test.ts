@@ -218,6 +218,31 @@ describe('failure policy', () => {
     expect(policy.decide([charge('a', 'open')])).toMatchObject([{ kind: 'allowed', remaining: 9 }])
   })
 
+  it('forgets what it counted of a counter that was reset anywhere', async () => {
+    const { policy, down } = bench()
+    const left = async (key: string) => (await policy.decide([charge(key, 'local', { cost: 0 })]))[0].remaining
+    down()
+    for (const key of ['a', 'b']) await policy.decide([charge(key, 'local', { cost: 3 })])
+    policy.noticed({ kind: 'clear', key: 'a' })
+    expect([await left('a'), await left('b')]).toEqual([2, 2])
+    policy.noticed({ kind: 'reset', key: `a|${TEN.shape}` })
+    expect([await left('a'), await left('b')]).toEqual([5, 2])
+    policy.noticed({ kind: 'reset_domain', key: 'd' })
+    expect([await left('a'), await left('b')]).toEqual([5, 5])
+  })
+
+  it('takes back places that were held when everything was forgotten', async () => {
+    const { policy, down } = bench()
+    down()
+    const { permits } = await policy.acquire([charge('a', 'local', { limit: PLACES })])
+    policy.noticed({ kind: 'reset_domain', key: 'd' })
+    const other = await policy.acquire([charge('a', 'local', { limit: PLACES })])
+    await policy.release(permits as HeldPermits)
+    expect(other.verdicts).toMatchObject([{ remaining: 1 }])
+    const [look] = await policy.decide([charge('a', 'local', { limit: PLACES, cost: 0 })])
+    expect(look.remaining).toBe(1)
+  })
+
   it('counts in the store again as soon as that is back', async () => {
     const { policy, down, up, shared } = bench()
     down()

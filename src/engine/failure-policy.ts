@@ -1,6 +1,7 @@
 import { allowedVerdict, refusedVerdict, type Verdict } from '../core/decision.ts'
-import { type Limit, scaleLimit } from '../core/limit.ts'
-import type { Acquired, Charge, HeldPermits, MaybePromise, Store, SyncStore } from './ports.ts'
+import { splitStoredKey } from '../core/keys.ts'
+import { type Limit, scaleLimit, spaceOf } from '../core/limit.ts'
+import type { Acquired, Charge, HeldPermits, MaybePromise, Notice, Store, SyncStore } from './ports.ts'
 import { type FaultReason, StoreFault } from './store-fault.ts'
 
 type Mode = 'open' | 'closed' | 'local'
@@ -26,6 +27,8 @@ export class FailurePolicy implements Store {
   /** By shard: since when it fails, and when it did last. */
   readonly #outages = new Map<string, { sinceMs: number; lastMs: number }>()
   readonly #now: () => number
+  /** How often everything was forgotten. What is counted after that has other keys. */
+  #generation = 0
 
   constructor(shared: Store, local: SyncStore, events: FailurePolicyEvents = {}, now = () => performance.now()) {
     this.#now = now
@@ -66,8 +69,19 @@ export class FailurePolicy implements Store {
   }
 
   async reset(key: string, limit: Limit): Promise<void> {
-    this.#local.reset(key, limit)
+    this.#local.reset(this.#localKey(key), limit)
     await this.#shared.reset(key, limit)
+  }
+
+  /**
+   * noticed forgets what was counted in this process of counters that were reset anywhere. Keys cannot be told by their domain
+   * here: when one is reset, all that was counted without the shared store is forgotten.
+   */
+  noticed({ kind, key: stored }: Notice): void {
+    if (kind === 'reset_domain') this.#generation++
+    if (kind !== 'reset') return
+    const { key, shape } = splitStoredKey(stored)
+    this.#local.reset(this.#localKey(key), { shape, space: spaceOf(shape) })
   }
 
   async close(): Promise<void> {
@@ -94,7 +108,12 @@ export class FailurePolicy implements Store {
     const isClosed = charges.some((charge, i) => charge.enforce && modes[i] === 'closed')
     const locals = charges
       .filter((_, i) => modes[i] === 'local')
-      .map((charge) => ({ ...charge, limit: this.#localLimit(charge), cost: isClosed ? 0 : charge.cost }))
+      .map((charge) => ({
+        ...charge,
+        key: this.#localKey(charge.key),
+        limit: this.#localLimit(charge),
+        cost: isClosed ? 0 : charge.cost,
+      }))
     const answers = locals.length === 0 ? [] : decideLocally(locals)
     let next = 0
     return charges.map((charge, i): Verdict => {
@@ -121,6 +140,10 @@ export class FailurePolicy implements Store {
       const isOver = openForMs > 0 && nowMs - outage.sinceMs >= openForMs
       return onStoreFailure === 'open' && isOver ? 'local' : onStoreFailure
     })
+  }
+
+  #localKey(key: string): string {
+    return this.#generation === 0 ? key : `${this.#generation} ${key}`
   }
 
   /** #localLimit is the share of a limit that this process may admit by itself. */

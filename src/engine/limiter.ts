@@ -16,6 +16,8 @@ export interface LimiterParts {
   readonly hash?: KeyedHash
   /** How many partitions a shared store has. Default: 0, a store of this process alone. */
   readonly partitions?: number
+  /** What the keys of a shared store begin with. Default: nothing. */
+  readonly keyPrefix?: string
   /** What is known about callers of tiered rules. */
   readonly accounts?: AccountLookup
   /**
@@ -39,7 +41,8 @@ export class Limiter<S extends Store> {
 
   constructor(rules: () => RuleSet, store: S, parts: LimiterParts = {}) {
     this.#rules = rules
-    this.#planner = new Planner(new KeySpeller(parts.hash ?? randomHash(), parts.partitions), parts)
+    const { hash = randomHash(), partitions, keyPrefix } = parts
+    this.#planner = new Planner(new KeySpeller(hash, partitions, keyPrefix), parts)
     this.#decider = new Decider(store, parts.observer)
   }
 

@@ -34,7 +34,8 @@ export interface ChargePolicy {
   readonly openForMs?: number
   /** local: the share of the budget that this node may admit by itself. */
   readonly localShare: number
-  readonly timeoutMs: number
+  /** How long the store may take. Default: as long as the store is told. */
+  readonly timeoutMs?: number | undefined
 }
 
 /** isRefused says whether a group is refused: an enforcing charge does not fit, or none of those in quota mode does. */
@@ -89,7 +90,7 @@ export interface SyncStore extends Store {
   decideOne(key: string, limit: Limit, cost: number): Verdict
   acquire(charges: readonly Charge[]): Acquired
   release(permits: HeldPermits): void
-  reset(key: string, limit: Limit): void
+  reset(key: string, limit: Pick<Limit, 'shape' | 'space'>): void
   close(): void
 }
 
@@ -145,9 +146,11 @@ export interface SliceReply {
 export interface Notice {
   /**
    * clear: there is budget again before its time. recall: somebody needs what others hold unused. shared: who held it
-   * alone does not any more.
+   * alone does not any more. reset: the counter was forgotten, and with it what was lent of it. reset_domain: all counters
+   * of a domain were.
    */
-  readonly kind: 'clear' | 'recall' | 'shared'
+  readonly kind: 'clear' | 'recall' | 'shared' | 'reset' | 'reset_domain'
+  /** reset: the key with the limit's shape, as it is stored. reset_domain: the domain, as keys spell it. */
   readonly key: string
 }
 
@@ -164,6 +167,8 @@ export interface NoticeListener {
  * its lease has passed.
  */
 export interface Lender {
+  /** Its reset tells every node by itself. */
+  readonly tellsResets?: boolean
   exchange(request: SliceRequest): MaybePromise<SliceReply>
   /** notify tells every node that shares the store, this one included or not. It may be lost. */
   notify(notice: Notice): void

@@ -42,7 +42,8 @@ export type PlainMark<R> =
   | Required<Pick<GateOptions<R>, 'rules'>>
 
 const OWN_OPTIONS = ['limits', 'identity', 'skip', 'refund', 'headers', 'onError', 'observer'] as const
-const STORE_OPTIONS = ['redis', 'secret', 'maxKeys', 'log', 'clock'] as const
+/** STORE_OPTIONS are those about where counters live. */
+export const STORE_OPTIONS = ['redis', 'secret', 'keyPrefix', 'redisTimeoutMs', 'maxKeys', 'log', 'clock'] as const
 const RULE_OPTIONS = ['rules', 'domain', 'descriptors', 'routing', 'onRulesRefused'] as const
 
 /** GATE_OPTIONS are the names of all plain options. */

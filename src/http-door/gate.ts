@@ -157,7 +157,7 @@ export class Gate<R> {
     try {
       this.#planner = hasRules(options)
         ? new RulePlanner(options, reader, cost, keys, tell)
-        : new LimitPlanner(specs, cost, keys, tell)
+        : new LimitPlanner(specs, cost, this.#open, tell)
     } catch (error) {
       void this.#open.close()
       throw error

@@ -4,6 +4,7 @@ import type { Rule } from '../core/rules/rule-set.ts'
 import { chargeOf, type PlannedCharge } from '../engine/charge.ts'
 import { andThen } from '../engine/maybe.ts'
 import type { MaybePromise } from '../engine/ports.ts'
+import type { OpenStore } from '../stores/open/open-store.ts'
 import { type Caller, keyText } from './caller.ts'
 import type { ChargePlanner, ResetCaller } from './charge-planner.ts'
 import { type Cost, checkedCost, givenCost } from './given-cost.ts'
@@ -18,6 +19,8 @@ interface CompiledSpec<R> {
   readonly rules: SpecRules<R>
   readonly by: readonly By[]
   readonly position: number
+  /** What keys of its counters begin with. Limits without a name of their own have one each. */
+  readonly domain: string
   /** Set where nothing about the limit depends on the request: what a request weighs. */
   readonly fixedCost: number | undefined
 }
@@ -31,9 +34,11 @@ export class LimitPlanner<R> implements ChargePlanner<R> {
   readonly countsKeys: boolean
   readonly isNet: boolean
 
-  constructor(specs: readonly LimitSpec<R>[], cost: Cost<R>, keys: KeySpeller, tell: TellError) {
-    this.#specs = specs.map((spec, position) => compiled(spec, position, specs.length === 1, cost))
-    checkNames(this.#specs)
+  constructor(specs: readonly LimitSpec<R>[], cost: Cost<R>, open: LimitStore, tell: TellError) {
+    const { keys } = open
+    const known = specs.map((spec, position) => compiled(spec, position, specs.length === 1, cost))
+    checkNames(known)
+    this.#specs = known.map((each) => (each.spec.name === undefined ? claimed(each, open) : each))
     this.#cost = cost
     this.#keys = keys
     this.#tell = tell
@@ -112,7 +117,7 @@ export class LimitPlanner<R> implements ChargePlanner<R> {
 
   #chargeFor(rule: Rule, kind: string, value: string, cost: number, position: number): PlannedCharge {
     const entries = [{ key: kind, value }]
-    const key = this.#keys.spellOwn(DOMAIN, rule, entries, position)
+    const key = this.#keys.spellOwn(this.#specs[position].domain, rule, entries, position)
     return chargeOf(rule, key, cost, { domain: DOMAIN, entries, descriptor: position })
   }
 }
@@ -126,8 +131,20 @@ function compiled<R>(spec: LimitSpec<R>, position: number, isOnly: boolean, gate
     rules,
     by: typeof by === 'function' ? [] : typeof by === 'string' ? [by] : (by ?? DEFAULT_BY),
     position,
+    domain: DOMAIN,
     fixedCost: isFixed ? checkedCost(cost) : undefined,
   }
+}
+
+/** A LimitStore is what is needed of where counters live. */
+type LimitStore = Pick<OpenStore, 'keys' | 'claim'>
+
+function claimed<R>(each: CompiledSpec<R>, open: LimitStore): CompiledSpec<R> {
+  return { ...each, domain: open.claim(DOMAIN, nameOf(each.rules)) }
+}
+
+function nameOf<R>(rules: SpecRules<R>): string {
+  return rules.ruleFor(rules.fixed ?? 1, false).name
 }
 
 type Owner = readonly [kind: string, value: string]
@@ -157,7 +174,7 @@ function valueFor(caller: Caller, kind: By): string {
 function checkNames<R>(specs: readonly CompiledSpec<R>[]): void {
   const names = new Set<string>()
   for (const [i, { rules, spec }] of specs.entries()) {
-    const { name }: Rule = rules.ruleFor(rules.fixed ?? 1, false)
+    const name = nameOf(rules)
     if (names.has(name)) {
       throw new SluiceError(
         'GATE_OPTIONS_INVALID',

@@ -39,7 +39,7 @@ export interface LimitSpec<R> extends Omit<LimitOptions, 'limit'> {
   readonly localShare?: number
   /** open: how long an outage is admitted; then requests are counted in this process. Default: without end. */
   readonly openFor?: Duration
-  /** How long Redis may take. Default: 5. */
+  /** How long Redis may take. Default: that of `redisTimeoutMs`, 5. */
   readonly timeoutMs?: number
   /**
    * How processes that share Redis count together: docs/consistency.md. Default: `exact`; `leased` for a budget of

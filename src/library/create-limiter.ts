@@ -25,7 +25,7 @@ export interface LimiterOptions extends Pick<StoreOptions, 'maxKeys' | 'clock'> 
 /** SharedLimiterOptions are those of a limiter on Redis. */
 export interface SharedLimiterOptions
   extends Pick<LimiterOptions, 'rules' | 'observer'>,
-    Pick<StoreOptions, 'secret' | 'log'> {
+    Pick<StoreOptions, 'secret' | 'keyPrefix' | 'redisTimeoutMs' | 'log'> {
   readonly redis: NonNullable<StoreOptions['redis']>
 }
 
@@ -39,7 +39,7 @@ export function createLimiter(options: LimiterOptions): RuleLimiter
 export function createLimiter(options: SharedLimiterOptions): SharedRuleLimiter
 export function createLimiter(options: AnyOptions): RuleLimiter | SharedRuleLimiter
 export function createLimiter(options: AnyOptions): RuleLimiter | SharedRuleLimiter {
-  const { rules, redis, secret, maxKeys, log, clock, observer, ...unknown } = options
+  const { rules, redis, secret, keyPrefix, redisTimeoutMs, maxKeys, log, clock, observer, ...unknown } = options
   checkNothingLeft(unknown)
   const ruleSet = compileObjects(isList(rules) ? rules : [rules])
   const parts = observer === undefined ? {} : { observer }
@@ -47,7 +47,11 @@ export function createLimiter(options: AnyOptions): RuleLimiter | SharedRuleLimi
     const store = new MemoryStore({ ...(maxKeys !== undefined && { maxKeys }), ...(clock && { clock }) })
     return new RuleLimiter(ruleSet, store, parts)
   }
-  return new SharedRuleLimiter(ruleSet, openAppStore({ redis, secret, ...(log && { log }) }), parts)
+  return new SharedRuleLimiter(
+    ruleSet,
+    openAppStore({ redis, secret, keyPrefix, redisTimeoutMs, ...(log && { log }) }),
+    parts,
+  )
 }
 
 export class RuleLimiter {

@@ -14,7 +14,7 @@ export interface SharedLimit {
   readonly onStoreFailure?: 'open' | 'closed' | 'local'
   /** local: the share of the budget that this process may admit by itself. Default: 1. */
   readonly localShare?: number
-  /** How long Redis may take. Default: 5. */
+  /** How long Redis may take. Default: that of `redisTimeoutMs`, 5. */
   readonly timeoutMs?: number
 }
 

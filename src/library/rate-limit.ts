@@ -23,7 +23,7 @@ export interface RateLimitOptions extends LimitOptions, Pick<StoreOptions, 'maxK
 export interface SharedRateLimitOptions
   extends LimitOptions,
     SharedLimit,
-    Pick<StoreOptions, 'secret' | 'log'>,
+    Pick<StoreOptions, 'secret' | 'keyPrefix' | 'redisTimeoutMs' | 'log'>,
     Pick<RateLimitOptions, 'observer'> {
   readonly redis: NonNullable<StoreOptions['redis']>
 }
@@ -42,11 +42,16 @@ export function rateLimit(options: RateLimitOptions): RateLimiter
 export function rateLimit(options: SharedRateLimitOptions): SharedRateLimiter
 export function rateLimit(options: AnyOptions): RateLimiter | SharedRateLimiter
 export function rateLimit(options: AnyOptions): RateLimiter | SharedRateLimiter {
-  const { redis, secret, maxKeys, log, clock, name, onStoreFailure, localShare, timeoutMs, observer, ...limit } =
-    options
+  const { redis, secret, keyPrefix, redisTimeoutMs, maxKeys, log, clock, ...others } = options
+  const { name, onStoreFailure, localShare, timeoutMs, observer, ...limit } = others
   const rule = limitRule(limit, defined({ name, onStoreFailure, localShare, timeoutMs }))
   if (redis === undefined) return new RateLimiter(rule, new MemoryStore(defined({ maxKeys, clock })), observer)
-  return new SharedRateLimiter(rule, { redis, secret, ...defined({ log }) }, observer)
+  return new SharedRateLimiter(
+    rule,
+    name !== undefined,
+    { redis, secret, keyPrefix, redisTimeoutMs, ...defined({ log }) },
+    observer,
+  )
 }
 
 export class RateLimiter {

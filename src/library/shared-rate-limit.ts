@@ -18,14 +18,17 @@ const DOMAIN = 'app'
 export class SharedRateLimiter {
   readonly limit: Limit
   readonly #rule: Rule
+  readonly #domain: string
   readonly #open: OpenStore
   readonly #decider: Decider<Store>
   readonly #ready: () => Promise<void> | undefined
 
-  constructor(rule: Rule, options: StoreOptions, observer: Observer | undefined) {
+  /** A limit that has no name of its own shares its counters with no other of its process. */
+  constructor(rule: Rule, isNamed: boolean, options: StoreOptions, observer: Observer | undefined) {
     this.limit = rule.limit
     this.#rule = rule
     this.#open = openAppStore(options)
+    this.#domain = isNamed ? DOMAIN : this.#open.claim(DOMAIN, rule.name)
     this.#decider = new Decider(this.#open.store, observer)
     this.#ready = firstConnection(this.#open)
   }
@@ -83,7 +86,7 @@ export class SharedRateLimiter {
 
   #charge(key: string, cost: number): PlannedCharge {
     const entries = [{ key: 'key', value: key }]
-    return chargeOf(this.#rule, this.#open.keys.spell(DOMAIN, this.#rule, entries), cost, {
+    return chargeOf(this.#rule, this.#open.keys.spell(this.#domain, this.#rule, entries), cost, {
       domain: DOMAIN,
       entries,
       descriptor: 0,

@@ -68,6 +68,27 @@ export function testAdapterOnRedis(adapter: AdapterUnderTest): void {
       expect((await two.get()).headers.ratelimit).toMatch(/;r=0;t=\d+$/)
     })
 
+    it('counts the same limit for itself wherever it is made, unless it has a name', async () => {
+      const told: string[] = []
+      const own = { redis: url, keyPrefix: `${randomUUID()}:`, log: (line: string) => void told.push(line) } as const
+      const limit = { ...own, limit: 2, window: '1h', timeoutMs: 10_000, onStoreFailure: 'closed' } as const
+      const probe = await start({ ...own, limit: 1_000, window: '1h', name: 'probe', onStoreFailure: 'closed' })
+      await until('decisions are made in Redis', async () => (await probe.get()).status === 200)
+      const apart = await adapter.start([limit, limit], new Routes())
+      apps.push(apart)
+      const statuses = async ({ get }: StartedAdapter): Promise<number[]> => [
+        (await get()).status,
+        (await get()).status,
+        (await get()).status,
+      ]
+      expect(await statuses(apart)).toEqual([200, 200, 429])
+      expect(told.filter((line) => line.includes('have no name'))).toHaveLength(1)
+      const named = { ...limit, name: 'shared' } as const
+      const together = await adapter.start([named, named], new Routes())
+      apps.push(together)
+      expect(await statuses(together)).toEqual([200, 429, 429])
+    })
+
     it('keeps places there', async () => {
       await ready()
       const routes = new Routes()

@@ -93,6 +93,11 @@ export function testAdapter(adapter: AdapterUnderTest): void {
       }
     })
 
+    it('counts the same limit for itself wherever it is made', async () => {
+      const get = await start({ limit: 2, window: '1h' }, { limit: 2, window: '1h' })
+      expect(await statuses(get, '/', '/', '/')).toEqual([200, 200, 429])
+    })
+
     it('charges several limits together, or none of them', async () => {
       const get = await start({
         limits: [

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { explain } from '../../server/src/cli/explain.ts'
 import { RuleDirectory } from '../../src/sources/rule-directory.suite.ts'
 import { lines, printedBy, refusedBy } from './printed.suite.ts'
@@ -7,6 +7,13 @@ import { run } from './sluice-process.suite.ts'
 
 // Some of these start processes, on a machine that may be busy.
 vi.setConfig({ testTimeout: 30_000 })
+// Keys in Redis depend on it.
+beforeEach(() => {
+  for (const name of ['SLUICE_SECRET', 'SLUICE_KEY_PREFIX', 'CACHE_KEY_PREFIX']) vi.stubEnv(name, '')
+})
+afterEach(() => {
+  vi.unstubAllEnvs()
+})
 
 const EDGE = `domain: edge
 version: 2
@@ -91,6 +98,7 @@ describe('sluice explain: which pattern is taken', () => {
         '  1. "any-ip"',
         '     limit    60 per 1m, sliding_window',
         '     counter  edge|ip|ip=192.0.2.1',
+        '     redis    sluice:{25}:edge|ip|ip=192.0.2.1|s1m',
       ),
     )
   })
@@ -111,6 +119,7 @@ describe('sluice explain: which pattern is taken', () => {
         '  1. "ip=10.1.2.9"',
         '     limit    30 per 1m, sliding_window; leased',
         '     counter  edge|ip%3d10.1.2.9|ip=10.1.2.9',
+        '     redis    sluice:{3}:edge|ip%3d10.1.2.9|ip=10.1.2.9|s1m',
         '',
         ORDER,
       ),
@@ -191,15 +200,19 @@ describe('sluice explain: evaluate: path', () => {
         '  1. "tenant"',
         '     limit    1000 per 1h, sliding_window',
         '     counter  shop|tenant|tenant=t',
+        '     redis    sluice:{14}:shop|tenant|tenant=t|s1h',
         '  2. "user-second"',
         '     limit    10 per 1s, sliding_window',
         '     counter  shop|tenant/user|tenant=t|user=7',
+        '     redis    sluice:{14}:shop|tenant/user|tenant=t|user=7|s1s',
         '  3. "user-day"',
         '     limit    500 per 1d, fixed_window',
         '     counter  shop|tenant/user#2|tenant=t|user=7',
+        '     redis    sluice:{14}:shop|tenant/user#2|tenant=t|user=7|f1d',
         '  4. "tenant/user/path=/login"',
         '     limit    5 per 1m, sliding_window; shadow',
         '     counter  shop|tenant/user/path%3d/login|tenant=t|user=7|path=/login',
+        '     redis    sluice:{14}:shop|tenant/user/path%3d/login|tenant=t|user=7|path=/login|s1m',
       ),
     )
   })
@@ -216,6 +229,7 @@ describe('sluice explain: evaluate: path', () => {
         '  1. "tenant"',
         '     limit    1000 per 1h, sliding_window',
         '     counter  shop|tenant|tenant=t',
+        '     redis    sluice:{14}:shop|tenant|tenant=t|s1h',
       ),
     )
   })
@@ -234,9 +248,11 @@ describe('sluice explain: tiers', () => {
         '  1. "api_key"',
         '     limit    100 per 1m, sliding_window',
         '     counter  platform|api_key|api_key=sk_l~HASH',
+        '     redis    sluice:{16}:platform|api_key|api_key=sk_l~HASH|s1m',
         '  2. "api_key#2"',
         '     limit    1000 per 1h, sliding_window',
         '     counter  platform|api_key#2|api_key=sk_l~HASH',
+        '     redis    sluice:{16}:platform|api_key#2|api_key=sk_l~HASH|s1h',
         '',
         'By tier:',
         '→ free     100 per 1m, sliding_window',
@@ -321,6 +337,7 @@ describe('sluice explain: tiers', () => {
         '  1. "tier"',
         '     limit    9 per 1d, sliding_window',
         '     counter  d|tier|tier=pro',
+        '     redis    sluice:{15}:d|tier|tier=pro|s1d',
       ),
     )
   })

@@ -85,6 +85,17 @@ describe.each(['exact', 'leased', 'eventual'] as const)('a key that is refused (
   })
 })
 
+it('a key that is refused from memory stays so after a DEL in Redis, until it is reset', async () => {
+  const node = await open(redis.url)
+  const one = charge(keyOf(), HOUR, 'exact')
+  await refuse(node, one)
+  expect(await redis.call('DEL', `${one.key}|${HOUR.shape}`)).toBe(1)
+  expect(node.decide([one])).toMatchObject([{ allowed: false }])
+  await node.reset(one.key, HOUR)
+  expect(await ask(node, one)).toMatchObject({ allowed: true, remaining: 2 })
+  await node.close()
+})
+
 describe('a leased rule on Redis', () => {
   it('goes on from its slice while the server is away, and no further than that', async () => {
     const proxy = await startProxy(redis.port)

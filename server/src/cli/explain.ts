@@ -2,16 +2,22 @@ import { formatDuration } from 'sluice/internal/core/duration'
 import { got, SluiceError } from 'sluice/internal/core/errors'
 import { KeyedHash } from 'sluice/internal/core/hash'
 import { KeySpeller } from 'sluice/internal/core/key-speller'
+import { storedKey } from 'sluice/internal/core/keys'
 import { eventualLifeMs, overAdmission } from 'sluice/internal/core/over-admission'
 import type { Entry } from 'sluice/internal/core/request'
 import { describeRule } from 'sluice/internal/core/rules/describe'
 import { type ExplainedStep, explain as explainMatch, type TierChoice } from 'sluice/internal/core/rules/explain'
 import { loadRules } from 'sluice/internal/core/rules/load'
-import type { Domain, Rule, RuleSet } from 'sluice/internal/core/rules/rule-set'
+import type { Domain, Rule } from 'sluice/internal/core/rules/rule-set'
 import { readRuleFiles } from 'sluice/internal/sources/rule-files'
-import { parseFlags } from '../app/settings/flags.ts'
+import { type CounterState, stateOf } from '../app/counters/counter-state.ts'
+import { COUNTER_FLAGS, keysOf, openCounters } from '../app/counters/open-counters.ts'
+import { plural } from '../app/plural.ts'
+import { type Flags, parseFlags } from '../app/settings/flags.ts'
+import { domainOf, entriesOf, entryOf } from './descriptor.ts'
 
 const FLAGS = [
+  ...COUNTER_FLAGS,
   { flag: 'domain', value: 'NAME' },
   { flag: 'merge-domains' },
   { flag: 'nodes', value: 'N' },
@@ -24,11 +30,11 @@ export async function explain(args: readonly string[]): Promise<void> {
   const [path, ...pairs] = flags.rest
   if (path === undefined) throw new SluiceError('ARGUMENT_MISSING', 'explain', 'no rules given')
   if (pairs.length === 0) throw new SluiceError('ARGUMENT_MISSING', 'explain', 'no key=value given')
-  const entries = pairs.map(entryOf)
+  const entries = pairs.map((pair) => entryOf('explain', pair))
   const mergeDomains = flags.isOn('merge-domains')
   const rules = loadRules(await readRuleFiles([path]), { mergeDomains })
   const fleet = { nodes: countOf('nodes', flags.last('nodes'), 1), rate: countOf('rate', flags.last('rate'), 0) }
-  process.stdout.write(explanation(domainOf(rules, flags.last('domain')), entries, fleet))
+  process.stdout.write(await explanation(domainOf(rules, flags.last('domain')), entries, fleet, flags))
 }
 
 /** A Fleet is what is known about the nodes that count: how many, and how many hits a second each gets. */
@@ -45,36 +51,20 @@ function countOf(flag: string, text: string | undefined, least: number): number 
   return count
 }
 
-function domainOf(rules: RuleSet, name: string | undefined): Domain {
-  const known = [...rules.domains.keys()]
-  const wanted = name ?? (known.length === 1 ? known[0] : undefined)
-  const domain = wanted === undefined ? undefined : rules.domains.get(wanted)
-  if (domain !== undefined) return domain
-  const detail = name === undefined ? 'not given' : got(name)
-  throw new SluiceError('DOMAIN_UNKNOWN', '--domain', `${detail}, there are ${known.join(', ')}`)
-}
-
-function entryOf(pair: string): Entry {
-  const at = pair.indexOf('=')
-  if (at < 1) throw new SluiceError('ENTRY_INVALID', 'explain', got(pair))
-  return { key: pair.slice(0, at), value: pair.slice(at + 1) }
-}
-
-/** entriesOf sets the tier apart, as the service does: in a domain with tiers it takes no part in matching. */
-function entriesOf(domain: Domain, all: readonly Entry[]): { entries: readonly Entry[]; tier: string | undefined } {
-  const tier = domain.hasTiers ? all.find(({ key }) => key === 'tier')?.value : undefined
-  return { tier, entries: tier === undefined ? all : all.filter(({ key }) => key !== 'tier') }
-}
-
-function explanation(domain: Domain, all: readonly Entry[], fleet: Fleet): string {
+async function explanation(domain: Domain, all: readonly Entry[], fleet: Fleet, flags: Flags): Promise<string> {
   const { entries, tier } = entriesOf(domain, all)
   const { steps, rules, tiers, note } = explainMatch(domain, entries, tier)
   const keys = new KeySpeller(new KeyedHash(0, 0))
-  const counters = rules.map((rule) => keys.spell(domain.name, rule, entries))
+  const shared = keysOf(flags, process.env)
+  const counters = rules.map((rule) => ({
+    key: keys.spell(domain.name, rule, entries),
+    shared: shared.spell(domain.name, rule, entries),
+  }))
+  const states = flags.has('redis') ? await statesOf(rules, counters, flags) : []
   const sections = [
     [headOf(domain, tier)],
     stepLines(steps),
-    note === undefined ? ruleLines(domain, rules, counters, fleet) : [note],
+    note === undefined ? ruleLines(domain, rules, counterLines(rules, counters, states), fleet) : [note],
     tierLines(tiers, tier),
     remarks(steps, rules),
   ]
@@ -103,14 +93,60 @@ function knownHere(known: readonly string[]): string {
   return `; this level has ${known.slice(0, MAX_KNOWN).join(', ')}${more}`
 }
 
-function ruleLines(domain: Domain, rules: readonly Rule[], counters: readonly string[], fleet: Fleet): string[] {
+interface SpelledCounter {
+  /** For people. */
+  readonly key: string
+  /** As a service with the same settings spells it for Redis, without the limit's shape. */
+  readonly shared: string
+}
+
+/** statesOf asks Redis about counters. Nothing is charged. */
+async function statesOf(rules: readonly Rule[], counters: readonly SpelledCounter[], flags: Flags) {
+  const opened = openCounters('explain', flags, process.env)
+  try {
+    const asked = rules.map(({ unlimited, limit }, i) =>
+      unlimited ? undefined : stateOf(opened, counters[i].shared, limit),
+    )
+    return await Promise.all(asked)
+  } finally {
+    await opened.close()
+  }
+}
+
+function counterLines(
+  rules: readonly Rule[],
+  counters: readonly SpelledCounter[],
+  states: readonly (CounterState | undefined)[],
+): readonly string[][] {
+  return rules.map(({ unlimited, limit }, i) => {
+    if (unlimited) return ['     counter  none: nothing is counted']
+    const state = states[i]
+    return [
+      `     counter  ${counters[i].key}`,
+      `     redis    ${storedKey(counters[i].shared, limit)}`,
+      ...(state === undefined ? [] : [`     state    ${describeState(state)}`]),
+    ]
+  })
+}
+
+/** describeState spells what a counter says, in words. */
+function describeState({ used, remaining, lent, resetAfterMs, retryAfterMs, holdsPermits }: CounterState): string {
+  const parts = [holdsPermits ? `${used} held, ${remaining} free` : `${used} used, ${remaining} left`]
+  if (lent.nodes > 0) parts.push(`${lent.hits} of them lent to ${plural(lent.nodes, 'node')}`)
+  if (remaining > 0) parts.push('not refused')
+  else parts.push(retryAfterMs > 0 ? `refused for ${formatDuration(retryAfterMs)}` : 'refused')
+  if (resetAfterMs > 0) parts.push(`unused again in ${formatDuration(resetAfterMs)}`)
+  return parts.join('; ')
+}
+
+function ruleLines(domain: Domain, rules: readonly Rule[], counters: readonly string[][], fleet: Fleet): string[] {
   const several = domain.evaluatePath ? 'limits apply (evaluate: path), in this order' : 'limits apply'
   return [
     rules.length === 1 ? '1 limit applies:' : `${rules.length} ${several}; all of them must have budget:`,
     ...rules.flatMap((rule, i) => [
       `  ${i + 1}. ${JSON.stringify(rule.name)}`,
       `     limit    ${describeRule(rule)}`,
-      `     counter  ${rule.unlimited ? 'none: nothing is counted' : counters[i]}`,
+      ...counters[i],
       ...(rule.consistency === 'eventual' ? [`     bound    ${boundOf(rule, fleet)}`] : []),
     ]),
   ]

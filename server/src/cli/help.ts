@@ -40,7 +40,10 @@ Usage:
   sluice check RULES…              say whether rule files are right, and what
                                    they mean
   sluice explain RULES [--domain NAME] KEY=VALUE…
-                                   show which rules apply to a descriptor, why
+                                   show which rules apply to a descriptor, why,
+                                   and their keys in Redis
+  sluice reset --redis URL --rules RULES [--domain NAME] KEY=VALUE…
+                                   forget what a caller has used, on all nodes
   sluice serve --help              the flags of serve
   sluice --help                    this page
   sluice --version
@@ -48,8 +51,12 @@ Usage:
 check and explain take --merge-domains: files of the same domain make one set
 of rules. check takes --json: the result as one line of JSON, for programs.
 explain takes --nodes N and --rate HITS (of each node, a second): how much more
-than its limit an eventual rule may then admit. Rules are described in
-docs/rules.md, errors in docs/errors.md, running it in docs/operate.md.
+than its limit an eventual rule may then admit; with --redis URL it shows what
+the counters say. reset takes --key REDISKEY instead of a descriptor, or --all
+--domain NAME for a whole domain. Both take the flags and variables of serve
+about Redis: SLUICE_SECRET and --key-prefix decide what keys are. Rules are
+described in docs/rules.md, errors in docs/errors.md, running it in
+docs/operate.md.
 
 Try it:  sluice serve --examples   with the example rules; it says what to do
 `

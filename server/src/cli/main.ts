@@ -9,6 +9,7 @@ import { version } from './version.ts'
 const COMMANDS: ReadonlyMap<string, (args: readonly string[]) => Promise<void>> = new Map([
   ['serve', async (args: readonly string[]) => (await import('./serve.ts')).serve(args)],
   ['check', async (args: readonly string[]) => (await import('./check.ts')).check(args)],
+  ['reset', async (args: readonly string[]) => (await import('./reset.ts')).reset(args)],
   ['explain', async (args: readonly string[]) => (await import('./explain.ts')).explain(args)],
 ])
 

@@ -43,7 +43,7 @@ export const DEFAULTS = {
   onStoreFailure: LIMIT_OPTIONS.on_store_failure.default,
   openForMs: 0,
   localShare: LIMIT_OPTIONS.local_share.default,
-  timeoutMs: LIMIT_OPTIONS.timeout_ms.default,
+  timeoutMs: undefined as number | undefined,
   priority: LIMIT_OPTIONS.priority.default,
   response: undefined as RuleResponse | undefined,
   retryAfterJitterMs: LIMIT_OPTIONS.retry_after_jitter.default,

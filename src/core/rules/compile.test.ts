@@ -75,7 +75,7 @@ describe('compileObjects', () => {
         onStoreFailure: 'local',
         openForMs: 0,
         localShare: 1,
-        timeoutMs: 5,
+        timeoutMs: undefined,
         priority: 1,
         response: undefined,
         retryAfterJitterMs: 0,

@@ -1,5 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { TIGHTEST } from '../../http-door/field-merge.ts'
+import { STORE_OPTIONS } from '../../http-door/gate-options.ts'
+import { placeNames } from '../../http-door/place-name.ts'
 import { checkTrust } from './check-trust.ts'
 import { type Done, GateLimiter } from './gate-limit.ts'
 import type { PlainOptions } from './options.ts'
@@ -27,8 +29,8 @@ export function gatePlugin(fastify: FastifyInstance, options: PlainOptions): voi
   fastify.addHook('onRoute', ({ config, method, url }) => {
     const own = config?.rateLimit as PlainOptions | false | undefined
     if (own === undefined || ofRoutes.has(own)) return
-    const name = own !== false && own.limit !== undefined && { name: `${method} ${url}` }
-    ofRoutes.set(own, own === false ? undefined : limiterOf({ ...inherited(options), ...name, ...own }))
+    const named = own !== false && placeNames(`${method} ${url}`, own)
+    ofRoutes.set(own, own === false ? undefined : limiterOf({ ...inherited(options), ...own, ...named }))
   })
   const handle = (request: FastifyRequest, reply: FastifyReply, done: Done): void => {
     // To ask a request for its route builds an object.
@@ -46,10 +48,11 @@ export function gatePlugin(fastify: FastifyInstance, options: PlainOptions): voi
 }
 
 /** inherited is what a route's limit has of the app's: everything but the limit itself. */
-function inherited({ redis, secret, maxKeys, clock, log, identity, headers, onError, handler }: PlainOptions): object {
-  const options = { redis, secret, maxKeys, clock, log, identity, headers, onError, handler }
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
+function inherited(options: PlainOptions): object {
+  return Object.fromEntries(INHERITED.flatMap((name) => (options[name] === undefined ? [] : [[name, options[name]]])))
 }
+
+const INHERITED = [...STORE_OPTIONS, 'identity', 'headers', 'onError', 'handler'] as const
 
 /** hookOf makes a hook of a limiter: of the kind that calls back, which is told the payload before in preParsing. */
 function hookOf(limiter: GateLimiter) {

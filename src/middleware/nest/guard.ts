@@ -14,7 +14,9 @@ import type { MaybePromise } from '../../engine/ports.ts'
 import { AnswerWatch } from '../../http-door/answer-watch.ts'
 import { Budget } from '../../http-door/budget.ts'
 import { Gate, type GateOptions, type Pass } from '../../http-door/gate.ts'
+import { STORE_OPTIONS } from '../../http-door/gate-options.ts'
 import { holdBack, sendRefusal } from '../../http-door/node-response.ts'
+import { placeNames } from '../../http-door/place-name.ts'
 import { checkAddresses } from '../express/check-addresses.ts'
 import { checkTrust } from '../fastify/check-trust.ts'
 import { objectOf, RateLimitException } from './exception.ts'
@@ -108,8 +110,7 @@ export class SluiceGuard implements CanActivate, OnApplicationShutdown {
     if (known !== undefined) return known
     const isMethods = this.#reflector.get(OWN, handler) === own
     const place = isMethods ? `${context.getClass().name}.${handler.name}` : context.getClass().name
-    const name = own.limit !== undefined && { name: place }
-    const gate = new Gate({ ...inherited(this.#options), ...name, ...own }, nestReader)
+    const gate = new Gate({ ...inherited(this.#options), ...own, ...placeNames(place, own) }, nestReader)
     this.#own.set(own, gate)
     return gate
   }
@@ -120,10 +121,11 @@ Inject(SLUICE_OPTIONS)(SluiceGuard, undefined, 0)
 Inject(Reflector)(SluiceGuard, undefined, 1)
 
 /** inherited is what a handler's limit has of the app's: everything but the limit itself. */
-function inherited({ redis, secret, maxKeys, clock, log, identity, headers, onError }: SluiceOptions): object {
-  const options = { redis, secret, maxKeys, clock, log, identity, headers, onError }
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
+function inherited(options: SluiceOptions): object {
+  return Object.fromEntries(INHERITED.flatMap((name) => (options[name] === undefined ? [] : [[name, options[name]]])))
 }
+
+const INHERITED = [...STORE_OPTIONS, 'identity', 'headers', 'onError'] as const
 
 /** act does what a gate says. */
 function act(gate: AnyGate, pass: Pass, { req, res }: Exchange): MaybePromise<boolean> {

@@ -6,7 +6,6 @@ import type { Slice } from './slice.ts'
 import type { Slices } from './slices.ts'
 
 const DEFAULT_SYNC_MS = 100
-const DEFAULT_TIMEOUT_MS = 5
 
 /** sliceOf returns the slice that a charge is counted by. */
 export function sliceOf({ key, limit, policy }: Charge, slices: Slices, nowMs: number): Slice {
@@ -14,12 +13,7 @@ export function sliceOf({ key, limit, policy }: Charge, slices: Slices, nowMs: n
   const known = slices.get(key)
   if (known !== undefined && known.limit === limit && (known.kind === 'eventual') === isEventual) return known
   const syncMs = isEventual ? (policy?.syncIntervalMs ?? DEFAULT_SYNC_MS) : undefined
-  return slices.find(key, { limit, syncMs, timeoutMs: timeoutOf(policy) }, nowMs)
-}
-
-/** timeoutOf is how long the parent may take where the rule does not say. */
-export function timeoutOf(policy: Charge['policy']): number {
-  return policy?.timeoutMs ?? DEFAULT_TIMEOUT_MS
+  return slices.find(key, { limit, syncMs, timeoutMs: policy?.timeoutMs ?? slices.timeoutMs }, nowMs)
 }
 
 /** impossibleOf is the answer to a cost that can never be admitted: what is known of the counter, or a whole window. */

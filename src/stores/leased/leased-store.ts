@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../core/clock.ts'
 import type { Verdict } from '../../core/decision.ts'
+import { isOfDomain, splitStoredKey, storedKey } from '../../core/keys.ts'
 import type { Limit } from '../../core/limit.ts'
 import {
   type Acquired,
@@ -17,7 +18,7 @@ import {
   type Store,
 } from '../../engine/ports.ts'
 import { lenderOf, NO_LENDER } from '../lending/can-lend.ts'
-import { Group, sliceOf, timeoutOf } from './group.ts'
+import { Group, sliceOf } from './group.ts'
 import { LeaseClock } from './lease-clock.ts'
 import { lend } from './lend.ts'
 import { Refusals } from './refusals.ts'
@@ -28,6 +29,8 @@ export interface LeasedStoreOptions {
   readonly maxKeys?: number
   /** For how long a slice is spent after it was asked for. The lender waits twice as long. Default: 5,000. */
   readonly leaseMs?: number
+  /** How long the parent may take where a rule does not say. Default: 5. */
+  readonly timeoutMs?: number
   /** For tests. */
   readonly clock?: Clock
   /** For tests: the name of this node among all that share the parent. Default: random. */
@@ -54,6 +57,7 @@ export interface LeasedStats {
 
 const DEFAULT_MAX_KEYS = 50_000
 const DEFAULT_LEASE_MS = 5_000
+const DEFAULT_TIMEOUT_MS = 5
 /** While no notices arrive, a refusal is not kept for longer: another node may have reset the counter. */
 const MAX_UNHEARD_MS = 1_000
 
@@ -86,6 +90,7 @@ export class LeasedStore implements LendingStore {
       clock,
       maxKeys,
       leaseMs,
+      timeoutMs: options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
       node: options.node ?? randomBytes(6).toString('base64url'),
     }
     this.#slices = new Slices(owner, options.isTimed ?? true)
@@ -99,6 +104,8 @@ export class LeasedStore implements LendingStore {
       },
     })
   }
+
+  readonly tellsResets = true
 
   get canLend(): boolean {
     return this.#lender !== NO_LENDER
@@ -146,10 +153,11 @@ export class LeasedStore implements LendingStore {
     return lease.held.length === 0 ? undefined : this.#parent.release(lease)
   }
 
-  /** reset forgets a counter. What is lent of it stays lent, and counts. */
+  /** reset forgets a counter, and what is lent of it, and tells all nodes. */
   async reset(key: string, limit: Limit): Promise<void> {
     await this.#parent.reset(key, limit)
-    this.#tellClear(key)
+    if (this.#lender.tellsResets !== true) this.#lender.notify({ kind: 'reset', key: storedKey(key, limit) })
+    this.#beginAnew(key)
   }
 
   /** exchange lends a part of what this node holds. */
@@ -204,8 +212,12 @@ export class LeasedStore implements LendingStore {
     this.#asked++
     const slice = sliceOf(charge, this.#slices, nowMs)
     const told = (isServed: boolean): readonly Verdict[] => [slice.verdict(isServed, slice.lastUsedMs, true)]
-    const served = this.#slices.request(slice, { cost: charge.cost, timeoutMs: timeoutOf(charge.policy) }, nowMs)
+    const served = this.#slices.request(slice, { cost: charge.cost, timeoutMs: this.#timeoutOf(charge) }, nowMs)
     return served instanceof Promise ? served.then(told) : told(served)
+  }
+
+  #timeoutOf({ policy }: Charge): number {
+    return policy?.timeoutMs ?? this.#slices.timeoutMs
   }
 
   /** #areExact says whether nothing is known here of a group: its rules are exact, have no slices left, and do not refuse. */
@@ -279,8 +291,8 @@ export class LeasedStore implements LendingStore {
     const answers = await Promise.allSettled([
       ...group.former.map(async (slice) => this.#slices.dismiss(slice, slice.timeoutMs, nowMs)),
       ...group.lacking.map(async (i) => {
-        const { cost, policy } = group.charges[i]
-        const want = { cost, timeoutMs: timeoutOf(policy) }
+        const charge = group.charges[i]
+        const want = { cost: charge.cost, timeoutMs: this.#timeoutOf(charge) }
         group.served(i, await this.#slices.request(group.sliceAt(i), want, nowMs))
       }),
     ])
@@ -317,7 +329,21 @@ export class LeasedStore implements LendingStore {
   #noticed({ kind, key }: Notice): void {
     if (kind === 'recall') this.#slices.recall(key)
     else if (kind === 'shared') this.#slices.get(key)?.join()
+    else if (kind === 'reset') this.#beginAnew(splitStoredKey(key).key)
+    else if (kind === 'reset_domain') this.#beginDomainAnew(key)
     else this.#clear(key)
+  }
+
+  /** #beginAnew forgets all that is known here of a counter. */
+  #beginAnew(key: string): void {
+    this.#refusals.delete(key, this.#clock.nowMs())
+    this.#slices.beginAnew(key)
+  }
+
+  /** #beginDomainAnew is #beginAnew for all counters of a domain. Refusals of others are asked about again. */
+  #beginDomainAnew(domain: string): void {
+    this.#refusals.clear(this.#clock.nowMs())
+    for (const key of this.#slices.keys()) if (isOfDomain(key, domain)) this.#slices.beginAnew(key)
   }
 
   /** #tellClear tells all nodes that there may be budget again, whatever the cost that they refuse. */

@@ -230,6 +230,19 @@ export class Slice {
     this.#refusal.clear(nowMs)
   }
 
+  /**
+   * beginAnew forgets what it has and what it has spent: the counter was reset, and the lender has forgotten it too. Should the
+   * lender not have, it accounts for what was left over, as when a lease runs out.
+   */
+  beginAnew(nowMs: number): void {
+    this.#account = new SliceAccount(this.#newName())
+    this.#flight = undefined
+    this.lent.forget()
+    this.#state = 'empty'
+    this.#deadlineMs = Number.NEGATIVE_INFINITY
+    this.clear(nowMs)
+  }
+
   /** join learns that others hold something too: what is left beside all slices is not known from now on. */
   join(): void {
     this.#last.holders = Math.max(this.#last.holders, 2)

@@ -14,6 +14,8 @@ export interface SliceOwner {
   readonly clock: Clock
   readonly node: string
   readonly leaseMs: number
+  /** How long the lender may take where a rule does not say. */
+  readonly timeoutMs: number
   readonly maxKeys: number
 }
 
@@ -70,6 +72,10 @@ export class Slices {
     const consistency = policy?.consistency
     if (consistency === undefined || consistency === 'exact') return false
     return this.#canBorrow && isLeasable(limit)
+  }
+
+  get timeoutMs(): number {
+    return this.#owner.timeoutMs
   }
 
   get size(): number {
@@ -135,6 +141,23 @@ export class Slices {
     const slice = this.#slices.get(key)
     if (slice === undefined || slice.kind === 'eventual' || slice.isAsking || slice.inHand <= 0) return
     this.#send(slice, this.#owner.clock.nowMs(), true)
+  }
+
+  /**
+   * beginAnew has the slice of a key forget everything: its counter was reset. One that is asking stays as it is, and learns of
+   * it with its next request: a lender that has forgotten it takes it as new.
+   */
+  beginAnew(key: string): void {
+    const slice = this.#slices.get(key)
+    if (slice === undefined) return
+    const nowMs = this.#owner.clock.nowMs()
+    if (slice.isAsking) slice.clear(nowMs)
+    else slice.beginAnew(nowMs)
+  }
+
+  /** keys are those that have a slice. */
+  keys(): Iterable<string> {
+    return this.#slices.keys()
   }
 
   clearAll(nowMs: number): void {

@@ -28,6 +28,11 @@ export class SliceBooks {
     return reply
   }
 
+  /** forget closes the book of a counter without charging what is out. */
+  forget(stored: string): void {
+    this.#kept.delete(stored)
+  }
+
   #closeOldest(nowMs: number): void {
     let looked = 0
     for (const [name, kept] of this.#kept) {

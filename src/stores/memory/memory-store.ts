@@ -4,6 +4,7 @@ import type { Clock } from '../../core/clock.ts'
 import { debitedOf, unchargedOf, type Verdict, verdictOf } from '../../core/decision.ts'
 import { got, SluiceError } from '../../core/errors.ts'
 import { KeyedHash } from '../../core/hash.ts'
+import { storedKey } from '../../core/keys.ts'
 import { debitLimit, holdsPermits, type Limit } from '../../core/limit.ts'
 import {
   type Acquired,
@@ -139,7 +140,13 @@ export class MemoryStore implements SyncStore, LendingStore {
     }
   }
 
-  reset(key: string, limit: Limit): void {
+  /** reset forgets a counter, and what was lent of it. */
+  reset(key: string, limit: Pick<Limit, 'shape' | 'space'>): void {
+    this.#books.forget(storedKey(key, limit))
+    this.#forgetKey(key, limit)
+  }
+
+  #forgetKey(key: string, limit: Pick<Limit, 'space'>): void {
     this.#hash.of(key, limit.space)
     const id = this.#find()
     if (id !== NONE) this.#forget(id)
@@ -150,7 +157,7 @@ export class MemoryStore implements SyncStore, LendingStore {
     const reply = this.#books.exchange(request, nowMs, this.#booked(request))
     // What ran out was charged at its time, and may be worth nothing by now.
     this.#charge(request.key, request.limit, nowMs, 0, LOOK)
-    if (this.#out.expiresAtMs <= nowMs) this.reset(request.key, request.limit)
+    if (this.#out.expiresAtMs <= nowMs) this.#forgetKey(request.key, request.limit)
     return reply
   }
 

@@ -10,5 +10,6 @@ export interface OpenRedis {
 /** openRedis opens counters in Redis. It is loaded when the first store asks for it. */
 export function openRedis(options: RedisStoreOptions): OpenRedis {
   const redis = new RedisStore(options)
-  return { store: new LeasedStore(redis), redis }
+  const { timeoutMs } = options
+  return { store: new LeasedStore(redis, { ...(timeoutMs !== undefined && { timeoutMs }) }), redis }
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '../../core/clock.ts'
+import { checkKeyPrefix } from '../../core/key-prefix.ts'
 import { KeySpeller } from '../../core/key-speller.ts'
 import { FailurePolicy, type FailurePolicyEvents } from '../../engine/failure-policy.ts'
 import { type LimiterParts, randomHash } from '../../engine/limiter.ts'
@@ -21,8 +22,10 @@ export interface OpenStoreOptions {
   readonly redis?: string | RedisClient | undefined
   /** Spells secret values and partitions; the same on every node. */
   readonly secret?: string | undefined
+  /** What keys in Redis begin with; installations with other prefixes share nothing. Default: nothing. */
+  readonly keyPrefix?: string | undefined
   /** How long Redis may take where a rule does not say. */
-  readonly timeoutMs?: number
+  readonly timeoutMs?: number | undefined
   readonly tls?: Certificates
   readonly sentinelCredentials?: Credentials | undefined
   /** Connections keep the process alive. Default: true. */
@@ -38,7 +41,7 @@ export interface OpenStoreOptions {
 export interface OpenStore {
   readonly store: Store
   /** How keys are spelled for it. */
-  readonly parts: Pick<LimiterParts, 'hash' | 'partitions'>
+  readonly parts: Pick<LimiterParts, 'hash' | 'partitions' | 'keyPrefix'>
   readonly keys: KeySpeller
   /** Set for a store in memory, which answers at once. */
   readonly memory: MemoryStore | undefined
@@ -48,6 +51,11 @@ export interface OpenStore {
   readonly name: string
   /** Resolves when the first attempt to connect has ended, well or not: at once for a client that is the app's own. */
   readonly ready: Promise<void>
+  /**
+   * claim returns the domain of a limit that has no name of its own but one that is spelled from its options: others that are
+   * spelled alike have another, so that they share nothing. It is given back when the store is closed.
+   */
+  claim(domain: string, spelled: string): string
   /** What it counted, by name. */
   stats(): Readonly<Record<string, number>>
   close(): Promise<void>
@@ -72,13 +80,15 @@ function openMemory({ maxKeys, clock }: OpenStoreOptions): OpenStore {
     redis: undefined,
     name: 'in memory',
     ready: Promise.resolve(),
+    claim: (domain) => domain,
     stats: () => ({ ...memory.stats }),
     close: async () => memory.close(),
   }
 }
 
 function openShared(options: OpenStoreOptions & { readonly redis: string | RedisClient }): OpenStore {
-  const { redis: place, secret = '', events = {} } = options
+  const { redis: place, secret = '', keyPrefix = '', events = {} } = options
+  checkKeyPrefix(keyPrefix, 'keyPrefix')
   if (typeof place === 'string') {
     parseRedisUrl(place)
   } else checkClient(place)
@@ -91,15 +101,21 @@ function openShared(options: OpenStoreOptions & { readonly redis: string | Redis
   // Those who ask are told; nobody has to ask.
   loading.catch((error: unknown) => events.warned?.(`counters cannot be shared: ${(error as Error).message}`))
   const hash = sharedHash(secret)
+  const policy = new FailurePolicy(new LazyStore(loading.then(({ store }) => store)), new MemoryStore(), events)
+  const hearResets = ({ redis }: OpenRedis): void => {
+    redis.listen({ noticed: (notice) => policy.noticed(notice), connected() {} })
+  }
+  loading.then(hearResets, () => {})
   return {
-    store: new FailurePolicy(new LazyStore(loading.then(({ store }) => store)), new MemoryStore(), events),
-    parts: { hash, partitions: PARTITIONS },
-    keys: new KeySpeller(hash, PARTITIONS),
+    store: policy,
+    parts: { hash, partitions: PARTITIONS, keyPrefix },
+    keys: new KeySpeller(hash, PARTITIONS, keyPrefix),
     memory: undefined,
     redis: () => loading,
     name: 'in Redis',
     ready: typeof place === 'string' ? ready : Promise.resolve(),
-    stats: () => ({ ...loaded?.store.stats }),
+    claim: (domain) => domain,
+    stats: () => ({ ...loaded?.store.stats, ...(loaded && { noticesIgnored: loaded.redis.noticesIgnored }) }),
     close() {
       return this.store.close() as Promise<void>
     },
@@ -107,13 +123,14 @@ function openShared(options: OpenStoreOptions & { readonly redis: string | Redis
 }
 
 function redisOptions(options: OpenStoreOptions, url: string | RedisClient, events: StoreEvents): RedisStoreOptions {
-  const { timeoutMs, tls, sentinelCredentials, keepAlive = true } = options
+  const { timeoutMs, keyPrefix, tls, sentinelCredentials, keepAlive = true } = options
   return {
     url,
     sentinelCredentials,
     keepAlive,
     events,
     ...(timeoutMs !== undefined && { timeoutMs }),
+    ...(keyPrefix !== undefined && { keyPrefix }),
     ...(tls !== undefined && { tls }),
   }
 }

@@ -1,5 +1,8 @@
 import type { Clock } from '../../core/clock.ts'
+import { got, SluiceError } from '../../core/errors.ts'
+import { LIMIT_OPTIONS } from '../../core/limit-options.ts'
 import type { RedisClient } from '../redis/client-connection.ts'
+import { ClaimedNames } from './claimed-names.ts'
 import { type OpenStore, openStore } from './open-store.ts'
 
 /** StoreOptions is what an app says of where its counters live. */
@@ -11,6 +14,10 @@ export interface StoreOptions {
   readonly redis?: string | RedisClient | undefined
   /** Spells secret values and partitions; the same on every node. Default: that of the environment, SLUICE_SECRET. */
   readonly secret?: string | undefined
+  /** How long Redis may take where a limit or a rule does not say, from 1 to 60,000. Default: 5. */
+  readonly redisTimeoutMs?: number | undefined
+  /** What keys in Redis begin with: apps with other prefixes share nothing. Default: nothing. */
+  readonly keyPrefix?: string | undefined
   /** How many counters are kept in memory at the most; about 41 bytes each. Default: 1,000,000. */
   readonly maxKeys?: number
   /** Told what an operator wants to know about Redis, in words. Default: a process warning. */
@@ -21,36 +28,61 @@ export interface StoreOptions {
 
 interface SharedStore {
   readonly open: OpenStore
+  readonly names: ClaimedNames
   users: number
 }
 
-/** Limits of one process on one address and secret share a connection, and so the batches on it. */
+/** Limits of one process on one address, told the same about it, share a connection, and so the batches on it. */
 const shared = new Map<string | RedisClient, Map<string, SharedStore>>()
 
 /**
  * openAppStore opens the store that an app names. Limits in memory have one each; those on one Redis share it, and the last
  * one to let go closes the connection. It does not keep the process alive.
  */
-export function openAppStore({ redis, secret, maxKeys, clock, log = warn }: StoreOptions): OpenStore {
+export function openAppStore(options: StoreOptions): OpenStore {
+  const { redis, keyPrefix, redisTimeoutMs, maxKeys, clock, log = warn } = options
+  if (redisTimeoutMs !== undefined) checkTimeout(redisTimeoutMs)
   if (redis === undefined) return openStore({ maxKeys, clock })
-  const spelling = secret ?? globalThis.process?.env.SLUICE_SECRET ?? ''
-  const bySecret = shared.get(redis) ?? new Map<string, SharedStore>()
-  const entry = bySecret.get(spelling) ?? {
-    open: openStore({ redis, secret: spelling, keepAlive: false, events: toldOnce(log) }),
+  const secret = options.secret ?? globalThis.process?.env.SLUICE_SECRET ?? ''
+  const told = { secret, keyPrefix, timeoutMs: redisTimeoutMs }
+  const name = JSON.stringify(told)
+  const byName = shared.get(redis) ?? new Map<string, SharedStore>()
+  const entry = byName.get(name) ?? {
+    open: openStore({ redis, ...told, keepAlive: false, events: toldOnce(log) }),
+    names: new ClaimedNames(),
     users: 0,
   }
-  shared.set(redis, bySecret.set(spelling, entry))
+  shared.set(redis, byName.set(name, entry))
   entry.users++
+  const claims: (() => void)[] = []
+  const claim = (domain: string, spelled: string): string => {
+    const { number, release } = entry.names.claim(`${domain} ${spelled}`)
+    claims.push(release)
+    if (number === 2) log(alike(spelled))
+    return number === 1 ? domain : `${domain}#${number}`
+  }
   let isOpen = true
   const close = async (): Promise<void> => {
     if (!isOpen) return
     isOpen = false
+    for (const release of claims) release()
     if (--entry.users > 0) return
-    bySecret.delete(spelling)
-    if (bySecret.size === 0) shared.delete(redis)
+    byName.delete(name)
+    if (byName.size === 0) shared.delete(redis)
     await entry.open.close()
   }
-  return { ...entry.open, close }
+  return { ...entry.open, claim, close }
+}
+
+function checkTimeout(timeoutMs: number): void {
+  const { min, max } = LIMIT_OPTIONS.timeout_ms.schema
+  if (Number.isInteger(timeoutMs) && timeoutMs >= min && timeoutMs <= max) return
+  const detail = `${got(timeoutMs)}; it is a whole number from ${min} to ${max}`
+  throw new SluiceError('GATE_OPTIONS_INVALID', 'redisTimeoutMs', detail)
+}
+
+function alike(spelled: string): string {
+  return `several limits "${spelled}" on one Redis have no name: each counts for itself, in the order they are made; give each a name`
 }
 
 /** toldOnce tells an outage once, not at every attempt to end it. */

@@ -53,6 +53,14 @@ export class ClientConnection implements RedisConnection {
     return SHARD
   }
 
+  shards(): readonly string[] {
+    return [SHARD]
+  }
+
+  askShard(_shard: string, args: Args, asker: Asker): void {
+    this.ask('', args, asker)
+  }
+
   ask(_key: string, args: Args, asker: Asker): void {
     if (!this.#isReady()) {
       asker.failed(new StoreFault('offline', SHARD, 'not connected'))

@@ -35,6 +35,8 @@ export class ClusterConnection implements RedisConnection {
   /** Nodes that say themselves that they do not know. */
   readonly #clueless = new Set<string>()
   #isClosed = false
+  /** The last thing that was told of the cluster as a whole is that something is wrong with it. */
+  #isTroubled = false
   #wake: () => void = () => {}
   readonly #running: Promise<void>
   readonly #router: Router = {
@@ -54,6 +56,14 @@ export class ClusterConnection implements RedisConnection {
 
   shardOf(key: string): string {
     return this.#owners[hashSlot(key)] ?? CLUSTER
+  }
+
+  shards(): readonly string[] {
+    return [...this.#links.keys()]
+  }
+
+  askShard(shard: string, args: Args, asker: Asker): void {
+    this.#send(shard, args, asker)
   }
 
   ask(key: string, args: Args, asker: Asker): void {
@@ -130,13 +140,20 @@ export class ClusterConnection implements RedisConnection {
       this.#isDoubted = false
       const reason = await this.#readMap()
       if (this.#isClosed) return
-      if (reason !== undefined) this.#events.disconnected(CLUSTER, reason)
+      this.#tell(reason ?? uncovered(this.#owners))
       await this.#pause(MIN_PAUSE_MS, () => this.#isClosed)
       if (this.#isWhole()) {
         attempt = 0
         await this.#pause(undefined, () => this.#isClosed || this.#isDoubted)
       } else await this.#pause(retryDelayMs(Math.min(attempt, LAST_ATTEMPT)), () => this.#isClosed)
     }
+  }
+
+  /** #tell says what is wrong with the cluster as a whole, at every attempt, and once when nothing is any more. */
+  #tell(reason: string | undefined): void {
+    if (reason !== undefined) this.#events.disconnected(CLUSTER, reason)
+    else if (this.#isTroubled) this.#events.connected(CLUSTER)
+    this.#isTroubled = reason !== undefined
   }
 
   /** #isWhole says whether every slot has a master that is connected. */
@@ -215,6 +232,13 @@ const CLUSTER = 'cluster'
 const MAP = ['CLUSTER', 'SLOTS']
 const ASKING = ['ASKING']
 const NOBODY: Asker = { answered() {}, failed() {} }
+
+/** uncovered says that some slots have no master, where that is so: their keys live nowhere. */
+function uncovered(owners: readonly string[]): string | undefined {
+  let covered = 0
+  for (const owner of owners) if (owner !== undefined) covered++
+  return covered === SLOTS ? undefined : `CLUSTERDOWN ${SLOTS - covered} of ${SLOTS} slots have no master`
+}
 
 /** warnOnce passes each warning on once: all nodes of a cluster are set up alike. */
 function warnOnce(events: ConnectionEvents): ConnectionEvents {

@@ -21,6 +21,10 @@ export interface RedisConnection {
   readonly spansPartitions: boolean
   /** shardOf names the server that a key lives on. */
   shardOf(key: string): string
+  /** shards names all servers that are known to have keys. */
+  shards(): readonly string[]
+  /** askShard is ask for a server, whatever its keys. */
+  askShard(shard: string, args: Args, asker: Asker): void
   /**
    * ask sends a command at once, or fails: nothing waits for a connection, and nothing is sent twice. The asker may be told
    * before ask returns.
@@ -35,5 +39,12 @@ export interface RedisConnection {
 export function call(connection: Pick<RedisConnection, 'ask'>, key: string, args: Args): Promise<Reply> {
   return new Promise((resolve, reject) => {
     connection.ask(key, args, { answered: resolve, failed: reject })
+  })
+}
+
+/** callShard is call for a server, whatever its keys. */
+export function callShard(connection: RedisConnection, shard: string, args: Args): Promise<Reply> {
+  return new Promise((resolve, reject) => {
+    connection.askShard(shard, args, { answered: resolve, failed: reject })
   })
 }

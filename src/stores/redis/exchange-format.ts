@@ -7,10 +7,16 @@ import { loadScript } from './scripts.ts'
 
 const REQUEST_BYTES = 68
 const REPLY_BYTES = 49
+const BOOK = '|lent'
 
 /** bookKey spells the key of the book of a counter, beside the counter itself. */
 export function bookKey(stored: string): string {
-  return `${stored}|lent`
+  return stored + BOOK
+}
+
+/** counterOfBook undoes bookKey. The key of a counter stays as it is. */
+export function counterOfBook(key: string): string {
+  return key.endsWith(BOOK) ? key.slice(0, -BOOK.length) : key
 }
 
 /** encodeExchanges spells a batch of exchanges as the keys and arguments of exchange.lua. The time is for tests. */
@@ -86,6 +92,30 @@ function makesSense(answer: SliceReply, limit: Limit): boolean {
 
 function isCount(value: number, most: number): boolean {
   return value >= 0 && value <= most
+}
+
+/** A Lent is how much of a counter is out, and how many nodes have it. */
+export interface Lent {
+  readonly hits: number
+  readonly nodes: number
+}
+
+const HOLDER_BYTES = 32
+const HELD_AT = 16
+const ENDS_AT = 24
+
+/** lentIn reads a book: its fields, each before its value, as exchange.lua describes them. What has ended is not out. */
+export function lentIn(fields: readonly Buffer[], nowMs: number): Lent {
+  let hits = 0
+  let nodes = 0
+  for (let i = 1; i < fields.length; i += 2) {
+    const value = fields[i]
+    if (value.length !== HOLDER_BYTES || value.readDoubleLE(ENDS_AT) <= nowMs) continue
+    const held = value.readDoubleLE(HELD_AT)
+    hits += held
+    if (held > 0) nodes++
+  }
+  return { hits, nodes }
 }
 
 /** exchangeFormat is how exchanges travel to exchange.lua. */

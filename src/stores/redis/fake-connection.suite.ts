@@ -23,6 +23,14 @@ export class FakeConnection implements RedisConnection {
     return this.#shardOf(key)
   }
 
+  shards(): readonly string[] {
+    return ['redis']
+  }
+
+  askShard(_shard: string, args: Args, asker: Asker): void {
+    this.ask('', args, asker)
+  }
+
   ask(key: string, args: Args, asker: Asker): void {
     const resolve = (reply: unknown): void => asker.answered(reply as Reply)
     const reject = (error: unknown): void => asker.failed(error as Error)

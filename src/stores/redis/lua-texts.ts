@@ -617,6 +617,16 @@ end
 end
 end
 return given_back`,
+  reset: `local gone = 0
+for i = 1, #KEYS, 2 do
+if redis.call('DEL', KEYS[i], KEYS[i + 1]) > 0 then gone = gone + 1 end
+end
+local told = 1
+for i = 2, #ARGV do
+local sent = redis.pcall('PUBLISH', ARGV[1], ARGV[i])
+if type(sent) == 'table' and sent.err then told = 0 end
+end
+return { gone, told }`,
   throttle: `local key = KEYS[1]
 local now = tonumber(ARGV[1])
 local grace = 600000

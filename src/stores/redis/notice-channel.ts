@@ -3,18 +3,33 @@ import { NoticeBoard } from '../lending/notice-board.ts'
 import type { RedisAddress } from './address.ts'
 import { type Locate, SingleConnection } from './single-connection.ts'
 
-/** The channel on which nodes tell each other what has changed. */
-export const CHANNEL = 'sluice:notices'
+/**
+ * noticeChannel names the channel on which the nodes of one prefix tell each other what has changed. The number is that of
+ * the messages' meaning: nodes that mean something else by them listen elsewhere.
+ */
+export function noticeChannel(keyPrefix: string): string {
+  return `${keyPrefix}sluice:notices:1`
+}
 
-const KINDS: Readonly<Record<Notice['kind'], string>> = { clear: 'c', recall: 'r', shared: 's' }
+const KINDS: Readonly<Record<Notice['kind'], string>> = {
+  clear: 'c',
+  recall: 'r',
+  shared: 's',
+  reset: 'x',
+  reset_domain: 'd',
+}
+
+/** A message is longer than any key that a request can spell, or it is none of ours. */
+const MAX_MESSAGE = 65_536
 
 /** encodeNotice spells a notice as a message: a letter, and the key. */
 export function encodeNotice({ kind, key }: Notice): string {
   return KINDS[kind] + key
 }
 
-/** decodeNotice reads a message. What it does not know is from a later version, and undefined. */
+/** decodeNotice reads a message. One that says nothing, or is from somebody else or a later version, is undefined. */
 export function decodeNotice(message: string): Notice | undefined {
+  if (message.length < 2 || message.length > MAX_MESSAGE) return undefined
   const kind = KIND_OF.get(message[0])
   return kind && { kind, key: message.slice(1) }
 }
@@ -23,21 +38,27 @@ const KIND_OF: ReadonlyMap<string | undefined, Notice['kind']> = new Map(
   Object.entries(KINDS).map(([kind, letter]) => [letter, kind as Notice['kind']]),
 )
 
-const NOT_ALLOWED = `the Redis user may not subscribe to ${CHANNEL}: refusals are asked about again every second (docs/redis.md)`
-
 /** NoticeChannel listens on a connection of its own, which it makes when the first listener comes. */
 export class NoticeChannel {
   readonly #address: RedisAddress
   readonly #locate: Locate
+  readonly #channel: string
   readonly #warn: (warning: string) => void
   readonly #board = new NoticeBoard(false)
   #connection: SingleConnection | undefined
   #isWarned = false
+  #ignored = 0
 
-  constructor(address: RedisAddress, locate: Locate, warn: (warning: string) => void) {
+  constructor(address: RedisAddress, locate: Locate, channel: string, warn: (warning: string) => void) {
     this.#address = address
     this.#locate = locate
+    this.#channel = channel
     this.#warn = warn
+  }
+
+  /** How many messages made no sense. Whoever may publish there may send anything. */
+  get ignored(): number {
+    return this.#ignored
   }
 
   listen(listener: NoticeListener): () => void {
@@ -54,15 +75,22 @@ export class NoticeChannel {
       connected: () => this.#board.setConnected(true),
       disconnected: (_shard: string, reason: string) => {
         this.#board.setConnected(false)
-        if (reason.startsWith('NOPERM') && !this.#isWarned) this.#warn(NOT_ALLOWED)
+        if (reason.startsWith('NOPERM') && !this.#isWarned) this.#warn(notAllowed(this.#channel))
         this.#isWarned ||= reason.startsWith('NOPERM')
       },
       warned() {},
     }
-    const heard = (message: string): void => {
-      const notice = decodeNotice(message)
-      if (notice !== undefined) this.#board.notify(notice)
-    }
-    return new SingleConnection(this.#address, this.#locate, events, { subscription: { channel: CHANNEL, heard } })
+    const subscription = { channel: this.#channel, heard: (message: string) => this.#heard(message) }
+    return new SingleConnection(this.#address, this.#locate, events, { subscription })
   }
+
+  #heard(message: string): void {
+    const notice = decodeNotice(message)
+    if (notice === undefined) this.#ignored++
+    else this.#board.notify(notice)
+  }
+}
+
+function notAllowed(channel: string): string {
+  return `the Redis user may not subscribe to ${channel}: refusals are asked about again every second (docs/redis.md)`
 }

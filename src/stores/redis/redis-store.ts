@@ -22,9 +22,11 @@ import { ClusterConnection } from './cluster-connection.ts'
 import { type ConnectionEvents, call, type RedisConnection } from './connection.ts'
 import { exchangeFormat } from './exchange-format.ts'
 import { FunctionUse } from './function-use.ts'
-import { CHANNEL, encodeNotice, NoticeChannel } from './notice-channel.ts'
+import { laneOf } from './lane.ts'
+import { encodeNotice, NoticeChannel, noticeChannel } from './notice-channel.ts'
+import { RedisCounters } from './redis-counters.ts'
 import { loadScript } from './scripts.ts'
-import { faultOf, sendScript } from './send-script.ts'
+import { sendScript } from './send-script.ts'
 import { sentinelLocate } from './sentinel.ts'
 import { type Locate, SingleConnection } from './single-connection.ts'
 import { decideFormat, type Group } from './wire-format.ts'
@@ -33,6 +35,8 @@ import { within } from './within.ts'
 export interface RedisStoreOptions extends BatcherOptions {
   /** Where Redis is, see parseRedisUrl; or a client that is connected already, to a single server. */
   readonly url: string | RedisClient
+  /** What all keys begin with, and the channel of notices with them. Default: nothing. */
+  readonly keyPrefix?: string
   /** How long a decision may take where its rule does not say. Default: 5. */
   readonly timeoutMs?: number
   /** For rediss://: an authority of your own, and a certificate for a server that asks for one. */
@@ -60,6 +64,11 @@ export class RedisStore implements LendingStore {
   readonly #notices: NoticeSource
   readonly #release = loadScript('release')
   readonly #timeoutMs: number
+  readonly #channel: string
+  /** reset tells all nodes in the step that forgets. */
+  readonly tellsResets = true
+  /** What operators do with counters. */
+  readonly counters: RedisCounters
 
   constructor(options: RedisStoreOptions) {
     const told = { ...NO_EVENTS, ...options.events }
@@ -73,6 +82,9 @@ export class RedisStore implements LendingStore {
     }
     this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS
     const { connection, notices } = connect(options, events)
+    const { keyPrefix = '' } = options
+    this.#channel = noticeChannel(keyPrefix)
+    this.counters = new RedisCounters(connection, keyPrefix)
     const breakers = new Map()
     this.#connection = connection
     this.#notices = notices
@@ -110,12 +122,7 @@ export class RedisStore implements LendingStore {
   }
 
   async reset(key: string, limit: Limit): Promise<void> {
-    const stored = storedKey(key, limit)
-    const shard = this.#connection.shardOf(stored)
-    const deleted = call(this.#connection, stored, ['DEL', stored]).catch((error: unknown) => {
-      throw faultOf(error, this.#connection, shard)
-    })
-    await within(BACKGROUND_TIMEOUT_MS, deleted, shard)
+    await this.counters.reset([storedKey(key, limit)])
   }
 
   exchange(request: SliceRequest): Promise<SliceReply> {
@@ -124,7 +131,12 @@ export class RedisStore implements LendingStore {
 
   /** notify is heard by every node that listens, this one included. One that is lost costs a second at the most. */
   notify(notice: Notice): void {
-    call(this.#connection, notice.key, ['PUBLISH', CHANNEL, encodeNotice(notice)]).catch(() => {})
+    call(this.#connection, notice.key, ['PUBLISH', this.#channel, encodeNotice(notice)]).catch(() => {})
+  }
+
+  /** How many notices made no sense. */
+  get noticesIgnored(): number {
+    return this.#notices.ignored
   }
 
   listen(listener: NoticeListener): () => void {
@@ -170,9 +182,8 @@ export class RedisStore implements LendingStore {
     return this.#batcher.submit(this.#laneOf(group.charges[0].key), group, timeoutMs)
   }
 
-  /** #laneOf names what a key is batched with: everything on a single server, its partition on a cluster. */
   #laneOf(key: string): string {
-    return this.#connection.spansPartitions ? '' : key.slice(key.indexOf('{'), key.indexOf('}') + 1)
+    return laneOf(this.#connection, key)
   }
 
   /** #partsOf divides a group into what one script call can decide: positions of charges. */
@@ -259,21 +270,21 @@ const NO_EVENTS: ConnectionEvents & BatcherEvents = {
 }
 
 /** A NoticeSource is where notices are heard. */
-type NoticeSource = Pick<NoticeChannel, 'listen' | 'close'>
+type NoticeSource = Pick<NoticeChannel, 'listen' | 'close' | 'ignored'>
 
 /** connect opens what the options name. A client that the app shares is not used to listen: subscribing would take it over. */
 function connect(
-  { url, tls: certificates, sentinelCredentials, keepAlive = true }: RedisStoreOptions,
+  { url, keyPrefix = '', tls: certificates, sentinelCredentials, keepAlive = true }: RedisStoreOptions,
   events: ConnectionEvents,
 ): { connection: RedisConnection; notices: NoticeSource } {
   if (typeof url !== 'string') {
     const board = new NoticeBoard(false)
-    const notices = { listen: (listener: NoticeListener) => board.listen(listener), close: async () => {} }
+    const notices = { listen: (listener: NoticeListener) => board.listen(listener), close: async () => {}, ignored: 0 }
     return { connection: new ClientConnection(url), notices }
   }
   const address = { ...parseRedisUrl(url), certificates, sentinelCredentials, keepAlive }
   const locate = locateIn(address)
-  const notices = new NoticeChannel({ ...address, database: 0 }, locate, events.warned)
+  const notices = new NoticeChannel({ ...address, database: 0 }, locate, noticeChannel(keyPrefix), events.warned)
   const isCluster = address.kind === 'cluster'
   const connection = isCluster ? new ClusterConnection(address, events) : new SingleConnection(address, locate, events)
   return { connection, notices }

@@ -4,6 +4,7 @@ import { clientOptions, retryDelayMs } from './client-options.ts'
 import type { Args, Asker, ConnectionEvents, RedisConnection } from './connection.ts'
 import { evictionWarning } from './eviction-warning.ts'
 import { RespClient } from './resp/resp-client.ts'
+import { troubleOf } from './server-trouble.ts'
 
 /** Where a server is right now: fixed, or what the sentinels say. */
 export type Locate = () => Promise<HostPort | undefined>
@@ -28,6 +29,8 @@ export class SingleConnection implements RedisConnection {
   #wake: () => void = () => {}
   #giveUp: () => void = () => {}
   #lastWarning: string | undefined
+  /** What is wrong with a server that answers but cannot count. */
+  #trouble: string | undefined
   readonly #running: Promise<void>
   readonly #shard: string
   readonly #subscription: Subscription | undefined
@@ -50,9 +53,17 @@ export class SingleConnection implements RedisConnection {
     return this.#shard
   }
 
+  shards(): readonly string[] {
+    return [this.#shard]
+  }
+
+  askShard(_shard: string, args: Args, asker: Asker): void {
+    this.ask('', args, asker)
+  }
+
   ask(_key: string, args: Args, asker: Asker): void {
     const client = this.#client
-    if (client === undefined || !client.isReady) asker.failed(new StoreFault('offline', this.#shard, 'not connected'))
+    if (client === undefined || !client.isReady) asker.failed(this.#fault())
     else client.ask(args, asker)
   }
 
@@ -92,7 +103,8 @@ export class SingleConnection implements RedisConnection {
         client = made
       })
       const opened = await this.#unlessClosed(opening)
-      if (this.#subscription !== undefined) await this.#unlessClosed(subscribe(opened, this.#subscription))
+      if (this.#subscription === undefined) await this.#checkStanding(opened)
+      else await this.#unlessClosed(subscribe(opened, this.#subscription))
       this.#client = opened
       pings = pingEvery(opened)
       onConnected()
@@ -100,11 +112,24 @@ export class SingleConnection implements RedisConnection {
       if (this.#subscription === undefined) await this.#lookAtSettings(opened)
       return await opened.ended
     } catch (error) {
-      return error instanceof Error ? error.message : String(error)
+      const reason = error instanceof Error ? error.message : String(error)
+      if (reason !== this.#trouble) this.#trouble = undefined
+      return reason
     } finally {
       clearInterval(pings)
       client?.destroy()
     }
+  }
+
+  #fault(): StoreFault {
+    if (this.#trouble === undefined) return new StoreFault('offline', this.#shard, 'not connected')
+    return new StoreFault('unavailable', this.#shard, this.#trouble)
+  }
+
+  /** #checkStanding rejects when the server answers, but cannot count. */
+  async #checkStanding(client: RespClient): Promise<void> {
+    this.#trouble = await this.#unlessClosed(troubleOf(client))
+    if (this.#trouble !== undefined) throw new Error(this.#trouble)
   }
 
   /** #unlessClosed resolves as a promise does, and rejects at once when the store is closed. */

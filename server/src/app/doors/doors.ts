@@ -57,6 +57,8 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log): Doors
   const storeStats = new StoreStats()
   const ruleStats = new RuleStats()
   const unmatched = new Unmatched(unmatchedLog(log))
+  // Until it is known that Redis can be reached, it is not.
+  if (config.healthNeedsRedis && config.redisUrl !== undefined) health.set(false)
   const open = openServiceStore(config, log, storeStats, (isReached) => {
     if (isReached) arrive()
     if (config.healthNeedsRedis && !isLeaving) health.set(isReached)

@@ -6,7 +6,10 @@ import type { Config, RedisTls } from '../settings/config.ts'
 import { readRedisTls } from '../settings/pem-files.ts'
 import { credentialsOf } from '../settings/redis-settings.ts'
 
-type StoreConfig = Pick<Config, 'redisUrl' | 'redisTimeoutMs' | 'redisTls' | 'redisSentinelAuth' | 'secret'>
+type StoreConfig = Pick<
+  Config,
+  'redisUrl' | 'redisTimeoutMs' | 'keyPrefix' | 'redisTls' | 'redisSentinelAuth' | 'secret'
+>
 
 /**
  * openServiceStore opens the store that the configuration names, logs what it tells and counts it. `reached` is told
@@ -18,12 +21,14 @@ export function openServiceStore(
   stats: StoreStats,
   reached: (isReached: boolean) => void = () => {},
 ): OpenStore {
-  const { redisUrl: redis, redisTimeoutMs: timeoutMs, redisTls, redisSentinelAuth, secret } = config
-  const away = new Set<string>()
+  const { redisUrl: redis, redisTimeoutMs: timeoutMs, keyPrefix, redisTls, redisSentinelAuth, secret } = config
+  /** By server that is away: the reasons that were told. */
+  const away = new Map<string, Set<string>>()
   const isDue = oncePer(FALLBACK_LOG_MS)
   return openStore({
     redis,
     timeoutMs,
+    keyPrefix,
     secret,
     tls: certificatesOf(redisTls),
     sentinelCredentials: redisSentinelAuth === undefined ? undefined : credentialsOf(redisSentinelAuth),
@@ -33,12 +38,14 @@ export function openServiceStore(
         log.info('store.connected', `connected to ${shard}`, { shard })
         if (away.size === 0) reached(true)
       },
-      // Told once, not at every attempt: an outage fills logs quickly enough.
+      // Told once, not at every attempt: an outage fills logs quickly enough. What the server itself says is worth a line more.
       disconnected: (shard, reason) => {
-        if (!away.has(shard)) {
+        const told = away.get(shard) ?? new Set()
+        if (told.size === 0 || (CODE.test(reason) && told.size < MAX_REASONS && !told.has(reason))) {
           log.error('store.lost', `no connection to ${shard}: ${reason}; trying until there is one`, { shard, reason })
         }
-        away.add(shard)
+        if (told.size < MAX_REASONS) told.add(reason)
+        away.set(shard, told)
         reached(false)
       },
       warned: (warning) => log.warn('store.warning', warning),
@@ -67,6 +74,10 @@ export function openServiceStore(
 }
 
 const FALLBACK_LOG_MS = 10_000
+/** How many reasons of one outage are told at the most. */
+const MAX_REASONS = 4
+/** What a server says begins with a code. */
+const CODE = /^[A-Z]{4,} /
 
 /** oncePer returns whether something was not told within the time that is given. */
 function oncePer(ms: number): (what: string) => boolean {
@@ -79,6 +90,7 @@ function oncePer(ms: number): (what: string) => boolean {
   }
 }
 
-function certificatesOf(tls: RedisTls): Certificates {
+/** certificatesOf reads what TLS to Redis needs. */
+export function certificatesOf(tls: RedisTls): Certificates {
   return { ...readRedisTls(tls), ...(tls.anyHostName && { checkServerIdentity: () => undefined }) }
 }

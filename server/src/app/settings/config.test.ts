@@ -56,6 +56,8 @@ describe('readConfig', () => {
       {},
       { drainDelayMs: 5_000, redisTimeoutMs: 20 },
     ],
+    ['reads a prefix of keys', ['--key-prefix', 'a:'], { CACHE_KEY_PREFIX: 'b:' }, { keyPrefix: 'a:' }],
+    ['reads it as envoyproxy/ratelimit does', [], { CACHE_KEY_PREFIX: 'b:' }, { keyPrefix: 'b:' }],
     ['drains without a delay, for 10 s at most', [], {}, { drainDelayMs: 0, drainTimeoutMs: 10_000 }],
     ['reads a plain 0 as a duration', [], { GRPC_MAX_CONNECTION_AGE: '0' }, { grpc: { maxConnectionAgeMs: 0 } }],
     ['asks for no headers', [], { LIMIT_LIMIT_HEADER: 'X-Limit' }, { responseHeaders: undefined }],
@@ -171,6 +173,16 @@ describe('readConfig', () => {
       'a level of no logger',
       ['--log-level', 'loud'],
       'CHOICE_INVALID: --log-level: got "loud", not debug or info or warn or error; a setting with fixed values takes one of them',
+    ],
+    [
+      'a Redis without time',
+      ['--redis-timeout', '0s'],
+      'REDIS_TIMEOUT_INVALID: --redis-timeout: got "0s"; Redis has from 1ms to 60s to answer a decision',
+    ],
+    [
+      'a prefix of keys that chooses servers',
+      ['--key-prefix', '{a}'],
+      'KEY_PREFIX_INVALID: --key-prefix: got "{a}"; a prefix of keys has at most 100 characters, without { and } and control characters',
     ],
     [
       'a time that no timer takes',

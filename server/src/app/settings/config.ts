@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { got, SluiceError } from 'sluice/internal/core/errors'
+import { checkKeyPrefix } from 'sluice/internal/core/key-prefix'
+import { LIMIT_OPTIONS } from 'sluice/internal/core/limit-options'
 import { ignoredWarnings, refuseUnsupported } from './envoy-settings.ts'
 import { parseFlags } from './flags.ts'
 import { misspelledVariables, refuseMisspelled } from './misspelled-variables.ts'
@@ -22,6 +24,8 @@ export interface Config {
   /** Where counters are shared. Undefined: they live in this process. */
   readonly redisUrl: string | undefined
   readonly redisTimeoutMs: number
+  /** What keys in Redis begin with. */
+  readonly keyPrefix: string | undefined
   readonly redisTls: RedisTls
   /** `password` or `user:password` of the sentinels. */
   readonly redisSentinelAuth: string | undefined
@@ -116,7 +120,8 @@ export function readConfig(args: readonly string[], env: Env): Config {
     mergeDomains: from.value('merge-domains'),
     shadowMode: from.value('shadow-mode'),
     redisUrl,
-    redisTimeoutMs: from.value('redis-timeout'),
+    redisTimeoutMs: redisTimeoutOf(from),
+    keyPrefix: keyPrefixOf(from),
     redisTls: redisTlsOf(from, env),
     redisSentinelAuth: env.REDIS_SENTINEL_AUTH || undefined,
     secret: from.value('secret'),
@@ -161,7 +166,21 @@ function runtimeRules(env: Env): Given | undefined {
   return { values: [path], where: 'RUNTIME_ROOT', source: 'env' }
 }
 
-function redisTlsOf(from: SettingSources, env: Env): RedisTls {
+/** redisTimeoutOf holds the deadline to what rules may have: without time, no decision would ever reach Redis. */
+function redisTimeoutOf(from: SettingSources): number {
+  const timeoutMs = from.value('redis-timeout')
+  const { min, max } = LIMIT_OPTIONS.timeout_ms.schema
+  if (timeoutMs >= min && timeoutMs <= max) return timeoutMs
+  const { where = '--redis-timeout', values = [] } = from.given('redis-timeout') ?? {}
+  throw new SluiceError('REDIS_TIMEOUT_INVALID', where, got(values.at(-1)))
+}
+
+export function keyPrefixOf(from: SettingSources): string | undefined {
+  const given = from.given('key-prefix')
+  return given && checkKeyPrefix(lastOf(given), given.where)
+}
+
+export function redisTlsOf(from: SettingSources, env: Env): RedisTls {
   const name = 'REDIS_TLS_SKIP_HOSTNAME_VERIFICATION'
   const value = env[name] ?? ''
   const [cert, key] = [from.given('redis-cert'), from.given('redis-key')]

@@ -277,10 +277,9 @@ export const ENVOY_SETTINGS: readonly EnvoySetting[] = [
   },
   {
     name: 'CACHE_KEY_PREFIX',
-    status: 'absent',
+    status: 'same',
     meaning: 'text before every key in Redis',
-    note: 'keys begin with sluice:; another database keeps installations apart, redis://host/1',
-    harmless: [],
+    sets: 'key-prefix',
   },
   {
     name: 'BACKEND_TYPE',

@@ -81,6 +81,15 @@ export const SETTINGS = [
   },
   {
     group: 'Counters',
+    flag: 'key-prefix',
+    env: 'SLUICE_KEY_PREFIX',
+    kind: 'text',
+    value: 'TEXT',
+    unset: 'none',
+    text: 'what keys in Redis begin with; services with other prefixes share nothing',
+  },
+  {
+    group: 'Counters',
     flag: 'redis-ca',
     env: 'REDIS_TLS_CACERT',
     kind: 'text',

@@ -1,0 +1,32 @@
+import { storedKey } from 'sluice/internal/core/keys'
+import { holdsPermits, type Limit } from 'sluice/internal/core/limit'
+import type { Lent } from 'sluice/internal/stores/redis/exchange-format'
+import type { Counters } from './open-counters.ts'
+
+/** A CounterState is what a counter says now, to somebody who only looks. */
+export interface CounterState {
+  readonly used: number
+  /** What is left, lent or not. */
+  readonly remaining: number
+  readonly lent: Lent
+  readonly resetAfterMs: number
+  /** 0: not known, or not refused. */
+  readonly retryAfterMs: number
+  /** Permits are held, not used. */
+  readonly holdsPermits: boolean
+}
+
+/** stateOf looks at a counter, and changes nothing. */
+export async function stateOf({ store, whenConnected }: Counters, key: string, limit: Limit): Promise<CounterState> {
+  const [verdict] = await whenConnected(() => store.decide([{ key, limit, cost: 0, enforce: true }]))
+  const lent = await whenConnected(() => store.counters.lent(storedKey(key, limit)))
+  const { remaining, resetAfterMs } = verdict
+  return {
+    used: limit.capacity - remaining,
+    remaining,
+    lent,
+    resetAfterMs,
+    retryAfterMs: verdict.kind === 'refused' ? verdict.retryAfterMs : 0,
+    holdsPermits: holdsPermits(limit),
+  }
+}

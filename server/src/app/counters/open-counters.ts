@@ -1,0 +1,86 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { SluiceError } from 'sluice/internal/core/errors'
+import { KeySpeller } from 'sluice/internal/core/key-speller'
+import { PARTITIONS, sharedHash } from 'sluice/internal/engine/shared-hash'
+import { StoreFault } from 'sluice/internal/engine/store-fault'
+import { parseRedisUrl } from 'sluice/internal/stores/redis/address'
+import type { RedisCounters } from 'sluice/internal/stores/redis/redis-counters'
+import { RedisStore } from 'sluice/internal/stores/redis/redis-store'
+import { certificatesOf } from '../doors/open-store.ts'
+import { keyPrefixOf, redisTlsOf } from '../settings/config.ts'
+import type { Flags } from '../settings/flags.ts'
+import { credentialsOf, redisUrlOf } from '../settings/redis-settings.ts'
+import { SettingSources } from '../settings/setting-sources.ts'
+import { lastOf } from '../settings/setting-values.ts'
+import { SETTINGS, type SettingName } from '../settings/settings.ts'
+
+const NAMES: readonly SettingName[] = ['redis', 'redis-ca', 'redis-cert', 'redis-key', 'key-prefix', 'secret', 'config']
+
+/** COUNTER_FLAGS are the flags of commands that look at counters. They mean what they mean to serve. */
+export const COUNTER_FLAGS = SETTINGS.filter(({ flag }) => NAMES.includes(flag))
+
+/** How long a command tries to reach Redis. */
+const CONNECT_MS = 5_000
+const RETRY_MS = 20
+
+/** Counters are those that a service with the same settings has in Redis. */
+export interface Counters {
+  readonly store: RedisStore
+  readonly counters: RedisCounters
+  /** whenConnected does something that can be done again until the servers that it needs are connected. */
+  whenConnected<T>(act: () => Promise<T>): Promise<T>
+  close(): Promise<void>
+}
+
+/** keysOf spells keys as a service with the same settings does. */
+export function keysOf(flags: Flags, env: NodeJS.ProcessEnv): KeySpeller {
+  const from = new SettingSources(flags, env)
+  return new KeySpeller(sharedHash(from.value('secret') ?? ''), PARTITIONS, keyPrefixOf(from) ?? '')
+}
+
+/** openCounters opens the counters that flags and variables name. */
+export function openCounters(command: string, flags: Flags, env: NodeJS.ProcessEnv): Counters {
+  const from = new SettingSources(flags, env)
+  const given = from.given('redis')
+  if (given === undefined) throw new SluiceError('ARGUMENT_MISSING', command, 'no --redis given')
+  const url = redisUrlOf(lastOf(given), given.where, env)
+  parseRedisUrl(url)
+  const auth = env.REDIS_SENTINEL_AUTH || undefined
+  let reason = 'it does not answer'
+  const store = new RedisStore({
+    url,
+    keyPrefix: keyPrefixOf(from) ?? '',
+    timeoutMs: CONNECT_MS,
+    tls: certificatesOf(redisTlsOf(from, env)),
+    sentinelCredentials: auth === undefined ? undefined : credentialsOf(auth),
+    events: {
+      disconnected: (_, why) => {
+        reason = why
+      },
+    },
+  })
+  return {
+    store,
+    counters: store.counters,
+    whenConnected: (act) => retried(act, () => reason),
+    close: () => store.close(),
+  }
+}
+
+/** retried does something again while there is no connection, and says in the end why there is none. */
+async function retried<T>(act: () => Promise<T>, reason: () => string): Promise<T> {
+  const endAt = performance.now() + CONNECT_MS
+  for (;;) {
+    try {
+      return await act()
+    } catch (error) {
+      if (!(error instanceof StoreFault)) throw error
+      const isOver = error.reason !== 'offline' || performance.now() >= endAt
+      if (isOver) {
+        const detail = error.reason === 'offline' ? `not connected: ${reason()}` : error.message
+        throw new SluiceError('REDIS_UNREACHABLE', error.shard, detail)
+      }
+    }
+    await pause(RETRY_MS)
+  }
+}

@@ -1,0 +1,17 @@
+/**
+ * ClaimedNames tells limits apart that have no name of their own and are spelled alike. In memory each has a store of its own; on
+ * Redis they are numbered, in the order in which a process makes them, which is the same in every process that runs the same code.
+ */
+export class ClaimedNames {
+  readonly #taken = new Map<string, Set<number>>()
+
+  /** claim returns the number of a limit, from 1 on, and what gives it back. */
+  claim(name: string): { readonly number: number; release(): void } {
+    const taken = this.#taken.get(name) ?? new Set()
+    this.#taken.set(name, taken)
+    let number = 1
+    while (taken.has(number)) number++
+    taken.add(number)
+    return { number, release: () => void taken.delete(number) }
+  }
+}
