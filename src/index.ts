@@ -10,6 +10,7 @@ export type { CheckRequest, Descriptor, Entry } from './core/request.ts'
 export type { DescriptorRule, RateLimitRule, RuleFile } from './core/rules/schema.ts'
 export type { PlannedCharge } from './engine/charge.ts'
 export type { Observer } from './engine/observer.ts'
+export type { SettledCost } from './library/checks.ts'
 export {
   createLimiter,
   type LimiterOptions,
@@ -18,7 +19,6 @@ export {
   SharedRuleLimiter,
 } from './library/create-limiter.ts'
 export { Permit, SharedPermit } from './library/permit.ts'
-export type { SettledCost } from './library/checks.ts'
 export { RateLimiter, type RateLimitOptions, rateLimit, type SharedRateLimitOptions } from './library/rate-limit.ts'
 export { SharedRateLimiter } from './library/shared-rate-limit.ts'
 export type { MemoryStats } from './stores/memory/memory-store.ts'

@@ -24,7 +24,10 @@ export function checkCost(cost: number): void {
 
 /** checkSettled refuses costs that cannot be what a request was charged, and what it has cost in the end. */
 export function checkSettled({ charged, actual }: SettledCost): void {
-  for (const [name, cost] of [['charged', charged], ['actual', actual]] as const) {
+  for (const [name, cost] of [
+    ['charged', charged],
+    ['actual', actual],
+  ] as const) {
     if (!Number.isInteger(cost) || cost < 0 || cost > MAX_COUNT) throw new SluiceError('COST_INVALID', name, got(cost))
   }
 }

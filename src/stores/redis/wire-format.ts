@@ -87,7 +87,9 @@ function decodeVerdict(reply: Buffer, at: number, { limit, cost, debit }: Charge
   const waitMs = reply.readDoubleLE(at + 13)
   if (debit === true) {
     const isSound = code === 0 && remaining <= limit.capacity && isSpanOf(limit, resetAfterMs)
-    return isSound && waitMs >= 0 && waitMs <= cost ? debitVerdict(limit.max, remaining, resetAfterMs, waitMs) : undefined
+    return isSound && waitMs >= 0 && waitMs <= cost
+      ? debitVerdict(limit.max, remaining, resetAfterMs, waitMs)
+      : undefined
   }
   if (code > 2 || remaining > limit.capacity || !isSpanOf(limit, resetAfterMs) || !isSpanOf(limit, waitMs))
     return undefined

@@ -39,7 +39,10 @@ export function lookClaims(s: Subject): void {
 
   it.each(NAMES)('names a reset when it refuses what %s can never admit', async (algorithm) => {
     const [unused, blocked] = [TEN[algorithm], withLimit(TEN[algorithm], 0)]
-    for (const [limit, cost] of [[unused, 11], [blocked, 1]] as const) {
+    for (const [limit, cost] of [
+      [unused, 11],
+      [blocked, 1],
+    ] as const) {
       const expected = step(undefined, limit, START_MS, cost).verdict
       expect(expected.resetAfterMs).toBeGreaterThan(0)
       expect(await s.one('never', limit, cost)).toEqual(expected)
