@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { after } from './long-wait.ts'
+import { runAfter } from './long-wait.ts'
 import { holdBack } from './node-response.ts'
 import { delayed } from './web-request.ts'
 
@@ -12,7 +12,7 @@ afterEach(() => vi.useRealTimers())
 
 it.each([0, 1, 2 ** 31 - 1, 2 ** 31, THIRTY_DAYS_MS, 365 * DAY_MS])('runs after %d ms, once, and not before', (ms) => {
   const run = vi.fn()
-  after(ms, run)
+  runAfter(ms, run)
   if (ms > 0) vi.advanceTimersByTime(ms - 1)
   expect(run).not.toHaveBeenCalled()
   vi.advanceTimersByTime(ms > 0 ? 1 : 0)
@@ -24,7 +24,7 @@ it.each([0, 1, 2 ** 31 - 1, 2 ** 31, THIRTY_DAYS_MS, 365 * DAY_MS])('runs after 
 it('does not run when it was called off, early or late', () => {
   for (const atMs of [0, 29 * DAY_MS]) {
     const run = vi.fn()
-    const stop = after(THIRTY_DAYS_MS, run)
+    const stop = runAfter(THIRTY_DAYS_MS, run)
     vi.advanceTimersByTime(atMs)
     stop()
     vi.advanceTimersByTime(2 * THIRTY_DAYS_MS)

@@ -3,7 +3,7 @@ import type { Decision } from '../core/combine.ts'
 import type { FieldList } from '../core/http/field-list.ts'
 import type { Refusal } from '../core/http/refusal.ts'
 import { mergeFields } from './field-merge.ts'
-import { after } from './long-wait.ts'
+import { runAfter } from './long-wait.ts'
 
 /** writeFields sets the fields of an answer that has not begun, beside those that other middlewares have set. */
 export function writeFields(response: ServerResponse, fields: FieldList, decision: Decision): void {
@@ -35,7 +35,7 @@ export function holdBack(response: ServerResponse, ms: number, goOn: () => void,
     stop()
     left()
   }
-  const stop = after(ms, () => {
+  const stop = runAfter(ms, () => {
     response.off('close', leave)
     goOn()
   })

@@ -1,4 +1,4 @@
-import { after } from './long-wait.ts'
+import { runAfter } from './long-wait.ts'
 
 /** pathOf returns path and query of an absolute URL, as they are written there. */
 export function pathOf(url: string): string {
@@ -32,7 +32,7 @@ export function delayed(ms: number, signal: AbortSignal): Promise<boolean> {
       stop()
       resolve(false)
     }
-    const stop = after(ms, () => {
+    const stop = runAfter(ms, () => {
       signal.removeEventListener('abort', left)
       resolve(true)
     })

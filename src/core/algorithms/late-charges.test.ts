@@ -14,7 +14,7 @@ const TEN: Readonly<Record<string, LimitOptions>> = {
   leaky_bucket: { algorithm: 'leaky_bucket', limit: 10, window: '1m' },
 }
 
-const after = (limit: Limit, ...costs: number[]): CounterState | undefined =>
+const stateAfter = (limit: Limit, ...costs: number[]): CounterState | undefined =>
   costs.reduce<CounterState | undefined>((state, cost) => step(state, limit, AT_MS, cost).state, undefined)
 
 describe.each(Object.entries(TEN))('%s', (_, options) => {
@@ -22,13 +22,13 @@ describe.each(Object.entries(TEN))('%s', (_, options) => {
   const counting = compileLimit({ ...options, countDenied: true })
 
   it('charges a cost above the limit with countDenied: later hits are refused', () => {
-    const state = after(counting, 3, 15)
+    const state = stateAfter(counting, 3, 15)
     expect(step(state, counting, AT_MS, 1).verdict).toMatchObject({ kind: 'refused', remaining: 0 })
-    expect(step(after(counting, 15), counting, AT_MS, 1).verdict.kind).toBe('refused')
+    expect(step(stateAfter(counting, 15), counting, AT_MS, 1).verdict.kind).toBe('refused')
   })
 
   it('does not charge a cost above the limit without it', () => {
-    expect(step(after(limit, 3, 15), limit, AT_MS, 7).verdict.kind).toBe('allowed')
+    expect(step(stateAfter(limit, 3, 15), limit, AT_MS, 7).verdict.kind).toBe('allowed')
   })
 
   it('refuses any cost above the limit, however large, and keeps counting', () => {
@@ -42,20 +42,20 @@ describe.each(Object.entries(TEN))('%s', (_, options) => {
 
   it('answers a look as the next hit, and charges nothing for it', () => {
     for (const each of [limit, counting]) {
-      const full = after(each, 10)
+      const full = stateAfter(each, 10)
       const look = step(full, each, AT_MS, 0)
       expect(look.verdict).toMatchObject({ kind: 'refused', remaining: 0 })
       if (look.verdict.kind !== 'refused') continue
       const at = AT_MS + look.verdict.retryAfterMs
       expect(step(look.state, each, at, 1).verdict.kind).toBe('allowed')
       expect(step(look.state, each, at - 1, 1).verdict.kind).toBe('refused')
-      expect(step(after(each, 9), each, AT_MS, 0).verdict).toMatchObject({ kind: 'allowed', remaining: 1 })
+      expect(step(stateAfter(each, 9), each, AT_MS, 0).verdict).toMatchObject({ kind: 'allowed', remaining: 1 })
     }
   })
 
   it('goes into debt by late charges, one budget deep, and stays there', () => {
     const debit = debitLimit(limit)
-    const used = after(limit, 6)
+    const used = stateAfter(limit, 6)
     const owing = step(used, debit, AT_MS, 9).state
     expect(step(owing, limit, AT_MS, 0).verdict).toMatchObject({ kind: 'refused', remaining: 0 })
     const deeper = step(owing, debit, AT_MS, 100).state
@@ -69,7 +69,7 @@ describe.each(Object.entries(TEN))('%s', (_, options) => {
   })
 
   it('gives a debt back as it gives back anything else', () => {
-    const owing = step(after(limit, 6), debitLimit(limit), AT_MS, 9).state
+    const owing = step(stateAfter(limit, 6), debitLimit(limit), AT_MS, 9).state
     expect(step(owing, limit, AT_MS, -15).state).toBeUndefined()
   })
 })
