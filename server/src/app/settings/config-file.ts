@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { got, SluiceError } from 'sluice/internal/core/errors'
+import { didYouMean } from 'sluice/internal/core/nearest'
 import { isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml'
-import { didYouMean } from './nearest.ts'
 import type { Given } from './setting-values.ts'
 import { fileKey, SETTINGS } from './settings.ts'
 

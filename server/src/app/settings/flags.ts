@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { got, SluiceError } from 'sluice/internal/core/errors'
-import { didYouMean } from './nearest.ts'
+import { didYouMean } from 'sluice/internal/core/nearest'
 
 /** A FlagSpec is one flag of a command. Without `value` it is a switch. */
 export interface FlagSpec {

@@ -1,5 +1,5 @@
+import { nearest } from 'sluice/internal/core/nearest'
 import { ENVOY_SETTINGS } from './envoy-settings.ts'
-import { nearest } from './nearest.ts'
 import { variablesOf } from './setting-sources.ts'
 import { SETTINGS } from './settings.ts'
 

@@ -1,16 +1,17 @@
-/** nearest returns the known name that a misspelled one was probably meant to be, or undefined. */
-export function nearest(
-  name: string,
-  known: Iterable<string>,
-  maxEdits = Math.max(1, Math.floor(name.length / 3)),
-): string | undefined {
+/**
+ * nearest returns the known name that a misspelled one was probably meant to be, or undefined. Case, `-` and `_` do not
+ * count. A letter added, removed, replaced or swapped with the next is one edit; one for each three letters is near.
+ */
+export function nearest(name: string, known: Iterable<string>, maxEdits = editsFor(name)): string | undefined {
   const wanted = plain(name)
   let best: string | undefined
   let fewest = maxEdits + 1
   for (const candidate of known) {
-    if (Math.abs(candidate.length - name.length) >= fewest) continue
-    const edits = editsBetween(wanted, plain(candidate))
-    if (edits >= fewest) continue
+    const spelled = plain(candidate)
+    if (Math.abs(spelled.length - wanted.length) >= fewest) continue
+    const edits = editsBetween(wanted, spelled)
+    // A name of which no letter stays is another name.
+    if (edits >= fewest || edits >= Math.max(wanted.length, 1)) continue
     best = candidate
     fewest = edits
   }
@@ -23,8 +24,12 @@ export function didYouMean(name: string, known: Iterable<string>): string {
   return meant === undefined ? '' : `, did you mean "${meant}"?`
 }
 
+function editsFor(name: string): number {
+  return Math.max(1, Math.floor(plain(name).length / 3))
+}
+
 function plain(name: string): string {
-  return name.toLowerCase().replaceAll('_', '-')
+  return name.toLowerCase().replaceAll(/[-_]/g, '')
 }
 
 /** editsBetween counts how many letters are to be added, removed, replaced or swapped to get from one to the other. */

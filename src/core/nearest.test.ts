@@ -18,6 +18,23 @@ describe('nearest', () => {
     expect(nearest(name, NAMES)).toBe(meant)
   })
 
+  it.each<[string, string | undefined]>([
+    ['brust', 'burst'],
+    ['keyPrefix', 'key_prefix'],
+    ['apikey', 'api-key'],
+    ['limt', 'limit'],
+    ['limits', 'limit'],
+    ['bx', 'by'],
+    ['xx', undefined],
+    ['window_seconds', undefined],
+  ])('takes %s for %s', (name, meant) => {
+    expect(nearest(name, ['burst', 'key_prefix', 'api-key', 'limit', 'window', 'by'])).toBe(meant)
+  })
+
+  it('takes the first of several that are as near', () => {
+    expect(nearest('bc', ['ba', 'bb'])).toBe('ba')
+  })
+
   it('suggests nothing where nothing is near', () => {
     expect(didYouMean('--verbose', NAMES)).toBe('')
     expect(didYouMean('--reds', NAMES)).toBe(', did you mean "--redis"?')
