@@ -21,7 +21,7 @@
  * Libraries that people come from count differently: hits in a window that begins with the first one, in a store of the
  * user's choice. hits/hit-gate.ts is the base for their options (express/hit-limit.ts is built on it): key, count, and
  * decisionOf for a FieldRenderer. hits/counter-store.ts and memory-store.ts are such stores, on the same counters as
- * everything else. PlainMark and GATE_OPTIONS tell the plain options from another library's.
+ * everything else. PlainMark and GATE_FORMS tell the plain options from another library's.
  */
 import { type Decision, UNLIMITED, undecided } from '../core/combine.ts'
 import { got, SluiceError } from '../core/errors.ts'
@@ -37,14 +37,14 @@ import { openAppStore } from '../stores/open/store-options.ts'
 import { type Caller, CallerFinder } from './caller.ts'
 import type { ChargePlanner, ResetCaller } from './charge-planner.ts'
 import type { Ending } from './ending.ts'
-import { checkOptions, fieldSettings, type GateOptions, hasRules, limitsOf } from './gate-options.ts'
+import { checkGateOptions, fieldSettings, type GateOptions, hasRules, limitsOf } from './gate-options.ts'
 import { guarded } from './guarded.ts'
 import { LimitPlanner } from './limit-planner.ts'
 import type { RequestReader } from './request-reader.ts'
 import { RulePlanner } from './rule-planner.ts'
 import { warnOnce } from './warn-once.ts'
 
-export { GATE_OPTIONS, type GateOptions, type PlainMark } from './gate-options.ts'
+export { checkOwnOptions, GATE_FORMS, type GateOptions, type PlainMark } from './gate-options.ts'
 
 /** An Asked is what a limiter was asked about a request, what it said, and how to undo it. */
 interface Asked extends Held {
@@ -140,7 +140,7 @@ export class Gate<R> {
   #isUnwary: boolean
 
   constructor(options: GateOptions<R>, reader: RequestReader<R>) {
-    checkOptions(options)
+    checkGateOptions(options)
     const { identity = {}, skip, refund, headers = true, onError = warn, cost = 1 } = options
     this.#reader = reader
     const tell = (error: unknown): void => this.#tell(error)

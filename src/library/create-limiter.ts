@@ -1,4 +1,6 @@
+import { checkOptions } from '../core/check-options.ts'
 import type { Decision } from '../core/combine.ts'
+import type { FormsOf } from '../core/option-forms.ts'
 import type { CheckRequest } from '../core/request.ts'
 import { compileObjects } from '../core/rules/compile.ts'
 import type { RuleSet } from '../core/rules/rule-set.ts'
@@ -8,8 +10,9 @@ import type { Observer } from '../engine/observer.ts'
 import type { Store } from '../engine/ports.ts'
 import { MemoryStore } from '../stores/memory/memory-store.ts'
 import type { OpenStore } from '../stores/open/open-store.ts'
+import { OBSERVER, STORE_FORMS } from '../stores/open/store-forms.ts'
 import { openAppStore, type StoreOptions } from '../stores/open/store-options.ts'
-import { checkNothingLeft, checkRequest } from './checks.ts'
+import { checkRequest } from './checks.ts'
 import { Permit, SharedPermit } from './permit.ts'
 import { firstConnection } from './ready.ts'
 
@@ -31,6 +34,12 @@ export interface SharedLimiterOptions
 
 type AnyOptions = Omit<SharedLimiterOptions, 'redis'> & Omit<LimiterOptions, 'redis'> & Pick<StoreOptions, 'redis'>
 
+const FORMS: FormsOf<AnyOptions> = {
+  ...STORE_FORMS,
+  rules: { expected: 'an object, or a list of them', is: (value) => typeof value === 'object' && value !== null },
+  observer: OBSERVER,
+}
+
 /**
  * createLimiter makes a limiter on rules: domains, descriptors, several rules on one request. In memory it answers at
  * once; with `redis`, all processes share the budgets, and every call returns a promise.
@@ -39,8 +48,8 @@ export function createLimiter(options: LimiterOptions): RuleLimiter
 export function createLimiter(options: SharedLimiterOptions): SharedRuleLimiter
 export function createLimiter(options: AnyOptions): RuleLimiter | SharedRuleLimiter
 export function createLimiter(options: AnyOptions): RuleLimiter | SharedRuleLimiter {
-  const { rules, redis, secret, maxKeys, log, clock, observer, ...unknown } = options
-  checkNothingLeft(unknown)
+  checkOptions(options, FORMS)
+  const { rules, redis, secret, maxKeys, log, clock, observer } = options
   const ruleSet = compileObjects(isList(rules) ? rules : [rules])
   const parts = observer === undefined ? {} : { observer }
   if (redis === undefined) {

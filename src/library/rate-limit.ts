@@ -1,10 +1,14 @@
+import { checkOptions } from '../core/check-options.ts'
 import type { Verdict } from '../core/decision.ts'
-import type { Limit, LimitOptions } from '../core/limit.ts'
+import type { Limit } from '../core/limit.ts'
+import { COUNTING_FORMS, LIMIT_FORMS, type PlainLimit } from '../core/limit-forms.ts'
+import type { FormsOf } from '../core/option-forms.ts'
 import type { Rule } from '../core/rules/rule-set.ts'
 import { chargeOf } from '../engine/charge.ts'
 import { Decider } from '../engine/decider.ts'
 import type { Observer } from '../engine/observer.ts'
 import { type MemoryStats, MemoryStore } from '../stores/memory/memory-store.ts'
+import { OBSERVER, STORE_FORMS } from '../stores/open/store-forms.ts'
 import type { StoreOptions } from '../stores/open/store-options.ts'
 import { checkCost, checkKey, checkPermits, checkRefund } from './checks.ts'
 import { limitRule, type SharedLimit } from './limit-rule.ts'
@@ -12,7 +16,7 @@ import { Permit } from './permit.ts'
 import { SharedRateLimiter } from './shared-rate-limit.ts'
 
 /** RateLimitOptions are those of a limit in memory. */
-export interface RateLimitOptions extends LimitOptions, Pick<StoreOptions, 'maxKeys' | 'clock'> {
+export interface RateLimitOptions extends PlainLimit, Pick<StoreOptions, 'maxKeys' | 'clock'> {
   readonly redis?: undefined
   /** Hears of every decision. Default: nobody. */
   readonly observer?: Observer
@@ -20,7 +24,7 @@ export interface RateLimitOptions extends LimitOptions, Pick<StoreOptions, 'maxK
 
 /** SharedRateLimitOptions are those of a limit on Redis. */
 export interface SharedRateLimitOptions
-  extends LimitOptions,
+  extends PlainLimit,
     SharedLimit,
     Pick<StoreOptions, 'secret' | 'log'>,
     Pick<RateLimitOptions, 'observer'> {
@@ -28,6 +32,17 @@ export interface SharedRateLimitOptions
 }
 
 type AnyOptions = Omit<SharedRateLimitOptions, 'redis'> & Omit<RateLimitOptions, 'redis'> & Pick<StoreOptions, 'redis'>
+
+const { name, onStoreFailure, localShare, timeoutMs } = LIMIT_FORMS
+const FORMS: FormsOf<AnyOptions> = {
+  ...COUNTING_FORMS,
+  ...STORE_FORMS,
+  name,
+  onStoreFailure,
+  localShare,
+  timeoutMs,
+  observer: OBSERVER,
+}
 
 /**
  * rateLimit makes a limiter for one limit. In memory it answers at once:
@@ -41,6 +56,7 @@ export function rateLimit(options: RateLimitOptions): RateLimiter
 export function rateLimit(options: SharedRateLimitOptions): SharedRateLimiter
 export function rateLimit(options: AnyOptions): RateLimiter | SharedRateLimiter
 export function rateLimit(options: AnyOptions): RateLimiter | SharedRateLimiter {
+  checkOptions(options, FORMS)
   const { redis, secret, maxKeys, log, clock, name, onStoreFailure, localShare, timeoutMs, observer, ...limit } =
     options
   const rule = limitRule(limit, defined({ name, onStoreFailure, localShare, timeoutMs }))

@@ -72,6 +72,14 @@ export function testAdapter(adapter: AdapterUnderTest): void {
       expect(Number(got.headers['retry-after'])).toBeGreaterThan(0)
     })
 
+    it('sends an object that a limit has for refused callers as JSON', async () => {
+      const response = { body: { error: 'slow down' }, headers: { 'X-Plan': 'free' } }
+      const get = await start({ limit: 0, window: '1m', response })
+      const got = await get()
+      expect([got.status, JSON.parse(got.body), got.headers['x-plan']]).toEqual([429, response.body, 'free'])
+      expect(got.headers['content-type']).toMatch(/^application\/json/)
+    })
+
     it('tells of the budget on answers that are failures, too', async () => {
       const get = await start({ limit: 3, window: '1m' })
       expect((await get('/error')).headers['x-ratelimit-remaining']).toBe('2')

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { TIGHTEST } from '../../http-door/field-merge.ts'
 import { checkTrust } from './check-trust.ts'
 import { type Done, GateLimiter } from './gate-limit.ts'
+import { KIND } from './option-forms.ts'
 import type { PlainOptions } from './options.ts'
 
 /** gatePlugin limits an app by the plain options: everything that comes in, also for routes that it does not have. */
@@ -13,6 +14,10 @@ export function gatePlugin(fastify: FastifyInstance, options: PlainOptions): voi
     return limiter
   }
   const whole = limiterOf(options)
+  const ownLimiter = (own: PlainOptions, name: object | false = false): GateLimiter => {
+    KIND.expectPlain(own, true)
+    return limiterOf({ ...inherited(options), ...name, ...own })
+  }
   if (options.identity?.trustedProxies === undefined) checkTrust(fastify)
   /** The limiters of routes that have options of their own, by these. */
   const ofRoutes = new Map<object | false, GateLimiter | undefined>()
@@ -22,13 +27,13 @@ export function gatePlugin(fastify: FastifyInstance, options: PlainOptions): voi
   if (!fastify.hasReplyDecorator(TIGHTEST)) fastify.decorateReply(TIGHTEST, null)
   if (!fastify.hasDecorator('rateLimit')) {
     fastify.decorate('rateLimit', ((own?: PlainOptions) =>
-      hookOf(own === undefined ? whole : limiterOf({ ...inherited(options), ...own }))) as never)
+      hookOf(own === undefined ? whole : ownLimiter(own))) as never)
   }
   fastify.addHook('onRoute', ({ config, method, url }) => {
     const own = config?.rateLimit as PlainOptions | false | undefined
     if (own === undefined || ofRoutes.has(own)) return
     const name = own !== false && own.limit !== undefined && { name: `${method} ${url}` }
-    ofRoutes.set(own, own === false ? undefined : limiterOf({ ...inherited(options), ...name, ...own }))
+    ofRoutes.set(own, own === false ? undefined : ownLimiter(own, name))
   })
   const handle = (request: FastifyRequest, reply: FastifyReply, done: Done): void => {
     // To ask a request for its route builds an object.

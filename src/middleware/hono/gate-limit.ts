@@ -1,5 +1,6 @@
 import type { Context, Next } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
+import { checkOptions } from '../../core/check-options.ts'
 import type { Refusal } from '../../core/http/refusal.ts'
 import { AnswerWatch } from '../../http-door/answer-watch.ts'
 import { Budget } from '../../http-door/budget.ts'
@@ -8,10 +9,12 @@ import { Gate, type Pass } from '../../http-door/gate.ts'
 import { delayed } from '../../http-door/web-request.ts'
 import { addFields, changeable, isFixed, refusalHeaders, watchBody } from '../../http-door/web-response.ts'
 import { outgoingOf, readerOf } from './connection.ts'
+import { PLAIN_FORMS } from './option-forms.ts'
 import type { GateMiddleware, PlainFields } from './options.ts'
 
 /** gateLimit makes a middleware of the plain options. */
 export function gateLimit(options: PlainFields<Context>): GateMiddleware {
+  checkOptions(options, PLAIN_FORMS)
   const { handler, requestPropertyName = 'rateLimit', getConnInfo, ...rest } = options
   const gate = new Gate(rest, readerOf(getConnInfo))
   const limiter = new GateLimiter(gate, handler, requestPropertyName)

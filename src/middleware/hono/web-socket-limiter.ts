@@ -1,9 +1,11 @@
 import type { Context, Env, Input } from 'hono'
 import type { WSContext, WSEvents } from 'hono/ws'
+import { checkOptions } from '../../core/check-options.ts'
 import { HitGate } from '../../http-door/hit-gate.ts'
 import { addressKey } from './connection.ts'
 import { defined } from './defined.ts'
 import { checkStore, counting, storeOf } from './hit-limit.ts'
+import { SOCKET_FORMS } from './option-forms.ts'
 import type { Store, WSConfigProps, WSConfigType } from './options.ts'
 
 type Events = (c: Context) => WSEvents | Promise<WSEvents>
@@ -26,6 +28,7 @@ class MessageLimiter {
   readonly #keys: { readonly getKey: Store['get'] | undefined; readonly resetKey: Store['resetKey'] }
 
   constructor(given: WSConfigProps) {
+    checkOptions(given, SOCKET_FORMS)
     const store = given.store ?? storeOf(given)
     const options: WSConfigType = {
       windowMs: 60_000,

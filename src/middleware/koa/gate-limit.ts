@@ -1,14 +1,18 @@
 import type { Context, Middleware, Next } from 'koa'
+import { checkOptions } from '../../core/check-options.ts'
 import type { Refusal } from '../../core/http/refusal.ts'
 import { AnswerWatch } from '../../http-door/answer-watch.ts'
 import { Budget } from '../../http-door/budget.ts'
 import { Gate, type Pass } from '../../http-door/gate.ts'
 import { holdBack, writeFields } from '../../http-door/node-response.ts'
 import { koaReader } from './client-address.ts'
+import { PLAIN_FORMS } from './option-forms.ts'
 import type { GateMiddleware, PlainFields } from './options.ts'
 
 /** gateLimit makes a middleware of the plain options. */
-export function gateLimit({ handler, requestPropertyName, ...options }: PlainFields): GateMiddleware {
+export function gateLimit(given: PlainFields): GateMiddleware {
+  checkOptions(given, PLAIN_FORMS)
+  const { handler, requestPropertyName, ...options } = given
   const gate = new Gate(options, koaReader)
   const limiter = new GateLimiter(gate, handler, requestPropertyName ?? 'rateLimit')
   const middleware: Middleware = (ctx, next) => {

@@ -10,6 +10,7 @@ import { CounterStore, type CounterStoreOptions } from '../../stores/hits/counte
 import { MemoryStore } from '../../stores/hits/memory-store.ts'
 import { addressKey } from './client-address.ts'
 import { longDuration } from './long-duration.ts'
+import { KIND } from './option-forms.ts'
 import type { HitMiddleware, MiddlewareOptions } from './options.ts'
 
 const DEFAULT_DURATION_MS = 3_600_000
@@ -18,6 +19,7 @@ const FORBIDDEN = 403
 
 /** hitLimit makes a middleware of koa-ratelimit's options. */
 export function hitLimit(options: MiddlewareOptions): HitMiddleware {
+  KIND.checkOther(options)
   const { duration = DEFAULT_DURATION_MS } = options
   const hits = new HitDatabase({ ...options, duration })
   const limiter = new HitLimiter({ ...options, duration }, hits)
@@ -34,9 +36,6 @@ class HitDatabase {
 
   constructor(options: MiddlewareOptions & { readonly duration: number }) {
     const { driver, db, redis = db instanceof Map ? undefined : db, namespace = 'limit', duration } = options
-    if (driver !== undefined && driver !== 'memory' && driver !== 'redis') {
-      throw new SluiceError('GATE_OPTIONS_INVALID', 'driver', `${got(driver)}; it is memory or redis`)
-    }
     if (driver === 'memory' && redis !== undefined) {
       throw new SluiceError('GATE_OPTIONS_INVALID', 'db', `${got(db ?? redis)}; for the driver memory, it is a Map`)
     }

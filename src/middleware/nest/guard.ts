@@ -13,7 +13,7 @@ import type { Request } from 'express'
 import type { MaybePromise } from '../../engine/ports.ts'
 import { AnswerWatch } from '../../http-door/answer-watch.ts'
 import { Budget } from '../../http-door/budget.ts'
-import { Gate, type GateOptions, type Pass } from '../../http-door/gate.ts'
+import { checkOwnOptions, Gate, type GateOptions, type Pass } from '../../http-door/gate.ts'
 import { holdBack, sendRefusal } from '../../http-door/node-response.ts'
 import { checkAddresses } from '../express/check-addresses.ts'
 import { checkTrust } from '../fastify/check-trust.ts'
@@ -41,6 +41,8 @@ const OWN = 'sluice:own'
 export function RateLimit<R extends NestRequest = NestRequest>(
   options: SluiceOptions<R>,
 ): ClassDecorator & MethodDecorator {
+  // What is wrong with it is told here, not at the first request; whom to count, the app's options may say.
+  checkOwnOptions(options)
   return SetMetadata(OWN, options)
 }
 

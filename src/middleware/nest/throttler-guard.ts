@@ -1,9 +1,22 @@
 import { createRequire } from 'node:module'
 import type * as Throttler from '@nestjs/throttler'
+import { checkOptions } from '../../core/check-options.ts'
 import type { Decision } from '../../core/combine.ts'
 import { allowedVerdict, refusedVerdict } from '../../core/decision.ts'
 import { SluiceError } from '../../core/errors.ts'
 import { FieldRenderer } from '../../core/http/field-renderer.ts'
+import {
+  BOOLEAN,
+  either,
+  type Form,
+  type FormsOf,
+  FUNCTION,
+  HITS,
+  has,
+  MS,
+  TEXT,
+  whole,
+} from '../../core/option-forms.ts'
 import type { Observer } from '../../engine/observer.ts'
 import { HitDecisions } from '../../http-door/hit-decisions.ts'
 import { throttlingOf } from '../../stores/hits/throttle-counter.ts'
@@ -22,6 +35,17 @@ export class SluiceThrottlerGuard extends baseGuard() {
   })
   /** Hears of every decision. Default: nobody. */
   protected observer: Observer | undefined
+
+  /** onModuleInit reads the options, and says what is wrong with them. */
+  override async onModuleInit(): Promise<void> {
+    const { options } = this as unknown as { readonly options: Throttler.ThrottlerModuleOptions }
+    const isList = Array.isArray(options)
+    if (!isList) checkOptions(options, MODULE_FORMS)
+    for (const [i, each] of (isList ? options : options.throttlers).entries()) {
+      checkOptions(each, THROTTLER_FORMS, isList ? `[${i}].` : `throttlers[${i}].`)
+    }
+    await super.onModuleInit()
+  }
 
   protected override async handleRequest(props: Throttler.ThrottlerRequest): Promise<boolean> {
     const { context, limit, ttl, throttler, blockDuration, getTracker, generateKey } = props
@@ -72,6 +96,33 @@ export class SluiceThrottlerGuard extends baseGuard() {
       : allowedVerdict(limit, Math.max(0, limit - totalHits), resetAfterMs)
     return this.#decisions.of('', { name, limit, windowMs: throttlingOf(ttl, limit, 0).ttlMs }, verdict)
   }
+}
+
+const NUMBER = either(HITS, FUNCTION)
+const LIST: Form = { expected: 'a list', is: Array.isArray }
+
+const SHARED_FORMS = {
+  ignoreUserAgents: LIST,
+  skipIf: FUNCTION,
+  getTracker: FUNCTION,
+  generateKey: FUNCTION,
+  setHeaders: BOOLEAN,
+}
+
+export const THROTTLER_FORMS: FormsOf<Throttler.ThrottlerOptions> = {
+  ...SHARED_FORMS,
+  name: TEXT,
+  limit: NUMBER,
+  ttl: either(MS, FUNCTION),
+  blockDuration: NUMBER,
+}
+
+export const MODULE_FORMS: FormsOf<Exclude<Throttler.ThrottlerModuleOptions, readonly unknown[]>> = {
+  ...SHARED_FORMS,
+  throttlers: LIST,
+  errorMessage: either(TEXT, FUNCTION),
+  storage: has('increment'),
+  ipv6SubnetPrefix: whole(1, 128),
 }
 
 type Record = Awaited<ReturnType<Throttler.ThrottlerStorage['increment']>>
