@@ -172,8 +172,13 @@ class HitLimiter {
   }
 
   #nameOf({ limit }: Hit): string {
-    return this.#config.identifier ?? `${limit}-in-${formatDuration(Math.max(1, Math.ceil(this.#options.windowMs)))}`
+    return this.#config.identifier ?? policyName(limit, this.#options.windowMs)
   }
+}
+
+/** policyName names a limit that has no name: `5-in-1m`. */
+export function policyName(limit: number, windowMs: number): string {
+  return `${limit}-in-${formatDuration(Math.max(1, Math.ceil(windowMs)))}`
 }
 
 function setAll(headers: Headers, { names, values, length }: FieldList): void {

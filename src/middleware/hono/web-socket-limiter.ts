@@ -4,7 +4,7 @@ import { checkOptions } from '../../core/check-options.ts'
 import { HitGate } from '../../http-door/hit-gate.ts'
 import { addressKey } from './connection.ts'
 import { defined } from './defined.ts'
-import { checkStore, counting, storeOf } from './hit-limit.ts'
+import { checkStore, counting, policyName, storeOf } from './hit-limit.ts'
 import { SOCKET_FORMS } from './option-forms.ts'
 import type { Store, WSConfigProps, WSConfigType } from './options.ts'
 
@@ -70,7 +70,9 @@ class MessageLimiter {
     const { skipFailedRequests, skipSuccessfulRequests, store } = this.#options
     const key = await this.#gate.key(...message)
     if (key === undefined) return onMessage?.(event, ws)
-    const { limit, used, remaining, resetTime } = await this.#gate.count(key, ...message)
+    const hit = await this.#gate.count(key, ...message)
+    const { limit, used, remaining, resetTime } = hit
+    if (this.#gate.isObserved) this.#gate.decisionOf(hit, policyName(limit, this.#options.windowMs), Date.now())
     c.set(this.#options.requestPropertyName, { limit, used, remaining, resetTime })
     c.set(this.#options.requestStorePropertyName, this.#keys)
     if (used > limit) return this.#options.handler(event, ws, this.#options)

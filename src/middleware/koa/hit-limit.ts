@@ -122,6 +122,8 @@ class HitLimiter {
   }
 
   #setFields(hit: Hit, ctx: Context, nowMs: number): Record<string, string> {
+    const isNeeded = this.#renderer !== undefined || this.#gate.isObserved
+    const decision = isNeeded ? this.#gate.decisionOf(hit, this.#name, nowMs) : undefined
     if (this.#options.disableHeader) return {}
     const [remaining, reset, total] = this.#names
     const resetMs = hit.resetTime?.getTime() ?? nowMs
@@ -131,8 +133,7 @@ class HitLimiter {
       [total]: String(hit.limit),
     }
     ctx.set(headers)
-    if (this.#renderer !== undefined) {
-      const decision = this.#gate.decisionOf(hit, this.#name, nowMs)
+    if (this.#renderer !== undefined && decision !== undefined) {
       writeFields(ctx.res, this.#renderer.render(decision, nowMs), decision)
     }
     return headers

@@ -55,9 +55,12 @@ export class SluiceThrottlerGuard extends baseGuard() {
     if (ignored.some((pattern) => pattern.test(req.headers['user-agent']))) return true
     const tracker = await getTracker(req, context)
     const key = generateKey(context, tracker, name)
+    const startedAt = this.#decisions.now()
     const record = await this.#count(key, ttl, limit, blockDuration, name)
     if (record === undefined) return true
-    if (throttler.setHeaders ?? this.commonOptions.setHeaders ?? true) this.#setHeaders(res, name, limit, ttl, record)
+    const decision = this.#decisionOf(name, limit, ttl, record, startedAt)
+    if (throttler.setHeaders ?? this.commonOptions.setHeaders ?? true)
+      this.#setHeaders(res, name, limit, decision, record)
     if (record.isBlocked) await this.throwThrottlingException(context, { limit, ttl, key, tracker, ...record })
     return true
   }
@@ -71,12 +74,11 @@ export class SluiceThrottlerGuard extends baseGuard() {
     }
   }
 
-  #setHeaders(res: Response, name: string, limit: number, ttl: number, record: Record): void {
+  #setHeaders(res: Response, name: string, limit: number, decision: Decision, record: Record): void {
     const suffix = name === 'default' ? '' : `-${name}`
     // Responses that are not of HTTP have no fields beyond those that the guard has always set.
     const isHttp = typeof res.getHeader === 'function'
     if (isHttp) {
-      const decision = this.#decisionOf(name, limit, ttl, record)
       setFields(res as unknown as NestResponse, this.#renderer.render(decision, Date.now()), decision)
     }
     if (record.isBlocked) {
@@ -88,13 +90,14 @@ export class SluiceThrottlerGuard extends baseGuard() {
     this.setResponseHeader(res, `${this.headerPrefix}-Reset${suffix}`, record.timeToExpire)
   }
 
-  #decisionOf(name: string, limit: number, ttl: number, record: Record): Decision {
+  #decisionOf(name: string, limit: number, ttl: number, record: Record, startedAt: number): Decision {
     const { totalHits, timeToExpire, isBlocked, timeToBlockExpire } = record
     const resetAfterMs = timeToExpire * 1000
     const verdict = isBlocked
       ? refusedVerdict(limit, 0, resetAfterMs, timeToBlockExpire * 1000)
       : allowedVerdict(limit, Math.max(0, limit - totalHits), resetAfterMs)
-    return this.#decisions.of('', { name, limit, windowMs: throttlingOf(ttl, limit, 0).ttlMs }, verdict)
+    const held = { name, limit, windowMs: throttlingOf(ttl, limit, 0).ttlMs }
+    return this.#decisions.of('', held, verdict, startedAt)
   }
 }
 
