@@ -2,7 +2,7 @@ import type { NextFunction, Request, RequestHandler, Response } from 'express'
 import { checkOptions } from '../../core/check-options.ts'
 import type { Refusal } from '../../core/http/refusal.ts'
 import { AnswerWatch } from '../../http-door/answer-watch.ts'
-import { Budget } from '../../http-door/budget.ts'
+import { budgetOf } from '../../http-door/budget.ts'
 import { Gate, type Pass } from '../../http-door/gate.ts'
 import { holdBack, sendRefusal, writeFields } from '../../http-door/node-response.ts'
 import { headerText, type RequestReader } from '../../http-door/request-reader.ts'
@@ -56,9 +56,8 @@ class GateLimiter {
     const fields = this.#gate.fields(pass)
     const { retryAfterSeconds } = fields
     writeFields(response, fields, pass.decision)
-    if (pass.decision.tightest !== undefined) {
-      ;(request as unknown as Record<string, unknown>)[this.#property] = new Budget(pass)
-    }
+    const named = request as unknown as Record<string, unknown>
+    named[this.#property] = budgetOf(pass, named[this.#property])
     const watch = pass.isOpen ? new AnswerWatch(response, this.#gate.endingOf(pass)) : undefined
     if (!pass.allowed) this.#refuse(pass, this.#gate.refusal(pass, request, retryAfterSeconds), request, response, next)
     else if (pass.delayMs > 0) holdBack(response, pass.delayMs, next, () => watch?.workEnded())

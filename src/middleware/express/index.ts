@@ -10,6 +10,7 @@ import type { GateRequestHandler, HitOptions, PlainOptions, RateLimitRequestHand
 export type { Decision, RuleVerdict } from '../../core/combine.ts'
 export type { Verdict } from '../../core/decision.ts'
 export type { ApiKeyOptions } from '../../core/identity/api-key.ts'
+export type { Budget } from '../../http-door/budget.ts'
 export type { Caller, IdentityOptions } from '../../http-door/caller.ts'
 export type { Pass } from '../../http-door/gate.ts'
 export type { LimitSpec } from '../../http-door/limit-spec.ts'

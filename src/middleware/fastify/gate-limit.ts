@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { checkOptions } from '../../core/check-options.ts'
 import { AnswerWatch } from '../../http-door/answer-watch.ts'
-import { Budget } from '../../http-door/budget.ts'
+import { budgetOf } from '../../http-door/budget.ts'
 import { mergeFields } from '../../http-door/field-merge.ts'
 import { Gate, type Pass } from '../../http-door/gate.ts'
 import { holdBack } from '../../http-door/node-response.ts'
@@ -65,7 +65,7 @@ export class GateLimiter {
     const fields = this.#gate.fields(pass)
     const { retryAfterSeconds } = fields
     mergeFields(reply, fields, pass.decision, getField, setField)
-    if (pass.decision.tightest !== undefined) request.rateLimit = new Budget(pass)
+    request.rateLimit = budgetOf(pass, request.rateLimit)
     const watch = pass.isOpen ? new AnswerWatch(reply.raw, this.#gate.endingOf(pass)) : undefined
     if (!pass.allowed) {
       this.#refuse({ pass, refusal: this.#gate.refusal(pass, request, retryAfterSeconds) }, request, reply, done)

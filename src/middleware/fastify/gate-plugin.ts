@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { NO_LIMIT } from '../../http-door/budget.ts'
 import { TIGHTEST } from '../../http-door/field-merge.ts'
 import { checkTrust } from './check-trust.ts'
 import { type Done, GateLimiter } from './gate-limit.ts'
@@ -22,7 +23,7 @@ export function gatePlugin(fastify: FastifyInstance, options: PlainOptions): voi
   /** The limiters of routes that have options of their own, by these. */
   const ofRoutes = new Map<object | false, GateLimiter | undefined>()
 
-  if (!fastify.hasRequestDecorator('rateLimit')) fastify.decorateRequest('rateLimit', null)
+  if (!fastify.hasRequestDecorator('rateLimit')) fastify.decorateRequest('rateLimit', null as never)
   // What every reply gets it has from the beginning: to add it later would change its shape.
   if (!fastify.hasReplyDecorator(TIGHTEST)) fastify.decorateReply(TIGHTEST, null)
   if (!fastify.hasDecorator('rateLimit')) {
@@ -39,8 +40,11 @@ export function gatePlugin(fastify: FastifyInstance, options: PlainOptions): voi
     // To ask a request for its route builds an object.
     const own = ofRoutes.size === 0 ? undefined : (request.routeOptions.config?.rateLimit as PlainOptions | false)
     const limiter = own === undefined || !ofRoutes.has(own) ? whole : ofRoutes.get(own)
-    if (limiter === undefined) done()
-    else limiter.handle(request, reply, done)
+    if (limiter !== undefined) limiter.handle(request, reply, done)
+    else {
+      request.rateLimit ??= NO_LIMIT
+      done()
+    }
   }
   if (options.hook === 'preParsing') {
     fastify.addHook('preParsing', (request, reply, _payload, done) => handle(request, reply, done))

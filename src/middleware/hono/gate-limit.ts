@@ -3,7 +3,7 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { checkOptions } from '../../core/check-options.ts'
 import type { Refusal } from '../../core/http/refusal.ts'
 import { AnswerWatch } from '../../http-door/answer-watch.ts'
-import { Budget } from '../../http-door/budget.ts'
+import { budgetOf } from '../../http-door/budget.ts'
 import type { Ending } from '../../http-door/ending.ts'
 import { Gate, type Pass } from '../../http-door/gate.ts'
 import { delayed } from '../../http-door/web-request.ts'
@@ -38,7 +38,7 @@ class GateLimiter {
   }
 
   async act(pass: Pass, c: Context, next: Next): Promise<Response | undefined> {
-    if (pass.decision.tightest !== undefined) c.set(this.#property, new Budget(pass))
+    c.set(this.#property, budgetOf(pass, c.get(this.#property)))
     const watch = pass.isOpen ? new Watch(this.#gate.endingOf(pass), c) : undefined
     try {
       if (!pass.allowed) {

@@ -17,6 +17,7 @@ import type { HitStore } from '../../stores/hits/hit-store.ts'
 import { MemoryStore } from '../../stores/hits/memory-store.ts'
 import { addressKey } from './connection.ts'
 import { defined } from './defined.ts'
+import { HitVariable } from './hit-variable.ts'
 import { sendMessage } from './message.ts'
 import type { HitMiddleware, HonoConfigProps, HonoConfigType, Store, WSConfigProps } from './options.ts'
 
@@ -120,10 +121,9 @@ class HitLimiter {
   }
 
   async #goOn(hit: Hit, c: Context, next: Next): Promise<void> {
-    const { limit, used, remaining, resetTime } = hit
-    c.set(this.#options.requestPropertyName, { limit, used, remaining, resetTime })
-    c.set(this.#options.requestStorePropertyName, this.#keys)
     const decision = this.#gate.decisionOf(hit, this.#nameOf(hit), Date.now())
+    c.set(this.#options.requestPropertyName, new HitVariable(hit, decision))
+    c.set(this.#options.requestStorePropertyName, this.#keys)
     const back = new TakeBack(this.#options, hit, c)
     this.#setFields(decision, c)
     try {

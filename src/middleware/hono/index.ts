@@ -30,6 +30,7 @@ export type {
   Promisify,
   RateLimitExceededEventHandler,
   RateLimitInfo,
+  RateLimitVariable,
   Refused,
   Store,
   WSConfigProps,

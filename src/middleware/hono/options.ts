@@ -2,6 +2,7 @@ import type { Context, Env, Input, MiddlewareHandler, Next } from 'hono'
 import type { GetConnInfo } from 'hono/conninfo'
 import type { StatusCode } from 'hono/utils/http-status'
 import type { WSContext } from 'hono/ws'
+import type { Decision } from '../../core/combine.ts'
 import type { Refusal } from '../../core/http/refusal.ts'
 import type { Observer } from '../../engine/observer.ts'
 import type { Gate, GateOptions, Pass, PlainMark } from '../../http-door/gate.ts'
@@ -44,6 +45,19 @@ export interface RateLimitInfo {
   used: number
   remaining: number
   resetTime: Date | undefined
+}
+
+/** What the context says of the budget, with the options of either kind. */
+export interface RateLimitVariable extends Readonly<RateLimitInfo> {
+  readonly decision: Decision
+}
+
+declare module 'hono' {
+  interface ContextVariableMap {
+    rateLimit: RateLimitVariable
+    /** Only with the options of hono-rate-limiter. */
+    rateLimitStore: Pick<Store, 'resetKey'> & { readonly getKey: Store['get'] }
+  }
 }
 
 /** A Store counts hits. Any that was written for hono-rate-limiter or express-rate-limit is one. */

@@ -5,6 +5,7 @@ import { HitGate } from '../../http-door/hit-gate.ts'
 import { addressKey } from './connection.ts'
 import { defined } from './defined.ts'
 import { checkStore, counting, policyName, storeOf } from './hit-limit.ts'
+import { HitVariable } from './hit-variable.ts'
 import { SOCKET_FORMS } from './option-forms.ts'
 import type { Store, WSConfigProps, WSConfigType } from './options.ts'
 
@@ -71,9 +72,9 @@ class MessageLimiter {
     const key = await this.#gate.key(...message)
     if (key === undefined) return onMessage?.(event, ws)
     const hit = await this.#gate.count(key, ...message)
-    const { limit, used, remaining, resetTime } = hit
-    if (this.#gate.isObserved) this.#gate.decisionOf(hit, policyName(limit, this.#options.windowMs), Date.now())
-    c.set(this.#options.requestPropertyName, { limit, used, remaining, resetTime })
+    const { limit, used } = hit
+    const decision = this.#gate.decisionOf(hit, policyName(limit, this.#options.windowMs), Date.now())
+    c.set(this.#options.requestPropertyName, new HitVariable(hit, decision))
     c.set(this.#options.requestStorePropertyName, this.#keys)
     if (used > limit) return this.#options.handler(event, ws, this.#options)
     try {

@@ -2,7 +2,7 @@ import type { Context, Middleware, Next } from 'koa'
 import { checkOptions } from '../../core/check-options.ts'
 import type { Refusal } from '../../core/http/refusal.ts'
 import { AnswerWatch } from '../../http-door/answer-watch.ts'
-import { Budget } from '../../http-door/budget.ts'
+import { budgetOf } from '../../http-door/budget.ts'
 import { Gate, type Pass } from '../../http-door/gate.ts'
 import { holdBack, writeFields } from '../../http-door/node-response.ts'
 import { koaReader } from './client-address.ts'
@@ -40,7 +40,7 @@ class GateLimiter {
     const fields = this.#gate.fields(pass)
     const { retryAfterSeconds } = fields
     writeFields(ctx.res, fields, pass.decision)
-    if (pass.decision.tightest !== undefined) ctx.state[this.#property] = new Budget(pass)
+    ctx.state[this.#property] = budgetOf(pass, ctx.state[this.#property])
     if (pass.allowed) {
       const watch = pass.isOpen ? new AnswerWatch(ctx.res, this.#gate.endingOf(pass), true) : undefined
       const work = pass.delayMs > 0 ? delay(pass.delayMs, ctx, next) : next()

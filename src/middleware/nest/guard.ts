@@ -12,7 +12,7 @@ import { Reflector } from '@nestjs/core'
 import type { Request } from 'express'
 import type { MaybePromise } from '../../engine/ports.ts'
 import { AnswerWatch } from '../../http-door/answer-watch.ts'
-import { Budget } from '../../http-door/budget.ts'
+import { budgetOf } from '../../http-door/budget.ts'
 import { checkOwnOptions, Gate, type GateOptions, type Pass } from '../../http-door/gate.ts'
 import { holdBack, sendRefusal } from '../../http-door/node-response.ts'
 import { checkAddresses } from '../express/check-addresses.ts'
@@ -133,7 +133,8 @@ function act(gate: AnyGate, pass: Pass, { req, res }: Exchange): MaybePromise<bo
   const { retryAfterSeconds } = fields
   const raw = rawOf(res)
   setFields(res, fields, pass.decision)
-  if (pass.decision.tightest !== undefined) Object.assign(req, { rateLimit: new Budget(pass) })
+  const named = req as { rateLimit?: unknown }
+  named.rateLimit = budgetOf(pass, named.rateLimit)
   const watch = pass.isOpen ? new AnswerWatch(raw, gate.endingOf(pass)) : undefined
   if (pass.allowed) return pass.delayMs > 0 ? later(pass.delayMs, raw, watch) : true
   const refusal = gate.refusal(pass, req, retryAfterSeconds)
