@@ -129,8 +129,9 @@ export class Gate<R> {
   readonly #reader: RequestReader<R>
   readonly #finder: CallerFinder<R>
   readonly #planner: ChargePlanner<R>
-  readonly #decider: Decider<Store>
-  readonly #open: OpenStore
+  readonly #options: GateOptions<R>
+  #decider: Decider<Store>
+  #open: OpenStore
   readonly #renderer: FieldRenderer
   readonly #skip: GateOptions<R>['skip']
   readonly #refund: GateOptions<R>['refund']
@@ -142,6 +143,7 @@ export class Gate<R> {
   constructor(options: GateOptions<R>, reader: RequestReader<R>) {
     checkGateOptions(options)
     const { identity = {}, skip, refund, headers = true, onError = warn, cost = 1 } = options
+    this.#options = options
     this.#reader = reader
     const tell = (error: unknown): void => this.#tell(error)
     this.#finder = new CallerFinder(identity, reader, tell)
@@ -213,6 +215,15 @@ export class Gate<R> {
   /** reset gives a caller the whole budget again. */
   async reset(caller: Partial<ResetCaller>): Promise<void> {
     await this.#decider.reset(this.#planner.planReset({ ...NOBODY, ...caller }))
+  }
+
+  /** resetAll gives all callers the whole budget again, for instance between tests. Only a store in memory can. */
+  async resetAll(): Promise<void> {
+    if (this.#open.memory === undefined) {
+      throw new SluiceError('RESET_ALL_NOT_APPLICABLE', 'resetAll', 'counters are on Redis')
+    }
+    this.#open = openAppStore(this.#options)
+    this.#decider = new Decider(this.#open.store, this.#options.observer)
   }
 
   /** close lets go of the store and of watched rules. */

@@ -1,5 +1,6 @@
 import { checkOptions } from '../core/check-options.ts'
 import type { Decision } from '../core/combine.ts'
+import { SluiceError } from '../core/errors.ts'
 import type { FormsOf } from '../core/option-forms.ts'
 import type { CheckRequest } from '../core/request.ts'
 import { compileObjects } from '../core/rules/compile.ts'
@@ -53,17 +54,19 @@ export function createLimiter(options: AnyOptions): RuleLimiter | SharedRuleLimi
   const ruleSet = compileObjects(isList(rules) ? rules : [rules])
   const parts = observer === undefined ? {} : { observer }
   if (redis === undefined) {
-    const store = new MemoryStore({ ...(maxKeys !== undefined && { maxKeys }), ...(clock && { clock }) })
-    return new RuleLimiter(ruleSet, store, parts)
+    const open = () => new MemoryStore({ ...(maxKeys !== undefined && { maxKeys }), ...(clock && { clock }) })
+    return new RuleLimiter(ruleSet, open, parts)
   }
   return new SharedRuleLimiter(ruleSet, openAppStore({ redis, secret, ...(log && { log }) }), parts)
 }
 
 export class RuleLimiter {
-  readonly #limiter: Limiter<MemoryStore>
+  readonly #open: () => Limiter<MemoryStore>
+  #limiter: Limiter<MemoryStore>
 
-  constructor(rules: RuleSet, store: MemoryStore, parts: LimiterParts) {
-    this.#limiter = new Limiter(() => rules, store, parts)
+  constructor(rules: RuleSet, open: () => MemoryStore, parts: LimiterParts) {
+    this.#open = () => new Limiter(() => rules, open(), parts)
+    this.#limiter = this.#open()
   }
 
   /** check decides about a request at once; it charges every rule that matched, or none. */
@@ -75,14 +78,21 @@ export class RuleLimiter {
   /** acquire is check, and holds the places of `concurrency` rules until the permit is released. */
   acquire(request: CheckRequest): Permit<Decision> {
     checkRequest(request)
-    const { decision, permits } = this.#limiter.acquire(request)
-    return new Permit(decision, decision.allowed && permits ? () => this.#limiter.release(permits) : undefined)
+    // A permit gives back where it was taken, also when everything was forgotten meanwhile.
+    const limiter = this.#limiter
+    const { decision, permits } = limiter.acquire(request)
+    return new Permit(decision, decision.allowed && permits ? () => limiter.release(permits) : undefined)
   }
 
   /** reset gives the caller of a request the whole budget again, in every rule that matches. */
   reset(request: CheckRequest): void {
     checkRequest(request)
     this.#limiter.reset(request)
+  }
+
+  /** resetAll gives all callers the whole budget again, for instance between tests. */
+  resetAll(): void {
+    this.#limiter = this.#open()
   }
 }
 
@@ -118,6 +128,11 @@ export class SharedRuleLimiter {
     checkRequest(request)
     await this.#ready()
     await this.#limiter.reset(request)
+  }
+
+  /** resetAll is for limits in memory: what is shared, nobody forgets for all. */
+  async resetAll(): Promise<void> {
+    throw new SluiceError('RESET_ALL_NOT_APPLICABLE', 'resetAll', 'this limiter is on Redis')
   }
 
   /** close lets go of the connection. A process that ends by itself need not call it. */

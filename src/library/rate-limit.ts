@@ -60,21 +60,25 @@ export function rateLimit(options: AnyOptions): RateLimiter | SharedRateLimiter 
   const { redis, secret, maxKeys, log, clock, name, onStoreFailure, localShare, timeoutMs, observer, ...limit } =
     options
   const rule = limitRule(limit, defined({ name, onStoreFailure, localShare, timeoutMs }))
-  if (redis === undefined) return new RateLimiter(rule, new MemoryStore(defined({ maxKeys, clock })), observer)
+  if (redis === undefined) return new RateLimiter(rule, () => new MemoryStore(defined({ maxKeys, clock })), observer)
   return new SharedRateLimiter(rule, { redis, secret, ...defined({ log }) }, observer)
 }
 
 export class RateLimiter {
   readonly limit: Limit
   readonly #rule: Rule
-  readonly #store: MemoryStore
-  readonly #decider: Decider<MemoryStore>
+  readonly #open: () => MemoryStore
+  readonly #observer: Observer | undefined
+  #store: MemoryStore
+  #decider: Decider<MemoryStore>
 
-  constructor(rule: Rule, store: MemoryStore, observer: Observer | undefined) {
+  constructor(rule: Rule, open: () => MemoryStore, observer: Observer | undefined) {
     this.limit = rule.limit
     this.#rule = rule
-    this.#store = store
-    this.#decider = new Decider(store, observer)
+    this.#open = open
+    this.#observer = observer
+    this.#store = open()
+    this.#decider = new Decider(this.#store, observer)
   }
 
   /** check decides about one request of a caller, and charges it when it is allowed. It never waits. */
@@ -100,14 +104,22 @@ export class RateLimiter {
     checkKey(key)
     checkPermits(this.limit, cost)
     const about = { domain: '', entries: [], descriptor: 0 }
-    const { decision, permits } = this.#decider.acquire([chargeOf(this.#rule, key, cost, about)])
-    return new Permit(decision.verdicts[0].verdict, permits && (() => this.#decider.release(permits)))
+    // A permit gives back where it was taken, also when everything was forgotten meanwhile.
+    const decider = this.#decider
+    const { decision, permits } = decider.acquire([chargeOf(this.#rule, key, cost, about)])
+    return new Permit(decision.verdicts[0].verdict, permits && (() => decider.release(permits)))
   }
 
   /** reset gives a caller the whole budget again. */
   reset(key: string): void {
     checkKey(key)
     this.#decider.reset([{ key, limit: this.limit, rule: this.#rule }])
+  }
+
+  /** resetAll gives all callers the whole budget again, for instance between tests. */
+  resetAll(): void {
+    this.#store = this.#open()
+    this.#decider = new Decider(this.#store, this.#observer)
   }
 
   get stats(): MemoryStats {

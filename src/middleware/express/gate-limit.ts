@@ -37,7 +37,11 @@ export function gateLimit(given: PlainOptions): GateRequestHandler {
     if (pass instanceof Promise) pass.then((decided) => limiter.act(decided, request, response, next)).catch(next)
     else limiter.act(pass, request, response, next)
   }
-  return Object.assign(middleware, { reset: gate.reset.bind(gate), close: gate.close.bind(gate) })
+  return Object.assign(middleware, {
+    reset: gate.reset.bind(gate),
+    resetAll: gate.resetAll.bind(gate),
+    close: gate.close.bind(gate),
+  })
 }
 
 /** GateLimiter does what a gate says. */

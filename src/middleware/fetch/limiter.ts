@@ -60,6 +60,11 @@ export class FetchLimiter {
     return this.#gate.reset(caller)
   }
 
+  /** resetAll gives all callers the whole budget again, for instance between tests. Only counters in memory can. */
+  resetAll(): Promise<void> {
+    return this.#gate.resetAll()
+  }
+
   /** close lets go of the store and of watched rules. */
   close(): Promise<void> {
     return this.#gate.close()

@@ -22,7 +22,11 @@ export function gateLimit(options: PlainFields<Context>): GateMiddleware {
     const pass = gate.enter(c)
     return pass instanceof Promise ? pass.then((decided) => limiter.act(decided, c, next)) : limiter.act(pass, c, next)
   }
-  return Object.assign(middleware as GateMiddleware, { reset: gate.reset.bind(gate), close: gate.close.bind(gate) })
+  return Object.assign(middleware as GateMiddleware, {
+    reset: gate.reset.bind(gate),
+    resetAll: gate.resetAll.bind(gate),
+    close: gate.close.bind(gate),
+  })
 }
 
 /** GateLimiter does what a gate says. */

@@ -47,7 +47,13 @@ export function hitLimit(given: HonoConfigProps): HitMiddleware {
   if (typeof store.init === 'function') store.init(options)
   const limiter = new HitLimiter({ options, identifier, passOnStoreError, hasOwnAnswer, observer })
   const middleware = (c: Context, next: Next): unknown => limiter.handle(c, next)
-  return Object.assign(middleware as unknown as HitMiddleware, { close: async () => store.shutdown?.() })
+  return Object.assign(middleware as unknown as HitMiddleware, {
+    resetAll: async () => {
+      if (store.resetAll === undefined) throw new Error('this store cannot forget all keys: it has no resetAll')
+      await store.resetAll()
+    },
+    close: async () => store.shutdown?.(),
+  })
 }
 
 /** storeOf opens the store of those who have none: in memory, or in Redis. */

@@ -192,6 +192,8 @@ export type HitMiddleware<E extends Env = Env, P extends string = string, I exte
   P,
   I
 > & {
+  /** Forgets the hits of all keys, where the store can: one in memory. */
+  resetAll(): Promise<void>
   /** Lets go of the store. */
   close(): Promise<void>
 }
@@ -202,4 +204,4 @@ export type GateMiddleware<E extends Env = Env, P extends string = string, I ext
   P,
   I
 > &
-  Pick<Gate<Context>, 'reset' | 'close'>
+  Pick<Gate<Context>, 'reset' | 'resetAll' | 'close'>

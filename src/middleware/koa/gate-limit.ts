@@ -21,7 +21,11 @@ export function gateLimit(given: PlainFields): GateMiddleware {
       ? pass.then((decided) => limiter.act(decided, ctx, next))
       : limiter.act(pass, ctx, next)
   }
-  return Object.assign(middleware, { reset: gate.reset.bind(gate), close: gate.close.bind(gate) })
+  return Object.assign(middleware, {
+    reset: gate.reset.bind(gate),
+    resetAll: gate.resetAll.bind(gate),
+    close: gate.close.bind(gate),
+  })
 }
 
 /** GateLimiter does what a gate says. */

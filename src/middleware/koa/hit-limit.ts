@@ -24,7 +24,7 @@ export function hitLimit(options: MiddlewareOptions): HitMiddleware {
   const hits = new HitDatabase({ ...options, duration })
   const limiter = new HitLimiter({ ...options, duration }, hits)
   const middleware: Middleware = (ctx, next) => limiter.handle(ctx, next)
-  return Object.assign(middleware, { close: async () => hits.close() })
+  return Object.assign(middleware, { resetAll: async () => hits.store.resetAll(), close: async () => hits.close() })
 }
 
 /** A HitDatabase finds the store: in Redis, in this process, or in a Map of the app's, which may be cleared any time. */

@@ -83,6 +83,11 @@ export class SluiceGuard implements CanActivate, OnApplicationShutdown {
     return this.#gate.reset(...caller)
   }
 
+  /** resetAll gives all callers the whole budget of all limits again, for instance between tests. Only counters in memory can. */
+  async resetAll(): Promise<void> {
+    await Promise.all([this.#gate, ...this.#own.values()].map((gate) => gate.resetAll()))
+  }
+
   async onApplicationShutdown(): Promise<void> {
     await Promise.all([this.#gate, ...this.#own.values()].map((gate) => gate.close()))
   }
