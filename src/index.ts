@@ -18,6 +18,7 @@ export {
   SharedRuleLimiter,
 } from './library/create-limiter.ts'
 export { Permit, SharedPermit } from './library/permit.ts'
+export type { SettledCost } from './library/checks.ts'
 export { RateLimiter, type RateLimitOptions, rateLimit, type SharedRateLimitOptions } from './library/rate-limit.ts'
 export { SharedRateLimiter } from './library/shared-rate-limit.ts'
 export type { MemoryStats } from './stores/memory/memory-store.ts'

@@ -37,7 +37,7 @@ const COUNTS = {
       }
       index = now
       current += hits
-      return current + (previous * (length - (ms % length))) / length
+      return current + Math.floor((previous * (length - 1 - (Math.floor(ms) % length))) / length)
     }
   },
   /** The oldest part counts whole: a hit counts until a window after the end of its part. */

@@ -5,10 +5,15 @@ interface VerdictFields {
   readonly limit: number
   /** Whole hits that still fit, after this request's charge. */
   readonly remaining: number
-  /** Until the window ends, the bucket is full, or the last record leaves the log. 0 for an unused counter. */
+  /**
+   * Until the window ends, the bucket is full, or the last record leaves the log. 0 for an unused counter, unless the cost is
+   * impossible: then until the end of the window that it would be in.
+   */
   readonly resetAfterMs: number
   /** Set when the shared store did not answer, and the rule's failure policy did. */
   readonly fallback?: 'open' | 'closed' | 'local'
+  /** Of a late charge: how much of it went beyond the bound of debts, and was not charged. */
+  readonly dropped?: number
   /** True when nobody asked: another rule was known to refuse. What is told of the budget means nothing then. */
   readonly unasked?: boolean
 }
@@ -60,6 +65,16 @@ export function verdictOf(out: Outcome, limit: Limit): Verdict {
   if (out.allowed) return allowedVerdict(limit.max, remaining, resetAfterMs, out.delayMs)
   if (out.impossible) return impossibleVerdict(limit.max, remaining, resetAfterMs, limit.capacity)
   return refusedVerdict(limit.max, remaining, resetAfterMs, compact(out.retryAfterMs))
+}
+
+/** debitVerdict is the answer to a late charge, which is never refused. */
+export function debitVerdict(limit: number, remaining: number, resetAfterMs: number, dropped: number): Verdict {
+  return { ...allowedVerdict(limit, remaining, resetAfterMs), dropped }
+}
+
+/** debitedOf spells the Outcome of a late charge. */
+export function debitedOf(out: Outcome, limit: Limit): Verdict {
+  return debitVerdict(limit.max, compact(out.remaining), compact(out.resetAfterMs), out.dropped)
 }
 
 /** unchargedOf tells, after a look, the budget of what would have fitted into a group that was refused. */

@@ -1,6 +1,6 @@
 import type { AlgorithmRecord } from './algorithms/algorithm.ts'
 import { ALGORITHM_NAMES, ALGORITHMS, type Algorithm } from './algorithms/algorithms.ts'
-import type { LimitNumbers } from './algorithms/limit-numbers.ts'
+import { type LimitNumbers, MAX_COUNT } from './algorithms/limit-numbers.ts'
 import { Calendar, type CalendarOptions } from './calendar.ts'
 import { gotInstead, unknownOption } from './check-options.ts'
 import { type Duration, formatDuration, parseDuration } from './duration.ts'
@@ -9,7 +9,7 @@ import { type Anchor, COUNTING, COUNTING_OPTIONS, countingOption, isValueOf } fr
 import { type Pace, paceOf } from './pace.ts'
 
 export { ALGORITHM_NAMES, type Algorithm } from './algorithms/algorithms.ts'
-export { MAX_COUNT } from './algorithms/limit-numbers.ts'
+export { MAX_COST, MAX_COUNT } from './algorithms/limit-numbers.ts'
 export type { Anchor } from './limit-options.ts'
 
 /** LimitOptions is one limit as a person writes it. compileLimit checks it and turns it into a Limit. */
@@ -84,6 +84,7 @@ export function compileLimit(options: LimitOptions, where = ''): Limit {
     calendar,
     isAnchored: options.anchor === 'first_hit',
     countDenied: options.countDenied ?? COUNTING.count_denied.default,
+    maxUsed: MAX_COUNT,
     isLog,
     shape,
     space: fnv1a(shape),
@@ -101,6 +102,20 @@ export function scaleLimit(limit: Limit, share: number): Limit {
   const pace = limit.unitsPerMs === 0 ? NO_PACE : (paceOf(scaled(limit.max), limit.windowMs, finest) ?? NO_PACE)
   const fullUnits = capacity * pace.unitsPerHit
   return Object.freeze({ ...limit, ...pace, max: scaled(limit.max), capacity, fullUnits })
+}
+
+const DEBITS = new WeakMap<Limit, Limit>()
+
+/**
+ * debitLimit returns the same limit for late charges, of what has happened already: what does not fit is charged all the
+ * same, into a debt of one whole budget at the most. The Outcome says what is dropped beyond that.
+ */
+export function debitLimit(limit: Limit): Limit {
+  const known = DEBITS.get(limit)
+  if (known !== undefined) return known
+  const debit = Object.freeze({ ...limit, countDenied: true, maxUsed: 2 * limit.capacity })
+  DEBITS.set(limit, debit)
+  return debit
 }
 
 /**

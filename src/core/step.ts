@@ -15,6 +15,8 @@ export type HitRecord = readonly [timeMs: number, hits: number]
 export interface Step {
   readonly verdict: Verdict
   readonly state: CounterState | undefined
+  /** How much of a refused cost was charged neither (countDenied, late charges). */
+  readonly dropped: number
 }
 
 /**
@@ -27,12 +29,12 @@ export function step(state: CounterState | undefined, limit: Limit, nowMs: numbe
     const records = state !== undefined && 'records' in state ? state.records : []
     limit.algorithmRecord.evaluateLog(new RecordLog(records), limit, nowMs, cost, out)
     const next = { records: applyToRecords(records, out) }
-    return { verdict: verdictOf(out, limit), state: next.records.length > 0 ? next : undefined }
+    return { verdict: verdictOf(out, limit), state: next.records.length > 0 ? next : undefined, dropped: out.dropped }
   }
   const { at, first, second } = state !== undefined && 'at' in state ? state : { at: NEVER, first: 0, second: 0 }
   limit.algorithmRecord.evaluateNumbers(at, first, second, limit, nowMs, cost, out)
   const next = { at: out.at, first: out.first, second: out.second }
-  return { verdict: verdictOf(out, limit), state: out.expiresAtMs > nowMs ? next : undefined }
+  return { verdict: verdictOf(out, limit), state: out.expiresAtMs > nowMs ? next : undefined, dropped: out.dropped }
 }
 
 /** applyToRecords makes the changes that an Outcome describes. */

@@ -10,6 +10,19 @@ export interface PlannedCharge extends Charge {
   readonly entries: readonly Entry[]
   /** The position of the descriptor, or of the limit, that it comes from. */
   readonly descriptor: number
+  /** What a cost of 1 weighs here. Default: 1. */
+  readonly weight?: number
+  /** True where the request is free by this rule: it is told of the budget, and never refused. */
+  readonly isFree?: boolean
+}
+
+/**
+ * freeCharge makes a charge of 0 that of a request which is free, for instance because the rule gives it no weight. Without
+ * it, a cost of 0 looks, and is answered as the next hit would be. Whether a hit of 0 is one or the other is decided here and
+ * by those who call this, nowhere else.
+ */
+export function freeCharge(charge: PlannedCharge): PlannedCharge {
+  return { ...charge, cost: 0, enforce: false, isFree: true }
 }
 
 /** chargeOf makes the charge of a rule: what the rule says of the store goes with it. */

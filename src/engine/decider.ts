@@ -1,6 +1,6 @@
 import { combine, combineOne, type Decision, type RuleVerdict, UNLIMITED } from '../core/combine.ts'
-import { UNLIMITED_VERDICT, type Verdict } from '../core/decision.ts'
-import { holdsPermits } from '../core/limit.ts'
+import { allowedVerdict, UNLIMITED_VERDICT, type Verdict } from '../core/decision.ts'
+import { holdsPermits, MAX_COUNT } from '../core/limit.ts'
 import type { Rule } from '../core/rules/rule-set.ts'
 import { chargeOf, type PlannedCharge } from './charge.ts'
 import type { Observer } from './observer.ts'
@@ -75,6 +75,23 @@ export class Decider<S extends Store> {
     return this.decide(charged.map((charge) => ({ ...charge, cost: -charge.cost })))
   }
 
+  /**
+   * settle takes what a request has cost in the end, which its decision charged an estimate of: it gives back what was too
+   * much, and charges what was too little, whether it fits or not. Debt is one whole budget at the most; what is dropped
+   * beyond it says each verdict. It returns undefined where there is nothing to do: the request was refused, decided without the
+   * store, or cost what was charged. Permits are not settled.
+   */
+  settle(charges: readonly PlannedCharge[], decision: Decision, cost: number): Answer<S, Decision | undefined> {
+    if (!decision.allowed) return undefined as Answer<S, undefined>
+    const late: PlannedCharge[] = []
+    charges.forEach((charge, i) => {
+      const more = Math.min(cost * (charge.weight ?? 1), MAX_COUNT) - charge.cost
+      if (more === 0 || !isSettleable(charge, decision.verdicts[i].verdict)) return
+      late.push({ ...charge, cost: more, enforce: false, ...(more > 0 && { debit: true }) })
+    })
+    return (late.length === 0 ? undefined : this.decide(late)) as Answer<S, Decision | undefined>
+  }
+
   /** release gives back what acquire took. */
   release(permits: HeldPermits): Answer<S, void> {
     return this.#store.release(permits) as Answer<S, void>
@@ -90,7 +107,7 @@ export class Decider<S extends Store> {
   }
 
   #decide(charges: readonly PlannedCharge[], startedAt: number): MaybePromise<Decision> {
-    if (charges.length === 1 && this.#sync !== undefined && !charges[0].rule.unlimited) {
+    if (charges.length === 1 && this.#sync !== undefined && !charges[0].rule.unlimited && charges[0].debit !== true) {
       const { key, limit, cost } = charges[0]
       return this.#conclude(charges, [this.#sync.decideOne(key, limit, cost)], startedAt)
     }
@@ -136,8 +153,14 @@ const isConcurrency = ({ limit }: Charge): boolean => holdsPermits(limit)
 const withoutPermits = (decision: Decision): Held => ({ decision, permits: undefined })
 
 /** isCharged tells whether a decision took something of a counter that can be given back. */
-function isCharged(charge: PlannedCharge, { allowed, fallback, unasked }: Verdict): boolean {
-  return allowed && charge.cost > 0 && fallback === undefined && unasked !== true && !isConcurrency(charge)
+function isCharged(charge: PlannedCharge, verdict: Verdict): boolean {
+  return charge.cost > 0 && isSettleable(charge, verdict)
+}
+
+/** isSettleable tells whether a decision was made by a counter of hits. It may have charged nothing, an estimate of 0. */
+function isSettleable(charge: PlannedCharge, { allowed, fallback, unasked }: Verdict): boolean {
+  if (charge.cost < 0 || charge.rule.unlimited || isConcurrency(charge)) return false
+  return allowed && fallback === undefined && unasked !== true
 }
 
 /** countedOf leaves out the rules without a limit: the store is not asked about them. */
@@ -149,13 +172,20 @@ function countedOf(charges: readonly PlannedCharge[]): readonly PlannedCharge[] 
 function fold(charges: readonly PlannedCharge[], verdicts: readonly Verdict[]): Decision {
   if (charges.length === 0) return UNLIMITED
   if (charges.length === 1) {
-    const [{ rule, descriptor }] = charges
-    if (!rule.unlimited && !rule.shadow) return combineOne({ rule, descriptor, verdict: verdicts[0] })
+    const [{ rule, descriptor, isFree }] = charges
+    const verdict = isFree === true ? freed(verdicts[0]) : verdicts[0]
+    if (!rule.unlimited && !rule.shadow) return combineOne({ rule, descriptor, verdict })
   }
   let next = 0
   return combine(
-    charges.map(({ rule, descriptor }): RuleVerdict => {
-      return { rule, descriptor, verdict: rule.unlimited ? UNLIMITED_VERDICT : verdicts[next++] }
+    charges.map(({ rule, descriptor, isFree }): RuleVerdict => {
+      const verdict = rule.unlimited ? UNLIMITED_VERDICT : verdicts[next++]
+      return { rule, descriptor, verdict: isFree === true ? freed(verdict) : verdict }
     }),
   )
+}
+
+/** freed is the verdict about a request that is free. */
+function freed(verdict: Verdict): Verdict {
+  return verdict.allowed ? verdict : allowedVerdict(verdict.limit, verdict.remaining, verdict.resetAfterMs)
 }

@@ -58,6 +58,21 @@ export class Limiter<S extends Store> {
     return this.#decider.decide(this.plan(request))
   }
 
+  /**
+   * settle takes what a request has cost in the end, see Decider. The request is planned again: rules that have changed since
+   * are left as they are.
+   */
+  settle(request: CheckRequest, decision: Decision, cost: number): Answer<S, Decision | undefined> {
+    const charges = this.plan(request)
+    const isSame = charges.map((charge, i) => charge.rule === decision.verdicts[i]?.rule)
+    const verdicts = decision.verdicts.filter((_, i) => isSame[i])
+    return this.#decider.settle(
+      charges.filter((_, i) => isSame[i]),
+      { ...decision, verdicts },
+      cost,
+    )
+  }
+
   /** acquire is check, and also takes the places of the `concurrency` rules that matched. */
   acquire(request: CheckRequest): Answer<S, Held> {
     return this.#decider.acquire(this.plan(request))

@@ -1,12 +1,12 @@
 import { got, SluiceError } from '../core/errors.ts'
 import type { KeySpeller } from '../core/key-speller.ts'
-import { compileLimit, MAX_COUNT } from '../core/limit.ts'
+import { compileLimit, MAX_COST, MAX_COUNT } from '../core/limit.ts'
 import { Lru } from '../core/lru.ts'
 import type { CheckRequest, Descriptor, Entry, LimitOverride } from '../core/request.ts'
 import { DEFAULTS, UNIT_MS } from '../core/rules/compile-rule.ts'
 import { type AccountLookup, match, stepWithoutPattern } from '../core/rules/match.ts'
 import type { Domain, Rule, RuleSet } from '../core/rules/rule-set.ts'
-import type { PlannedCharge } from './charge.ts'
+import { freeCharge, type PlannedCharge } from './charge.ts'
 
 const TIER_KEY = 'tier'
 const MAX_OVERRIDES = 10_000
@@ -48,8 +48,9 @@ export class Planner {
         : [this.#override(domain, descriptor.limit, entries)]
     for (const rule of rules) {
       const key = this.#keys.spell(domain.name, rule, entries)
-      const weighed = rule.cost === 1 ? own : clamp(own * weightOf(rule, descriptor.entries))
-      charges.push({
+      const weight = rule.cost === 1 ? 1 : weightOf(rule, descriptor.entries)
+      const weighed = weight === 1 ? own : clamp(own * weight)
+      const charge: PlannedCharge = {
         key,
         limit: rule.limit,
         cost: weighed,
@@ -60,7 +61,9 @@ export class Planner {
         domain: domain.name,
         entries,
         descriptor: at,
-      })
+        weight,
+      }
+      charges.push(weighed === 0 && own !== 0 ? freeCharge(charge) : charge)
     }
   }
 
@@ -81,12 +84,13 @@ export class Planner {
 }
 
 function checkCost(cost: number): number {
-  if (!Number.isInteger(cost) || Math.abs(cost) > MAX_COUNT) throw new SluiceError('COST_INVALID', 'cost', got(cost))
+  if (!Number.isInteger(cost) || cost > MAX_COST || cost < -MAX_COUNT) throw new SluiceError('COST_INVALID', 'cost', got(cost))
   return cost
 }
 
+/** clamp keeps what is too much too much: nothing is cut down to what a limit admits. */
 function clamp(cost: number): number {
-  return Math.max(-MAX_COUNT, Math.min(MAX_COUNT, cost))
+  return Math.max(-MAX_COUNT, Math.min(MAX_COST, cost))
 }
 
 function weightOf({ cost }: Rule, entries: readonly Entry[]): number {

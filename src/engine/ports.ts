@@ -8,8 +8,13 @@ export type MaybePromise<T> = T | Promise<T>
 export interface Charge {
   readonly key: string
   readonly limit: Limit
-  /** Above 0 charges, 0 looks, below 0 refunds. */
+  /** Above 0 charges, 0 looks: it is answered as the next hit would be. Below 0 refunds. */
   readonly cost: number
+  /**
+   * True for a late charge, of what has happened already: it is made whether it fits or not, into a debt of one whole budget
+   * at the most, and stops nothing. Its verdict says `allowed`, and what was `dropped`. Not for `concurrency`.
+   */
+  readonly debit?: boolean
   /** False for a shadow rule: its refusal is reported but stops nothing. */
   readonly enforce: boolean
   /** True for a rule in quota mode: the group is refused only when all of those refuse. */

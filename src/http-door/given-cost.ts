@@ -1,5 +1,5 @@
 import { got, SluiceError } from '../core/errors.ts'
-import { MAX_COUNT } from '../core/limit.ts'
+import { MAX_COST, MAX_COUNT } from '../core/limit.ts'
 import { andThen } from '../engine/maybe.ts'
 import type { MaybePromise } from '../engine/ports.ts'
 import type { Caller } from './caller.ts'
@@ -21,12 +21,12 @@ export function givenCost<R>(cost: Cost<R>, request: R, caller: Caller, tell: Te
 }
 
 /**
- * sensibleCost takes more than any limit holds for the most that there is, and a fraction for the whole number above it. What
+ * sensibleCost takes more than any limit holds for just that, and a fraction for the whole number above it. What
  * is below 0 would give budget away.
  */
 export function sensibleCost(cost: number): number {
   if (typeof cost !== 'number' || !(cost >= 0)) throw new SluiceError('COST_INVALID', 'cost', got(cost))
-  return Math.min(Math.ceil(cost), MAX_COUNT)
+  return Math.min(Math.ceil(cost), MAX_COST)
 }
 
 export function checkedCost(cost: number): number {

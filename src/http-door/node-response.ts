@@ -3,6 +3,7 @@ import type { Decision } from '../core/combine.ts'
 import type { FieldList } from '../core/http/field-list.ts'
 import type { Refusal } from '../core/http/refusal.ts'
 import { mergeFields } from './field-merge.ts'
+import { after } from './long-wait.ts'
 
 /** writeFields sets the fields of an answer that has not begun, beside those that other middlewares have set. */
 export function writeFields(response: ServerResponse, fields: FieldList, decision: Decision): void {
@@ -31,13 +32,13 @@ export function holdBack(response: ServerResponse, ms: number, goOn: () => void,
     return
   }
   const leave = (): void => {
-    clearTimeout(timer)
+    stop()
     left()
   }
-  const timer = setTimeout(() => {
+  const stop = after(ms, () => {
     response.off('close', leave)
     goOn()
-  }, ms)
+  })
   response.once('close', leave)
 }
 

@@ -1,3 +1,5 @@
+import { after } from './long-wait.ts'
+
 /** pathOf returns path and query of an absolute URL, as they are written there. */
 export function pathOf(url: string): string {
   const authority = url.indexOf('//')
@@ -27,13 +29,13 @@ export function delayed(ms: number, signal: AbortSignal): Promise<boolean> {
   if (signal.aborted) return Promise.resolve(false)
   return new Promise((resolve) => {
     const left = (): void => {
-      clearTimeout(timer)
+      stop()
       resolve(false)
     }
-    const timer = setTimeout(() => {
+    const stop = after(ms, () => {
       signal.removeEventListener('abort', left)
       resolve(true)
-    }, ms)
+    })
     signal.addEventListener('abort', left, { once: true })
   })
 }

@@ -2,6 +2,12 @@ import { got, SluiceError } from '../core/errors.ts'
 import { holdsPermits, type Limit, MAX_COUNT } from '../core/limit.ts'
 import type { CheckRequest } from '../core/request.ts'
 
+/** A SettledCost is what a request was charged when it was decided, and what it has cost in the end. */
+export interface SettledCost {
+  readonly charged: number
+  readonly actual: number
+}
+
 const MAX_KEY_CHARACTERS = 65_536
 
 export function checkKey(key: unknown): void {
@@ -14,6 +20,21 @@ export function checkCost(cost: number): void {
   if (!Number.isInteger(cost) || cost > MAX_COUNT || cost < -MAX_COUNT) {
     throw new SluiceError('COST_INVALID', 'cost', got(cost))
   }
+}
+
+/** checkSettled refuses costs that cannot be what a request was charged, and what it has cost in the end. */
+export function checkSettled({ charged, actual }: SettledCost): void {
+  for (const [name, cost] of [
+    ['charged', charged],
+    ['actual', actual],
+  ] as const) {
+    if (!Number.isInteger(cost) || cost < 0 || cost > MAX_COUNT) throw new SluiceError('COST_INVALID', name, got(cost))
+  }
+}
+
+/** checkActual refuses what cannot be what a request has cost in the end. */
+export function checkActual(cost: number): void {
+  if (!Number.isInteger(cost) || cost < 0 || cost > MAX_COUNT) throw new SluiceError('COST_INVALID', 'cost', got(cost))
 }
 
 export function checkRefund(cost: number): void {

@@ -13,7 +13,7 @@ import { MemoryStore } from '../stores/memory/memory-store.ts'
 import type { OpenStore } from '../stores/open/open-store.ts'
 import { OBSERVER, STORE_FORMS } from '../stores/open/store-forms.ts'
 import { openAppStore, type StoreOptions } from '../stores/open/store-options.ts'
-import { checkRequest } from './checks.ts'
+import { checkActual, checkRequest } from './checks.ts'
 import { Permit, SharedPermit } from './permit.ts'
 import { firstConnection } from './ready.ts'
 
@@ -75,6 +75,18 @@ export class RuleLimiter {
     return this.#limiter.check(request)
   }
 
+  /**
+   * settle takes what a request has cost in the end, where `check` was asked with an estimate: every rule that matched gives
+   * back what was too much, or charges what was too little, whether it fits or not. Debt is one whole budget at the most:
+   * `dropped` of each verdict says what went beyond. It returns undefined where there is nothing to do: the request was
+   * refused, or cost what was charged.
+   */
+  settle(request: CheckRequest, decision: Decision, cost: number): Decision | undefined {
+    checkRequest(request)
+    checkActual(cost)
+    return this.#limiter.settle(request, decision, cost)
+  }
+
   /** acquire is check, and holds the places of `concurrency` rules until the permit is released. */
   acquire(request: CheckRequest): Permit<Decision> {
     checkRequest(request)
@@ -112,6 +124,13 @@ export class SharedRuleLimiter {
     checkRequest(request)
     await this.#ready()
     return await this.#limiter.check(request)
+  }
+
+  async settle(request: CheckRequest, decision: Decision, cost: number): Promise<Decision | undefined> {
+    checkRequest(request)
+    checkActual(cost)
+    await this.#ready()
+    return await this.#limiter.settle(request, decision, cost)
   }
 
   async acquire(request: CheckRequest): Promise<SharedPermit<Decision>> {

@@ -1,4 +1,5 @@
 import { checkOptions } from '../core/check-options.ts'
+import { combineOne } from '../core/combine.ts'
 import type { Verdict } from '../core/decision.ts'
 import type { Limit } from '../core/limit.ts'
 import { COUNTING_FORMS, LIMIT_FORMS, type PlainLimit } from '../core/limit-forms.ts'
@@ -10,7 +11,7 @@ import type { Observer } from '../engine/observer.ts'
 import { type MemoryStats, MemoryStore } from '../stores/memory/memory-store.ts'
 import { OBSERVER, STORE_FORMS } from '../stores/open/store-forms.ts'
 import type { StoreOptions } from '../stores/open/store-options.ts'
-import { checkCost, checkKey, checkPermits, checkRefund } from './checks.ts'
+import { checkCost, checkKey, checkPermits, checkRefund, checkSettled, type SettledCost } from './checks.ts'
 import { limitRule, type SharedLimit } from './limit-rule.ts'
 import { Permit } from './permit.ts'
 import { SharedRateLimiter } from './shared-rate-limit.ts'
@@ -97,6 +98,23 @@ export class RateLimiter {
   refund(key: string, cost = 1): Verdict {
     checkRefund(cost)
     return this.check(key, -cost)
+  }
+
+  /**
+   * settle corrects a charge that was an estimate: it gives back what was too much, and charges what was too little, whether
+   * it fits or not. Debt is one whole budget at the most: `dropped` of the verdict says what went beyond. It returns
+   * undefined where there is nothing to do: the request was refused, or cost what was charged.
+   *
+   *   const verdict = limiter.check(key, 500)
+   *   if (verdict.allowed) limiter.settle(key, verdict, { charged: 500, actual: await work() })
+   */
+  settle(key: string, verdict: Verdict, cost: SettledCost): Verdict | undefined {
+    checkKey(key)
+    checkSettled(cost)
+    const about = { domain: '', entries: [], descriptor: 0 }
+    const decision = combineOne({ rule: this.#rule, descriptor: 0, verdict })
+    return this.#decider.settle([chargeOf(this.#rule, key, cost.charged, about)], decision, cost.actual)?.verdicts[0]
+      .verdict
   }
 
   /** acquire takes a place of a `concurrency` limit; the permit gives it back. */

@@ -1,3 +1,4 @@
+import { combineOne } from '../core/combine.ts'
 import type { Verdict } from '../core/decision.ts'
 import { SluiceError } from '../core/errors.ts'
 import type { Limit } from '../core/limit.ts'
@@ -8,7 +9,7 @@ import type { Observer } from '../engine/observer.ts'
 import type { Store } from '../engine/ports.ts'
 import type { OpenStore } from '../stores/open/open-store.ts'
 import { openAppStore, type StoreOptions } from '../stores/open/store-options.ts'
-import { checkCost, checkKey, checkPermits, checkRefund } from './checks.ts'
+import { checkCost, checkKey, checkPermits, checkRefund, checkSettled, type SettledCost } from './checks.ts'
 import { SharedPermit } from './permit.ts'
 import { firstConnection } from './ready.ts'
 
@@ -48,6 +49,16 @@ export class SharedRateLimiter {
   async refund(key: string, cost = 1): Promise<Verdict> {
     checkRefund(cost)
     return this.check(key, -cost)
+  }
+
+  /** settle corrects a charge that was an estimate, see RateLimiter. One that was decided without Redis is left as it is. */
+  async settle(key: string, verdict: Verdict, cost: SettledCost): Promise<Verdict | undefined> {
+    checkKey(key)
+    checkSettled(cost)
+    await this.#ready()
+    const decision = combineOne({ rule: this.#rule, descriptor: 0, verdict })
+    const settled = await this.#decider.settle([this.#charge(key, cost.charged)], decision, cost.actual)
+    return settled?.verdicts[0].verdict
   }
 
   /** acquire takes a permit of a `concurrency` limit. */

@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { createLimiter } from '../library/create-limiter.ts'
 import { rateLimit as libraryLimit } from '../library/rate-limit.ts'
 import { runApp } from './express/express-app.suite.ts'
-import { rateLimit as expressLimit } from './express/index.ts'
+import { rateLimit as expressLimit, type GateRequestHandler, type RateLimitRequestHandler } from './express/index.ts'
 import { rateLimit as fetchLimit } from './fetch/index.ts'
 import { rateLimit as honoLimit } from './hono/index.ts'
 import { rateLimit as koaLimit } from './koa/index.ts'
@@ -19,7 +19,7 @@ interface Door {
 
 const PLAIN = { limit: 1, window: '1m' }
 
-const served = async (limit: ReturnType<typeof expressLimit>): Promise<Door> => {
+const served = async (limit: GateRequestHandler | RateLimitRequestHandler): Promise<Door> => {
   const app = await runApp(limit)
   onTestFinished(() => app.close())
   return { hit: async () => (await app.get()).status === 200, resetAll: limit.resetAll }

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, it } from 'vitest'
 import { concurrencyClaims } from './suite/concurrency.suite.ts'
-import { deniedClaims, lookClaims, shapeClaims } from './suite/counters.suite.ts'
+import { deniedClaims, lateClaims, lookClaims, shapeClaims } from './suite/counters.suite.ts'
 import { groupClaims } from './suite/groups.suite.ts'
 import { type RunOptions, StoreRun } from './suite/run.suite.ts'
 import { START_MS, type StoreUnderTest, Subject } from './suite/subject.suite.ts'
@@ -14,6 +14,7 @@ const PARTS = {
   'looks and refunds': lookClaims,
   shapes: shapeClaims,
   count_denied: deniedClaims,
+  'late charges': lateClaims,
   time: timeClaims,
   'a clock that jumps': jumpClaims,
   concurrency: concurrencyClaims,

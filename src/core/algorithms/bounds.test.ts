@@ -6,7 +6,7 @@ import { admit, admittedOf, expectBounded, mostWithin, poisson } from './oracle.
 
 /*
  * The most that any span of s ms up to a window W can hold, for limit L and burst B at rate r:
- * sliding_log, sub-windows, concurrency: L. fixed_window: 2 L. sliding_window: L (1 + (s − 1) / W), so less than 2 L.
+ * sliding_log, sub-windows, concurrency: L. fixed_window: 2 L. sliding_window: L + ⌈L (s − 1) / W⌉, so 2 L at the most.
  * token_bucket, gcra, leaky_bucket: B + r (s − 1).
  */
 describe.each(KIND_NAMES)('%s', { timeout: 60_000 }, (kind) => {
@@ -40,7 +40,8 @@ describe('the worst client', () => {
 
   const cases: [claim: string, options: LimitOptions, most: number][] = [
     ['2 L of a fixed window', { algorithm: 'fixed_window', limit: 50, window: 1000 }, 100],
-    ['2 L − 1 of a sliding window', { algorithm: 'sliding_window', limit: 50, window: 1000 }, 99],
+    ['2 L of a sliding window', { algorithm: 'sliding_window', limit: 50, window: 1000 }, 100],
+    ['2 L − L / W of a sliding window of few ms', { algorithm: 'sliding_window', limit: 5000, window: 1000 }, 9995],
     ['L of a sliding window in parts', { algorithm: 'sliding_window', limit: 50, window: 1000, subWindows: 10 }, 50],
     ['L of a sliding log', { algorithm: 'sliding_log', limit: 50, window: 1000 }, 50],
     ['2 L − 1 of a token bucket', { algorithm: 'token_bucket', limit: 50, window: 1000 }, 99],
@@ -88,8 +89,8 @@ describe('random traffic', { timeout: 60_000 }, () => {
   }
 
   const overshoots: [limit: number, load: number, windows: number, most: number][] = [
-    [50, 1, 500, 1.22],
-    [50, 2, 500, 1.12],
+    [50, 1, 500, 1.24],
+    [50, 2, 500, 1.14],
     [50, 5, 500, 1.06],
     [1000, 1, 50, 1.05],
     [1000, 2, 50, 1.01],

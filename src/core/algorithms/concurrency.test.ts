@@ -29,13 +29,13 @@ describe('concurrency', () => {
       [0, 1, 'allowed', 1, 30_000],
       [0, -5, 'allowed', 2, 0],
       [0, 2, 'allowed', 0, 30_000],
-      [0, 0, 'allowed', 0, 30_000],
+      [0, 0, 'refused', 0, 30_000, 30_000],
     ])
   })
 
   it('calls a cost above the limit impossible', () => {
-    expectRows(twoAtOnce, [[0, 3, 'impossible', 2, 0, 2]])
-    expectRows({ ...twoAtOnce, limit: 0 }, [[0, 1, 'impossible', 0, 0, 0]])
+    expectRows(twoAtOnce, [[0, 3, 'impossible', 2, 30_000, 2]])
+    expectRows({ ...twoAtOnce, limit: 0 }, [[0, 1, 'impossible', 0, 30_000, 0]])
   })
 
   it('holds no permit for longer than its time when the clock goes back', () => {

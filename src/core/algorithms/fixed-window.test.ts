@@ -38,7 +38,7 @@ describe('fixed_window', () => {
       [200, 0, 'allowed', 1, 800],
       [300, 2, 'refused', 1, 700, 700],
       [300, 1, 'allowed', 0, 700],
-      [300, 0, 'allowed', 0, 700],
+      [300, 0, 'refused', 0, 700, 700],
     ])
   })
 
@@ -54,16 +54,16 @@ describe('fixed_window', () => {
 
   it('calls a cost above the limit impossible, and does not charge it', () => {
     expectRows(threePerSecond, [
-      [0, 4, 'impossible', 3, 0, 3],
+      [0, 4, 'impossible', 3, 1000, 3],
       [0, 1, 'allowed', 2, 1000],
       [0, 4, 'impossible', 2, 1000, 3],
     ])
   })
 
-  it('blocks everything but looks and refunds when the limit is 0', () => {
+  it('blocks everything but refunds when the limit is 0, and names its window as the reset', () => {
     expectRows({ ...threePerSecond, limit: 0 }, [
-      [0, 1, 'impossible', 0, 0, 0],
-      [0, 0, 'allowed', 0, 0],
+      [0, 1, 'impossible', 0, 1000, 0],
+      [300, 0, 'impossible', 0, 700, 0],
       [0, -1, 'allowed', 0, 0],
     ])
   })
@@ -75,7 +75,8 @@ describe('fixed_window', () => {
       [2, 0, 'refused', 0, 998, 998],
       [3, -2, 'allowed', 0, 997],
       [4, -1, 'allowed', 1, 996],
-      [5, 4, 'impossible', 1, 995, 3],
+      [5, 4, 'impossible', 0, 995, 3],
+      [6, -4, 'allowed', 1, 994],
       [1000, 1, 'allowed', 2, 1000],
     ])
   })

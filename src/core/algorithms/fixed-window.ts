@@ -1,5 +1,5 @@
 import { type AlgorithmRecord, noLog } from './algorithm.ts'
-import { type LimitNumbers, MAX_COUNT } from './limit-numbers.ts'
+import { askedBy, chargedOf, type LimitNumbers } from './limit-numbers.ts'
 import type { Outcome } from './outcome.ts'
 
 /**
@@ -23,18 +23,24 @@ export function fixedWindow(
     start = nowMs
   }
   const endMs = endOf(start, limit)
+  const asked = askedBy(cost)
   out.delayMs = 0
-  out.impossible = cost > limit.max
-  out.allowed = count + cost <= limit.max || cost < 0
+  out.dropped = 0
+  out.impossible = asked > limit.max
+  out.allowed = count + asked <= limit.max || cost < 0
   if (out.allowed) {
     out.retryAfterMs = 0
     count = Math.max(count + cost, 0)
   } else {
     out.retryAfterMs = out.impossible ? 0 : endMs - nowMs
-    if (limit.countDenied && !out.impossible) count = Math.min(count + cost, MAX_COUNT)
+    if (limit.countDenied) {
+      const charged = chargedOf(cost, count, limit)
+      count += charged
+      out.dropped = cost - charged
+    }
   }
   out.remaining = count < limit.max ? limit.max - count : 0
-  out.resetAfterMs = count > 0 ? endMs - nowMs : 0
+  out.resetAfterMs = count > 0 || out.impossible ? endMs - nowMs : 0
   out.expiresAtMs = count > 0 ? endMs : nowMs
   out.at = start
   out.first = count

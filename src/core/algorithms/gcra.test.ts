@@ -38,13 +38,13 @@ describe('gcra', () => {
 
   it('calls a cost above the burst impossible, and does not charge it', () => {
     expectRows(tenPerSecond, [
-      [0, 5, 'impossible', 4, 0, 4],
+      [0, 5, 'impossible', 4, 1000, 4],
       [0, 4, 'allowed', 0, 400],
       [0, 5, 'impossible', 0, 400, 4],
     ])
     expectRows({ algorithm: 'gcra', limit: 0, window: '1s' }, [
-      [0, 1, 'impossible', 0, 0, 0],
-      [9, 0, 'allowed', 0, 0],
+      [0, 1, 'impossible', 0, 1000, 0],
+      [9, 0, 'impossible', 0, 1000, 0],
       [9, -1, 'allowed', 0, 0],
     ])
   })
@@ -53,7 +53,7 @@ describe('gcra', () => {
     expectRows({ ...tenPerSecond, countDenied: true }, [
       [0, 4, 'allowed', 0, 400],
       [0, 1, 'refused', 0, 500, 200],
-      [0, 0, 'refused', 0, 500, 100],
+      [0, 0, 'refused', 0, 500, 200],
       [0, 4, 'refused', 0, 800, 800],
       [0, 1, 'refused', 0, 800, 500],
       [500, 1, 'allowed', 0, 400],

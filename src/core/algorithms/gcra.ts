@@ -1,6 +1,6 @@
 import { type AlgorithmRecord, noLog } from './algorithm.ts'
-import type { LimitNumbers } from './limit-numbers.ts'
-import type { Outcome } from './outcome.ts'
+import { askedBy, type LimitNumbers } from './limit-numbers.ts'
+import { NEVER, type Outcome } from './outcome.ts'
 
 /**
  * gcra polices exactly as a token bucket does, on one number: the theoretical arrival time (TAT), the moment at which
@@ -8,33 +8,51 @@ import type { Outcome } from './outcome.ts'
  * means the same whatever the limit becomes. Times before the year 2100 stay below 2^51 units, and so survive the
  * conversion: rounding gives the units back exactly.
  *
- * One number cannot tell that the clock went back, but a TAT further away than the deepest debt can only come from
- * that, and is cut down to it: nothing is handed out, and nobody waits longer than for an empty bucket.
+ * One number cannot tell that the clock went back, but a TAT further away than an empty bucket's can only come from
+ * that, and is cut down to it: nothing is handed out, and nobody waits longer than for an empty bucket. While the bucket is in
+ * debt (countDenied, late charges; one full bucket at the most), the state is the TAT with a minus, and may be as far as that.
  */
 export function gcra(tatMs: number, limit: LimitNumbers, nowMs: number, cost: number, out: Outcome): void {
   const full = limit.fullUnits
   const now = nowMs * limit.unitsPerMs
-  const tat = Math.round(tatMs * limit.unitsPerMs)
-  const deepest = limit.countDenied ? 2 * full : full
+  const tat = Math.round(timeOf(tatMs) * limit.unitsPerMs)
+  const deepest = limit.countDenied || isOwing(tatMs) ? 2 * full : full
   let used = tat > now ? tat - now : 0
   if (used > deepest) used = deepest
   const price = cost * limit.unitsPerHit
+  const askedPrice = askedBy(cost) * limit.unitsPerHit
   out.delayMs = 0
-  out.impossible = cost > limit.capacity
-  out.allowed = !out.impossible && (used + price <= full || price < 0)
+  out.dropped = 0
+  out.impossible = askedBy(cost) > limit.capacity
+  out.allowed = !out.impossible && (used + askedPrice <= full || price < 0)
   if (out.allowed) {
     out.retryAfterMs = 0
     used = Math.max(used + price, 0)
   } else {
-    if (limit.countDenied && !out.impossible) used = Math.min(used + price, deepest)
-    out.retryAfterMs = out.impossible ? 0 : Math.ceil((used + price - full) / limit.unitsPerMs)
+    if (limit.countDenied) {
+      const owed = used + price
+      used = Math.min(owed, deepest)
+      out.dropped = Math.ceil((owed - used) / limit.unitsPerHit)
+    }
+    out.retryAfterMs = out.impossible ? 0 : Math.ceil((used + askedPrice - full) / limit.unitsPerMs)
   }
   out.remaining = used < full ? Math.floor((full - used) / limit.unitsPerHit) : 0
   out.resetAfterMs = used > 0 ? Math.ceil(used / limit.unitsPerMs) : 0
   out.expiresAtMs = nowMs + out.resetAfterMs
-  out.at = (now + used) / limit.unitsPerMs
+  if (out.impossible && used === 0) out.resetAfterMs = limit.windowMs
+  const nextMs = (now + used) / limit.unitsPerMs
+  out.at = used > full ? -nextMs : nextMs
   out.first = 0
   out.second = 0
+}
+
+function isOwing(tatMs: number): boolean {
+  return tatMs < 0 && tatMs !== NEVER
+}
+
+/** timeOf returns the TAT of a state, which has a minus while the bucket is in debt. */
+export function timeOf(tatMs: number): number {
+  return isOwing(tatMs) ? -tatMs : tatMs
 }
 
 const YEAR_2100_MS = 4_102_444_800_000

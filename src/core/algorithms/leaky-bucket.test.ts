@@ -55,10 +55,10 @@ describe('leaky_bucket', () => {
     ])
   })
 
-  it('blocks everything but looks and refunds when the limit is 0', () => {
+  it('blocks everything but refunds when the limit is 0, and names its window as the reset', () => {
     expectRows({ algorithm: 'leaky_bucket', limit: 0, window: '1s' }, [
-      [0, 1, 'impossible', 0, 0, 0],
-      [9, 0, 'allowed', 0, 0],
+      [0, 1, 'impossible', 0, 1000, 0],
+      [9, 0, 'impossible', 0, 1000, 0],
       [9, -1, 'allowed', 0, 0],
     ])
   })

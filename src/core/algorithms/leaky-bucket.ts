@@ -1,5 +1,5 @@
 import { type AlgorithmRecord, noLog } from './algorithm.ts'
-import { gcra, maxUnitsPerMs } from './gcra.ts'
+import { gcra, maxUnitsPerMs, timeOf } from './gcra.ts'
 import type { LimitNumbers } from './limit-numbers.ts'
 import type { Outcome } from './outcome.ts'
 
@@ -10,7 +10,7 @@ import type { Outcome } from './outcome.ts'
  */
 export function leakyBucket(dryAtMs: number, limit: LimitNumbers, nowMs: number, cost: number, out: Outcome): void {
   gcra(dryAtMs, limit, nowMs, cost, out)
-  const ahead = Math.round(dryAtMs * limit.unitsPerMs) - nowMs * limit.unitsPerMs
+  const ahead = Math.round(timeOf(dryAtMs) * limit.unitsPerMs) - nowMs * limit.unitsPerMs
   if (out.allowed && cost > 0 && ahead > 0) out.delayMs = Math.ceil(ahead / limit.unitsPerMs)
 }
 

@@ -1,6 +1,9 @@
 /** MAX_COUNT is the largest limit, cost and count: 32 bits. */
 export const MAX_COUNT = 4_294_967_295
 
+/** MAX_COST is what a cost above MAX_COUNT is taken for: more than any limit admits. */
+export const MAX_COST = MAX_COUNT + 1
+
 /** LimitNumbers is the part of a limit that the algorithms compute with. */
 export interface LimitNumbers {
   readonly max: number
@@ -20,6 +23,18 @@ export interface LimitNumbers {
   /** Fixed windows: a caller's window begins with its first hit. */
   readonly isAnchored: boolean
   readonly countDenied: boolean
+  /** How much of a refused cost is charged, where it is: no counter of hits goes beyond this. Buckets go one bucket into debt. */
+  readonly maxUsed: number
+}
+
+/** askedBy returns the cost that has to fit: a look, which costs 0, asks whether the next hit does. */
+export function askedBy(cost: number): number {
+  return cost === 0 ? 1 : cost
+}
+
+/** chargedOf returns how much of a refused cost is charged to a counter that has used so much. */
+export function chargedOf(cost: number, used: number, { maxUsed }: LimitNumbers): number {
+  return Math.max(0, Math.min(cost, maxUsed - used))
 }
 
 /** CalendarWindows finds the window [startMs, endMs) that a time falls into. */

@@ -48,7 +48,7 @@ export function admit(limit: Limit, timesMs: Iterable<number>): Admitted {
 export function mostAdmittedWithin(limit: Limit, spanMs: number): number {
   switch (limit.algorithm) {
     case 'sliding_window':
-      return limit.isLog ? limit.max : Math.floor(limit.max * (1 + (spanMs - 1) / limit.windowMs))
+      return limit.isLog ? limit.max : limit.max + Math.ceil((limit.max * (spanMs - 1)) / limit.windowMs)
     case 'fixed_window':
       return 2 * limit.max
     case 'sliding_log':

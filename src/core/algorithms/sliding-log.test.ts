@@ -60,16 +60,16 @@ describe('sliding_log', () => {
 
   it('calls a cost above the limit impossible, and does not charge it', () => {
     expectRows(threePerSecond, [
-      [0, 4, 'impossible', 3, 0, 3],
+      [0, 4, 'impossible', 3, 1000, 3],
       [0, 3, 'allowed', 0, 1000],
       [0, 4, 'impossible', 0, 1000, 3],
     ])
   })
 
-  it('blocks everything but looks and refunds when the limit is 0', () => {
+  it('blocks everything but refunds when the limit is 0, and names its window as the reset', () => {
     expectRows({ ...threePerSecond, limit: 0 }, [
-      [0, 1, 'impossible', 0, 0, 0],
-      [0, 0, 'allowed', 0, 0],
+      [0, 1, 'impossible', 0, 1000, 0],
+      [0, 0, 'impossible', 0, 1000, 0],
       [0, -1, 'allowed', 0, 0],
     ])
   })

@@ -1,6 +1,6 @@
 import { type AlgorithmRecord, noNumbers } from './algorithm.ts'
 import type { HitLog } from './hit-log.ts'
-import { type LimitNumbers, MAX_COUNT } from './limit-numbers.ts'
+import { askedBy, chargedOf, type LimitNumbers } from './limit-numbers.ts'
 import type { Outcome } from './outcome.ts'
 
 /**
@@ -18,24 +18,27 @@ export function slidingLog(log: HitLog, limit: LimitNumbers, nowMs: number, cost
   out.latestMs = latestMs
   out.delayMs = 0
   out.retryAfterMs = 0
-  out.impossible = cost > limit.max
-  out.allowed = !out.impossible && (hits + cost <= limit.max || cost < 0)
+  out.dropped = 0
+  const asked = askedBy(cost)
+  out.impossible = asked > limit.max
+  out.allowed = !out.impossible && (hits + asked <= limit.max || cost < 0)
   if (out.allowed) {
     if (cost > 0) out.push = cost
     else if (cost < 0) out.pop = Math.min(-cost, hits)
     hits += out.push - out.pop
-  } else if (!out.impossible) {
-    if (limit.countDenied) {
+  } else {
+    if (limit.countDenied && cost > 0) {
+      out.push = chargedOf(cost, hits, limit)
+      out.dropped = cost - out.push
       // Of records that refuse, only the newest `limit` hits matter: they are the last to leave.
-      hits = dropWhile(log, Number.POSITIVE_INFINITY, limit.max - cost, out)
-      out.push = Math.min(cost, MAX_COUNT - hits)
-      hits += out.push
+      hits = dropWhile(log, Number.POSITIVE_INFINITY, limit.max - out.push, out) + out.push
     }
-    out.retryAfterMs = leavesAt(log, hits + cost - limit.max, out) + limit.windowMs - nowMs
+    if (!out.impossible) out.retryAfterMs = leavesAt(log, hits + asked - limit.max, out) + limit.windowMs - nowMs
   }
   out.remaining = hits < limit.max ? limit.max - hits : 0
   out.resetAfterMs = hits > 0 ? lastLeaves(log, hits, out) + limit.windowMs - nowMs : 0
   out.expiresAtMs = nowMs + out.resetAfterMs
+  if (out.impossible && hits === 0) out.resetAfterMs = limit.windowMs
 }
 
 /**

@@ -1,16 +1,19 @@
 import type { AlgorithmRecord } from './algorithm.ts'
-import { type LimitNumbers, MAX_COUNT } from './limit-numbers.ts'
+import { askedBy, chargedOf, type LimitNumbers } from './limit-numbers.ts'
 import type { Outcome } from './outcome.ts'
 import { slidingLog } from './sliding-log.ts'
 
 /**
- * slidingWindow admits when previous × overlap + current + cost ≤ limit, where overlap is the share of the previous
- * window that the trailing window still covers. State: the window's start, the counts of the previous and the current
+ * slidingWindow admits when ⌊previous × overlap⌋ + current + cost ≤ limit, where overlap is the share of the previous
+ * window that the trailing window still covers. Times are whole milliseconds and the trailing window is (now − W, now], so
+ * that in the first millisecond of a window one of the previous has left already: overlap is (W − 1 − elapsed) / W. Then
+ * whoever keeps to the rate is never refused. State: the window's start, the counts of the previous and the current
  * window. All comparisons are between whole numbers (both sides times the window), exact where limit × windowMs is
  * below 2^53; above, what is reported and what is admitted still agree to the millisecond and the hit.
  *
- * A clock that went back keeps its counts: the window starts again now, so that nothing is handed out and nobody waits
- * longer than for a window just begun. An unused counter starts on the grid again.
+ * A clock that went back keeps its counts: the window starts again in the next millisecond, until when the previous one
+ * counts whole. So nothing is handed out, and nobody waits longer than for a window about to begin. An unused counter
+ * starts on the grid again.
  */
 export function slidingWindow(
   start: number,
@@ -29,13 +32,15 @@ export function slidingWindow(
     start = isNext ? start + windowMs : nowMs - (nowMs % windowMs)
     current = 0
   } else if (ageMs < 0) {
-    start = nowMs
+    start = nowMs + 1
   }
   const leftMs = windowMs - (nowMs - start)
-  const free = limit.max - current - cost
+  const asked = askedBy(cost)
+  const free = limit.max - current - asked
   out.delayMs = 0
-  out.impossible = cost > limit.max
-  out.allowed = !out.impossible && (previous * leftMs <= free * windowMs || cost < 0)
+  out.dropped = 0
+  out.impossible = asked > limit.max
+  out.allowed = !out.impossible && (previous * (leftMs - 1) < (free + 1) * windowMs || cost < 0)
   if (out.allowed) {
     out.retryAfterMs = 0
     if (cost >= 0) current += cost
@@ -45,11 +50,15 @@ export function slidingWindow(
       if (leftover > 0) previous = previous > leftover ? previous - leftover : 0
     }
   } else {
-    if (limit.countDenied && !out.impossible) current = Math.min(current + cost, MAX_COUNT)
-    out.retryAfterMs = out.impossible ? 0 : waitMs(previous, current, leftMs, limit, cost)
+    if (limit.countDenied) {
+      const charged = chargedOf(cost, Math.floor((previous * (leftMs - 1)) / windowMs) + current, limit)
+      current += charged
+      out.dropped = cost - charged
+    }
+    out.retryAfterMs = out.impossible ? 0 : waitMs(previous, current, leftMs, limit, asked)
   }
   out.remaining = roomFor(previous, current, leftMs, limit)
-  out.resetAfterMs = current > 0 || previous > 0 ? leftMs : 0
+  out.resetAfterMs = current > 0 || previous > 0 || out.impossible ? leftMs : 0
   out.expiresAtMs = current > 0 ? start + 2 * windowMs : previous > 0 ? start + windowMs : nowMs
   out.at = start
   out.first = previous
@@ -59,12 +68,12 @@ export function slidingWindow(
 /** roomFor returns the largest whole cost that fits now. */
 function roomFor(previous: number, current: number, leftMs: number, limit: LimitNumbers): number {
   if (previous === 0) return current < limit.max ? limit.max - current : 0
-  const weight = previous * leftMs
-  const used = Math.ceil(weight / limit.windowMs)
+  const weight = previous * (leftMs - 1)
+  const used = Math.floor(weight / limit.windowMs)
   // Products above 2^53 and the division are rounded; the comparison that admits has the last word.
   let room = limit.max - current - used
-  if (weight > used * limit.windowMs) room -= 1
-  else if (weight <= (used - 1) * limit.windowMs) room += 1
+  if (weight >= (used + 1) * limit.windowMs) room -= 1
+  else if (weight < used * limit.windowMs) room += 1
   return Math.max(room, 0)
 }
 
@@ -75,12 +84,14 @@ function waitMs(previous: number, current: number, leftMs: number, limit: LimitN
   return leftMs + limit.windowMs - fadedTo(current, limit.max - cost, limit.windowMs)
 }
 
-/** fadedTo returns the longest rest of a window, in ms, at which `count` hits of the window before weigh ≤ `free`. */
+/** fadedTo returns the longest rest of a window, in ms, at which `count` hits of the window before weigh below `free` + 1. */
 function fadedTo(count: number, free: number, windowMs: number): number {
-  if (count <= free) return windowMs
-  const leftMs = Math.floor((free * windowMs) / count)
-  if (count * leftMs > free * windowMs) return leftMs - 1
-  return count * (leftMs + 1) <= free * windowMs ? leftMs + 1 : leftMs
+  if (count <= free + 1) return windowMs
+  const room = (free + 1) * windowMs
+  let leftMs = Math.ceil(room / count)
+  if (count * (leftMs - 1) >= room) leftMs -= 1
+  else if (count * leftMs < room) leftMs += 1
+  return Math.min(leftMs, windowMs)
 }
 
 /** With sub-windows it keeps a log, and is a sliding log of coarser times. */

@@ -38,7 +38,7 @@ describe('sliding_window with sub-windows', () => {
   })
 
   it('calls a cost above the limit impossible', () => {
-    expectRows(fourPerSecond, [[0, 5, 'impossible', 4, 0, 4]])
+    expectRows(fourPerSecond, [[0, 5, 'impossible', 4, 1000, 4]])
   })
 
   it('charges refusals with countDenied, and keeps no more hits than it needs', () => {

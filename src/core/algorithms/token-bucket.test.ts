@@ -15,7 +15,7 @@ describe('token_bucket', () => {
       [30_000, 51, 'refused', 50, 30_000, 600],
       [30_000, 50, 'allowed', 0, 60_000],
       [90_000, 0, 'allowed', 100, 0],
-      [900_000, 101, 'impossible', 100, 0, 100],
+      [900_000, 101, 'impossible', 100, 60_000, 100],
     ])
   })
 
@@ -51,10 +51,10 @@ describe('token_bucket', () => {
     ])
   })
 
-  it('blocks everything but looks and refunds when the limit is 0', () => {
+  it('blocks everything but refunds when the limit is 0, and names its window as the reset', () => {
     expectRows({ ...hundredPerMinute, limit: 0 }, [
-      [0, 1, 'impossible', 0, 0, 0],
-      [9, 0, 'allowed', 0, 0],
+      [0, 1, 'impossible', 0, 60_000, 0],
+      [9, 0, 'impossible', 0, 60_000, 0],
       [9, -1, 'allowed', 0, 0],
     ])
   })
@@ -63,10 +63,10 @@ describe('token_bucket', () => {
     expectRows({ ...hundredPerMinute, countDenied: true }, [
       [0, 100, 'allowed', 0, 60_000],
       [0, 10, 'refused', 0, 66_000, 12_000],
-      [0, 0, 'refused', 0, 66_000, 6000],
+      [0, 0, 'refused', 0, 66_000, 6600],
       [0, 100, 'refused', 0, 120_000, 120_000],
       [0, 1, 'refused', 0, 120_000, 60_600],
-      [60_000, 0, 'allowed', 0, 60_000],
+      [60_000, 0, 'refused', 0, 60_000, 600],
       [60_600, 1, 'allowed', 0, 60_000],
     ])
   })

@@ -1,4 +1,4 @@
-import type { Verdict } from '../../core/decision.ts'
+import { impossibleVerdict, type Verdict } from '../../core/decision.ts'
 import { holdsPermits } from '../../core/limit.ts'
 import { type Charge, isRefused } from '../../engine/ports.ts'
 import type { Refusals } from './refusals.ts'
@@ -22,10 +22,10 @@ export function timeoutOf(policy: Charge['policy']): number {
   return policy?.timeoutMs ?? DEFAULT_TIMEOUT_MS
 }
 
-/** impossibleVerdict is the answer to a cost that can never be admitted. */
-export function impossibleVerdict({ limit }: Charge): Verdict {
-  const { capacity } = limit
-  return { kind: 'impossible', allowed: false, limit: limit.max, remaining: 0, resetAfterMs: 0, maxCost: capacity }
+/** impossibleOf is the answer to a cost that can never be admitted: what is known of the counter, or a whole window. */
+function impossibleOf({ limit }: Charge, slice: Slice, nowMs: number): Verdict {
+  const { remaining, resetAfterMs } = slice.verdict(true, nowMs)
+  return impossibleVerdict(limit.max, remaining, resetAfterMs > 0 ? resetAfterMs : limit.windowMs, limit.capacity)
 }
 
 /**
@@ -71,8 +71,11 @@ export class Group {
 
   /** served records what a slice got for a charge that it lacked budget for. */
   served(i: number, isServed: boolean): void {
+    const slice = this.sliceAt(i)
+    const verdict = slice.verdict(isServed, slice.lastUsedMs, true)
     this.#taken[i] = isServed
-    this.#verdicts[i] = this.sliceAt(i).verdict(isServed, this.sliceAt(i).lastUsedMs, true)
+    const isSpent = this.charges[i].cost === 0 && verdict.remaining === 0
+    this.#verdicts[i] = isSpent ? slice.verdict(false, slice.lastUsedMs, true) : verdict
   }
 
   /** heard records what the parent said about the charges that it decides. */
@@ -125,13 +128,37 @@ export class Group {
     const charge = this.charges[i]
     const { cost } = charge
     this.#slices[i] = slice
-    if (cost > charge.limit.capacity) this.#verdicts[i] = impossibleVerdict(charge)
+    if (charge.debit === true) this.#startDebit(i, slice, nowMs)
+    else if (cost > charge.limit.capacity) this.#verdicts[i] = impossibleOf(charge, slice, nowMs)
     else if (cost < 0) this.#startRefund(i, slice, nowMs)
-    else if ((cost > 0 || slice.isKnown(nowMs)) && slice.take(cost, nowMs)) {
+    else if (cost === 0) this.#startLook(i, slice, nowMs)
+    else if (slice.take(cost, nowMs)) {
       this.#taken[i] = true
       this.#verdicts[i] = slice.verdict(true, nowMs)
     } else if (slice.isRefused(cost, nowMs)) this.#verdicts[i] = slice.verdict(false, nowMs)
     else this.lacking.push(i)
+  }
+
+  /** #startLook answers as the next hit would be answered. */
+  #startLook(i: number, slice: Slice, nowMs: number): void {
+    slice.runOutBy(nowMs)
+    slice.lastUsedMs = nowMs
+    const verdict = slice.verdict(true, nowMs)
+    if (slice.isKnown(nowMs) && verdict.remaining > 0) this.#verdicts[i] = verdict
+    else if (slice.isRefused(1, nowMs)) this.#verdicts[i] = slice.verdict(false, nowMs)
+    else this.lacking.push(i)
+  }
+
+  /**
+   * #startDebit spends a late charge from what is in hand. One that is more goes to the parent, after the slice has given
+   * back what it has: otherwise this node would go on admitting.
+   */
+  #startDebit(i: number, slice: Slice, nowMs: number): void {
+    if (slice.take(this.charges[i].cost, nowMs)) this.#verdicts[i] = { ...slice.verdict(true, nowMs), dropped: 0 }
+    else {
+      if (!this.former.includes(slice)) this.former.push(slice)
+      this.remote.push(i)
+    }
   }
 
   #startRefund(i: number, slice: Slice, nowMs: number): void {
@@ -140,8 +167,8 @@ export class Group {
   }
 
   #startExact(i: number, refusals: Refusals, nowMs: number): void {
-    const { key, limit, cost } = this.charges[i]
-    this.#verdicts[i] = cost > 0 ? refusals.find(key, limit, cost, nowMs) : undefined
+    const { key, limit, cost, debit } = this.charges[i]
+    this.#verdicts[i] = cost > 0 && debit !== true ? refusals.find(key, limit, cost, nowMs) : undefined
     if (this.#verdicts[i] === undefined) this.remote.push(i)
   }
 }

@@ -211,9 +211,9 @@ export class LeasedStore implements LendingStore {
   /** #areExact says whether nothing is known here of a group: its rules are exact, have no slices left, and do not refuse. */
   #areExact(charges: readonly Charge[], nowMs: number): boolean {
     for (const charge of charges) {
-      const { key, limit, cost } = charge
+      const { key, limit, cost, debit } = charge
       if (cost < 0 || this.#slices.counts(charge) || this.#slices.get(key) !== undefined) return false
-      if (cost > 0 && this.#refusals.find(key, limit, cost, nowMs) !== undefined) return false
+      if (cost > 0 && debit !== true && this.#refusals.find(key, limit, cost, nowMs) !== undefined) return false
     }
     return true
   }
@@ -333,9 +333,9 @@ export class LeasedStore implements LendingStore {
   }
 }
 
-/** isSpendable says whether a charge takes something, and not more than there can ever be. */
-function isSpendable({ cost, limit }: Charge): boolean {
-  return cost > 0 && cost <= limit.capacity
+/** isSpendable says whether a charge takes something, if it fits, and not more than there can ever be. */
+function isSpendable({ cost, limit, debit }: Charge): boolean {
+  return cost > 0 && cost <= limit.capacity && debit !== true
 }
 
 const NOTHING_HELD: HeldPermits = Object.freeze({ id: '', held: Object.freeze([]) })

@@ -48,7 +48,7 @@ describe('a key that is refused', () => {
     const nine = await ask(scene.nodes[0], charge(limit, 9, 'exact'))
     expect(nine).toMatchObject({ kind: 'refused' })
     expect(nine.kind === 'refused' && five.kind === 'refused' && nine.retryAfterMs > five.retryAfterMs).toBe(true)
-    expect(await ask(scene.nodes[0], charge(limit, 0, 'exact'))).toMatchObject({ kind: 'allowed', remaining: 0 })
+    expect(await ask(scene.nodes[0], charge(limit, 0, 'exact'))).toMatchObject({ kind: 'refused', remaining: 0 })
   })
 
   it('is admitted everywhere again when the counter is reset', async () => {

@@ -317,7 +317,7 @@ export class Slice {
       isFirst,
     }
     this.#refusal.forget()
-    const isShort = !isLeased || this.inHand < flight.need
+    const isShort = !isLeased || this.inHand < Math.max(1, flight.need)
     if (isShort && reply.free < request.cost) this.#refusal.learn(request.cost, sentAtMs, reply, maxRefusalMs)
   }
 

@@ -217,7 +217,8 @@ export class Slices {
     for (const waiter of slice.waiting) {
       waiter.isAsked = true
       need += waiter.cost
-      cost = Math.min(cost, waiter.cost)
+      // A look asks for the next hit.
+      cost = Math.min(cost, Math.max(1, waiter.cost))
       dueAtMs = Math.min(dueAtMs, waiter.dueAtMs)
     }
     const request = slice.ask(nowMs, {

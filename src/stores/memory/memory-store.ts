@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { NEVER, Outcome } from '../../core/algorithms/outcome.ts'
 import type { Clock } from '../../core/clock.ts'
-import { unchargedOf, type Verdict, verdictOf } from '../../core/decision.ts'
+import { debitedOf, unchargedOf, type Verdict, verdictOf } from '../../core/decision.ts'
 import { got, SluiceError } from '../../core/errors.ts'
 import { KeyedHash } from '../../core/hash.ts'
-import { holdsPermits, type Limit } from '../../core/limit.ts'
+import { debitLimit, holdsPermits, type Limit } from '../../core/limit.ts'
 import {
   type Acquired,
   type Charge,
@@ -173,10 +173,7 @@ export class MemoryStore implements SyncStore, LendingStore {
         return { remaining, resetAfterMs, retryAfterMs }
       },
       charge: (cost, nowMs) => {
-        const forced = forcedLimit(limit)
-        // A limit that was lowered admits less at once than was lent.
-        for (let left = cost; left > 0 && limit.capacity > 0; left -= limit.capacity)
-          this.#charge(key, forced, nowMs, Math.min(left, limit.capacity), CHARGE)
+        if (limit.capacity > 0) this.#charge(key, forcedLimit(limit), nowMs, cost, CHARGE)
       },
     }
   }
@@ -187,16 +184,16 @@ export class MemoryStore implements SyncStore, LendingStore {
     const verdicts = new Array<Verdict>(charges.length)
     if (this.#hashes.length < 2 * charges.length) this.#hashes = new Int32Array(4 * charges.length)
     for (let i = 0; i < charges.length; i++) {
-      const { key, limit } = charges[i]
+      const { key, limit, debit } = charges[i]
       this.#hash.of(key, limit.space)
       this.#hashes[2 * i] = this.#hash.low
       this.#hashes[2 * i + 1] = this.#hash.high
       this.#chargeHashed(limit, nowMs, costUpTo(charges, verdicts, i), LOOK)
-      verdicts[i] = verdictOf(this.#out, limit)
+      verdicts[i] = debit === true ? debitedOf(this.#out, limit) : verdictOf(this.#out, limit)
     }
     const refused = isRefused(charges, verdicts)
     for (let i = 0; i < charges.length; i++) {
-      const { limit, cost } = charges[i]
+      const { limit, cost, debit } = charges[i]
       this.#hash.low = this.#hashes[2 * i]
       this.#hash.high = this.#hashes[2 * i + 1]
       if (refused && verdicts[i].allowed) {
@@ -207,6 +204,11 @@ export class MemoryStore implements SyncStore, LendingStore {
       // A refusal is settled too: the algorithm may charge it (countDenied), and the key is marked as refused.
       const mode = modeOf(limit, cost, permit)
       if (mode === LOOK) continue
+      if (debit === true) {
+        this.#chargeHashed(debitLimit(limit), nowMs, cost, mode)
+        verdicts[i] = debitedOf(this.#out, limit)
+        continue
+      }
       this.#chargeHashed(limit, nowMs, refused ? costUpTo(charges, verdicts, i) : cost, mode)
     }
     return verdicts
@@ -295,10 +297,10 @@ export class MemoryStore implements SyncStore, LendingStore {
     }
   }
 
-  /** #standingNow returns the standing of the entry after #out. An impossible cost does not change it. */
+  /** #standingNow returns the standing of the entry after #out. An impossible cost that is not charged does not change it. */
   #standingNow(id: number, limit: Limit): Standing {
     const out = this.#out
-    if (out.impossible) return standingOf(this.#entries.expiry(id))
+    if (out.impossible && !limit.countDenied) return standingOf(this.#entries.expiry(id))
     if (!out.allowed) return Standing.Refused
     return out.remaining > 0 ? openStanding(out.remaining, limit.capacity) : Standing.Spent
   }
@@ -407,7 +409,8 @@ function costUpTo(charges: readonly Charge[], verdicts: readonly Verdict[], i: n
   let cost = charges[i].cost
   for (let j = 0; j < i; j++) {
     const before = charges[j]
-    if (before.key === key && before.limit.space === limit.space && verdicts[j].allowed) cost += before.cost
+    if (before.key !== key || before.limit.space !== limit.space || before.debit === true) continue
+    if (verdicts[j].allowed) cost += before.cost
   }
   return cost
 }

@@ -62,11 +62,11 @@ describe('a key of a sliding window', () => {
   it('lives through the window after the last hit, also when a refusal began the window', async () => {
     expect(await hit(limit, 0, 10)).toBe('allowed 0')
     await livesFor(limit, 2 * WINDOW_MS + GRACE_MS)
-    expect(await hit(limit, WINDOW_MS, 1)).toBe('refused 0')
+    expect(await hit(limit, WINDOW_MS, 2)).toBe('refused 1')
     await livesFor(limit, WINDOW_MS + GRACE_MS)
-    expect(await hit(limit, 1.5 * WINDOW_MS, 4)).toBe('allowed 1')
+    expect(await hit(limit, 1.5 * WINDOW_MS, 4)).toBe('allowed 2')
     await livesFor(limit, 1.5 * WINDOW_MS + GRACE_MS)
-    expect(await hit(limit, 2 * WINDOW_MS, 0)).toBe('allowed 6')
+    expect(await hit(limit, 2 * WINDOW_MS, 0)).toBe('allowed 7')
   })
 
   it('lives no longer for a second hit in its window', async () => {
@@ -79,9 +79,9 @@ describe('a key of a sliding window', () => {
 
   it('lives no longer than the window before matters when the hits of this one are given back', async () => {
     expect(await hit(limit, 0, 6)).toBe('allowed 4')
-    expect(await hit(limit, WINDOW_MS, 2)).toBe('allowed 2')
+    expect(await hit(limit, WINDOW_MS, 2)).toBe('allowed 3')
     await livesFor(limit, 2 * WINDOW_MS + GRACE_MS)
-    expect(await hit(limit, WINDOW_MS, -2)).toBe('allowed 4')
+    expect(await hit(limit, WINDOW_MS, -2)).toBe('allowed 5')
     await livesFor(limit, WINDOW_MS + GRACE_MS)
   })
 })

@@ -8,51 +8,63 @@ if at ~= NEVER then
 units = math.max(full - round(first * per_hit), -full)
 if now > at then units = math.min(units + (now - at) * per_ms, full) end
 end
-local price = cost * per_hit
-local code, wait = 0, 0
-if cost > L.capacity then
-code = 2
-elseif price < 0 or price <= units then
+local price, asked = cost * per_hit, asked_by(cost)
+local code, wait, dropped = 0, 0, 0
+if price < 0 or (asked <= L.capacity and asked * per_hit <= units) then
 units = math.min(units - price, full)
 else
-code = 1
-if L.count_denied then units = math.max(units - price, -full) end
-wait = math.ceil((price - units) / per_ms)
+if L.count_denied then
+local owed = units - price
+units = math.max(owed, -full)
+dropped = math.ceil((units - owed) / per_hit)
+end
+if asked > L.capacity then code = 2 else code, wait = 1, math.ceil((asked * per_hit - units) / per_ms) end
 end
 local remaining, reset = 0, 0
 if units > 0 then remaining = math.floor(units / per_hit) end
 if units < full then reset = math.ceil((full - units) / per_ms) end
-return code, remaining, reset, wait, now + reset, now, (full - units) / per_hit, 0
+local expires = now + reset
+if code == 2 and units == full then reset = L.window end
+return code, remaining, reset, wait, expires, now, (full - units) / per_hit, 0, dropped
+end
+local function time_of(at)
+if at < 0 and at ~= NEVER then return -at, true end
+return at, false
 end
 local function gcra(at, _, _, L, now, cost)
 local full, per_hit, per_ms = L.full, L.per_hit, L.per_ms
 local now_units = now * per_ms
+local tat_ms, is_owing = time_of(at)
 local deepest = full
-if L.count_denied then deepest = 2 * full end
+if L.count_denied or is_owing then deepest = 2 * full end
 local used = 0
-local tat = round(at * per_ms)
+local tat = round(tat_ms * per_ms)
 if tat > now_units then used = math.min(tat - now_units, deepest) end
-local price = cost * per_hit
-local code, wait = 0, 0
-if cost > L.capacity then
-code = 2
-elseif price < 0 or used + price <= full then
+local price, asked = cost * per_hit, asked_by(cost)
+local code, wait, dropped = 0, 0, 0
+if price < 0 or (asked <= L.capacity and used + asked * per_hit <= full) then
 used = math.max(used + price, 0)
 else
-code = 1
-if L.count_denied then used = math.min(used + price, deepest) end
-wait = math.ceil((used + price - full) / per_ms)
+if L.count_denied then
+local owed = used + price
+used = math.min(owed, deepest)
+dropped = math.ceil((owed - used) / per_hit)
+end
+if asked > L.capacity then code = 2 else code, wait = 1, math.ceil((used + asked * per_hit - full) / per_ms) end
 end
 local remaining, reset = 0, 0
 if used < full then remaining = math.floor((full - used) / per_hit) end
 if used > 0 then reset = math.ceil(used / per_ms) end
-return code, remaining, reset, wait, now + reset, (now_units + used) / per_ms, 0, 0
+local expires, next_at = now + reset, (now_units + used) / per_ms
+if code == 2 and used == 0 then reset = L.window end
+if used > full then next_at = -next_at end
+return code, remaining, reset, wait, expires, next_at, 0, 0, dropped
 end
 local function leaky_bucket(at, first, second, L, now, cost)
-local code, remaining, reset, wait, expires, dry_at = gcra(at, first, second, L, now, cost)
-local ahead = round(at * L.per_ms) - now * L.per_ms
+local code, remaining, reset, wait, expires, dry_at, _, _, dropped = gcra(at, first, second, L, now, cost)
+local ahead = round(time_of(at) * L.per_ms) - now * L.per_ms
 if code == 0 and cost > 0 and ahead > 0 then wait = math.ceil(ahead / L.per_ms) end
-return code, remaining, reset, wait, expires, dry_at, 0, 0
+return code, remaining, reset, wait, expires, dry_at, 0, 0, dropped
 end`,
   count: `local key = KEYS[1]
 local window, most = tonumber(ARGV[1]), tonumber(ARGV[2])
@@ -96,13 +108,18 @@ now = time[1] * 1000 + math.floor(time[2] / 1000)
 grace = 0
 end
 local function is_finite(x) return x == x and x > -math.huge and x < math.huge end
+local function copy_of(L)
+local copy = {}
+for name, value in pairs(L) do copy[name] = value end
+return copy
+end
 local function parse_limit(text)
 local words = {}
 for word in string.gmatch(text, '%S+') do words[#words + 1] = word end
 local number = function(i) return tonumber(words[i]) end
 local L = {
 limit = number(2), window = number(3), capacity = number(4), per_ms = number(5), per_hit = number(6),
-quantum = number(7), count_denied = words[8] == '1',
+quantum = number(7), count_denied = words[8] == '1', most = MAX_COUNT,
 }
 L.full = L.capacity * L.per_hit
 L.holders = words[1] == 'c'
@@ -206,13 +223,28 @@ local packed = ARGV[3 + limit_count]
 read(#KEYS)
 local CHARGE = 21
 local function permit_at(position, flags)
-if flags >= 8 then return string.sub(packed, position + 13, position + 20) end
+if flags % 16 >= 8 then return string.sub(packed, position + 13, position + 20) end
 end
 local reply = {}
+local function debit(k, L, cost)
+local forced = L.debit
+if not forced then
+forced = copy_of(L)
+forced.count_denied, forced.most = true, 2 * L.capacity
+L.debit = forced
+end
+local _, remaining, reset, _, expires_at, a, b, c, dropped = evaluate(k, forced, now, cost, nil)
+if is_kept(k, forced, 0, expires_at, a, b, c) then keep(k, L, expires_at, a, b, c) end
+return remaining, reset, dropped
+end
 local function decide_one(position)
 local k, l, cost, flags = struct.unpack('<I2I2dB', packed, position)
 local L = limits[l]
 if not owner[k] then open(k, L) end
+if flags >= 16 then
+reply[#reply + 1] = struct.pack('<BI4dd', 0, debit(k, L, cost))
+return position + CHARGE
+end
 local code, remaining, reset, wait, expires_at, a, b, c = evaluate(k, L, now, cost, permit_at(position, flags))
 if flags % 8 >= 4 and is_kept(k, L, code, expires_at, a, b, c) then keep(k, L, expires_at, a, b, c) end
 reply[#reply + 1] = struct.pack('<BI4dd', code, remaining, reset, wait)
@@ -229,7 +261,7 @@ local L = limits[l]
 if not owner[k] then open(k, L) end
 local asked = cost + (fitted[k] or 0)
 local code, remaining, reset, wait = evaluate(k, L, now, asked, nil)
-if code == 0 then fitted[k] = asked end
+if flags >= 16 then code = 0 elseif code == 0 then fitted[k] = asked end
 charges[i] = {
 k = k, L = L, cost = cost, asked = asked, flags = flags, permit = permit,
 code = code, remaining = remaining, reset = reset, wait = wait,
@@ -251,6 +283,8 @@ if refused and charge.code == 0 then
 local _
 _, charge.remaining, charge.reset = evaluate(k, L, now, 0, nil)
 charge.wait = 0
+elseif charge.flags >= 16 then
+charge.remaining, charge.reset, charge.wait = debit(k, L, charge.cost)
 elseif charge.flags % 8 >= 4 then
 local cost = charge.cost
 if refused then cost = charge.asked end
@@ -285,19 +319,15 @@ local _, remaining, reset, wait = evaluate(k, L, now, cost, nil)
 return remaining, reset, wait
 end
 local function charge(k, L, cost, time)
+if L.capacity == 0 then return end
 local forced = L.forced
 if not forced then
-forced = {}
-for name, value in pairs(L) do forced[name] = value end
+forced = copy_of(L)
 forced.count_denied = true
 L.forced = forced
 end
-local left = cost
-while left > 0 and L.capacity > 0 do
-local _, _, _, _, expires_at, a, b, c = evaluate(k, forced, time, math.min(left, L.capacity), nil)
+local _, _, _, _, expires_at, a, b, c = evaluate(k, forced, time, cost, nil)
 keep(k, L, expires_at, a, b, c)
-left = left - L.capacity
-end
 end
 local function horizon(L)
 if L.per_ms > 0 then return math.ceil(L.full / L.per_ms) end
@@ -486,23 +516,23 @@ local position, hits = drop_while(records, total, now - window, 0, holders)
 if not (hits >= 0 and hits <= MAX_COUNT and hits % 1 == 0) then
 records, total, position, hits = '', 0, 1, 0
 end
-local code, wait, push, pop = 0, 0, 0, 0
-if cost > limit then
-code = 2
-elseif cost < 0 then
+local asked = asked_by(cost)
+local code, wait, push, pop, dropped = 0, 0, 0, 0, 0
+if cost < 0 then
 pop = math.min(-cost, hits)
 hits = hits - pop
-elseif hits + cost <= limit then
+elseif hits + asked <= limit then
 push = cost
 hits = hits + cost
 else
-code = 1
-if L.count_denied then
-position, hits = drop_while(records, total, math.huge, limit - cost, holders)
-push = math.max(math.min(cost, MAX_COUNT - hits), 0)
+code = asked > limit and 2 or 1
+if L.count_denied and cost > 0 then
+push = charged_of(cost, hits, L)
+dropped = cost - push
+position, hits = drop_while(records, total, math.huge, limit - push, holders)
 hits = hits + push
 end
-wait = leaves_at(records, position, hits + cost - limit, latest, holders) + window - now
+if code == 1 then wait = leaves_at(records, position, hits + asked - limit, latest, holders) + window - now end
 end
 local reset = 0
 if hits > 0 then
@@ -519,15 +549,18 @@ end
 local next_records = moved_back(records, position, latest)
 if pop > 0 then next_records = popped(next_records, pop, holders) end
 if push > 0 then next_records = pushed(next_records, push, latest, holders and (permit or NO_PERMIT)) end
-return code, math.max(limit - hits, 0), reset, wait, now + reset, next_records, hits
+local expires = now + reset
+if code == 2 and hits == 0 then reset = window end
+return code, math.max(limit - hits, 0), reset, wait, expires, next_records, hits, nil, dropped
 end
 local function sound_log(records, total, L, now, cost, permit)
-local code, remaining, reset, wait, expires, next_records, hits = log(records, total, L, now, cost, permit)
+local code, remaining, reset, wait, expires, next_records, hits, _, dropped =
+log(records, total, L, now, cost, permit)
 local longest = 2 * L.window
 local is_sound = hits >= 0 and hits <= MAX_COUNT and hits % 1 == 0 and reset >= 0 and reset <= longest and wait >= 0
 and wait <= longest
 if not is_sound and #records > 0 then return log('', 0, L, now, cost, permit) end
-return code, remaining, reset, wait, expires, next_records, hits
+return code, remaining, reset, wait, expires, next_records, hits, nil, dropped
 end`,
   release: `local RECORD = 16
 local given_back = 0
@@ -615,21 +648,30 @@ local is_blocked = 0
 if wait > 0 then is_blocked = 1 end
 return { total, math.ceil(window_ends - now), is_blocked, math.ceil(wait) }`,
   windows: `local MAX_COUNT = 4294967295
+local function asked_by(cost)
+if cost == 0 then return 1 end
+return cost
+end
+local function charged_of(cost, used, L) return math.max(0, math.min(cost, L.most - used)) end
 local function faded_to(count, free, window)
-if count <= free then return window end
-local left = math.floor((free * window) / count)
-if count * left > free * window then return left - 1 end
-if count * (left + 1) <= free * window then return left + 1 end
-return left
+if count <= free + 1 then return window end
+local room = (free + 1) * window
+local left = math.ceil(room / count)
+if count * (left - 1) >= room then
+left = left - 1
+elseif count * left < room then
+left = left + 1
+end
+return math.min(left, window)
 end
 local function room_for(previous, current, left, limit, window)
 if previous == 0 then return math.max(limit - current, 0) end
-local weight = previous * left
-local used = math.ceil(weight / window)
+local weight = previous * (left - 1)
+local used = math.floor(weight / window)
 local room = limit - current - used
-if weight > used * window then
+if weight >= (used + 1) * window then
 room = room - 1
-elseif weight <= (used - 1) * window then
+elseif weight < used * window then
 room = room + 1
 end
 return math.max(room, 0)
@@ -648,29 +690,33 @@ start = now - math.fmod(now, window)
 end
 current = 0
 elseif age < 0 then
-start = now
+start = now + 1
 end
 local left = window - (now - start)
-local limit = L.limit
-local code, wait = 0, 0
-if cost > limit then
-code = 2
-elseif cost < 0 then
+local limit, asked = L.limit, asked_by(cost)
+local code, wait, dropped = 0, 0, 0
+if cost < 0 then
 local leftover = -cost - current
 if leftover < 0 then current = -leftover else current = 0 end
 if leftover > 0 then
 if previous > leftover then previous = previous - leftover else previous = 0 end
 end
-elseif previous * left <= (limit - current - cost) * window then
+elseif asked <= limit and previous * (left - 1) < (limit - current - asked + 1) * window then
 current = current + cost
 else
-code = 1
-if L.count_denied then current = math.min(current + cost, MAX_COUNT) end
-local free = limit - current - cost
-if free >= 0 then
+code = asked > limit and 2 or 1
+if L.count_denied then
+local charged = charged_of(cost, math.floor((previous * (left - 1)) / window) + current, L)
+current = current + charged
+dropped = cost - charged
+end
+local free = limit - current - asked
+if code == 2 then
+wait = 0
+elseif free >= 0 then
 wait = left - faded_to(previous, free, window)
 else
-wait = left + window - faded_to(current, limit - cost, window)
+wait = left + window - faded_to(current, limit - asked, window)
 end
 end
 local remaining = room_for(previous, current, left, limit, window)
@@ -679,8 +725,10 @@ if current > 0 then
 reset, expires = left, start + 2 * window
 elseif previous > 0 then
 reset, expires = left, start + window
+elseif code == 2 then
+reset = left
 end
-return code, remaining, reset, wait, expires, start, previous, current
+return code, remaining, reset, wait, expires, start, previous, current, dropped
 end
 local function window_at(time, L)
 local edges = L.edges
@@ -708,19 +756,24 @@ elseif now < start then
 start = now
 end
 local finish = end_of(start, L)
-local limit = L.limit
-local code, wait = 0, 0
-if cost > limit then
-code = 2
-elseif cost < 0 or count + cost <= limit then
+local limit, asked = L.limit, asked_by(cost)
+local code, wait, dropped = 0, 0, 0
+if cost < 0 or count + asked <= limit then
 count = math.max(count + cost, 0)
 else
-code = 1
-wait = finish - now
-if L.count_denied then count = math.min(count + cost, MAX_COUNT) end
+if asked > limit then code = 2 else code, wait = 1, finish - now end
+if L.count_denied then
+local charged = charged_of(cost, count, L)
+count = count + charged
+dropped = cost - charged
+end
 end
 local reset, expires = 0, now
-if count > 0 then reset, expires = finish - now, finish end
-return code, math.max(limit - count, 0), reset, wait, expires, start, count, 0
+if count > 0 then
+reset, expires = finish - now, finish
+elseif code == 2 then
+reset = finish - now
+end
+return code, math.max(limit - count, 0), reset, wait, expires, start, count, 0, dropped
 end`,
 } as const

@@ -215,7 +215,9 @@ export class RedisStore implements LendingStore {
     // charged as well, but to refund what was not charged would.
     const isKnown = answer.status === 'fulfilled'
     if (isKnown && isRefused(group, answer.value)) return
-    const taken = group.filter(({ cost }, i) => cost > 0 && (!isKnown || answer.value[i].allowed))
+    const taken = group.filter(
+      ({ cost, debit }, i) => cost > 0 && debit !== true && (!isKnown || answer.value[i].allowed),
+    )
     const refunds = taken
       .filter(({ limit }) => isKnown && !holdsPermits(limit))
       .map((charge) => ({ ...charge, cost: -charge.cost }))

@@ -1,4 +1,4 @@
-import { allowedVerdict, impossibleVerdict, refusedVerdict, type Verdict } from '../../core/decision.ts'
+import { allowedVerdict, debitVerdict, impossibleVerdict, refusedVerdict, type Verdict } from '../../core/decision.ts'
 import { storedKey } from '../../core/keys.ts'
 import { holdsPermits, type Limit } from '../../core/limit.ts'
 import type { Charge } from '../../engine/ports.ts'
@@ -15,6 +15,7 @@ const ENFORCE = 1
 const QUOTA = 2
 const KEEP = 4
 const PERMIT = 8
+const DEBIT = 16
 
 /** A Group is the charges of one request that are decided together, and the id of the permits that an acquire takes. */
 export interface Group {
@@ -48,7 +49,8 @@ export function encodeGroups(groups: readonly Group[], limitTexts: LimitTexts, n
 }
 
 /** flagsOf says what a charge does. A cost of 0 looks, and only an acquire takes permits. */
-function flagsOf({ enforce, quota, limit, cost }: Charge, permits: Buffer | undefined): number {
+function flagsOf({ enforce, quota, limit, cost, debit }: Charge, permits: Buffer | undefined): number {
+  if (debit === true) return DEBIT | KEEP
   const isConcurrency = holdsPermits(limit)
   const isKept = isConcurrency ? permits !== undefined && cost > 0 : cost !== 0
   return (
@@ -69,8 +71,8 @@ export function decodeVerdicts(reply: unknown, groups: readonly Group[]): (Verdi
   let at = 0
   return groups.map(({ charges }) => {
     const verdicts: Verdict[] = []
-    for (const { limit } of charges) {
-      const verdict = decodeVerdict(reply, at, limit)
+    for (const charge of charges) {
+      const verdict = decodeVerdict(reply, at, charge)
       at += VERDICT_BYTES
       if (verdict !== undefined) verdicts.push(verdict)
     }
@@ -78,11 +80,15 @@ export function decodeVerdicts(reply: unknown, groups: readonly Group[]): (Verdi
   })
 }
 
-function decodeVerdict(reply: Buffer, at: number, limit: Limit): Verdict | undefined {
+function decodeVerdict(reply: Buffer, at: number, { limit, cost, debit }: Charge): Verdict | undefined {
   const code = reply.readUInt8(at)
   const remaining = reply.readUInt32LE(at + 1)
   const resetAfterMs = reply.readDoubleLE(at + 5)
   const waitMs = reply.readDoubleLE(at + 13)
+  if (debit === true) {
+    const isSound = code === 0 && remaining <= limit.capacity && isSpanOf(limit, resetAfterMs)
+    return isSound && waitMs >= 0 && waitMs <= cost ? debitVerdict(limit.max, remaining, resetAfterMs, waitMs) : undefined
+  }
   if (code > 2 || remaining > limit.capacity || !isSpanOf(limit, resetAfterMs) || !isSpanOf(limit, waitMs))
     return undefined
   if (code === 0) return allowedVerdict(limit.max, remaining, resetAfterMs, waitMs)

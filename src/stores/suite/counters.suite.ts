@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { type Algorithm, compileLimit, type LimitOptions } from '../../core/limit.ts'
+import type { Verdict } from '../../core/decision.ts'
+import { type Algorithm, compileLimit, debitLimit, type Limit, type LimitOptions } from '../../core/limit.ts'
 import { step } from '../../core/step.ts'
 import {
   COUNTERS,
@@ -21,9 +22,28 @@ export function lookClaims(s: Subject): void {
     expect(await s.one('seen', limit, 0)).toEqual(step(undefined, limit, START_MS, 0).verdict)
     await s.use(charge('used', limit, 10))
     const look = await s.one('used', limit, 0)
-    expect(look).toMatchObject({ kind: 'allowed', remaining: 0 })
+    expect(look).toMatchObject({ kind: 'refused', remaining: 0 })
     expect(await s.one('used', limit, 0)).toEqual(look)
     expect(await s.one('used', limit, 1)).toMatchObject({ kind: 'refused', remaining: 0 })
+  })
+
+  it.each(NAMES)('answers a look at %s as the next hit', async (algorithm) => {
+    const limit = TEN[algorithm]
+    await s.use(charge('nearly', limit, 9))
+    expect(await s.one('nearly', limit, 0)).toMatchObject({ kind: 'allowed', remaining: 1 })
+    await s.use(charge('nearly', limit, 1))
+    const look = await s.one('nearly', limit, 0)
+    expect(look).toMatchObject({ kind: 'refused', remaining: 0 })
+    expect(look).toEqual(await s.one('nearly', limit, 1))
+  })
+
+  it.each(NAMES)('names a reset when it refuses what %s can never admit', async (algorithm) => {
+    const [unused, blocked] = [TEN[algorithm], withLimit(TEN[algorithm], 0)]
+    for (const [limit, cost] of [[unused, 11], [blocked, 1]] as const) {
+      const expected = step(undefined, limit, START_MS, cost).verdict
+      expect(expected.resetAfterMs).toBeGreaterThan(0)
+      expect(await s.one('never', limit, cost)).toEqual(expected)
+    }
   })
 
   it.each(COUNTERS)('gives back what %s charged, and never more than the whole budget', async (algorithm) => {
@@ -117,6 +137,20 @@ export function deniedClaims(s: Subject): void {
     expect(await s.one('hammers', limit, 0)).toEqual(step(expected.state, limit, START_MS, 0).verdict)
   })
 
+  it.each(denied)('charges a cost above the limit to %s: later hits are refused', async (_, limit) => {
+    expect(await s.one('debited', limit, 11)).toMatchObject({ kind: 'impossible', remaining: 0 })
+    expect(await s.one('debited', limit, 1)).toMatchObject({ kind: 'refused', remaining: 0 })
+    expect(await s.one('huge', limit, 2 ** 40)).toMatchObject({ kind: 'impossible', remaining: 0 })
+    expect(await s.one('huge', limit, 0)).toMatchObject({ kind: 'refused', remaining: 0 })
+  })
+
+  it.each(denied)('charges nothing to %s for a look', async (_, limit) => {
+    await s.one('looked at', limit, 10)
+    for (let i = 0; i < 5; i++) await s.one('looked at', limit, 0)
+    const { state } = step(undefined, limit, START_MS, 10)
+    expect(await s.one('looked at', limit, 2)).toEqual(step(state, limit, START_MS, 2).verdict)
+  })
+
   it.each(denied)('charges %s for its own refusal only, not for that of another rule', async (_, limit) => {
     await s.one('full', TEN.fixed_window, 10)
     expect(kinds(await s.use(charge('open', limit, 1), charge('full', TEN.fixed_window, 1)))).toEqual([
@@ -132,5 +166,43 @@ export function deniedClaims(s: Subject): void {
     await s.one('surplus', limit, 2)
     expect(await s.one('surplus', limit, 3)).toMatchObject({ kind: 'refused' })
     expect(await s.one('surplus', limit, -4)).toMatchObject({ kind: 'allowed', remaining: 1 })
+  })
+}
+
+/** lateClaims: what is charged late is charged whether it fits or not, into a debt of one budget at the most. */
+export function lateClaims(s: Subject): void {
+  const late = async (key: string, limit: Limit, cost: number): Promise<Verdict> =>
+    (await s.decide({ ...charge(key, limit, cost), debit: true }))[0]
+
+  it.each(COUNTERS)('charges %s late what fits, as any other charge', async (algorithm) => {
+    const limit = TEN[algorithm]
+    await s.one('late', limit, 3)
+    expect(await late('late', limit, 4)).toMatchObject({ kind: 'allowed', remaining: 3, dropped: 0 })
+    expect(await s.remaining('late', limit)).toBe(3)
+  })
+
+  it.each(COUNTERS)('charges %s late what does not fit: later hits are refused', async (algorithm) => {
+    const limit = TEN[algorithm]
+    await s.one('owes', limit, 8)
+    expect(await late('owes', limit, 7)).toMatchObject({ kind: 'allowed', remaining: 0, dropped: 0 })
+    const { state } = step(step(undefined, limit, START_MS, 8).state, debitLimit(limit), START_MS, 7)
+    expect(await s.one('owes', limit, 1)).toEqual(step(state, limit, START_MS, 1).verdict)
+    expect(await s.one('owes', limit, -15)).toMatchObject({ kind: 'allowed', remaining: 10 })
+  })
+
+  it.each(COUNTERS)('drops what would put %s more than a budget into debt, and says so', async (algorithm) => {
+    const limit = TEN[algorithm]
+    const first = step(undefined, debitLimit(limit), START_MS, 25)
+    expect(first.dropped).toBe(5)
+    expect(await late('deep', limit, 25)).toMatchObject({ kind: 'allowed', remaining: 0, dropped: 5 })
+    expect(await s.one('deep', limit, 1)).toEqual(step(first.state, limit, START_MS, 1).verdict)
+  })
+
+  it('charges all of a group late, each as far as it goes', async () => {
+    const charges = COUNTERS.map((algorithm, i) => ({ ...charge('all', TEN[algorithm], 8 + i), debit: true }))
+    await s.one('all', TEN.fixed_window, 10)
+    const verdicts = await s.decide(...charges, charge('all', TEN.concurrency, 1))
+    expect(verdicts.map(({ allowed }) => allowed)).toEqual([...charges.map(() => true), true])
+    for (const { limit } of charges.slice(2)) expect(await s.one('all', limit, 1)).toMatchObject({ allowed: false })
   })
 }

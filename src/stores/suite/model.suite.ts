@@ -1,5 +1,5 @@
-import type { Verdict } from '../../core/decision.ts'
-import type { Limit } from '../../core/limit.ts'
+import { debitVerdict, type Verdict } from '../../core/decision.ts'
+import { debitLimit, type Limit } from '../../core/limit.ts'
 import { type CounterState, type HitRecord, step } from '../../core/step.ts'
 import type { Charge } from '../../engine/ports.ts'
 
@@ -64,7 +64,8 @@ export class StoreModel {
     const verdicts: Verdict[] = []
     for (const charge of charges) {
       const cost = charge.cost + alreadyAsked(charges, verdicts, charge)
-      verdicts.push(step(this.#stateOf(charge), charge.limit, nowMs, cost).verdict)
+      if (charge.debit) verdicts.push(debitVerdict(charge.limit.max, 0, 0, 0))
+      else verdicts.push(step(this.#stateOf(charge), charge.limit, nowMs, cost).verdict)
     }
     const refused = isRefused(charges, verdicts)
     charges.forEach((charge, i) => {
@@ -72,13 +73,21 @@ export class StoreModel {
         verdicts[i] = this.#uncharged(charge, nowMs)
         return
       }
-      if (charge.cost === 0) return
+      if (charge.debit) verdicts[i] = this.#debit(charge, nowMs)
+      if (charge.cost === 0 || charge.debit) return
       const asked = refused ? alreadyAsked(charges, verdicts.slice(0, i), charge) : 0
       if (charge.limit.algorithm !== 'concurrency') this.#keep(charge, nowMs, charge.cost + asked)
       else if (permits !== undefined && charge.cost > 0)
         this.#take(charge, nowMs, verdicts[i].allowed ? permits : undefined)
     })
     return verdicts
+  }
+
+  /** #debit makes a late charge, whether it fits or not. */
+  #debit(charge: Charge, nowMs: number): Verdict {
+    const { verdict, dropped } = step(this.#stateOf(charge), debitLimit(charge.limit), nowMs, charge.cost)
+    this.#keep({ ...charge, limit: debitLimit(charge.limit) }, nowMs, charge.cost)
+    return debitVerdict(verdict.limit, verdict.remaining, verdict.resetAfterMs, dropped)
   }
 
   /** #uncharged tells the budget of what would have fitted into a group that is refused: nothing was charged. */
@@ -132,6 +141,6 @@ export function isRefused(charges: readonly Charge[], verdicts: readonly Verdict
 function alreadyAsked(charges: readonly Charge[], verdicts: readonly Verdict[], of: Charge): number {
   const before = charges
     .slice(0, verdicts.length)
-    .filter((charge, i) => verdicts[i].allowed && nameOf(charge) === nameOf(of))
+    .filter((charge, i) => verdicts[i].allowed && !charge.debit && nameOf(charge) === nameOf(of))
   return before.reduce((sum, { cost }) => sum + cost, 0)
 }

@@ -89,7 +89,8 @@ export class StoreRun {
       if (dice < 45) await this.#decide([this.#charge(1)])
       else if (dice < 55) await this.#decide([this.#charge(1 + this.#random(12))])
       else if (dice < 61) await this.#decide([this.#charge(0)])
-      else if (dice < 66) await this.#decide([this.#charge(-1 - this.#random(12))])
+      else if (dice < 65) await this.#decide([this.#charge(-1 - this.#random(12))])
+      else if (dice < 66) await this.#debit()
       else if (dice < 68) await this.#reset(this.#charge(0))
       else if (dice < 78) await this.#decide(this.#group())
       else if (dice < 83) await this.#acquire(this.#group())
@@ -119,6 +120,15 @@ export class StoreRun {
   async #decide(charges: readonly Charge[]): Promise<void> {
     const verdicts = await this.#subject.store.decide(charges)
     this.#compareVerdicts('decide', charges, verdicts, this.#model.decide(charges, this.#nowMs))
+  }
+
+  /** #debit charges one or two counters late, of limits that count hits. */
+  async #debit(): Promise<void> {
+    const limits = this.#limits.filter(({ algorithm }) => algorithm !== 'concurrency')
+    const charges = Array.from({ length: 1 + this.#random(2) }, () => {
+      return { ...this.#charge(1 + this.#random(30), this.#pick(limits)), debit: true }
+    })
+    await this.#decide(charges)
   }
 
   async #acquire(charges: readonly Charge[]): Promise<void> {

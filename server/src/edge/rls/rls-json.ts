@@ -1,5 +1,5 @@
 import { SluiceError } from 'sluice/internal/core/errors'
-import { MAX_COUNT } from 'sluice/internal/core/limit'
+import { MAX_COST, MAX_COUNT } from 'sluice/internal/core/limit'
 import type { Entry, LimitOverride } from 'sluice/internal/core/request'
 import { dynamicMetadata, limitHeaders, OK, type RlsAnswer, type Status } from './rls-answer.ts'
 import type { RlsOptions } from './rls-options.ts'
@@ -29,7 +29,7 @@ function descriptorOf(fields: Fields, requestCost: number): RlsDescriptor {
   const hitsAddend = fields.whole('hitsAddend', 2 ** 64)
   const isNegative = fields.flag('isNegativeHits')
   fields.end()
-  const hits = Math.min(MAX_COUNT, hitsAddend ?? requestCost)
+  const hits = Math.min(isNegative ? MAX_COUNT : MAX_COST, hitsAddend ?? requestCost)
   const cost = hitsAddend === undefined && !isNegative ? undefined : isNegative && hits > 0 ? -hits : hits
   return { entries, cost, limit, hitsAddend }
 }

@@ -1,4 +1,4 @@
-import { MAX_COUNT } from 'sluice/internal/core/limit'
+import { MAX_COST, MAX_COUNT } from 'sluice/internal/core/limit'
 import type { CheckRequest, Descriptor, Entry, LimitOverride } from 'sluice/internal/core/request'
 import { MalformedMessage, type ProtoReader } from '../protobuf/reader.ts'
 
@@ -82,7 +82,7 @@ function settle(descriptor: Described, cost: number): void {
   const { hitsAddend, isNegative } = descriptor
   if (hitsAddend === undefined && !isNegative) return
   // More than any limit is as good as infinite. And 0 has no sign.
-  const hits = Math.min(MAX_COUNT, hitsAddend ?? cost)
+  const hits = Math.min(isNegative ? MAX_COUNT : MAX_COST, hitsAddend ?? cost)
   descriptor.cost = isNegative && hits > 0 ? -hits : hits
 }
 

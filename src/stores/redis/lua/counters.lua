@@ -28,13 +28,19 @@ end
 
 local function is_finite(x) return x == x and x > -math.huge and x < math.huge end
 
+local function copy_of(L)
+  local copy = {}
+  for name, value in pairs(L) do copy[name] = value end
+  return copy
+end
+
 local function parse_limit(text)
   local words = {}
   for word in string.gmatch(text, '%S+') do words[#words + 1] = word end
   local number = function(i) return tonumber(words[i]) end
   local L = {
     limit = number(2), window = number(3), capacity = number(4), per_ms = number(5), per_hit = number(6),
-    quantum = number(7), count_denied = words[8] == '1',
+    quantum = number(7), count_denied = words[8] == '1', most = MAX_COUNT,
   }
   L.full = L.capacity * L.per_hit
   L.holders = words[1] == 'c'
@@ -100,7 +106,8 @@ local function open(k, L)
   end
 end
 
--- evaluate: code, remaining, resetAfterMs, waitMs, expiresAtMs and the next state of a counter at a time; nothing is kept.
+-- evaluate: code, remaining, resetAfterMs, waitMs, expiresAtMs, the next state (three values) of a counter at a time, and what
+-- of the cost was dropped; nothing is kept.
 local function evaluate(k, L, time, cost, permit)
   if L.is_log then return sound_log(records[k], hits[k], L, time, cost, permit) end
   return L.run(at[k], first[k], second[k], L, time, cost)

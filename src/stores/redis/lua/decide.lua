@@ -8,10 +8,11 @@
 -- ARGV[…]  each limit as one text: algorithm, limit, window, capacity, per_ms, per_hit, quantum, count_denied, edges…
 -- ARGV[n]  the groups, packed: u16 charges, and for each charge
 --            u16 key (from 1), u16 limit (from 1), double cost, u8 flags, 8 bytes id of the permits
---          flags: 1 enforce, 2 quota, 4 keep (else look only), 8 the id is one
+--          flags: 1 enforce, 2 quota, 4 keep (else look only), 8 the id is one, 16 a late charge, which is made
+--          whether it fits or not, into a debt of one budget at the most
 --
 -- Reply    the verdicts, packed, in order: u8 code (0 allowed, 1 refused, 2 impossible), u32 remaining,
---          double resetAfterMs, double waitMs
+--          double resetAfterMs, double waitMs; of a late charge code 0, and instead of waitMs what was dropped
 
 --- @include "counters"
 
@@ -25,15 +26,32 @@ read(#KEYS)
 -- is not made.
 local CHARGE = 21
 local function permit_at(position, flags)
-  if flags >= 8 then return string.sub(packed, position + 13, position + 20) end
+  if flags % 16 >= 8 then return string.sub(packed, position + 13, position + 20) end
 end
 
 local reply = {}
+
+-- debit: makes a late charge. The limit for those is the same, but goes on counting, up to twice its capacity.
+local function debit(k, L, cost)
+  local forced = L.debit
+  if not forced then
+    forced = copy_of(L)
+    forced.count_denied, forced.most = true, 2 * L.capacity
+    L.debit = forced
+  end
+  local _, remaining, reset, _, expires_at, a, b, c, dropped = evaluate(k, forced, now, cost, nil)
+  if is_kept(k, forced, 0, expires_at, a, b, c) then keep(k, L, expires_at, a, b, c) end
+  return remaining, reset, dropped
+end
 
 local function decide_one(position)
   local k, l, cost, flags = struct.unpack('<I2I2dB', packed, position)
   local L = limits[l]
   if not owner[k] then open(k, L) end
+  if flags >= 16 then
+    reply[#reply + 1] = struct.pack('<BI4dd', 0, debit(k, L, cost))
+    return position + CHARGE
+  end
   local code, remaining, reset, wait, expires_at, a, b, c = evaluate(k, L, now, cost, permit_at(position, flags))
   if flags % 8 >= 4 and is_kept(k, L, code, expires_at, a, b, c) then keep(k, L, expires_at, a, b, c) end
   reply[#reply + 1] = struct.pack('<BI4dd', code, remaining, reset, wait)
@@ -52,7 +70,7 @@ local function decide_group(count, position)
     -- A counter that the group names twice is asked for the sum of what fits.
     local asked = cost + (fitted[k] or 0)
     local code, remaining, reset, wait = evaluate(k, L, now, asked, nil)
-    if code == 0 then fitted[k] = asked end
+    if flags >= 16 then code = 0 elseif code == 0 then fitted[k] = asked end
     charges[i] = {
       k = k, L = L, cost = cost, asked = asked, flags = flags, permit = permit,
       code = code, remaining = remaining, reset = reset, wait = wait,
@@ -75,6 +93,8 @@ local function decide_group(count, position)
       local _
       _, charge.remaining, charge.reset = evaluate(k, L, now, 0, nil)
       charge.wait = 0
+    elseif charge.flags >= 16 then
+      charge.remaining, charge.reset, charge.wait = debit(k, L, charge.cost)
     elseif charge.flags % 8 >= 4 then
       local cost = charge.cost
       if refused then cost = charge.asked end

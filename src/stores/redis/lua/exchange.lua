@@ -33,21 +33,17 @@ local function look(k, L, cost)
   return remaining, reset, wait
 end
 
--- charge: what was admitted already, whether it fits or not. A limit that was lowered admits less at once than was lent.
+-- charge: what was admitted already, whether it fits or not.
 local function charge(k, L, cost, time)
+  if L.capacity == 0 then return end
   local forced = L.forced
   if not forced then
-    forced = {}
-    for name, value in pairs(L) do forced[name] = value end
+    forced = copy_of(L)
     forced.count_denied = true
     L.forced = forced
   end
-  local left = cost
-  while left > 0 and L.capacity > 0 do
-    local _, _, _, _, expires_at, a, b, c = evaluate(k, forced, time, math.min(left, L.capacity), nil)
-    keep(k, L, expires_at, a, b, c)
-    left = left - L.capacity
-  end
+  local _, _, _, _, expires_at, a, b, c = evaluate(k, forced, time, cost, nil)
+  keep(k, L, expires_at, a, b, c)
 end
 
 -- horizon: for how long a charge matters.

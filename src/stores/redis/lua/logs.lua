@@ -1,7 +1,7 @@
 -- The logs, as in core/algorithms/sliding-log.ts and concurrency.ts. A log is a string of records of RECORD bytes, oldest
 -- first: a time (double) and 8 bytes more, which are the number of hits (double) or the id of a permit, which is one
 -- hit. `log` returns
---   code, remaining, resetAfterMs, waitMs, expiresAtMs, the next string of records, its hits
+--   code, remaining, resetAfterMs, waitMs, expiresAtMs, the next string of records, its hits, nil, dropped
 
 local RECORD = 16
 
@@ -81,23 +81,23 @@ local function log(records, total, L, now, cost, permit)
   if not (hits >= 0 and hits <= MAX_COUNT and hits % 1 == 0) then
     records, total, position, hits = '', 0, 1, 0
   end
-  local code, wait, push, pop = 0, 0, 0, 0
-  if cost > limit then
-    code = 2
-  elseif cost < 0 then
+  local asked = asked_by(cost)
+  local code, wait, push, pop, dropped = 0, 0, 0, 0, 0
+  if cost < 0 then
     pop = math.min(-cost, hits)
     hits = hits - pop
-  elseif hits + cost <= limit then
+  elseif hits + asked <= limit then
     push = cost
     hits = hits + cost
   else
-    code = 1
-    if L.count_denied then
-      position, hits = drop_while(records, total, math.huge, limit - cost, holders)
-      push = math.max(math.min(cost, MAX_COUNT - hits), 0)
+    code = asked > limit and 2 or 1
+    if L.count_denied and cost > 0 then
+      push = charged_of(cost, hits, L)
+      dropped = cost - push
+      position, hits = drop_while(records, total, math.huge, limit - push, holders)
       hits = hits + push
     end
-    wait = leaves_at(records, position, hits + cost - limit, latest, holders) + window - now
+    if code == 1 then wait = leaves_at(records, position, hits + asked - limit, latest, holders) + window - now end
   end
   local reset = 0
   if hits > 0 then
@@ -114,17 +114,20 @@ local function log(records, total, L, now, cost, permit)
   local next_records = moved_back(records, position, latest)
   if pop > 0 then next_records = popped(next_records, pop, holders) end
   if push > 0 then next_records = pushed(next_records, push, latest, holders and (permit or NO_PERMIT)) end
-  return code, math.max(limit - hits, 0), reset, wait, now + reset, next_records, hits
+  local expires = now + reset
+  if code == 2 and hits == 0 then reset = window end
+  return code, math.max(limit - hits, 0), reset, wait, expires, next_records, hits, nil, dropped
 end
 
 -- sound_log: log, unless what it comes to cannot be. Then somebody wrote into the records, and it begins anew without them.
 -- To check what it comes to costs the same for a log of any length, but may notice only when a record leaves: until then
 -- and afterwards, a caller is admitted less than two budgets.
 local function sound_log(records, total, L, now, cost, permit)
-  local code, remaining, reset, wait, expires, next_records, hits = log(records, total, L, now, cost, permit)
+  local code, remaining, reset, wait, expires, next_records, hits, _, dropped =
+    log(records, total, L, now, cost, permit)
   local longest = 2 * L.window
   local is_sound = hits >= 0 and hits <= MAX_COUNT and hits % 1 == 0 and reset >= 0 and reset <= longest and wait >= 0
     and wait <= longest
   if not is_sound and #records > 0 then return log('', 0, L, now, cost, permit) end
-  return code, remaining, reset, wait, expires, next_records, hits
+  return code, remaining, reset, wait, expires, next_records, hits, nil, dropped
 end

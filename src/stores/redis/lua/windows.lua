@@ -1,28 +1,41 @@
 -- The window algorithms, as in core/algorithms/sliding-window.ts and fixed-window.ts. Each takes the state's numbers, the
 -- limit L, the time and the cost, and returns
---   code (0 allowed, 1 refused, 2 impossible), remaining, resetAfterMs, waitMs, expiresAtMs, at, first, second
--- where waitMs is when a refused hit may come again, or how long an admitted one has to wait.
+--   code (0 allowed, 1 refused, 2 impossible), remaining, resetAfterMs, waitMs, expiresAtMs, at, first, second, dropped
+-- where waitMs is when a refused hit may come again, or how long an admitted one has to wait, and dropped is how much of a
+-- refused cost that is charged (L.count_denied) was not: no counter goes beyond L.most.
 
 local MAX_COUNT = 4294967295
 
--- faded_to: the longest rest of a window, in ms, at which `count` hits of the window before weigh no more than `free`.
+-- asked_by: the cost that has to fit: a look, which costs 0, asks whether the next hit does.
+local function asked_by(cost)
+  if cost == 0 then return 1 end
+  return cost
+end
+
+local function charged_of(cost, used, L) return math.max(0, math.min(cost, L.most - used)) end
+
+-- faded_to: the longest rest of a window, in ms, at which `count` hits of the window before weigh below `free` + 1.
 local function faded_to(count, free, window)
-  if count <= free then return window end
-  local left = math.floor((free * window) / count)
-  if count * left > free * window then return left - 1 end
-  if count * (left + 1) <= free * window then return left + 1 end
-  return left
+  if count <= free + 1 then return window end
+  local room = (free + 1) * window
+  local left = math.ceil(room / count)
+  if count * (left - 1) >= room then
+    left = left - 1
+  elseif count * left < room then
+    left = left + 1
+  end
+  return math.min(left, window)
 end
 
 -- room_for: the largest whole cost that fits now.
 local function room_for(previous, current, left, limit, window)
   if previous == 0 then return math.max(limit - current, 0) end
-  local weight = previous * left
-  local used = math.ceil(weight / window)
+  local weight = previous * (left - 1)
+  local used = math.floor(weight / window)
   local room = limit - current - used
-  if weight > used * window then
+  if weight >= (used + 1) * window then
     room = room - 1
-  elseif weight <= (used - 1) * window then
+  elseif weight < used * window then
     room = room + 1
   end
   return math.max(room, 0)
@@ -42,29 +55,33 @@ local function sliding_window(at, first, second, L, now, cost)
     end
     current = 0
   elseif age < 0 then
-    start = now
+    start = now + 1
   end
   local left = window - (now - start)
-  local limit = L.limit
-  local code, wait = 0, 0
-  if cost > limit then
-    code = 2
-  elseif cost < 0 then
+  local limit, asked = L.limit, asked_by(cost)
+  local code, wait, dropped = 0, 0, 0
+  if cost < 0 then
     local leftover = -cost - current
     if leftover < 0 then current = -leftover else current = 0 end
     if leftover > 0 then
       if previous > leftover then previous = previous - leftover else previous = 0 end
     end
-  elseif previous * left <= (limit - current - cost) * window then
+  elseif asked <= limit and previous * (left - 1) < (limit - current - asked + 1) * window then
     current = current + cost
   else
-    code = 1
-    if L.count_denied then current = math.min(current + cost, MAX_COUNT) end
-    local free = limit - current - cost
-    if free >= 0 then
+    code = asked > limit and 2 or 1
+    if L.count_denied then
+      local charged = charged_of(cost, math.floor((previous * (left - 1)) / window) + current, L)
+      current = current + charged
+      dropped = cost - charged
+    end
+    local free = limit - current - asked
+    if code == 2 then
+      wait = 0
+    elseif free >= 0 then
       wait = left - faded_to(previous, free, window)
     else
-      wait = left + window - faded_to(current, limit - cost, window)
+      wait = left + window - faded_to(current, limit - asked, window)
     end
   end
   local remaining = room_for(previous, current, left, limit, window)
@@ -73,8 +90,10 @@ local function sliding_window(at, first, second, L, now, cost)
     reset, expires = left, start + 2 * window
   elseif previous > 0 then
     reset, expires = left, start + window
+  elseif code == 2 then
+    reset = left
   end
-  return code, remaining, reset, wait, expires, start, previous, current
+  return code, remaining, reset, wait, expires, start, previous, current, dropped
 end
 
 -- window_at: the start and the end of the window that a time lies in. With a calendar, L.edges holds the edges of the
@@ -107,18 +126,23 @@ local function fixed_window(at, first, _, L, now, cost)
     start = now
   end
   local finish = end_of(start, L)
-  local limit = L.limit
-  local code, wait = 0, 0
-  if cost > limit then
-    code = 2
-  elseif cost < 0 or count + cost <= limit then
+  local limit, asked = L.limit, asked_by(cost)
+  local code, wait, dropped = 0, 0, 0
+  if cost < 0 or count + asked <= limit then
     count = math.max(count + cost, 0)
   else
-    code = 1
-    wait = finish - now
-    if L.count_denied then count = math.min(count + cost, MAX_COUNT) end
+    if asked > limit then code = 2 else code, wait = 1, finish - now end
+    if L.count_denied then
+      local charged = charged_of(cost, count, L)
+      count = count + charged
+      dropped = cost - charged
+    end
   end
   local reset, expires = 0, now
-  if count > 0 then reset, expires = finish - now, finish end
-  return code, math.max(limit - count, 0), reset, wait, expires, start, count, 0
+  if count > 0 then
+    reset, expires = finish - now, finish
+  elseif code == 2 then
+    reset = finish - now
+  end
+  return code, math.max(limit - count, 0), reset, wait, expires, start, count, 0, dropped
 end
