@@ -84,7 +84,8 @@ export class Planner {
 }
 
 function checkCost(cost: number): number {
-  if (!Number.isInteger(cost) || cost > MAX_COST || cost < -MAX_COUNT) throw new SluiceError('COST_INVALID', 'cost', got(cost))
+  if (!Number.isInteger(cost) || cost > MAX_COST || cost < -MAX_COUNT)
+    throw new SluiceError('COST_INVALID', 'cost', got(cost))
   return cost
 }
 

@@ -1,4 +1,4 @@
-import { UNLIMITED } from '../core/combine.ts'
+import { type Decision, UNLIMITED } from '../core/combine.ts'
 import { Pass } from './gate.ts'
 
 /**
@@ -27,6 +27,14 @@ export class Budget {
   get resetTime(): Date {
     const { tightest } = this.#pass.decision
     return new Date(tightest === undefined ? Date.now() : this.#pass.atMs + tightest.verdict.resetAfterMs)
+  }
+
+  /**
+   * settle takes what the request has cost in the end, where `cost` was an estimate: the total, not what is missing. It may
+   * be called again when more is known; the budget shown here stays that of the decision.
+   */
+  settle(cost: number): Promise<Decision | undefined> {
+    return this.#pass.settle(cost)
   }
 
   get decision(): Pass['decision'] {

@@ -38,6 +38,7 @@ import { type Caller, CallerFinder } from './caller.ts'
 import type { ChargePlanner, ResetCaller } from './charge-planner.ts'
 import type { Ending } from './ending.ts'
 import { checkGateOptions, fieldSettings, type GateOptions, hasRules, limitsOf } from './gate-options.ts'
+import { sensibleCost } from './given-cost.ts'
 import { guarded } from './guarded.ts'
 import { LimitPlanner } from './limit-planner.ts'
 import type { RequestReader } from './request-reader.ts'
@@ -62,8 +63,11 @@ export class Pass {
   /** Undefined where nobody was asked who is calling: the request was skipped, or that failed. */
   readonly caller: Caller | undefined
   readonly #asked: Asked | undefined
+  /** What was charged, as far as is known by now. */
+  #charges: readonly PlannedCharge[]
   #isRefunded: ((status: number | undefined) => boolean) | undefined
   #isSettled = false
+  #isGivenBack = false
   #isEnded = false
 
   constructor(
@@ -76,6 +80,7 @@ export class Pass {
     this.allowed = decision.allowed
     this.caller = caller
     this.#asked = asked
+    this.#charges = asked?.charges ?? []
     this.#isRefunded = this.allowed ? isRefunded : undefined
   }
 
@@ -94,6 +99,22 @@ export class Pass {
   /** isOpen says whether somebody has to say how the request ended. */
   get isOpen(): boolean {
     return this.#asked !== undefined && (isHolding(this.#asked) || this.#isRefunded !== undefined)
+  }
+
+  /**
+   * settle takes what a request has cost in the end, where `cost` was an estimate: what was too much is given back, what was
+   * too little is charged, whether it fits or not; debt is one whole budget at the most. It returns undefined where there is
+   * nothing to do: the request was refused, given back already, decided without the store, or cost what was charged.
+   */
+  async settle(cost: number): Promise<Decision | undefined> {
+    const actual = sensibleCost(cost)
+    const asked = this.#asked
+    if (asked === undefined || this.#isGivenBack) return undefined
+    const { decider } = asked
+    const charges = this.#charges
+    // What is refunded while this is under way is what it comes to.
+    this.#charges = decider.settledCharges(charges, this.decision, actual)
+    return await decider.settle(charges, this.decision, actual)
   }
 
   /** leave settles the budget of a client who left before the answer. Places are kept: the handler may still work. */
@@ -116,7 +137,8 @@ export class Pass {
     if (this.#isSettled || asked === undefined) return undefined
     this.#isSettled = true
     if (this.#isRefunded?.(status) !== true) return undefined
-    return andThen(asked.decider.refund(asked.charges, this.decision), () => undefined)
+    this.#isGivenBack = true
+    return andThen(asked.decider.refund(this.#charges, this.decision), () => undefined)
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Decision } from '../../core/combine.ts'
+import { SluiceError } from '../../core/errors.ts'
 import type { Hit } from '../../http-door/hit-gate.ts'
 import type { RateLimitVariable } from './options.ts'
 
@@ -16,6 +17,10 @@ export class HitVariable implements RateLimitVariable {
     this.remaining = remaining
     this.resetTime = resetTime
     this.#decision = decision
+  }
+
+  async settle(): Promise<undefined> {
+    throw new SluiceError('GATE_OPTIONS_INVALID', 'settle', 'hits of hono-rate-limiter have no cost')
   }
 
   get decision(): Decision {

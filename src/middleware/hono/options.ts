@@ -50,6 +50,8 @@ export interface RateLimitInfo {
 /** What the context says of the budget, with the options of either kind. */
 export interface RateLimitVariable extends Readonly<RateLimitInfo> {
   readonly decision: Decision
+  /** Takes what the request has cost in the end. Only with the plain options: with those of hono-rate-limiter it rejects. */
+  settle(cost: number): Promise<Decision | undefined>
 }
 
 declare module 'hono' {
