@@ -53,9 +53,8 @@ void fastify.register(rateLimit, { limit: 1, window: '1m' })
 fastify.get('/', async (request) => request.rateLimit.remaining + request.rateLimit.resetTime.getTime())
 new Hono().use(rateLimiter({ limit: 1, window: '1m' })).use(honoLimit({ limit: 1, windowMs: 1 })).get('/', (c) => {
   const said: RateLimitVariable = c.get('rateLimit')
-  const wrong: string =
-    // @ts-expect-error: it is a number
-    c.var.rateLimit.remaining
+  // @ts-expect-error: it is a number
+  const wrong: string = c.var.rateLimit.remaining
   return c.json([said.remaining, said.limit, said.decision.allowed, wrong])
 })
 `
