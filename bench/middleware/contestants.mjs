@@ -35,7 +35,7 @@ export const frameworks = {
       },
       plain: async (redis) => {
         const { rateLimit } = await import('../../dist/middleware/express/index.js')
-        return rateLimit({ window: WINDOW_MS, limit: LIMIT, timeoutMs: 1_000, redis })
+        return rateLimit({ window: `${WINDOW_MS}ms`, limit: LIMIT, timeoutMs: 1_000, redis })
       },
     },
   },
@@ -61,7 +61,7 @@ export const frameworks = {
       },
       plain: async (redis) => {
         const { default: rateLimit } = await import('../../dist/middleware/fastify/index.js')
-        return [rateLimit, { window: WINDOW_MS, limit: LIMIT, timeoutMs: 1_000, redis }]
+        return [rateLimit, { window: `${WINDOW_MS}ms`, limit: LIMIT, timeoutMs: 1_000, redis }]
       },
     },
   },

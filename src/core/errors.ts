@@ -8,6 +8,8 @@ export const ERROR_RULES = {
   WINDOW_INVALID: 'a window is a duration of whole milliseconds from 1 ms to 10 years',
   DURATION_INVALID:
     'a duration is a whole number of milliseconds or a text such as "90s", "1h30m", "500ms" (units: ms, s, m, h, d, w)',
+  DURATION_UNIT_MISSING:
+    'in code, a duration is a text with its unit, such as "90s" or "500ms": 60 would be milliseconds',
   ANCHOR_UNKNOWN: 'an anchor is epoch or first_hit',
   ALGORITHM_UNKNOWN:
     'an algorithm is one of sliding_window, token_bucket, gcra, leaky_bucket, fixed_window, sliding_log, concurrency',
@@ -26,7 +28,8 @@ export const ERROR_RULES = {
     'trusted proxies are a number of hops from 0 to 32, or a list of addresses, blocks and the names loopback, linklocal, uniquelocal; the field is x-forwarded-for or forwarded',
   JWT_OPTIONS_INVALID: 'tokens are verified with exactly one of secret, publicKey, jwks and jwksUrl (https)',
   SUBNET_INVALID: 'a prefix has from 1 to 128 bits for IPv6 and from 1 to 32 for IPv4',
-  GATE_OPTIONS_INVALID: 'a middleware has one limit, or limits, or rules; docs/middleware.md lists its options',
+  GATE_OPTIONS_INVALID:
+    'options have the types and values that docs/middleware.md lists; a middleware has one limit, or limits, or rules',
   REDIS_CLIENT_INVALID:
     'redis is an address, or a client of the package redis (5 and newer) or ioredis for a single server',
   YAML_PACKAGE_MISSING:
@@ -140,6 +143,10 @@ export function got(value: unknown): string {
     const text = value.replace(/:\/\/.*@/s, '://…@')
     return `got ${JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}…` : text)}`
   }
-  if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'got a list' : 'got an object'
+  if (typeof value === 'object' && value !== null) return Array.isArray(value) ? listText(value) : 'got an object'
   return `got ${String(value)}`
+}
+
+function listText({ length }: readonly unknown[]): string {
+  return length === 0 ? 'got an empty list' : 'got a list'
 }

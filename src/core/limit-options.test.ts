@@ -71,7 +71,7 @@ describe('the type of a limit in a rule file', () => {
     expectTypeOf<RateLimitRule['response']>().toEqualTypeOf<
       | {
           status?: number | undefined
-          body?: string | undefined
+          body?: string | Record<string, unknown> | unknown[] | undefined
           headers?: Record<string, string> | undefined
         }
       | undefined

@@ -58,7 +58,18 @@ const RESPONSE = {
   kind: 'object',
   fields: {
     status: { schema: { kind: 'integer', min: 400, max: 599 }, doc: 'Default: 429' },
-    body: { schema: { kind: 'text', max: 65_536 } },
+    body: {
+      schema: {
+        kind: 'either',
+        of: [
+          { kind: 'text', max: 65_536 },
+          { kind: 'map', of: { kind: 'any' } },
+          { kind: 'list', of: { kind: 'any' } },
+        ],
+        expected: 'expected a text, or an object or a list, which is sent as JSON',
+      },
+      doc: 'A text, or an object or a list, which is sent as JSON',
+    },
     headers: {
       schema: {
         kind: 'map',
@@ -253,7 +264,7 @@ export type LimitOptionKey = keyof Table
 export type RateLimitRule = ObjectValue<Table>
 
 /** OptionName is the names in code of the options of a table. */
-type OptionName<T> = { [K in keyof T]: T[K] extends { option: infer N } ? N : never }[keyof T]
+export type OptionName<T> = { [K in keyof T]: T[K] extends { option: infer N } ? N : never }[keyof T]
 
 type CountingName = OptionName<typeof COUNTING>
 type RuleName = Exclude<OptionName<Table>, CountingName>

@@ -8,13 +8,16 @@ function message(code: ErrorCode, whereAndWhat: string): string {
   return `${code}: ${whereAndWhat}; ${ERROR_RULES[code]}`
 }
 
+const OF_ENVIRONMENT = 'a text: write Number(process.env.X) for a number of the environment'
+const NOT_SET = 'which Number(process.env.X) is where X is not set'
+
 describe('compileLimit refuses', () => {
   const cases: [options: object, code: ErrorCode, whereAndWhat: string][] = [
     [{ window: '1s' }, 'LIMIT_INVALID', 'limit: got undefined'],
     [{ limit: -1, window: '1s' }, 'LIMIT_INVALID', 'limit: got -1'],
     [{ limit: 1.5, window: '1s' }, 'LIMIT_INVALID', 'limit: got 1.5'],
-    [{ limit: Number.NaN, window: '1s' }, 'LIMIT_INVALID', 'limit: got NaN'],
-    [{ limit: '5', window: '1s' }, 'LIMIT_INVALID', 'limit: got "5"'],
+    [{ limit: Number.NaN, window: '1s' }, 'LIMIT_INVALID', `limit: got NaN, ${NOT_SET}`],
+    [{ limit: '5', window: '1s' }, 'LIMIT_INVALID', `limit: got "5", ${OF_ENVIRONMENT}`],
     [{ limit: 4_294_967_296, window: '1s' }, 'LIMIT_INVALID', 'limit: got 4294967296'],
     [{ limit: 5 }, 'WINDOW_REQUIRED', 'window: not given'],
     [{ limit: 5, algorithm: 'fixed_window' }, 'WINDOW_REQUIRED', 'window: not given'],
@@ -71,7 +74,12 @@ describe('compileLimit refuses', () => {
       'OPTION_NOT_APPLICABLE',
       'window: a calendar is given, which sets the window itself',
     ],
-    [{ limit: 5, windowMs: 1000 }, 'OPTION_UNKNOWN', 'windowMs: no such option'],
+    [{ limit: 5, windowMs: 1000 }, 'OPTION_UNKNOWN', 'windowMs: no such option, did you mean "window"?'],
+    [
+      { limit: 5, window: '1s', algorithm: 'token-bukket' },
+      'ALGORITHM_UNKNOWN',
+      'algorithm: got "token-bukket", did you mean "token_bucket"?',
+    ],
     [{ limit: 5, window: '1s', constructor: 1 }, 'OPTION_UNKNOWN', 'constructor: no such option'],
     [JSON.parse('{"limit":5,"window":"1s","__proto__":{"x":1}}'), 'OPTION_UNKNOWN', '__proto__: no such option'],
     [{ limit: 5, window: '1s', toString: 1 }, 'OPTION_UNKNOWN', 'toString: no such option'],

@@ -2,6 +2,7 @@ import type { AlgorithmRecord } from './algorithms/algorithm.ts'
 import { ALGORITHM_NAMES, ALGORITHMS, type Algorithm } from './algorithms/algorithms.ts'
 import { type LimitNumbers, MAX_COUNT } from './algorithms/limit-numbers.ts'
 import { Calendar, type CalendarOptions } from './calendar.ts'
+import { gotInstead, unknownOption } from './check-options.ts'
 import { type Duration, formatDuration, parseDuration } from './duration.ts'
 import { got, SluiceError } from './errors.ts'
 import { type Anchor, COUNTING, COUNTING_OPTIONS, countingOption, isValueOf } from './limit-options.ts'
@@ -57,7 +58,7 @@ export function compileLimit(options: LimitOptions, where = ''): Limit {
   const at = (option: string): string => (where === '' ? option : `${where}.${option}`)
   const algorithm = options.algorithm ?? COUNTING.algorithm.default
   if (!ALGORITHM_NAMES.includes(algorithm)) {
-    throw new SluiceError('ALGORITHM_UNKNOWN', at('algorithm'), got(options.algorithm))
+    throw new SluiceError('ALGORITHM_UNKNOWN', at('algorithm'), gotInstead(algorithm, { words: ALGORITHM_NAMES }))
   }
   checkApplicable(options, algorithm, at)
   checkValues(options, at)
@@ -155,7 +156,7 @@ function checkApplicable(options: LimitOptions, algorithm: Algorithm, at: Where)
   for (const [option, value] of Object.entries(options)) {
     if (value === undefined) continue
     const row = countingOption(option)
-    if (row === undefined) throw new SluiceError('OPTION_UNKNOWN', at(option), 'no such option')
+    if (row === undefined) throw unknownOption(option, COUNTING_OPTIONS, at(''))
     if (row.algorithms !== undefined && !row.algorithms.includes(algorithm)) {
       const detail = `not used by ${algorithm}, only by ${row.algorithms.join(', ')}`
       throw new SluiceError('OPTION_NOT_APPLICABLE', at(option), detail)
@@ -175,7 +176,10 @@ function checkValues(options: LimitOptions, at: Where): void {
     const value = options[option]
     if (value === undefined && option !== 'limit') continue
     const row = countingOption(option)
-    if (row?.code !== undefined && !isValueOf(row, value)) throw new SluiceError(row.code, at(option), got(value))
+    if (row?.code === undefined || isValueOf(row, value)) continue
+    const { schema } = row
+    const words = schema.kind === 'choice' ? { words: schema.of } : {}
+    throw new SluiceError(row.code, at(option), gotInstead(value, { ...words, isNumber: schema.kind === 'integer' }))
   }
 }
 

@@ -92,6 +92,15 @@ export class Decider<S extends Store> {
     return (late.length === 0 ? undefined : this.decide(late)) as Answer<S, Decision | undefined>
   }
 
+  /** settledCharges is what charges come to when they were settled: what a refund is to give back. */
+  settledCharges(charges: readonly PlannedCharge[], decision: Decision, cost: number): readonly PlannedCharge[] {
+    if (!decision.allowed) return charges
+    return charges.map((charge, i) => {
+      if (!isSettleable(charge, decision.verdicts[i].verdict)) return charge
+      return { ...charge, cost: Math.min(cost * (charge.weight ?? 1), MAX_COUNT) }
+    })
+  }
+
   /** release gives back what acquire took. */
   release(permits: HeldPermits): Answer<S, void> {
     return this.#store.release(permits) as Answer<S, void>

@@ -1,6 +1,10 @@
-import type { Pass } from './gate.ts'
+import { type Decision, UNLIMITED } from '../core/combine.ts'
+import { Pass } from './gate.ts'
 
-/** A Budget is what a request says of the tightest limit. Dates are made when somebody asks. */
+/**
+ * A Budget is what a request says of the tightest limit: without end where none applied. Dates are made when somebody
+ * asks.
+ */
 export class Budget {
   readonly #pass: Pass
 
@@ -9,22 +13,40 @@ export class Budget {
   }
 
   get limit(): number {
-    return this.#pass.decision.tightest?.verdict.limit ?? 0
+    return this.#pass.decision.tightest?.verdict.limit ?? Number.POSITIVE_INFINITY
   }
 
   get remaining(): number {
-    return this.#pass.decision.tightest?.verdict.remaining ?? 0
+    return this.#pass.decision.tightest?.verdict.remaining ?? Number.POSITIVE_INFINITY
   }
 
   get used(): number {
-    return Math.max(0, this.limit - this.remaining)
+    return this.#pass.decision.tightest === undefined ? 0 : Math.max(0, this.limit - this.remaining)
   }
 
   get resetTime(): Date {
-    return new Date(this.#pass.atMs + (this.#pass.decision.tightest?.verdict.resetAfterMs ?? 0))
+    const { tightest } = this.#pass.decision
+    return new Date(tightest === undefined ? Date.now() : this.#pass.atMs + tightest.verdict.resetAfterMs)
+  }
+
+  /**
+   * settle takes what the request has cost in the end, where `cost` was an estimate: the total, not what is missing. It may
+   * be called again when more is known; the budget shown here stays that of the decision.
+   */
+  settle(cost: number): Promise<Decision | undefined> {
+    return this.#pass.settle(cost)
   }
 
   get decision(): Pass['decision'] {
     return this.#pass.decision
   }
+}
+
+/** NO_LIMIT is the budget of requests that nothing limits. */
+export const NO_LIMIT = new Budget(new Pass(UNLIMITED))
+
+/** budgetOf returns what a request is to say: where no limit applied, what it says already. */
+export function budgetOf(pass: Pass, before: unknown): Budget {
+  if (pass.decision.tightest !== undefined) return new Budget(pass)
+  return before instanceof Budget ? before : NO_LIMIT
 }

@@ -1,49 +1,23 @@
+import { checkOptions } from '../core/check-options.ts'
 import { got, SluiceError } from '../core/errors.ts'
-import { type ApiKeyOptions, readApiKeys, readBearer } from '../core/identity/api-key.ts'
-import { type IpKeyOptions, ipKey } from '../core/identity/ip-key.ts'
-import { ProxyTrust, type ProxyTrustOptions } from '../core/identity/proxy-trust.ts'
+import { readApiKeys, readBearer } from '../core/identity/api-key.ts'
+import { ipKey } from '../core/identity/ip-key.ts'
+import { ProxyTrust } from '../core/identity/proxy-trust.ts'
 import { andThen } from '../engine/maybe.ts'
 import type { MaybePromise } from '../engine/ports.ts'
 import type { Claims, TokenVerifier } from '../identity/claims.ts'
-import { type JwtOptions, jwtVerifier } from '../identity/jwt-verifier.ts'
+import { jwtVerifier } from '../identity/jwt-verifier.ts'
 import { guarded, type TellError } from './guarded.ts'
+import {
+  type Caller,
+  type CallerKeyOptions,
+  IDENTITY_FORMS,
+  type IdentityOptions,
+  type Tell,
+} from './identity-options.ts'
 import type { RequestReader } from './request-reader.ts'
 
-/** A Caller is who is calling, as far as a request says so and it was verified. */
-export interface Caller {
-  /** The block that the address is in: `203.0.113.7`, `2001:db8::/64`. */
-  readonly ip: string | undefined
-  readonly apiKey: string | undefined
-  /** What else of a request may be its API key: the app may go by any of them. */
-  readonly moreApiKeys?: readonly string[]
-  readonly user: string | undefined
-  readonly tenant: string | undefined
-  readonly tier: string | undefined
-}
-
-/** Tell finds something out about a request. */
-export type Tell<R, T> = (request: R) => MaybePromise<T>
-
-export interface CallerKeyOptions<R> extends ApiKeyOptions {
-  /** Whether a key is good; one that is not is as if there were none. Default: all are believed. */
-  readonly verify?: (key: string, request: R) => MaybePromise<boolean>
-}
-
-export interface IdentityOptions<R> extends IpKeyOptions, Partial<ProxyTrustOptions> {
-  /**
-   * API keys. Default: none. Without `verify`, what a client sends is taken for a key as it is: check it first, or add a
-   * generous limit by IP. A request with several keys is charged to each of them.
-   */
-  readonly apiKey?: CallerKeyOptions<R> | boolean
-  /** Tokens. They are verified, always; one that is not good is as if there were none. */
-  readonly jwt?: JwtOptions | TokenVerifier
-  /** Which claim is the user, the tenant, the tier. Default: `sub` is the user. */
-  readonly claims?: { readonly user?: string; readonly tenant?: string; readonly tier?: string }
-  /** Who it is by the app's own account, for instance its session. It comes before the token's word. */
-  readonly user?: Tell<R, string | undefined>
-  readonly tenant?: Tell<R, string | undefined>
-  readonly tier?: Tell<R, string | undefined>
-}
+export type { Caller, CallerKeyOptions, IdentityOptions, Tell } from './identity-options.ts'
 
 /**
  * CallerFinder finds out who is calling, at once where nothing needs a promise. What an app's functions do wrong, it tells;
@@ -59,11 +33,8 @@ export class CallerFinder<R> {
   readonly #isPlain: boolean
 
   constructor(options: IdentityOptions<R>, reader: RequestReader<R>, tell: TellError = () => {}) {
-    const { apiKey = false, jwt, trustedProxies, forwardedHeader, ipv6Prefix, ipv4Prefix } = options
-    checkNames(options, IDENTITY_OPTIONS, 'identity')
-    if (typeof apiKey === 'object') checkNames(apiKey, API_KEY_OPTIONS, 'identity.apiKey')
-    checkPrefix(ipv6Prefix, 128, 'identity.ipv6Prefix')
-    checkPrefix(ipv4Prefix, 32, 'identity.ipv4Prefix')
+    checkOptions(options, IDENTITY_FORMS, 'identity.')
+    const { apiKey = false, jwt, trustedProxies, forwardedHeader } = options
     this.#reader = reader
     this.#options = options
     this.#tell = tell
@@ -152,27 +123,6 @@ function callerOf(ip: string | undefined, keys: readonly string[], { user, tenan
   return keys.length > 1 ? { ...caller, moreApiKeys: keys.slice(1) } : caller
 }
 
-const IDENTITY_OPTIONS: ReadonlySet<string> = new Set([
-  'trustedProxies',
-  'forwardedHeader',
-  'ipv6Prefix',
-  'ipv4Prefix',
-  'apiKey',
-  'jwt',
-  'claims',
-  'user',
-  'tenant',
-  'tier',
-])
-const API_KEY_OPTIONS: ReadonlySet<string> = new Set(['header', 'bearer', 'query', 'verify'])
-
-/** checkNames refuses options that there are not: a proxy that is not trusted for a typo is a limit for everybody. */
-function checkNames(options: object, known: ReadonlySet<string>, where: string): void {
-  for (const option of Object.keys(options)) {
-    if (!known.has(option)) throw new SluiceError('OPTION_UNKNOWN', `${where}.${option}`, 'no such option')
-  }
-}
-
 /**
  * keyText returns what a function of the app's said: text, or undefined for nothing. Apps without types say numbers, too;
  * anything else is a mistake, and would make one caller of many.
@@ -187,9 +137,4 @@ export function keyText(value: unknown): string | undefined {
 function textOf(value: unknown): string | undefined {
   if (typeof value === 'string' && value !== '') return value
   return typeof value === 'number' && Number.isFinite(value) ? String(value) : undefined
-}
-
-function checkPrefix(bits: number | undefined, most: number, where: string): void {
-  if (bits === undefined || (Number.isInteger(bits) && bits >= 1 && bits <= most)) return
-  throw new SluiceError('SUBNET_INVALID', where, got(bits))
 }

@@ -1,13 +1,28 @@
-import { got, SluiceError } from '../core/errors.ts'
+import { checkOptions } from '../core/check-options.ts'
+import { SluiceError } from '../core/errors.ts'
 import { FIELD_FORMS, type FieldSettings } from '../core/http/field-renderer.ts'
 import { COUNTING_OPTIONS } from '../core/limit-options.ts'
+import {
+  BOOLEAN,
+  either,
+  type Form,
+  type FormsOf,
+  FUNCTION,
+  fields,
+  listOf,
+  oneOf,
+  TEXT,
+} from '../core/option-forms.ts'
 import type { Observer } from '../engine/observer.ts'
 import type { MaybePromise } from '../engine/ports.ts'
+import { OBSERVER, STORE_FORMS } from '../stores/open/store-forms.ts'
 import type { StoreOptions } from '../stores/open/store-options.ts'
-import type { IdentityOptions } from './caller.ts'
 import type { Cost } from './given-cost.ts'
-import { type LimitSpec, SPEC_OPTIONS } from './limit-spec.ts'
+import { IDENTITY_FORMS, type IdentityOptions } from './identity-options.ts'
+import { type By, type LimitSpec, SPEC_FORMS, SPEC_OPTIONS } from './limit-spec.ts'
+import type { Routing } from './request-path.ts'
 import type { RuleOptions } from './rule-planner.ts'
+import { SpecRules } from './spec-rules.ts'
 
 /** GateOptions are the plain options of every middleware. One limit, or `limits`, or `rules`. */
 export interface GateOptions<R> extends Partial<LimitSpec<R>>, Partial<RuleOptions<R>>, StoreOptions {
@@ -41,19 +56,34 @@ export type PlainMark<R> =
   | Required<Pick<GateOptions<R>, 'limits'>>
   | Required<Pick<GateOptions<R>, 'rules'>>
 
-const OWN_OPTIONS = ['limits', 'identity', 'skip', 'refund', 'headers', 'onError', 'observer'] as const
-/** STORE_OPTIONS are those about where counters live. */
-export const STORE_OPTIONS = ['redis', 'secret', 'keyPrefix', 'redisTimeoutMs', 'maxKeys', 'log', 'clock'] as const
-const RULE_OPTIONS = ['rules', 'domain', 'descriptors', 'routing', 'onRulesRefused'] as const
+/** STORE_OPTIONS are the names of the options about where counters live. */
+export const STORE_OPTIONS = Object.keys(STORE_FORMS) as readonly (keyof StoreOptions)[]
+const ROUTING_FORMS: FormsOf<Routing> = { caseSensitive: BOOLEAN, strict: BOOLEAN }
+const FALSE: Form = { expected: 'false', is: (value) => value === false }
+const HEADER_FORMS: FormsOf<FieldSettings> = {
+  standard: either(oneOf(...FIELD_FORMS), FALSE),
+  legacy: BOOLEAN,
+  retryAfter: BOOLEAN,
+  random: FUNCTION,
+}
 
-/** GATE_OPTIONS are the names of all plain options. */
-export const GATE_OPTIONS: ReadonlySet<string> = new Set([
-  ...OWN_OPTIONS,
-  ...STORE_OPTIONS,
-  ...RULE_OPTIONS,
-  ...COUNTING_OPTIONS,
-  ...SPEC_OPTIONS,
-])
+/** GATE_FORMS are the forms of the plain options. What `identity` and rules are, is checked where they are read. */
+export const GATE_FORMS: FormsOf<GateOptions<never>> = {
+  ...SPEC_FORMS,
+  ...STORE_FORMS,
+  limits: { ...listOf(fields(SPEC_FORMS)), is: Array.isArray },
+  rules: { expected: 'a path, YAML or objects', is: (value) => TEXT.is(value) || typeof value === 'object' },
+  domain: TEXT,
+  descriptors: FUNCTION,
+  routing: fields(ROUTING_FORMS),
+  onRulesRefused: FUNCTION,
+  identity: fields(IDENTITY_FORMS),
+  skip: FUNCTION,
+  refund: either(oneOf('failure', 'success'), FUNCTION),
+  headers: either(BOOLEAN, fields(HEADER_FORMS)),
+  onError: FUNCTION,
+  observer: OBSERVER,
+}
 
 export function hasRules<R>(options: GateOptions<R>): options is GateOptions<R> & RuleOptions<R> {
   return options.rules !== undefined
@@ -67,16 +97,44 @@ export function limitsOf<R>(options: GateOptions<R>): readonly LimitSpec<R>[] {
   })
 }
 
-/** checkOptions refuses options that there are not, and those that would have no effect. */
-export function checkOptions<R>(options: GateOptions<R>): void {
-  for (const option of Object.keys(options)) {
-    if (!GATE_OPTIONS.has(option)) throw new SluiceError('OPTION_UNKNOWN', option, 'no such option')
+/** checkGateOptions refuses options that there are not, wrong values, and options that would have no effect. */
+export function checkGateOptions<R>(options: GateOptions<R>): void {
+  checkOptions(options, GATE_FORMS)
+  checkFamily(options)
+  checkIdentity(options)
+}
+
+/** checkOwnOptions checks the options of a part of an app, before there is a gate: who is calling, others may say. */
+export function checkOwnOptions<R>(options: GateOptions<R>): void {
+  checkOptions(options, GATE_FORMS)
+  checkFamily(options)
+  if (options.rules === undefined) checkSpecs(limitsOf(options))
+}
+
+function checkSpecs<R>(specs: readonly LimitSpec<R>[]): void {
+  for (const [i, spec] of specs.entries()) new SpecRules(spec, specs.length === 1 ? '' : `limits[${i}].`)
+}
+
+/** checkIdentity refuses limits for what nobody tells of a caller. */
+function checkIdentity<R>(options: GateOptions<R>): void {
+  const { identity = {} } = options
+  if (identity.claims !== undefined && identity.jwt === undefined) throw needs('identity.claims', 'identity.jwt')
+  for (const [i, { limit, by }] of (options.limits ?? [options]).entries()) {
+    const at = options.limits === undefined ? '' : `limits[${i}].`
+    if (isTiers(limit) && !isTold(identity, 'tier')) throw needs(`${at}limit by tier`, told('tier'))
+    const lost = typeof by === 'function' ? undefined : [by ?? []].flat().find((each) => !isTold(identity, each))
+    if (lost !== undefined) throw needs(`${at}by: '${lost}'`, told(lost))
   }
+}
+
+/** checkFamily refuses a mixture of limit, limits and rules, and what belongs to one of them without it. */
+function checkFamily<R>(options: GateOptions<R>): void {
   const given = (['limit', 'limits', 'rules'] as const).filter((option) => options[option] !== undefined)
   if (given.length !== 1) {
     const detail = given.length === 0 ? 'none of limit, limits and rules is given' : `${given.join(' beside ')}`
     throw new SluiceError('GATE_OPTIONS_INVALID', 'options', detail)
   }
+  if (options.limits?.length === 0) throw new SluiceError('GATE_OPTIONS_INVALID', 'limits', 'there is none in it')
   if (options.limit === undefined) {
     const lost = [...COUNTING_OPTIONS, ...SPEC_OPTIONS].find((name) => name !== 'cost' && options[name] !== undefined)
     if (lost !== undefined) {
@@ -84,24 +142,30 @@ export function checkOptions<R>(options: GateOptions<R>): void {
       throw new SluiceError('GATE_OPTIONS_INVALID', lost, detail)
     }
   }
-  for (const [i, spec] of (options.limits ?? []).entries()) {
-    for (const option of Object.keys(spec)) {
-      const isKnown = (COUNTING_OPTIONS as readonly string[]).includes(option) || SPEC_NAMES.has(option)
-      if (!isKnown) throw new SluiceError('OPTION_UNKNOWN', `limits[${i}].${option}`, 'no such option')
-    }
-  }
-  for (const [option, value] of Object.entries(options.routing ?? {})) {
-    const isKnown = option === 'caseSensitive' || option === 'strict'
-    if (!isKnown) throw new SluiceError('OPTION_UNKNOWN', `routing.${option}`, 'no such option')
-    if (typeof value !== 'boolean') throw new SluiceError('GATE_OPTIONS_INVALID', `routing.${option}`, got(value))
-  }
-  const { headers } = options
-  if (typeof headers === 'object' && headers.standard && !FIELD_FORMS.includes(headers.standard)) {
-    throw new SluiceError('GATE_OPTIONS_INVALID', 'headers.standard', `got ${JSON.stringify(headers.standard)}`)
-  }
+  const ofRules = (['domain', 'descriptors', 'routing', 'onRulesRefused'] as const).find((name) => options[name])
+  if (options.rules === undefined && ofRules !== undefined) throw needs(ofRules, 'rules')
 }
 
-const SPEC_NAMES: ReadonlySet<string> = new Set(SPEC_OPTIONS)
+/** isTold says whether options tell who a caller is: of those that nobody tells, all would be counted by address. */
+function isTold<R>({ apiKey, jwt, claims, ...by }: IdentityOptions<R>, kind: By | 'tier'): boolean {
+  if (kind === 'ip' || kind === 'everyone') return true
+  if (kind === 'api_key') return apiKey !== undefined && apiKey !== false
+  return by[kind] !== undefined || (jwt !== undefined && (kind === 'user' || claims?.[kind] !== undefined))
+}
+
+/** isTiers says whether an amount is by tier. One without any is refused elsewhere. */
+function isTiers(limit: unknown): boolean {
+  return typeof limit === 'object' && limit !== null && Object.keys(limit).length > 0
+}
+
+function told(kind: By | 'tier'): string {
+  if (kind === 'api_key') return 'identity.apiKey'
+  return `identity.${kind}, or ${kind === 'user' ? 'identity.jwt' : `identity.jwt and identity.claims.${kind}`}`
+}
+
+function needs(what: string, needed: string): SluiceError {
+  return new SluiceError('GATE_OPTIONS_INVALID', what, `it needs ${needed}`)
+}
 
 /** fieldSettings spells `headers`: false still says when to come back. */
 export function fieldSettings(headers: FieldSettings | boolean): FieldSettings {

@@ -21,7 +21,7 @@
  * Libraries that people come from count differently: hits in a window that begins with the first one, in a store of the
  * user's choice. hits/hit-gate.ts is the base for their options (express/hit-limit.ts is built on it): key, count, and
  * decisionOf for a FieldRenderer. hits/counter-store.ts and memory-store.ts are such stores, on the same counters as
- * everything else. PlainMark and GATE_OPTIONS tell the plain options from another library's.
+ * everything else. PlainMark and GATE_FORMS tell the plain options from another library's.
  */
 import { type Decision, UNLIMITED, undecided } from '../core/combine.ts'
 import { got, SluiceError } from '../core/errors.ts'
@@ -37,14 +37,15 @@ import { openAppStore } from '../stores/open/store-options.ts'
 import { type Caller, CallerFinder } from './caller.ts'
 import type { ChargePlanner, ResetCaller } from './charge-planner.ts'
 import type { Ending } from './ending.ts'
-import { checkOptions, fieldSettings, type GateOptions, hasRules, limitsOf } from './gate-options.ts'
+import { checkGateOptions, fieldSettings, type GateOptions, hasRules, limitsOf } from './gate-options.ts'
+import { sensibleCost } from './given-cost.ts'
 import { guarded } from './guarded.ts'
 import { LimitPlanner } from './limit-planner.ts'
 import type { RequestReader } from './request-reader.ts'
 import { RulePlanner } from './rule-planner.ts'
 import { warnOnce } from './warn-once.ts'
 
-export { GATE_OPTIONS, type GateOptions, type PlainMark } from './gate-options.ts'
+export { checkOwnOptions, GATE_FORMS, type GateOptions, type PlainMark } from './gate-options.ts'
 
 /** An Asked is what a limiter was asked about a request, what it said, and how to undo it. */
 interface Asked extends Held {
@@ -62,8 +63,11 @@ export class Pass {
   /** Undefined where nobody was asked who is calling: the request was skipped, or that failed. */
   readonly caller: Caller | undefined
   readonly #asked: Asked | undefined
+  /** What was charged, as far as is known by now. */
+  #charges: readonly PlannedCharge[]
   #isRefunded: ((status: number | undefined) => boolean) | undefined
   #isSettled = false
+  #isGivenBack = false
   #isEnded = false
 
   constructor(
@@ -76,6 +80,7 @@ export class Pass {
     this.allowed = decision.allowed
     this.caller = caller
     this.#asked = asked
+    this.#charges = asked?.charges ?? []
     this.#isRefunded = this.allowed ? isRefunded : undefined
   }
 
@@ -94,6 +99,22 @@ export class Pass {
   /** isOpen says whether somebody has to say how the request ended. */
   get isOpen(): boolean {
     return this.#asked !== undefined && (isHolding(this.#asked) || this.#isRefunded !== undefined)
+  }
+
+  /**
+   * settle takes what a request has cost in the end, where `cost` was an estimate: what was too much is given back, what was
+   * too little is charged, whether it fits or not; debt is one whole budget at the most. It returns undefined where there is
+   * nothing to do: the request was refused, given back already, decided without the store, or cost what was charged.
+   */
+  async settle(cost: number): Promise<Decision | undefined> {
+    const actual = sensibleCost(cost)
+    const asked = this.#asked
+    if (asked === undefined || this.#isGivenBack) return undefined
+    const { decider } = asked
+    const charges = this.#charges
+    // What is refunded while this is under way is what it comes to.
+    this.#charges = decider.settledCharges(charges, this.decision, actual)
+    return await decider.settle(charges, this.decision, actual)
   }
 
   /** leave settles the budget of a client who left before the answer. Places are kept: the handler may still work. */
@@ -116,7 +137,8 @@ export class Pass {
     if (this.#isSettled || asked === undefined) return undefined
     this.#isSettled = true
     if (this.#isRefunded?.(status) !== true) return undefined
-    return andThen(asked.decider.refund(asked.charges, this.decision), () => undefined)
+    this.#isGivenBack = true
+    return andThen(asked.decider.refund(this.#charges, this.decision), () => undefined)
   }
 }
 
@@ -129,8 +151,9 @@ export class Gate<R> {
   readonly #reader: RequestReader<R>
   readonly #finder: CallerFinder<R>
   readonly #planner: ChargePlanner<R>
-  readonly #decider: Decider<Store>
-  readonly #open: OpenStore
+  readonly #options: GateOptions<R>
+  #decider: Decider<Store>
+  #open: OpenStore
   readonly #renderer: FieldRenderer
   readonly #skip: GateOptions<R>['skip']
   readonly #refund: GateOptions<R>['refund']
@@ -140,8 +163,9 @@ export class Gate<R> {
   #isUnwary: boolean
 
   constructor(options: GateOptions<R>, reader: RequestReader<R>) {
-    checkOptions(options)
+    checkGateOptions(options)
     const { identity = {}, skip, refund, headers = true, onError = warn, cost = 1 } = options
+    this.#options = options
     this.#reader = reader
     const tell = (error: unknown): void => this.#tell(error)
     this.#finder = new CallerFinder(identity, reader, tell)
@@ -213,6 +237,15 @@ export class Gate<R> {
   /** reset gives a caller the whole budget again. */
   async reset(caller: Partial<ResetCaller>): Promise<void> {
     await this.#decider.reset(this.#planner.planReset({ ...NOBODY, ...caller }))
+  }
+
+  /** resetAll gives all callers the whole budget again, for instance between tests. Only a store in memory can. */
+  async resetAll(): Promise<void> {
+    if (this.#open.memory === undefined) {
+      throw new SluiceError('RESET_ALL_NOT_APPLICABLE', 'resetAll', 'counters are on Redis')
+    }
+    this.#open = openAppStore(this.#options)
+    this.#decider = new Decider(this.#open.store, this.#options.observer)
   }
 
   /** close lets go of the store and of watched rules. */

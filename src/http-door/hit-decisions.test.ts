@@ -11,7 +11,7 @@ function bench() {
   const decisions = new HitDecisions({ decided: (charges) => told.push(...charges) })
   const hit = (changes: Partial<HitLimit> = {}, key = 'a', hits = 1) => {
     const limit = { ...LIMIT, ...changes }
-    return decisions.of(key, limit, hitVerdict(limit.limit, hits, 1_000))
+    return decisions.of(key, limit, hitVerdict(limit.limit, hits, 1_000), decisions.now())
   }
   return { hit, told }
 }

@@ -36,11 +36,16 @@ export class HitDecisions {
     return this.#observer !== undefined
   }
 
-  /** of makes the decision about one hit of a key. */
-  of(key: string, limit: HitLimit, verdict: Verdict): Decision {
+  /** now is when counting begins: what `of` is to be told. It costs nothing where nobody listens. */
+  now(): number {
+    return this.isObserved ? performance.now() : 0
+  }
+
+  /** of makes the decision about one hit of a key, whose counting began at `startedAt`. */
+  of(key: string, limit: HitLimit, verdict: Verdict, startedAt: number): Decision {
     const rule = this.#ruleOf(limit)
     const about = { domain: DOMAIN, entries: [{ key: 'key', value: key }], descriptor: 0 }
-    return conclude([chargeOf(rule, key, 1, about)], [verdict], this.#observer, performance.now())
+    return conclude([chargeOf(rule, key, 1, about)], [verdict], this.#observer, startedAt)
   }
 
   #ruleOf(of: HitLimit): Rule {

@@ -30,13 +30,20 @@ export class Hit {
   readonly remaining: number
   readonly resetTime: Date | undefined
   readonly key: string
+  readonly #startedAt: number
 
-  constructor(key: string, { totalHits, resetTime }: Hits, limit: number) {
+  constructor(key: string, { totalHits, resetTime }: Hits, limit: number, startedAt: number) {
+    this.#startedAt = startedAt
     this.limit = limit
     this.used = totalHits
     this.remaining = Math.max(limit - totalHits, 0)
     this.resetTime = resetTime
     this.key = key
+  }
+
+  /** When counting it began, as HitDecisions says. It is not seen among the properties either. */
+  get startedAt(): number {
+    return this.#startedAt
   }
 
   /** The old name of `used`, which is not seen among the properties. */
@@ -68,14 +75,20 @@ export class HitGate<A extends readonly unknown[]> {
   /** count counts a hit of a key. */
   count(key: string, ...about: A): MaybePromise<Hit> {
     const { store, limit } = this.#options
+    const startedAt = this.#decisions.now()
     return andThen(store.increment(key), (hits) =>
       andThen(typeof limit === 'function' ? limit(...about) : limit, (given) => {
         const most = numberOr(given, DEFAULT_LIMIT)
         // A limit that is always the same, the store knows by itself.
         if (hits.totalHits > most && typeof limit === 'function' && store instanceof CounterStore) store.hold(key)
-        return new Hit(key, hits, most)
+        return new Hit(key, hits, most, startedAt)
       }),
     )
+  }
+
+  /** Whether anybody listens: whoever needs no decision need not make one otherwise. */
+  get isObserved(): boolean {
+    return this.#decisions.isObserved
   }
 
   /** decisionOf concludes what a hit comes to. `name` is what its limit is called in answers. */
@@ -83,7 +96,12 @@ export class HitGate<A extends readonly unknown[]> {
     const { windowMs } = this.#options
     const { limit, resetTime } = hit
     const resetAfterMs = resetTime === undefined ? windowMs : Math.max(0, resetTime.getTime() - nowMs)
-    return this.#decisions.of(hit.key, { name, limit, windowMs }, hitVerdict(limit, hit.used, resetAfterMs))
+    return this.#decisions.of(
+      hit.key,
+      { name, limit, windowMs },
+      hitVerdict(limit, hit.used, resetAfterMs),
+      hit.startedAt,
+    )
   }
 }
 

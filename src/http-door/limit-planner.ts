@@ -9,7 +9,8 @@ import { type Caller, keyText } from './caller.ts'
 import type { ChargePlanner, ResetCaller } from './charge-planner.ts'
 import { type Cost, checkedCost, givenCost } from './given-cost.ts'
 import { guarded, type TellError } from './guarded.ts'
-import { type By, type LimitSpec, SpecRules } from './limit-spec.ts'
+import type { By, LimitSpec } from './limit-spec.ts'
+import { SpecRules } from './spec-rules.ts'
 
 const DOMAIN = 'http'
 const DEFAULT_BY: readonly By[] = ['user', 'api_key', 'ip']

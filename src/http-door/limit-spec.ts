@@ -1,17 +1,24 @@
-import { type Duration, formatDuration, parseDuration } from '../core/duration.ts'
-import { got, SluiceError } from '../core/errors.ts'
-import { compileLimit, isLeasable, type Limit, type LimitOptions } from '../core/limit.ts'
-import { HEADER_NAME, HEADER_VALUE, RULE_OPTIONS } from '../core/limit-options.ts'
-import { DEFAULTS } from '../core/rules/compile-rule.ts'
-import { OPEN_PATH, SECRET_PATH } from '../core/rules/rule-path.ts'
-import type { Rule, RuleResponse } from '../core/rules/rule-set.ts'
-import { andThen } from '../engine/maybe.ts'
+import { MAX_COUNT } from '../core/limit.ts'
+import { LIMIT_FORMS, type PlainLimit } from '../core/limit-forms.ts'
+import { RULE_OPTIONS } from '../core/limit-options.ts'
+import {
+  BOOLEAN,
+  either,
+  type Form,
+  type FormsOf,
+  FUNCTION,
+  fields,
+  listOf,
+  oneOf,
+  whole,
+} from '../core/option-forms.ts'
 import type { MaybePromise } from '../engine/ports.ts'
 import type { Caller } from './caller.ts'
-import { guarded, type TellError } from './guarded.ts'
 
 /** Whose budget a limit is: the first of several that a caller has. All of them end at the address. */
-export type By = 'ip' | 'api_key' | 'user' | 'tenant' | 'everyone'
+export const OWNERS = ['ip', 'api_key', 'user', 'tenant', 'everyone'] as const
+
+export type By = (typeof OWNERS)[number]
 
 /** How many: always the same, by the caller's tier (one that is not named gets the least), or as a function says. */
 export type Amount<R> =
@@ -20,7 +27,7 @@ export type Amount<R> =
   | ((request: R, caller: Caller) => MaybePromise<number>)
 
 /** A LimitSpec is one limit of a middleware. */
-export interface LimitSpec<R> extends Omit<LimitOptions, 'limit'> {
+export interface LimitSpec<R> extends Omit<PlainLimit, 'limit'> {
   readonly limit: Amount<R>
   /**
    * What callers see, and what the counters are called: in Redis, limits of one name share their counters. Default:
@@ -38,7 +45,7 @@ export interface LimitSpec<R> extends Omit<LimitOptions, 'limit'> {
   /** local: the share of the budget that this process may admit by itself. Default: 1. */
   readonly localShare?: number
   /** open: how long an outage is admitted; then requests are counted in this process. Default: without end. */
-  readonly openFor?: Duration
+  readonly openFor?: string
   /** How long Redis may take. Default: that of `redisTimeoutMs`, 5. */
   readonly timeoutMs?: number
   /**
@@ -47,130 +54,45 @@ export interface LimitSpec<R> extends Omit<LimitOptions, 'limit'> {
    */
   readonly consistency?: 'exact' | 'leased' | 'eventual'
   /** eventual: how often counts are exchanged. Default: `'100ms'`. */
-  readonly syncInterval?: Duration
+  readonly syncInterval?: string
   /** Spread Retry-After by up to this much. Default: 0. */
-  readonly retryAfterJitter?: Duration
+  readonly retryAfterJitter?: string | 0
   /** What a refused caller gets. Default: 429 and the error as JSON. */
-  readonly response?: Partial<RuleResponse> | undefined
+  readonly response?: SpecResponse | undefined
+}
+
+/** A SpecResponse is what a refused caller gets: an object as the body is sent as JSON. */
+export interface SpecResponse {
+  /** From 400 to 599. Default: 429. */
+  readonly status?: number
+  readonly body?: string | object | undefined
+  readonly headers?: Readonly<Record<string, string>> | readonly (readonly [name: string, value: string])[]
 }
 
 /** The options of a LimitSpec that are not those of a limit itself. */
 export const SPEC_OPTIONS = ['by', 'shadow', ...RULE_OPTIONS] as const satisfies readonly (keyof LimitSpec<never>)[]
 
-const MAX_RULES = 1_000
+const TIERS: Form = { expected: 'an amount for each tier', is: (value) => typeof value === 'object' && value !== null }
+const OWNER = oneOf(...OWNERS)
+const BODY: Form = { expected: 'a text or an object', is: (value) => typeof value === 'string' || TIERS.is(value) }
+/** Which names and values fields have is checked where they are read. */
+const HEADERS: Form = { expected: '{ name: value } or [[name, value]]', is: TIERS.is }
 
-/** SpecRules makes the rules of one LimitSpec: one for each amount that was ever asked for, and remembers them. */
-export class SpecRules<R> {
-  readonly #spec: LimitSpec<R>
-  readonly #where: string
-  readonly #open = new Map<number, Rule>()
-  readonly #secret = new Map<number, Rule>()
-  readonly #tiers: ReadonlyMap<string, number> | undefined
-  /** The least amount above 0 that is known: that of callers about whom the app says nothing that makes sense. */
-  #least: number
-
-  constructor(spec: LimitSpec<R>, where: string) {
-    this.#spec = spec
-    this.#where = where
-    const { limit } = spec
-    if (typeof limit === 'object' && limit !== null) this.#tiers = new Map(Object.entries(limit))
-    this.#least = this.#tiers === undefined ? Number.POSITIVE_INFINITY : Math.min(...this.#tiers.values())
-    // What is wrong with the options is told when the middleware is made, not at the first request.
-    checkResponse(spec.response, `${where}response`)
-    const amounts = this.#tiers?.values() ?? [typeof limit === 'number' ? limit : 1]
-    for (const amount of amounts) this.ruleFor(amount, false)
-    if (this.#tiers?.size === 0) throw new SluiceError('LIMIT_INVALID', `${where}limit`, got(limit))
-  }
-
-  /** fixed is the amount of a limit that is the same for everybody. */
-  get fixed(): number | undefined {
-    return typeof this.#spec.limit === 'number' ? this.#spec.limit : undefined
-  }
-
-  /** amountFor returns how many a caller has. Where a function fails, it is the least that it ever said, and else 1. */
-  amountFor(request: R, caller: Caller, tell: TellError): MaybePromise<number> {
-    const { limit } = this.#spec
-    if (typeof limit === 'number') return limit
-    if (typeof limit !== 'function') {
-      return (caller.tier === undefined ? undefined : this.#tiers?.get(caller.tier)) ?? this.#least
-    }
-    return guarded(
-      () => andThen(limit(request, caller), (amount) => this.#checked(amount)),
-      (error) => {
-        tell(error)
-        return Number.isFinite(this.#least) ? this.#least : 1
-      },
-    )
-  }
-
-  /** #checked makes sure that there is a rule for an amount. */
-  #checked(amount: number): number {
-    this.ruleFor(amount, false)
-    if (amount > 0 && amount < this.#least) this.#least = amount
-    return amount
-  }
-
-  ruleFor(amount: number, isSecret: boolean): Rule {
-    const rules = isSecret ? this.#secret : this.#open
-    const known = rules.get(amount)
-    if (known !== undefined) return known
-    if (rules.size >= MAX_RULES) rules.clear()
-    const rule = this.#compile(amount, isSecret)
-    rules.set(amount, rule)
-    return rule
-  }
-
-  #compile(amount: number, isSecret: boolean): Rule {
-    const { name, by, cost: _cost, limit: _limit, response, retryAfterJitter, ...rest } = this.#spec
-    const { shadow, onStoreFailure, openFor, localShare, timeoutMs, consistency, syncInterval, ...options } = rest
-    const limit = compileLimit({ ...options, limit: amount }, this.#where === '' ? '' : this.#where.slice(0, -1))
-    const spelled = name ?? spelledName(this.#spec, amount)
-    if (consistency !== undefined) checkConsistency(consistency, limit, `${this.#where}consistency`)
-    return Object.freeze({
-      ...DEFAULTS,
-      id: spelled,
-      name: spelled,
-      limit,
-      consistency: consistency ?? (by === 'everyone' && isLeasable(limit) ? 'leased' : DEFAULTS.consistency),
-      ...(syncInterval !== undefined && { syncIntervalMs: parseDuration(syncInterval, `${this.#where}syncInterval`) }),
-      ...(shadow !== undefined && { shadow }),
-      ...(onStoreFailure !== undefined && { onStoreFailure }),
-      ...(openFor !== undefined && { openForMs: parseDuration(openFor, `${this.#where}openFor`) }),
-      ...(localShare !== undefined && { localShare }),
-      ...(timeoutMs !== undefined && { timeoutMs }),
-      retryAfterJitterMs: parseDuration(retryAfterJitter ?? 0, `${this.#where}retryAfterJitter`),
-      response: response && { status: response.status ?? 429, body: response.body, headers: response.headers ?? [] },
-      path: isSecret ? SECRET_PATH : OPEN_PATH,
-    })
-  }
+const RESPONSE_FORMS: FormsOf<SpecResponse> = {
+  status: { ...whole(400, 599), expected: 'from 400 to 599' },
+  body: BODY,
+  headers: HEADERS,
 }
 
-/** checkConsistency holds a limit to what rules may have. */
-function checkConsistency(consistency: unknown, limit: Limit, where: string): void {
-  if (consistency !== 'exact' && consistency !== 'leased' && consistency !== 'eventual') {
-    throw new SluiceError('GATE_OPTIONS_INVALID', where, `${got(consistency)}; it is exact, leased or eventual`)
-  }
-  if (consistency === 'exact' || isLeasable(limit)) return
-  const beside = limit.countDenied ? 'countDenied' : limit.algorithm
-  throw new SluiceError('GATE_OPTIONS_INVALID', where, `${got(consistency)} beside ${beside}, which is always exact`)
-}
+/** COST is the form of what a request takes. */
+export const COST = either(whole(-MAX_COUNT, MAX_COUNT, 'COST_INVALID'), FUNCTION)
 
-/** checkResponse holds a response to what rules may have: frameworks throw at anything else, at the worst moment. */
-function checkResponse(response: LimitSpec<never>['response'], where: string): void {
-  const { status = 429, headers = [] } = response ?? {}
-  if (!Number.isInteger(status) || status < 400 || status > 599) {
-    throw new SluiceError('GATE_OPTIONS_INVALID', `${where}.status`, `${got(status)}; it is from 400 to 599`)
-  }
-  for (const [name, value] of headers) {
-    if (HEADER_NAME.test(name) && HEADER_VALUE.test(value)) continue
-    throw new SluiceError('GATE_OPTIONS_INVALID', `${where}.headers`, `${JSON.stringify([name, value])} is no field`)
-  }
-}
-
-/** spelledName names a limit that has no name. Where the amount differs from caller to caller it is not part of it. */
-function spelledName<R>({ limit, algorithm, window, calendar }: LimitSpec<R>, amount: number): string {
-  const count = typeof limit === 'number' ? String(amount) : 'limit'
-  if (algorithm === 'concurrency') return `${count}-at-once`
-  if (calendar !== undefined) return `${count}-in-1-${calendar.unit}`
-  return `${count}-in-${formatDuration(parseDuration(window ?? 0, 'window'))}`
+/** SPEC_FORMS are the forms of a LimitSpec. */
+export const SPEC_FORMS: FormsOf<LimitSpec<never>> = {
+  ...LIMIT_FORMS,
+  limit: either(whole(0, MAX_COUNT, 'LIMIT_INVALID'), TIERS, FUNCTION),
+  by: either(OWNER, listOf(OWNER), FUNCTION),
+  cost: COST,
+  shadow: BOOLEAN,
+  response: fields(RESPONSE_FORMS),
 }

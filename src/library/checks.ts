@@ -49,11 +49,6 @@ export function checkPermits(limit: Limit, cost: number): void {
   if (!Number.isInteger(cost) || cost < 1 || cost > MAX_COUNT) throw new SluiceError('COST_INVALID', 'cost', got(cost))
 }
 
-/** checkNothingLeft refuses what is left of options when all that there are were taken out. */
-export function checkNothingLeft(unknown: object): void {
-  for (const option of Object.keys(unknown)) throw new SluiceError('OPTION_UNKNOWN', option, 'no such option')
-}
-
 /**
  * checkRequest refuses what is not text. A caller without types may pass a number, which would miss rules for that value,
  * or undefined, which would put everybody without a value into one counter.

@@ -80,7 +80,7 @@ describe('createLimiter', () => {
     [
       'an option it does not know',
       { rules: RULES, maxkeys: 5 },
-      'OPTION_UNKNOWN: maxkeys: no such option; only documented options are accepted, so that a typo is never silently ignored',
+      'OPTION_UNKNOWN: maxkeys: no such option, did you mean "maxKeys"?; only documented options are accepted, so that a typo is never silently ignored',
     ],
     [
       'maxKeys that hold nothing',

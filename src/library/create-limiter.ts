@@ -1,4 +1,7 @@
+import { checkOptions } from '../core/check-options.ts'
 import type { Decision } from '../core/combine.ts'
+import { SluiceError } from '../core/errors.ts'
+import type { FormsOf } from '../core/option-forms.ts'
 import type { CheckRequest } from '../core/request.ts'
 import { compileObjects } from '../core/rules/compile.ts'
 import type { RuleSet } from '../core/rules/rule-set.ts'
@@ -8,8 +11,9 @@ import type { Observer } from '../engine/observer.ts'
 import type { Store } from '../engine/ports.ts'
 import { MemoryStore } from '../stores/memory/memory-store.ts'
 import type { OpenStore } from '../stores/open/open-store.ts'
+import { OBSERVER, STORE_FORMS } from '../stores/open/store-forms.ts'
 import { openAppStore, type StoreOptions } from '../stores/open/store-options.ts'
-import { checkActual, checkNothingLeft, checkRequest } from './checks.ts'
+import { checkActual, checkRequest } from './checks.ts'
 import { Permit, SharedPermit } from './permit.ts'
 import { firstConnection } from './ready.ts'
 
@@ -31,6 +35,12 @@ export interface SharedLimiterOptions
 
 type AnyOptions = Omit<SharedLimiterOptions, 'redis'> & Omit<LimiterOptions, 'redis'> & Pick<StoreOptions, 'redis'>
 
+const FORMS: FormsOf<AnyOptions> = {
+  ...STORE_FORMS,
+  rules: { expected: 'an object, or a list of them', is: (value) => typeof value === 'object' && value !== null },
+  observer: OBSERVER,
+}
+
 /**
  * createLimiter makes a limiter on rules: domains, descriptors, several rules on one request. In memory it answers at
  * once; with `redis`, all processes share the budgets, and every call returns a promise.
@@ -39,13 +49,13 @@ export function createLimiter(options: LimiterOptions): RuleLimiter
 export function createLimiter(options: SharedLimiterOptions): SharedRuleLimiter
 export function createLimiter(options: AnyOptions): RuleLimiter | SharedRuleLimiter
 export function createLimiter(options: AnyOptions): RuleLimiter | SharedRuleLimiter {
-  const { rules, redis, secret, keyPrefix, redisTimeoutMs, maxKeys, log, clock, observer, ...unknown } = options
-  checkNothingLeft(unknown)
+  checkOptions(options, FORMS)
+  const { rules, redis, secret, keyPrefix, redisTimeoutMs, maxKeys, log, clock, observer } = options
   const ruleSet = compileObjects(isList(rules) ? rules : [rules])
   const parts = observer === undefined ? {} : { observer }
   if (redis === undefined) {
-    const store = new MemoryStore({ ...(maxKeys !== undefined && { maxKeys }), ...(clock && { clock }) })
-    return new RuleLimiter(ruleSet, store, parts)
+    const open = () => new MemoryStore({ ...(maxKeys !== undefined && { maxKeys }), ...(clock && { clock }) })
+    return new RuleLimiter(ruleSet, open, parts)
   }
   return new SharedRuleLimiter(
     ruleSet,
@@ -55,10 +65,12 @@ export function createLimiter(options: AnyOptions): RuleLimiter | SharedRuleLimi
 }
 
 export class RuleLimiter {
-  readonly #limiter: Limiter<MemoryStore>
+  readonly #open: () => Limiter<MemoryStore>
+  #limiter: Limiter<MemoryStore>
 
-  constructor(rules: RuleSet, store: MemoryStore, parts: LimiterParts) {
-    this.#limiter = new Limiter(() => rules, store, parts)
+  constructor(rules: RuleSet, open: () => MemoryStore, parts: LimiterParts) {
+    this.#open = () => new Limiter(() => rules, open(), parts)
+    this.#limiter = this.#open()
   }
 
   /** check decides about a request at once; it charges every rule that matched, or none. */
@@ -82,14 +94,21 @@ export class RuleLimiter {
   /** acquire is check, and holds the places of `concurrency` rules until the permit is released. */
   acquire(request: CheckRequest): Permit<Decision> {
     checkRequest(request)
-    const { decision, permits } = this.#limiter.acquire(request)
-    return new Permit(decision, decision.allowed && permits ? () => this.#limiter.release(permits) : undefined)
+    // A permit gives back where it was taken, also when everything was forgotten meanwhile.
+    const limiter = this.#limiter
+    const { decision, permits } = limiter.acquire(request)
+    return new Permit(decision, decision.allowed && permits ? () => limiter.release(permits) : undefined)
   }
 
   /** reset gives the caller of a request the whole budget again, in every rule that matches. */
   reset(request: CheckRequest): void {
     checkRequest(request)
     this.#limiter.reset(request)
+  }
+
+  /** resetAll gives all callers the whole budget again, for instance between tests. */
+  resetAll(): void {
+    this.#limiter = this.#open()
   }
 }
 
@@ -132,6 +151,11 @@ export class SharedRuleLimiter {
     checkRequest(request)
     await this.#ready()
     await this.#limiter.reset(request)
+  }
+
+  /** resetAll is for limits in memory: what is shared, nobody forgets for all. */
+  async resetAll(): Promise<void> {
+    throw new SluiceError('RESET_ALL_NOT_APPLICABLE', 'resetAll', 'this limiter is on Redis')
   }
 
   /** close lets go of the connection. A process that ends by itself need not call it. */

@@ -1,7 +1,5 @@
 import { formatDuration } from '../core/duration.ts'
-import { got, SluiceError } from '../core/errors.ts'
 import { compileLimit, type Limit, type LimitOptions } from '../core/limit.ts'
-import { FAILURE_POLICIES } from '../core/limit-options.ts'
 import { DEFAULTS } from '../core/rules/compile-rule.ts'
 import { OPEN_PATH } from '../core/rules/rule-path.ts'
 import type { Rule } from '../core/rules/rule-set.ts'
@@ -21,7 +19,6 @@ export interface SharedLimit {
 /** limitRule makes the rule of a limit that is all there is: every key has its own counter. */
 export function limitRule(options: LimitOptions, shared: SharedLimit = {}): Rule {
   const { name, onStoreFailure, localShare, timeoutMs } = shared
-  checkShared(shared)
   const limit = compileLimit(options)
   const spelled = name ?? nameOf(limit)
   return Object.freeze({
@@ -39,21 +36,4 @@ export function limitRule(options: LimitOptions, shared: SharedLimit = {}): Rule
 function nameOf({ max: limit, algorithm, windowMs, calendar }: Limit): string {
   if (algorithm === 'concurrency') return `${limit}-at-once`
   return calendar === undefined ? `${limit}-in-${formatDuration(windowMs)}` : `${limit}-in-1-${calendar.unit}`
-}
-
-/** checkShared refuses what a failure policy could not follow: a typo must not decide what happens in an outage. */
-function checkShared({ name, onStoreFailure, localShare, timeoutMs }: SharedLimit): void {
-  const refuse = (option: string, value: unknown, rule: string): never => {
-    throw new SluiceError('GATE_OPTIONS_INVALID', option, `${got(value)}; it is ${rule}`)
-  }
-  if (name !== undefined && (typeof name !== 'string' || name === '')) refuse('name', name, 'a text')
-  if (onStoreFailure !== undefined && !FAILURE_POLICIES.includes(onStoreFailure)) {
-    refuse('onStoreFailure', onStoreFailure, FAILURE_POLICIES.join(', '))
-  }
-  if (localShare !== undefined && !(typeof localShare === 'number' && localShare > 0 && localShare <= 1)) {
-    refuse('localShare', localShare, 'above 0, and at most 1')
-  }
-  if (timeoutMs !== undefined && !(Number.isInteger(timeoutMs) && timeoutMs >= 1 && timeoutMs <= 60_000)) {
-    refuse('timeoutMs', timeoutMs, 'a whole number from 1 to 60000')
-  }
 }

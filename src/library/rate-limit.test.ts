@@ -120,7 +120,7 @@ describe('rateLimit', () => {
   it('refuses options it does not know, and options that the algorithm does not use', () => {
     const typo = { limit: 1, window: '1m', maxKey: 5 }
     expect(() => rateLimit(typo)).toThrow(
-      'OPTION_UNKNOWN: maxKey: no such option; only documented options are accepted, so that a typo is never silently ignored',
+      'OPTION_UNKNOWN: maxKey: no such option, did you mean "maxKeys"?; only documented options are accepted, so that a typo is never silently ignored',
     )
     expect(() => rateLimit({ limit: 1, window: '1m', leaseTtl: '1m' })).toThrow(/^OPTION_NOT_APPLICABLE: leaseTtl: /)
   })

@@ -1,11 +1,15 @@
+import { checkOptions } from '../core/check-options.ts'
 import { combineOne } from '../core/combine.ts'
 import type { Verdict } from '../core/decision.ts'
-import type { Limit, LimitOptions } from '../core/limit.ts'
+import type { Limit } from '../core/limit.ts'
+import { COUNTING_FORMS, LIMIT_FORMS, type PlainLimit } from '../core/limit-forms.ts'
+import type { FormsOf } from '../core/option-forms.ts'
 import type { Rule } from '../core/rules/rule-set.ts'
 import { chargeOf } from '../engine/charge.ts'
 import { Decider } from '../engine/decider.ts'
 import type { Observer } from '../engine/observer.ts'
 import { type MemoryStats, MemoryStore } from '../stores/memory/memory-store.ts'
+import { OBSERVER, STORE_FORMS } from '../stores/open/store-forms.ts'
 import type { StoreOptions } from '../stores/open/store-options.ts'
 import { checkCost, checkKey, checkPermits, checkRefund, checkSettled, type SettledCost } from './checks.ts'
 import { limitRule, type SharedLimit } from './limit-rule.ts'
@@ -13,7 +17,7 @@ import { Permit } from './permit.ts'
 import { SharedRateLimiter } from './shared-rate-limit.ts'
 
 /** RateLimitOptions are those of a limit in memory. */
-export interface RateLimitOptions extends LimitOptions, Pick<StoreOptions, 'maxKeys' | 'clock'> {
+export interface RateLimitOptions extends PlainLimit, Pick<StoreOptions, 'maxKeys' | 'clock'> {
   readonly redis?: undefined
   /** Hears of every decision. Default: nobody. */
   readonly observer?: Observer
@@ -21,7 +25,7 @@ export interface RateLimitOptions extends LimitOptions, Pick<StoreOptions, 'maxK
 
 /** SharedRateLimitOptions are those of a limit on Redis. */
 export interface SharedRateLimitOptions
-  extends LimitOptions,
+  extends PlainLimit,
     SharedLimit,
     Pick<StoreOptions, 'secret' | 'keyPrefix' | 'redisTimeoutMs' | 'log'>,
     Pick<RateLimitOptions, 'observer'> {
@@ -29,6 +33,17 @@ export interface SharedRateLimitOptions
 }
 
 type AnyOptions = Omit<SharedRateLimitOptions, 'redis'> & Omit<RateLimitOptions, 'redis'> & Pick<StoreOptions, 'redis'>
+
+const { name, onStoreFailure, localShare, timeoutMs } = LIMIT_FORMS
+const FORMS: FormsOf<AnyOptions> = {
+  ...COUNTING_FORMS,
+  ...STORE_FORMS,
+  name,
+  onStoreFailure,
+  localShare,
+  timeoutMs,
+  observer: OBSERVER,
+}
 
 /**
  * rateLimit makes a limiter for one limit. In memory it answers at once:
@@ -42,10 +57,11 @@ export function rateLimit(options: RateLimitOptions): RateLimiter
 export function rateLimit(options: SharedRateLimitOptions): SharedRateLimiter
 export function rateLimit(options: AnyOptions): RateLimiter | SharedRateLimiter
 export function rateLimit(options: AnyOptions): RateLimiter | SharedRateLimiter {
+  checkOptions(options, FORMS)
   const { redis, secret, keyPrefix, redisTimeoutMs, maxKeys, log, clock, ...others } = options
   const { name, onStoreFailure, localShare, timeoutMs, observer, ...limit } = others
   const rule = limitRule(limit, defined({ name, onStoreFailure, localShare, timeoutMs }))
-  if (redis === undefined) return new RateLimiter(rule, new MemoryStore(defined({ maxKeys, clock })), observer)
+  if (redis === undefined) return new RateLimiter(rule, () => new MemoryStore(defined({ maxKeys, clock })), observer)
   return new SharedRateLimiter(
     rule,
     name !== undefined,
@@ -57,14 +73,18 @@ export function rateLimit(options: AnyOptions): RateLimiter | SharedRateLimiter 
 export class RateLimiter {
   readonly limit: Limit
   readonly #rule: Rule
-  readonly #store: MemoryStore
-  readonly #decider: Decider<MemoryStore>
+  readonly #open: () => MemoryStore
+  readonly #observer: Observer | undefined
+  #store: MemoryStore
+  #decider: Decider<MemoryStore>
 
-  constructor(rule: Rule, store: MemoryStore, observer: Observer | undefined) {
+  constructor(rule: Rule, open: () => MemoryStore, observer: Observer | undefined) {
     this.limit = rule.limit
     this.#rule = rule
-    this.#store = store
-    this.#decider = new Decider(store, observer)
+    this.#open = open
+    this.#observer = observer
+    this.#store = open()
+    this.#decider = new Decider(this.#store, observer)
   }
 
   /** check decides about one request of a caller, and charges it when it is allowed. It never waits. */
@@ -107,14 +127,22 @@ export class RateLimiter {
     checkKey(key)
     checkPermits(this.limit, cost)
     const about = { domain: '', entries: [], descriptor: 0 }
-    const { decision, permits } = this.#decider.acquire([chargeOf(this.#rule, key, cost, about)])
-    return new Permit(decision.verdicts[0].verdict, permits && (() => this.#decider.release(permits)))
+    // A permit gives back where it was taken, also when everything was forgotten meanwhile.
+    const decider = this.#decider
+    const { decision, permits } = decider.acquire([chargeOf(this.#rule, key, cost, about)])
+    return new Permit(decision.verdicts[0].verdict, permits && (() => decider.release(permits)))
   }
 
   /** reset gives a caller the whole budget again. */
   reset(key: string): void {
     checkKey(key)
     this.#decider.reset([{ key, limit: this.limit, rule: this.#rule }])
+  }
+
+  /** resetAll gives all callers the whole budget again, for instance between tests. */
+  resetAll(): void {
+    this.#store = this.#open()
+    this.#decider = new Decider(this.#store, this.#observer)
   }
 
   get stats(): MemoryStats {

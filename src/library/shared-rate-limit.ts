@@ -1,5 +1,6 @@
 import { combineOne } from '../core/combine.ts'
 import type { Verdict } from '../core/decision.ts'
+import { SluiceError } from '../core/errors.ts'
 import type { Limit } from '../core/limit.ts'
 import type { Rule } from '../core/rules/rule-set.ts'
 import { chargeOf, type PlannedCharge } from '../engine/charge.ts'
@@ -77,6 +78,11 @@ export class SharedRateLimiter {
     checkKey(key)
     await this.#ready()
     await this.#decider.reset([this.#charge(key, 0)])
+  }
+
+  /** resetAll is for limits in memory: what is shared, nobody forgets for all. */
+  async resetAll(): Promise<void> {
+    throw new SluiceError('RESET_ALL_NOT_APPLICABLE', 'resetAll', 'this limit is on Redis')
   }
 
   /** close lets go of the connection. A process that ends by itself need not call it. */

@@ -159,9 +159,9 @@ describe('createLimiter on Redis', () => {
 describe('types', () => {
   it('tell a limiter in memory from one on Redis', () => {
     const typesOnly = (redis: string | undefined): void => {
-      expectTypeOf(rateLimit({ limit: 1, window: 1 })).toEqualTypeOf<RateLimiter>()
-      expectTypeOf(rateLimit({ limit: 1, window: 1, redis: 'redis://x' })).toEqualTypeOf<SharedRateLimiter>()
-      const either = rateLimit({ limit: 1, window: 1, redis })
+      expectTypeOf(rateLimit({ limit: 1, window: '1ms' })).toEqualTypeOf<RateLimiter>()
+      expectTypeOf(rateLimit({ limit: 1, window: '1ms', redis: 'redis://x' })).toEqualTypeOf<SharedRateLimiter>()
+      const either = rateLimit({ limit: 1, window: '1ms', redis })
       expectTypeOf(either.check('a')).toEqualTypeOf<Verdict | Promise<Verdict>>()
       expectTypeOf(either.acquire('a')).toEqualTypeOf<Permit | Promise<SharedPermit>>()
       const rules = { domain: 'd' }

@@ -51,7 +51,7 @@ export interface AdapterUnderTest {
 }
 
 /**
- * Routes is what the apps under test do: / answers 200, /error 400, /throw fails, /hang never answers, /work answers and
+ * Routes is what the apps under test do: / answers 200, /settle settles a cost of 5, /error answers 400, /throw fails, /hang never answers, /work answers and
  * /stream goes on when `finish` is called.
  */
 export class Routes {

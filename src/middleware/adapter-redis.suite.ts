@@ -89,6 +89,14 @@ export function testAdapterOnRedis(adapter: AdapterUnderTest): void {
       expect(await statuses(together)).toEqual([200, 429, 429])
     })
 
+    it.skipIf(adapter.name.includes('fetch'))('charges there what a request has cost in the end', async () => {
+      await ready()
+      const { get } = await start({ limit: 8, window: '1h', algorithm: 'sliding_log', name: randomUUID() })
+      await get('/settle')
+      expect((await get()).headers['x-ratelimit-remaining']).toBe('2')
+      expect([(await get('/settle')).status, (await get()).status]).toEqual([200, 429])
+    })
+
     it('keeps places there', async () => {
       await ready()
       const routes = new Routes()

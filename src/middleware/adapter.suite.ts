@@ -72,6 +72,24 @@ export function testAdapter(adapter: AdapterUnderTest): void {
       expect(Number(got.headers['retry-after'])).toBeGreaterThan(0)
     })
 
+    it('sends an object that a limit has for refused callers as JSON', async () => {
+      const response = { body: { error: 'slow down' }, headers: { 'X-Plan': 'free' } }
+      const get = await start({ limit: 0, window: '1m', response })
+      const got = await get()
+      expect([got.status, JSON.parse(got.body), got.headers['x-plan']]).toEqual([429, response.body, 'free'])
+      expect(got.headers['content-type']).toMatch(/^application\/json/)
+    })
+
+    it.skipIf(adapter.name.includes('fetch'))(
+      'charges what a request has cost in the end, beyond the limit too',
+      async () => {
+        const get = await start({ limit: 8, window: '1h', algorithm: 'sliding_log' })
+        await get('/settle')
+        expect((await get()).headers['x-ratelimit-remaining']).toBe('2')
+        expect(await statuses(get, '/settle', '/')).toEqual([200, 429])
+      },
+    )
+
     it('tells of the budget on answers that are failures, too', async () => {
       const get = await start({ limit: 3, window: '1m' })
       expect((await get('/error')).headers['x-ratelimit-remaining']).toBe('2')

@@ -1,14 +1,54 @@
 import { type Clock, SteadyClock } from '../core/clock.ts'
 
 const { hrtime } = process
+/** The real clock on the wall; undefined where this was loaded while somebody had put another in its place. */
+const realNow = /\[native code\]/.test(String(Date.now)) ? Date.now : undefined
 
-/** systemClock makes a steady clock of this machine. hrtime is the cheapest way here to ask for the time. */
+/**
+ * systemClock makes a steady clock of this machine. hrtime is the cheapest way here to ask for the time. Where fake timers
+ * have taken the place of Date, time is theirs: tests move it.
+ */
 export function systemClock(): Clock {
-  return new SteadyClock(Date.now, monotonicMs)
+  return new SystemClock()
 }
 
 /** monotonicMs is the monotonic clock of this machine. */
 export function monotonicMs(): number {
   const time = hrtime()
   return time[0] * 1_000 + time[1] / 1_000_000
+}
+
+/**
+ * SystemClock is the steady clock, or the fake one while there is one. It never goes back: where another clock is behind,
+ * it goes on from where it was, and moves by as much.
+ */
+class SystemClock implements Clock {
+  /** Made when first asked, so that a fake clock that was there before may show any date. */
+  #steady: SteadyClock | undefined
+  /** Whether the steady clock is all that there is to ask. */
+  #isPlain = false
+  #isFake = false
+  #aheadMs = 0
+  #lastMs = Number.NEGATIVE_INFINITY
+
+  nowMs(): number {
+    return this.#isPlain && Date.now === realNow ? this.#steadyMs() : this.#followedMs()
+  }
+
+  #followedMs(): number {
+    if (this.#isPlain) this.#lastMs = this.#steadyMs()
+    const isFake = Date.now !== realNow
+    const ms = isFake ? Math.floor(Date.now()) : this.#steadyMs()
+    if (isFake !== this.#isFake) this.#aheadMs = 0
+    this.#isFake = isFake
+    this.#aheadMs = Math.max(this.#aheadMs, this.#lastMs - ms)
+    this.#lastMs = ms + this.#aheadMs
+    this.#isPlain = !isFake && this.#aheadMs === 0
+    return this.#lastMs
+  }
+
+  #steadyMs(): number {
+    this.#steady ??= new SteadyClock(Date.now, monotonicMs)
+    return this.#steady.nowMs()
+  }
 }

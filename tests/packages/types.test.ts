@@ -45,12 +45,18 @@ koaLimit({ limit: 1, window: '1m' })
 const OTHERS = `import Fastify from 'fastify'
 import { Hono } from 'hono'
 import fastifyLimit, { rateLimit } from 'sluice/fastify'
-import { rateLimiter } from 'sluice/hono'
+import { rateLimit as honoLimit, rateLimiter, type RateLimitVariable } from 'sluice/hono'
 
 const fastify = Fastify()
 void fastify.register(fastifyLimit, { max: 1, timeWindow: '1 minute' })
 void fastify.register(rateLimit, { limit: 1, window: '1m' })
-new Hono().use(rateLimiter({ limit: 1, window: '1m' }))
+fastify.get('/', async (request) => request.rateLimit.remaining + request.rateLimit.resetTime.getTime())
+new Hono().use(rateLimiter({ limit: 1, window: '1m' })).use(honoLimit({ limit: 1, windowMs: 1 })).get('/', (c) => {
+  const said: RateLimitVariable = c.get('rateLimit')
+  // @ts-expect-error: it is a number
+  const wrong: string = c.var.rateLimit.remaining
+  return c.json([said.remaining, said.limit, said.decision.allowed, wrong])
+})
 `
 
 const NEST = `import { SluiceGuard, SluiceModule } from 'sluice/nest'
@@ -125,7 +131,9 @@ describe('TypeScript', { timeout: 600_000 }, () => {
   })
 
   it.each([
+    ['5.0', 'others.mts'],
     ['5.4', 'others.cts'],
+    ['5.9', 'others.mts'],
     ['7', 'others.mts'],
     ['7', 'nest.mts'],
   ] as const)('%s understands the frameworks of %s', async (compiler, file) => {

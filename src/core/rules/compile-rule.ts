@@ -215,9 +215,10 @@ function costOf(cost: RateLimitRule['cost']): Cost {
 
 function responseOf(response: RateLimitRule['response']): RuleResponse | undefined {
   if (response === undefined) return undefined
+  const { status = 429, body } = response
   return Object.freeze({
-    status: response.status ?? 429,
-    body: response.body,
+    status,
+    body: typeof body === 'object' ? JSON.stringify(body) : body,
     headers: Object.entries(response.headers ?? {}),
   })
 }

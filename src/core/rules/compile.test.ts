@@ -116,6 +116,11 @@ describe('compileObjects', () => {
       { ...MINUTE, response: { status: 503, body: 'full', headers: { 'X-A': '1', 'X-B': '' } } },
       { response: { status: 503, body: 'full', headers: Object.entries({ 'X-A': '1', 'X-B': '' }) } },
     ],
+    [
+      'a response whose body is an object',
+      { ...MINUTE, response: { body: { error: { code: 7 } } } },
+      { response: { status: 429, body: '{"error":{"code":7}}', headers: [] } },
+    ],
     ['an empty response', { ...MINUTE, response: {} }, { response: { status: 429, body: undefined, headers: [] } }],
     ['a jitter', { ...MINUTE, retry_after_jitter: '1m' }, { retryAfterJitterMs: 60_000 }],
   ])('carries %s with the rule', (_, rateLimit, expected) => {

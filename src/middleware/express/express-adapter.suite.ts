@@ -1,6 +1,7 @@
 import { createServer } from 'node:http'
 import { Readable } from 'node:stream'
 import express, { type Express, type Request, type RequestHandler } from 'express'
+import type { Budget } from '../../http-door/budget.ts'
 import { type AdapterUnderTest, type Routes, serveHttp } from '../adapter-app.suite.ts'
 import { type PlainOptions, rateLimit } from './index.ts'
 
@@ -19,6 +20,10 @@ function appOf(middlewares: readonly RequestHandler[], routes: Routes): Express 
   // Express prints the errors of handlers anywhere but in tests.
   app.set('env', 'test')
   for (const middleware of middlewares) app.use(middleware)
+  app.get('/settle', async (request, response) => {
+    await (request as unknown as { rateLimit: Budget }).rateLimit.settle(5)
+    response.send('settled')
+  })
   app.get('/error', (_, response) => void response.sendStatus(400))
   app.get('/throw', () => {
     throw new Error('thrown')

@@ -1,14 +1,15 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express'
+import { checkOptions } from '../../core/check-options.ts'
 import type { Refusal } from '../../core/http/refusal.ts'
 import { AnswerWatch } from '../../http-door/answer-watch.ts'
-import { Budget } from '../../http-door/budget.ts'
+import { budgetOf } from '../../http-door/budget.ts'
 import { Gate, type Pass } from '../../http-door/gate.ts'
 import { holdBack, sendRefusal, writeFields } from '../../http-door/node-response.ts'
 import { headerText, type RequestReader } from '../../http-door/request-reader.ts'
-import { OptionKind } from '../option-kind.ts'
 import { checkAddresses } from './check-addresses.ts'
 import { expressRoute } from './express-route.ts'
-import type { GateRequestHandler, HitOptions, PlainOptions } from './options.ts'
+import { PLAIN_FORMS } from './option-forms.ts'
+import type { GateRequestHandler, PlainOptions } from './options.ts'
 
 const reader: RequestReader<Request> = {
   address: ({ ip }) => ip,
@@ -20,7 +21,9 @@ const reader: RequestReader<Request> = {
 }
 
 /** gateLimit makes a middleware of the plain options. */
-export function gateLimit({ handler, requestPropertyName, ...options }: PlainOptions): GateRequestHandler {
+export function gateLimit(given: PlainOptions): GateRequestHandler {
+  checkOptions(given, PLAIN_FORMS)
+  const { handler, requestPropertyName, ...options } = given
   const gate = new Gate(options, reader)
   const limiter = new GateLimiter(gate, handler, requestPropertyName ?? 'rateLimit')
   // Addresses are Express's unless the options say whom to trust; what is wrong with them, the first request tells.
@@ -34,7 +37,11 @@ export function gateLimit({ handler, requestPropertyName, ...options }: PlainOpt
     if (pass instanceof Promise) pass.then((decided) => limiter.act(decided, request, response, next)).catch(next)
     else limiter.act(pass, request, response, next)
   }
-  return Object.assign(middleware, { reset: gate.reset.bind(gate), close: gate.close.bind(gate) })
+  return Object.assign(middleware, {
+    reset: gate.reset.bind(gate),
+    resetAll: gate.resetAll.bind(gate),
+    close: gate.close.bind(gate),
+  })
 }
 
 /** GateLimiter does what a gate says. */
@@ -53,9 +60,8 @@ class GateLimiter {
     const fields = this.#gate.fields(pass)
     const { retryAfterSeconds } = fields
     writeFields(response, fields, pass.decision)
-    if (pass.decision.tightest !== undefined) {
-      ;(request as unknown as Record<string, unknown>)[this.#property] = new Budget(pass)
-    }
+    const named = request as unknown as Record<string, unknown>
+    named[this.#property] = budgetOf(pass, named[this.#property])
     const watch = pass.isOpen ? new AnswerWatch(response, this.#gate.endingOf(pass)) : undefined
     if (!pass.allowed) this.#refuse(pass, this.#gate.refusal(pass, request, retryAfterSeconds), request, response, next)
     else if (pass.delayMs > 0) holdBack(response, pass.delayMs, next, () => watch?.workEnded())
@@ -74,12 +80,4 @@ class GateLimiter {
       next(error)
     }
   }
-}
-
-const SHARED = ['limit', 'skip', 'redis', 'secret', 'handler', 'requestPropertyName', 'headers']
-const KIND = new OptionKind('express-rate-limit', SHARED)
-
-/** isPlain says of which kind options are. */
-export function isPlain(options: PlainOptions | HitOptions): options is PlainOptions {
-  return KIND.isPlain(options)
 }

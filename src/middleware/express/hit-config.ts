@@ -1,10 +1,12 @@
 import { isIPv6 } from 'node:net'
 import type { Request } from 'express'
+import { checkOption } from '../../core/check-options.ts'
 import { SluiceError } from '../../core/errors.ts'
 import { CounterStore } from '../../stores/hits/counter-store.ts'
 import type { HitStore, Hits } from '../../stores/hits/hit-store.ts'
 import { MemoryStore } from '../../stores/hits/memory-store.ts'
 import { ipKeyGenerator } from './ip-key-generator.ts'
+import { HIT_FORMS, HIT_NAMES, KIND } from './option-forms.ts'
 import type {
   DraftHeadersVersion,
   HitOptions,
@@ -72,7 +74,13 @@ export function hitConfig(passed: HitOptions): HitConfig {
 
 function checkOptions(given: HitOptions, validations: Validations): void {
   const { draft_polli_ratelimit_headers, onLimitReached } = given as Record<string, unknown>
-  validations.check('knownOptions', given)
+  const unknown = Object.keys(given).find((name) => !HIT_NAMES.includes(name))
+  // Beside options that are express-rate-limit's alone, it is as there. Elsewhere it may be a plain option that was meant.
+  if (unknown !== undefined && !KIND.isOther(given)) KIND.checkNames(given)
+  validations.check('knownOptions', unknown, HIT_NAMES)
+  for (const [name, value] of Object.entries(given)) {
+    if (Object.hasOwn(HIT_FORMS, name)) checkOption(value, HIT_FORMS[name as keyof HitOptions], name)
+  }
   validations.check('draftPolliHeaders', draft_polli_ratelimit_headers)
   validations.check('onLimitReached', onLimitReached)
   if (given.ipv6Subnet !== undefined && typeof given.ipv6Subnet !== 'function') {

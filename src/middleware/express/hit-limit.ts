@@ -40,6 +40,10 @@ export function hitLimit(passed: HitOptions): RateLimitRequestHandler {
       if (store.get === undefined) throw new Error('this store cannot tell the hits of a key: it has no get')
       return store.get(key)
     },
+    resetAll: async () => {
+      if (store.resetAll === undefined) throw new Error('this store cannot forget all keys: it has no resetAll')
+      await store.resetAll()
+    },
     close: async () => {
       await (options.store as HitConfig['store']).shutdown?.()
     },

@@ -1,14 +1,16 @@
 import { SluiceError } from '../../core/errors.ts'
 import { CounterStore, type CounterStoreOptions } from '../../stores/hits/counter-store.ts'
 import { MemoryStore } from '../../stores/hits/memory-store.ts'
-import { gateLimit, isPlain } from './gate-limit.ts'
+import { gateLimit } from './gate-limit.ts'
 import { hitLimit } from './hit-limit.ts'
 import { ipKeyGenerator } from './ip-key-generator.ts'
+import { KIND } from './option-forms.ts'
 import type { GateRequestHandler, HitOptions, PlainOptions, RateLimitRequestHandler } from './options.ts'
 
 export type { Decision, RuleVerdict } from '../../core/combine.ts'
 export type { Verdict } from '../../core/decision.ts'
 export type { ApiKeyOptions } from '../../core/identity/api-key.ts'
+export type { Budget } from '../../http-door/budget.ts'
 export type { Caller, IdentityOptions } from '../../http-door/caller.ts'
 export type { Pass } from '../../http-door/gate.ts'
 export type { LimitSpec } from '../../http-door/limit-spec.ts'
@@ -52,7 +54,7 @@ export const DAY = 24 * HOUR
 export function rateLimit(options: PlainOptions): GateRequestHandler
 export function rateLimit(options?: HitOptions): RateLimitRequestHandler
 export function rateLimit(options: PlainOptions | HitOptions = {}): GateRequestHandler | RateLimitRequestHandler {
-  return isPlain(options) ? gateLimit(options) : hitLimit(options)
+  return KIND.isPlain(options) ? gateLimit(options as PlainOptions) : hitLimit(options as HitOptions)
 }
 
 export default rateLimit

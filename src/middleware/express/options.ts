@@ -122,9 +122,11 @@ export type RateLimitRequestHandler = RequestHandler & {
   resetKey(key: string): void
   /** Says how many hits a key has. */
   getKey(key: string): Promise<ClientRateLimitInfo | undefined> | ClientRateLimitInfo | undefined
+  /** Forgets the hits of all keys, where the store can: one in memory. */
+  resetAll(): Promise<void>
   /** Lets go of the store. */
   close(): Promise<void>
 }
 
 /** The middleware with the plain options. */
-export type GateRequestHandler = RequestHandler & Pick<Gate<Request>, 'reset' | 'close'>
+export type GateRequestHandler = RequestHandler & Pick<Gate<Request>, 'reset' | 'resetAll' | 'close'>

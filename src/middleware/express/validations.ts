@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import type { Request } from 'express'
+import { didYouMean } from '../../core/nearest.ts'
 import type { HitStore } from '../../stores/hits/hit-store.ts'
 
 /** A Logger is told about mistakes. */
@@ -27,40 +28,6 @@ class Mistake extends Error {
 
 /** A Change is a setting that means something else than it used to. */
 class Change extends Mistake {}
-
-/** Option names that are known, apart from those of Sluice. Some belong to express-slow-down. */
-const KNOWN_OPTIONS: ReadonlySet<string> = new Set([
-  'windowMs',
-  'limit',
-  'message',
-  'statusCode',
-  'legacyHeaders',
-  'standardHeaders',
-  'identifier',
-  'observer',
-  'retryAfter',
-  'requestPropertyName',
-  'skipFailedRequests',
-  'skipAbortedRequests',
-  'skipSuccessfulRequests',
-  'keyGenerator',
-  'ipv6Subnet',
-  'handler',
-  'skip',
-  'requestWasSuccessful',
-  'store',
-  'validate',
-  'headers',
-  'max',
-  'passOnStoreError',
-  'logger',
-  'draft_polli_ratelimit_headers',
-  'delayAfter',
-  'delayMs',
-  'maxDelayMs',
-  'redis',
-  'secret',
-])
 
 const MAX_WINDOW_MS = 10 * 366 * 86_400_000
 const DRAFTS = ['draft-6', 'draft-7', 'draft-8', 'current']
@@ -143,9 +110,10 @@ const CHECKS = {
     if (resetTime !== undefined) return
     throw new Mistake('ERR_ERL_HEADERS_NO_RESET', 'the store does not say when a window ends: windowMs is used.')
   },
-  knownOptions(options: object): void {
-    const unknown = Object.keys(options).find((option) => !KNOWN_OPTIONS.has(option))
-    if (unknown !== undefined) throw new Mistake('ERR_ERL_UNKNOWN_OPTION', `there is no option ${unknown}.`)
+  knownOptions(unknown: string | undefined, known: readonly string[]): void {
+    if (unknown === undefined) return
+    const detail = `there is no option ${unknown}${didYouMean(unknown, known) || '.'}`
+    throw new Mistake('ERR_ERL_UNKNOWN_OPTION', detail)
   },
   validationsConfig(enabled: Readonly<Record<string, boolean>>): void {
     const unknown = Object.keys(enabled).find((name) => name !== 'default' && !Object.hasOwn(CHECKS, name))

@@ -22,6 +22,10 @@ export const fastifyAdapter: AdapterUnderTest = {
 /** addRoutes gives an app the routes of Routes. */
 function addRoutes(app: FastifyInstance, routes: Routes): void {
   app.get('/', async () => 'Hi there!')
+  app.get('/settle', async (request) => {
+    await request.rateLimit.settle(5)
+    return 'settled'
+  })
   app.get('/error', async (_, reply) => reply.code(400).send('Error!'))
   app.get('/throw', async () => {
     throw new Error('thrown')

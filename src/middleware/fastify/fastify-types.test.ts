@@ -28,7 +28,7 @@ describe('the types of sluice/fastify', () => {
   it('decorate the app, its requests and its routes', () => {
     expectTypeOf<ReturnType<FastifyInstance['rateLimit']>>().toExtend<preHandlerAsyncHookHandler>()
     expectTypeOf<ReturnType<FastifyInstance['createRateLimit']>>().toEqualTypeOf<own.RateLimitCheck>()
-    expectTypeOf<FastifyRequest['rateLimit']>().toEqualTypeOf<own.Budget | null>()
+    expectTypeOf<FastifyRequest['rateLimit']>().toEqualTypeOf<own.Budget>()
     const routes = (app: FastifyInstance): unknown => [
       app.get('/own', { config: { rateLimit: { max: 3, timeWindow: 1_000 } } }, () => ''),
       app.get('/plain', { config: { rateLimit: { limit: 3, window: '1m' } } }, () => ''),

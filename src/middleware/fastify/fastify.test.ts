@@ -20,7 +20,7 @@ async function serve(...options: PlainOptions[]): Promise<FastifyInstance> {
   app.get('/', async () => 'hello')
   app.get('/error', async (_, reply) => reply.code(400).send('wrong'))
   app.get('/left', async (request) => {
-    const { limit, used, remaining, resetTime } = request.rateLimit ?? {}
+    const { limit, used, remaining, resetTime } = request.rateLimit
     return { limit, used, remaining, isDate: resetTime instanceof Date }
   })
   return app
@@ -229,6 +229,21 @@ describe('sluice/fastify with the plain options', () => {
     })
     expect(await statuses(2)).toEqual([200, 429])
     expect(await statuses(1, '/left')).toEqual([200])
+  })
+
+  it('says on every request what is left, without end where no limit applies', async () => {
+    app = fastify()
+    await app.register(rateLimit, { limit: 5, window: '1m', skip: (request) => request.url === '/skipped' })
+    const said = (request: FastifyRequest): unknown => {
+      const { limit, used, remaining } = request.rateLimit
+      return [String(limit), used, String(remaining), request.rateLimit.resetTime instanceof Date]
+    }
+    app.get('/', async (request) => said(request))
+    app.get('/skipped', async (request) => said(request))
+    app.get('/free', { config: { rateLimit: false } }, async (request) => said(request))
+    const get = async (url: string): Promise<unknown> => (await app.inject(url)).json()
+    expect(await get('/')).toEqual(['5', 1, '4', true])
+    for (const url of ['/skipped', '/free']) expect(await get(url)).toEqual(['Infinity', 0, 'Infinity', true])
   })
 
   it('refuses a mixture of both kinds of options', async () => {

@@ -1,11 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { checkOptions } from '../../core/check-options.ts'
 import { AnswerWatch } from '../../http-door/answer-watch.ts'
-import { Budget } from '../../http-door/budget.ts'
+import { budgetOf } from '../../http-door/budget.ts'
 import { mergeFields } from '../../http-door/field-merge.ts'
 import { Gate, type Pass } from '../../http-door/gate.ts'
 import { holdBack } from '../../http-door/node-response.ts'
 import { headerText, type RequestReader } from '../../http-door/request-reader.ts'
 import { fastifyRoute } from './fastify-route.ts'
+import { PLAIN_FORMS } from './option-forms.ts'
 import type { PlainOptions, Refused } from './options.ts'
 
 export type Done = (error?: Error) => void
@@ -35,7 +37,9 @@ export class GateLimiter {
   readonly #gate: Gate<FastifyRequest>
   readonly #handler: PlainOptions['handler']
 
-  constructor({ handler, hook: _hook, ...options }: PlainOptions) {
+  constructor(given: PlainOptions) {
+    checkOptions(given, PLAIN_FORMS)
+    const { handler, hook: _hook, ...options } = given
     const {
       prefix: _prefix,
       logLevel: _level,
@@ -61,7 +65,7 @@ export class GateLimiter {
     const fields = this.#gate.fields(pass)
     const { retryAfterSeconds } = fields
     mergeFields(reply, fields, pass.decision, getField, setField)
-    if (pass.decision.tightest !== undefined) request.rateLimit = new Budget(pass)
+    request.rateLimit = budgetOf(pass, request.rateLimit)
     const watch = pass.isOpen ? new AnswerWatch(reply.raw, this.#gate.endingOf(pass)) : undefined
     if (!pass.allowed) {
       this.#refuse({ pass, refusal: this.#gate.refusal(pass, request, retryAfterSeconds) }, request, reply, done)

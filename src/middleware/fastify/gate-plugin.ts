@@ -1,9 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { NO_LIMIT } from '../../http-door/budget.ts'
 import { TIGHTEST } from '../../http-door/field-merge.ts'
 import { STORE_OPTIONS } from '../../http-door/gate-options.ts'
 import { placeNames } from '../../http-door/place-name.ts'
 import { checkTrust } from './check-trust.ts'
 import { type Done, GateLimiter } from './gate-limit.ts'
+import { KIND } from './option-forms.ts'
 import type { PlainOptions } from './options.ts'
 
 /** gatePlugin limits an app by the plain options: everything that comes in, also for routes that it does not have. */
@@ -15,29 +17,36 @@ export function gatePlugin(fastify: FastifyInstance, options: PlainOptions): voi
     return limiter
   }
   const whole = limiterOf(options)
+  const ownLimiter = (own: PlainOptions, named: object | false = false): GateLimiter => {
+    KIND.expectPlain(own, true)
+    return limiterOf({ ...inherited(options), ...own, ...named })
+  }
   if (options.identity?.trustedProxies === undefined) checkTrust(fastify)
   /** The limiters of routes that have options of their own, by these. */
   const ofRoutes = new Map<object | false, GateLimiter | undefined>()
 
-  if (!fastify.hasRequestDecorator('rateLimit')) fastify.decorateRequest('rateLimit', null)
+  if (!fastify.hasRequestDecorator('rateLimit')) fastify.decorateRequest('rateLimit', null as never)
   // What every reply gets it has from the beginning: to add it later would change its shape.
   if (!fastify.hasReplyDecorator(TIGHTEST)) fastify.decorateReply(TIGHTEST, null)
   if (!fastify.hasDecorator('rateLimit')) {
     fastify.decorate('rateLimit', ((own?: PlainOptions) =>
-      hookOf(own === undefined ? whole : limiterOf({ ...inherited(options), ...own }))) as never)
+      hookOf(own === undefined ? whole : ownLimiter(own))) as never)
   }
   fastify.addHook('onRoute', ({ config, method, url }) => {
     const own = config?.rateLimit as PlainOptions | false | undefined
     if (own === undefined || ofRoutes.has(own)) return
     const named = own !== false && placeNames(`${method} ${url}`, own)
-    ofRoutes.set(own, own === false ? undefined : limiterOf({ ...inherited(options), ...own, ...named }))
+    ofRoutes.set(own, own === false ? undefined : ownLimiter(own, named))
   })
   const handle = (request: FastifyRequest, reply: FastifyReply, done: Done): void => {
     // To ask a request for its route builds an object.
     const own = ofRoutes.size === 0 ? undefined : (request.routeOptions.config?.rateLimit as PlainOptions | false)
     const limiter = own === undefined || !ofRoutes.has(own) ? whole : ofRoutes.get(own)
-    if (limiter === undefined) done()
-    else limiter.handle(request, reply, done)
+    if (limiter !== undefined) limiter.handle(request, reply, done)
+    else {
+      request.rateLimit ??= NO_LIMIT
+      done()
+    }
   }
   if (options.hook === 'preParsing') {
     fastify.addHook('preParsing', (request, reply, _payload, done) => handle(request, reply, done))

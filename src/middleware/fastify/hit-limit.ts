@@ -72,10 +72,11 @@ export class HitLimiter {
     try {
       // A key may be anything that a function of the app's returns.
       const text = typeof key === 'string' ? key : String(key)
+      const startedAt = this.#decisions.now()
       const count = isCounted ? counter.count(text, timeWindow, max) : counter.read?.(text, timeWindow, max)
-      if (!(count instanceof Promise)) return this.#counted(key, max, timeWindow, count ?? NO_COUNT)
+      if (!(count instanceof Promise)) return this.#counted(key, max, timeWindow, count ?? NO_COUNT, startedAt)
       return count.then(
-        (found) => this.#counted(key, max, timeWindow, found),
+        (found) => this.#counted(key, max, timeWindow, found, startedAt),
         (error: unknown) => this.#failed(key, max, timeWindow, error),
       )
     } catch (error) {
@@ -89,11 +90,17 @@ export class HitLimiter {
     throw error instanceof StoreFault && error.cause instanceof Error ? error.cause : error
   }
 
-  #counted(key: string, max: number, timeWindow: number, { current, ttl }: WindowCount): Limited {
+  #counted(key: string, max: number, timeWindow: number, { current, ttl }: WindowCount, startedAt?: number): Limited {
     const { ban } = this.#params
-    if (this.#decisions.isObserved) {
+    // What the store failed to count is no decision of a limit.
+    if (this.#decisions.isObserved && startedAt !== undefined) {
       const name = `${max}-in-${formatDuration(Math.max(1, Math.ceil(timeWindow)))}`
-      this.#decisions.of(String(key), { name, limit: max, windowMs: timeWindow }, hitVerdict(max, current, ttl))
+      this.#decisions.of(
+        String(key),
+        { name, limit: max, windowMs: timeWindow },
+        hitVerdict(max, current, ttl),
+        startedAt,
+      )
     }
     return {
       isAllowed: false,

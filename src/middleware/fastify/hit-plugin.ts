@@ -4,11 +4,13 @@ import { checkTrust } from './check-trust.ts'
 import { hitCounter } from './hit-counter.ts'
 import { type Group, HitLimiter } from './hit-limit.ts'
 import { type HitParams, hitParams, routeParams } from './hit-params.ts'
+import { checkHitOptions, KIND } from './option-forms.ts'
 import type { RateLimitOptions, RateLimitPluginOptions } from './options.ts'
 import { type Hook, hookOf, routeHooks } from './route-hooks.ts'
 
 /** hitPlugin limits the routes of an app by the options of @fastify/rate-limit. */
 export function hitPlugin(fastify: FastifyInstance, options: RateLimitPluginOptions): void {
+  checkHitOptions(options)
   const params = hitParams(options)
   if (params.keyGenerator === undefined) checkTrust(fastify)
   const counter = hitCounter(options, params)
@@ -19,6 +21,8 @@ export function hitPlugin(fastify: FastifyInstance, options: RateLimitPluginOpti
 
   const limiterOf = (own: RateLimitOptions | undefined, routeInfo: object, group: Group): [HitParams, HitLimiter] => {
     if (typeof own !== 'object') return [params, new HitLimiter(params, counter, group)]
+    KIND.expectPlain(own, false)
+    checkHitOptions(own)
     const merged = routeParams(params, own, routeInfo)
     const child = counter.child(merged)
     counters.push(child)

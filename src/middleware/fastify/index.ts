@@ -3,8 +3,8 @@ import { SluiceError } from '../../core/errors.ts'
 import { gatePlugin } from './gate-plugin.ts'
 import { hitPlugin } from './hit-plugin.ts'
 import { normalizeIP } from './normalize-ip.ts'
+import { KIND } from './option-forms.ts'
 import type { PlainOptions, RateLimitPluginOptions } from './options.ts'
-import { isPlain } from './plain.ts'
 
 export type { Decision, RuleVerdict } from '../../core/combine.ts'
 export type { Verdict } from '../../core/decision.ts'
@@ -38,8 +38,8 @@ export { normalizeIP, SluiceError }
  */
 const fastifyRateLimit: FastifyPluginCallback<PlainOptions | RateLimitPluginOptions> = (fastify, options, done) => {
   try {
-    if (isPlain(options)) gatePlugin(fastify, options)
-    else hitPlugin(fastify, options)
+    if (KIND.isPlain(options)) gatePlugin(fastify, options as PlainOptions)
+    else hitPlugin(fastify, options as RateLimitPluginOptions)
   } catch (error) {
     done(error as Error)
     return

@@ -45,8 +45,8 @@ declare module 'fastify' {
   }
 
   interface FastifyRequest {
-    /** What is left of the tightest limit. Only with the plain options. */
-    rateLimit: Budget | null
+    /** What is left of the tightest limit. Only with the plain options, and from their hook on. */
+    rateLimit: Budget
   }
 }
 

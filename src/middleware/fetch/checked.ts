@@ -42,6 +42,11 @@ export class Checked {
     return this.#pass.decision.tightest === undefined ? undefined : new Budget(this.#pass)
   }
 
+  /** settle takes what the request has cost in the end, where `cost` was an estimate. */
+  settle(cost: number): Promise<Decision | undefined> {
+    return this.#pass.settle(cost)
+  }
+
   get decision(): Decision {
     return this.#pass.decision
   }

@@ -17,6 +17,18 @@ const get = (headers: Record<string, string> = {}): Request => new Request('http
 const ok = async (): Promise<Response> => new Response('ok')
 
 describe('protect', () => {
+  it('charges what a request has cost in the end', async () => {
+    const limiter = rateLimit({ limit: 8, window: '1h', algorithm: 'sliding_log', refund: 'failure' })
+    const checked = await limiter.check(new Request('http://localhost/'))
+    expect((await checked.settle(5))?.tightest?.verdict.remaining).toBe(3)
+    expect(await checked.settle(5)).toBeUndefined()
+    await expect(checked.settle(-1)).rejects.toThrow('COST_INVALID')
+    // A failure gives back what it came to, and leaves nothing to settle.
+    checked.end(500)
+    expect(await checked.settle(7)).toBeUndefined()
+    expect((await limiter.check(new Request('http://localhost/'))).budget?.remaining).toBe(7)
+  })
+
   it('hands over what the runtime hands over, and returns what the handler returns', async () => {
     const seen: unknown[] = []
     const handler = protect(

@@ -33,10 +33,11 @@ export function rateLimit(options: FetchOptions): FetchLimiter {
 export function protect<R extends Request, A extends readonly unknown[], T>(
   handler: FetchHandler<R, A, T>,
   options: FetchOptions,
-): ((request: R, ...beside: A) => Promise<T | Response>) & Pick<FetchLimiter, 'reset' | 'close'> {
+): ((request: R, ...beside: A) => Promise<T | Response>) & Pick<FetchLimiter, 'reset' | 'resetAll' | 'close'> {
   const limiter = rateLimit(options)
   return Object.assign(limiter.protect(handler), {
     reset: limiter.reset.bind(limiter),
+    resetAll: limiter.resetAll.bind(limiter),
     close: limiter.close.bind(limiter),
   })
 }

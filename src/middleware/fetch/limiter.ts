@@ -1,3 +1,4 @@
+import { checkOptions } from '../../core/check-options.ts'
 import type { MaybePromise } from '../../engine/ports.ts'
 import type { Caller } from '../../http-door/caller.ts'
 import { Gate, type Pass } from '../../http-door/gate.ts'
@@ -6,7 +7,7 @@ import type { RequestReader } from '../../http-door/request-reader.ts'
 import { delayed, pathOf, runtimeAddress } from '../../http-door/web-request.ts'
 import { refusalHeaders } from '../../http-door/web-response.ts'
 import { Checked } from './checked.ts'
-import type { FetchHandler, FetchOptions } from './options.ts'
+import { FETCH_FORMS, type FetchHandler, type FetchOptions } from './options.ts'
 
 /** What nginx logs for a client that left before there was an answer. Nobody gets it. */
 const CLIENT_LEFT = 499
@@ -21,7 +22,9 @@ export class FetchLimiter {
   /** What runtimes handed over beside requests. */
   readonly #beside = new WeakMap<Request, readonly unknown[]>()
 
-  constructor({ handler, address, ...options }: FetchOptions) {
+  constructor(given: FetchOptions) {
+    checkOptions(given, FETCH_FORMS)
+    const { handler, address, ...options } = given
     this.#handler = handler
     this.#address = address ?? runtimeAddress
     this.#gate = new Gate(options, this.#reader())
@@ -55,6 +58,11 @@ export class FetchLimiter {
   /** reset gives a caller the whole budget again. */
   reset(caller: Partial<Caller>): Promise<void> {
     return this.#gate.reset(caller)
+  }
+
+  /** resetAll gives all callers the whole budget again, for instance between tests. Only counters in memory can. */
+  resetAll(): Promise<void> {
+    return this.#gate.resetAll()
   }
 
   /** close lets go of the store and of watched rules. */

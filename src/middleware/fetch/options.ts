@@ -1,6 +1,7 @@
 import type { Refusal } from '../../core/http/refusal.ts'
+import { type FormsOf, FUNCTION } from '../../core/option-forms.ts'
 import type { MaybePromise } from '../../engine/ports.ts'
-import type { GateOptions, Pass } from '../../http-door/gate.ts'
+import { GATE_FORMS, type GateOptions, type Pass } from '../../http-door/gate.ts'
 
 /** What a handler of refused requests is told. */
 export interface Refused {
@@ -17,6 +18,8 @@ export interface FetchOptions extends GateOptions<Request> {
   /** Answers refused requests; the fields are added to what it returns. Default: the refusal. */
   readonly handler?: (request: Request, refused: Refused) => MaybePromise<Response>
 }
+
+export const FETCH_FORMS: FormsOf<FetchOptions> = { ...GATE_FORMS, handler: FUNCTION, address: FUNCTION }
 
 /** A FetchHandler answers requests. What a runtime hands to it beside the request stays as it is. */
 export type FetchHandler<R extends Request, A extends readonly unknown[], T> = (

@@ -21,5 +21,10 @@ export function bindingLimit(given: CloudflareConfigProps): HitMiddleware {
     const { success } = await limiter.limit({ key: await keyGenerator(c) })
     return success ? next() : await handler(c, next, { ...options, binding: limiter })
   }
-  return Object.assign(middleware as unknown as HitMiddleware, { close: async () => {} })
+  return Object.assign(middleware as unknown as HitMiddleware, {
+    resetAll: async () => {
+      throw new Error('a binding of Cloudflare cannot forget its keys')
+    },
+    close: async () => {},
+  })
 }

@@ -1,17 +1,20 @@
 import type { Context, Next } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
+import { checkOptions } from '../../core/check-options.ts'
 import type { Refusal } from '../../core/http/refusal.ts'
 import { AnswerWatch } from '../../http-door/answer-watch.ts'
-import { Budget } from '../../http-door/budget.ts'
+import { budgetOf } from '../../http-door/budget.ts'
 import type { Ending } from '../../http-door/ending.ts'
 import { Gate, type Pass } from '../../http-door/gate.ts'
 import { delayed } from '../../http-door/web-request.ts'
 import { addFields, changeable, isFixed, refusalHeaders, watchBody } from '../../http-door/web-response.ts'
 import { outgoingOf, readerOf } from './connection.ts'
+import { PLAIN_FORMS } from './option-forms.ts'
 import type { GateMiddleware, PlainFields } from './options.ts'
 
 /** gateLimit makes a middleware of the plain options. */
 export function gateLimit(options: PlainFields<Context>): GateMiddleware {
+  checkOptions(options, PLAIN_FORMS)
   const { handler, requestPropertyName = 'rateLimit', getConnInfo, ...rest } = options
   const gate = new Gate(rest, readerOf(getConnInfo))
   const limiter = new GateLimiter(gate, handler, requestPropertyName)
@@ -19,7 +22,11 @@ export function gateLimit(options: PlainFields<Context>): GateMiddleware {
     const pass = gate.enter(c)
     return pass instanceof Promise ? pass.then((decided) => limiter.act(decided, c, next)) : limiter.act(pass, c, next)
   }
-  return Object.assign(middleware as GateMiddleware, { reset: gate.reset.bind(gate), close: gate.close.bind(gate) })
+  return Object.assign(middleware as GateMiddleware, {
+    reset: gate.reset.bind(gate),
+    resetAll: gate.resetAll.bind(gate),
+    close: gate.close.bind(gate),
+  })
 }
 
 /** GateLimiter does what a gate says. */
@@ -35,7 +42,7 @@ class GateLimiter {
   }
 
   async act(pass: Pass, c: Context, next: Next): Promise<Response | undefined> {
-    if (pass.decision.tightest !== undefined) c.set(this.#property, new Budget(pass))
+    c.set(this.#property, budgetOf(pass, c.get(this.#property)))
     const watch = pass.isOpen ? new Watch(this.#gate.endingOf(pass), c) : undefined
     try {
       if (!pass.allowed) {

@@ -17,6 +17,7 @@ import type { HitStore } from '../../stores/hits/hit-store.ts'
 import { MemoryStore } from '../../stores/hits/memory-store.ts'
 import { addressKey } from './connection.ts'
 import { defined } from './defined.ts'
+import { HitVariable } from './hit-variable.ts'
 import { sendMessage } from './message.ts'
 import type { HitMiddleware, HonoConfigProps, HonoConfigType, Store, WSConfigProps } from './options.ts'
 
@@ -46,7 +47,13 @@ export function hitLimit(given: HonoConfigProps): HitMiddleware {
   if (typeof store.init === 'function') store.init(options)
   const limiter = new HitLimiter({ options, identifier, passOnStoreError, hasOwnAnswer, observer })
   const middleware = (c: Context, next: Next): unknown => limiter.handle(c, next)
-  return Object.assign(middleware as unknown as HitMiddleware, { close: async () => store.shutdown?.() })
+  return Object.assign(middleware as unknown as HitMiddleware, {
+    resetAll: async () => {
+      if (store.resetAll === undefined) throw new Error('this store cannot forget all keys: it has no resetAll')
+      await store.resetAll()
+    },
+    close: async () => store.shutdown?.(),
+  })
 }
 
 /** storeOf opens the store of those who have none: in memory, or in Redis. */
@@ -120,10 +127,9 @@ class HitLimiter {
   }
 
   async #goOn(hit: Hit, c: Context, next: Next): Promise<void> {
-    const { limit, used, remaining, resetTime } = hit
-    c.set(this.#options.requestPropertyName, { limit, used, remaining, resetTime })
-    c.set(this.#options.requestStorePropertyName, this.#keys)
     const decision = this.#gate.decisionOf(hit, this.#nameOf(hit), Date.now())
+    c.set(this.#options.requestPropertyName, new HitVariable(hit, decision))
+    c.set(this.#options.requestStorePropertyName, this.#keys)
     const back = new TakeBack(this.#options, hit, c)
     this.#setFields(decision, c)
     try {
@@ -172,8 +178,13 @@ class HitLimiter {
   }
 
   #nameOf({ limit }: Hit): string {
-    return this.#config.identifier ?? `${limit}-in-${formatDuration(Math.max(1, Math.ceil(this.#options.windowMs)))}`
+    return this.#config.identifier ?? policyName(limit, this.#options.windowMs)
   }
+}
+
+/** policyName names a limit that has no name: `5-in-1m`. */
+export function policyName(limit: number, windowMs: number): string {
+  return `${limit}-in-${formatDuration(Math.max(1, Math.ceil(windowMs)))}`
 }
 
 function setAll(headers: Headers, { names, values, length }: FieldList): void {

@@ -9,6 +9,10 @@ export function honoApp(middlewares: readonly MiddlewareHandler[], routes = new 
   for (const middleware of middlewares) app.use(middleware)
   app.onError((_error, c) => c.text('failed', 500))
   app.all('/', (c) => c.text('Hi there!'))
+  app.get('/settle', async (c) => {
+    await c.get('rateLimit').settle(5)
+    return c.text('settled')
+  })
   app.get('/error', (c) => c.text('Error!', 400))
   app.get('/throw', () => {
     throw new Error('thrown')

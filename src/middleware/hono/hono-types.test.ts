@@ -34,6 +34,18 @@ describe('the types of sluice/hono', () => {
     new Hono<AppEnv>().use(typed)
   })
 
+  it('know what the context says', () => {
+    expectTypeOf(own.rateLimiter).toEqualTypeOf(own.rateLimit)
+    const app = new Hono().use(own.rateLimit({ limit: 1, window: '1m' })).get('/', (c) => {
+      expectTypeOf(c.get('rateLimit')).toEqualTypeOf<own.RateLimitVariable>()
+      expectTypeOf(c.var.rateLimit.remaining).toBeNumber()
+      expectTypeOf(c.get('rateLimitStore').resetKey).toBeCallableWith('key')
+      return c.text('')
+    })
+    expectTypeOf(app).toExtend<Hono>()
+    expectTypeOf<own.Budget>().toExtend<own.RateLimitVariable>()
+  })
+
   it('have stores that go with each other', () => {
     expectTypeOf<own.SluiceStore>().toExtend<own.Store>()
     expectTypeOf<own.MemoryStore>().toExtend<own.Store>()

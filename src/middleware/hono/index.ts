@@ -2,10 +2,10 @@ import type { Context, Env, Input } from 'hono'
 import { SluiceError } from '../../core/errors.ts'
 import { CounterStore, type CounterStoreOptions } from '../../stores/hits/counter-store.ts'
 import { MemoryStore } from '../../stores/hits/memory-store.ts'
-import { OptionKind } from '../option-kind.ts'
 import { bindingLimit } from './binding-limit.ts'
 import { gateLimit } from './gate-limit.ts'
 import { hitLimit } from './hit-limit.ts'
+import { BINDING_FORMS, HIT_FORMS, KIND } from './option-forms.ts'
 import type { ConfigProps, GateMiddleware, HitMiddleware, PlainFields, PlainOptions } from './options.ts'
 
 export type { Decision, RuleVerdict } from '../../core/combine.ts'
@@ -30,6 +30,7 @@ export type {
   Promisify,
   RateLimitExceededEventHandler,
   RateLimitInfo,
+  RateLimitVariable,
   Refused,
   Store,
   WSConfigProps,
@@ -46,31 +47,23 @@ export { MemoryStore, SluiceError }
 export class SluiceStore extends CounterStore {}
 export type { CounterStoreOptions as SluiceStoreOptions }
 
-const KIND = new OptionKind('hono-rate-limiter', [
-  'limit',
-  'skip',
-  'redis',
-  'secret',
-  'log',
-  'handler',
-  'requestPropertyName',
-  'getConnInfo',
-])
-
 /**
- * rateLimiter makes a middleware for Hono, of the plain options (docs/middleware/hono.md) or of hono-rate-limiter's.
+ * rateLimit makes a middleware for Hono, of the plain options (docs/middleware/hono.md) or of hono-rate-limiter's.
  *
- *   app.use(rateLimiter({ limit: 100, window: '1m' }))
- *   app.use(rateLimiter({ limit: 100, windowMs: 60_000 }))
+ *   app.use(rateLimit({ limit: 100, window: '1m' }))
+ *   app.use(rateLimit({ limit: 100, windowMs: 60_000 }))
  */
-export function rateLimiter<E extends Env = Env, P extends string = string, I extends Input = Input>(
+export function rateLimit<E extends Env = Env, P extends string = string, I extends Input = Input>(
   options: PlainOptions<E, P, I>,
 ): GateMiddleware<E, P, I>
-export function rateLimiter<E extends Env = Env, P extends string = string, I extends Input = Input>(
+export function rateLimit<E extends Env = Env, P extends string = string, I extends Input = Input>(
   options?: ConfigProps<E, P, I>,
 ): HitMiddleware<E, P, I>
-export function rateLimiter(options: object = {}): GateMiddleware | HitMiddleware {
+export function rateLimit(options: object = {}): GateMiddleware | HitMiddleware {
   const config = options as ConfigProps
   if (KIND.isPlain(options)) return gateLimit(options as PlainFields<Context>)
+  KIND.checkOther(options, config.binding === undefined ? HIT_FORMS : BINDING_FORMS)
   return config.binding === undefined ? hitLimit(config) : bindingLimit(config)
 }
+
+export { rateLimit as rateLimiter }

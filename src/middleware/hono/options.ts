@@ -2,6 +2,7 @@ import type { Context, Env, Input, MiddlewareHandler, Next } from 'hono'
 import type { GetConnInfo } from 'hono/conninfo'
 import type { StatusCode } from 'hono/utils/http-status'
 import type { WSContext } from 'hono/ws'
+import type { Decision } from '../../core/combine.ts'
 import type { Refusal } from '../../core/http/refusal.ts'
 import type { Observer } from '../../engine/observer.ts'
 import type { Gate, GateOptions, Pass, PlainMark } from '../../http-door/gate.ts'
@@ -44,6 +45,21 @@ export interface RateLimitInfo {
   used: number
   remaining: number
   resetTime: Date | undefined
+}
+
+/** What the context says of the budget, with the options of either kind. */
+export interface RateLimitVariable extends Readonly<RateLimitInfo> {
+  readonly decision: Decision
+  /** Takes what the request has cost in the end. Only with the plain options: with those of hono-rate-limiter it rejects. */
+  settle(cost: number): Promise<Decision | undefined>
+}
+
+declare module 'hono' {
+  interface ContextVariableMap {
+    rateLimit: RateLimitVariable
+    /** Only with the options of hono-rate-limiter. */
+    rateLimitStore: Pick<Store, 'resetKey'> & { readonly getKey: Store['get'] }
+  }
 }
 
 /** A Store counts hits. Any that was written for hono-rate-limiter or express-rate-limit is one. */
@@ -178,6 +194,8 @@ export type HitMiddleware<E extends Env = Env, P extends string = string, I exte
   P,
   I
 > & {
+  /** Forgets the hits of all keys, where the store can: one in memory. */
+  resetAll(): Promise<void>
   /** Lets go of the store. */
   close(): Promise<void>
 }
@@ -188,4 +206,4 @@ export type GateMiddleware<E extends Env = Env, P extends string = string, I ext
   P,
   I
 > &
-  Pick<Gate<Context>, 'reset' | 'close'>
+  Pick<Gate<Context>, 'reset' | 'resetAll' | 'close'>

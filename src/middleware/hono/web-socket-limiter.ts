@@ -1,9 +1,12 @@
 import type { Context, Env, Input } from 'hono'
 import type { WSContext, WSEvents } from 'hono/ws'
+import { checkOptions } from '../../core/check-options.ts'
 import { HitGate } from '../../http-door/hit-gate.ts'
 import { addressKey } from './connection.ts'
 import { defined } from './defined.ts'
-import { checkStore, counting, storeOf } from './hit-limit.ts'
+import { checkStore, counting, policyName, storeOf } from './hit-limit.ts'
+import { HitVariable } from './hit-variable.ts'
+import { SOCKET_FORMS } from './option-forms.ts'
 import type { Store, WSConfigProps, WSConfigType } from './options.ts'
 
 type Events = (c: Context) => WSEvents | Promise<WSEvents>
@@ -26,6 +29,7 @@ class MessageLimiter {
   readonly #keys: { readonly getKey: Store['get'] | undefined; readonly resetKey: Store['resetKey'] }
 
   constructor(given: WSConfigProps) {
+    checkOptions(given, SOCKET_FORMS)
     const store = given.store ?? storeOf(given)
     const options: WSConfigType = {
       windowMs: 60_000,
@@ -67,8 +71,10 @@ class MessageLimiter {
     const { skipFailedRequests, skipSuccessfulRequests, store } = this.#options
     const key = await this.#gate.key(...message)
     if (key === undefined) return onMessage?.(event, ws)
-    const { limit, used, remaining, resetTime } = await this.#gate.count(key, ...message)
-    c.set(this.#options.requestPropertyName, { limit, used, remaining, resetTime })
+    const hit = await this.#gate.count(key, ...message)
+    const { limit, used } = hit
+    const decision = this.#gate.decisionOf(hit, policyName(limit, this.#options.windowMs), Date.now())
+    c.set(this.#options.requestPropertyName, new HitVariable(hit, decision))
     c.set(this.#options.requestStorePropertyName, this.#keys)
     if (used > limit) return this.#options.handler(event, ws, this.#options)
     try {

@@ -1,14 +1,18 @@
 import type { Context, Middleware, Next } from 'koa'
+import { checkOptions } from '../../core/check-options.ts'
 import type { Refusal } from '../../core/http/refusal.ts'
 import { AnswerWatch } from '../../http-door/answer-watch.ts'
-import { Budget } from '../../http-door/budget.ts'
+import { budgetOf } from '../../http-door/budget.ts'
 import { Gate, type Pass } from '../../http-door/gate.ts'
 import { holdBack, writeFields } from '../../http-door/node-response.ts'
 import { koaReader } from './client-address.ts'
+import { PLAIN_FORMS } from './option-forms.ts'
 import type { GateMiddleware, PlainFields } from './options.ts'
 
 /** gateLimit makes a middleware of the plain options. */
-export function gateLimit({ handler, requestPropertyName, ...options }: PlainFields): GateMiddleware {
+export function gateLimit(given: PlainFields): GateMiddleware {
+  checkOptions(given, PLAIN_FORMS)
+  const { handler, requestPropertyName, ...options } = given
   const gate = new Gate(options, koaReader)
   const limiter = new GateLimiter(gate, handler, requestPropertyName ?? 'rateLimit')
   const middleware: Middleware = (ctx, next) => {
@@ -17,7 +21,11 @@ export function gateLimit({ handler, requestPropertyName, ...options }: PlainFie
       ? pass.then((decided) => limiter.act(decided, ctx, next))
       : limiter.act(pass, ctx, next)
   }
-  return Object.assign(middleware, { reset: gate.reset.bind(gate), close: gate.close.bind(gate) })
+  return Object.assign(middleware, {
+    reset: gate.reset.bind(gate),
+    resetAll: gate.resetAll.bind(gate),
+    close: gate.close.bind(gate),
+  })
 }
 
 /** GateLimiter does what a gate says. */
@@ -36,7 +44,7 @@ class GateLimiter {
     const fields = this.#gate.fields(pass)
     const { retryAfterSeconds } = fields
     writeFields(ctx.res, fields, pass.decision)
-    if (pass.decision.tightest !== undefined) ctx.state[this.#property] = new Budget(pass)
+    ctx.state[this.#property] = budgetOf(pass, ctx.state[this.#property])
     if (pass.allowed) {
       const watch = pass.isOpen ? new AnswerWatch(ctx.res, this.#gate.endingOf(pass), true) : undefined
       const work = pass.delayMs > 0 ? delay(pass.delayMs, ctx, next) : next()

@@ -10,6 +10,7 @@ import { CounterStore, type CounterStoreOptions } from '../../stores/hits/counte
 import { MemoryStore } from '../../stores/hits/memory-store.ts'
 import { addressKey } from './client-address.ts'
 import { longDuration } from './long-duration.ts'
+import { KIND } from './option-forms.ts'
 import type { HitMiddleware, MiddlewareOptions } from './options.ts'
 
 const DEFAULT_DURATION_MS = 3_600_000
@@ -18,11 +19,12 @@ const FORBIDDEN = 403
 
 /** hitLimit makes a middleware of koa-ratelimit's options. */
 export function hitLimit(options: MiddlewareOptions): HitMiddleware {
+  KIND.checkOther(options)
   const { duration = DEFAULT_DURATION_MS } = options
   const hits = new HitDatabase({ ...options, duration })
   const limiter = new HitLimiter({ ...options, duration }, hits)
   const middleware: Middleware = (ctx, next) => limiter.handle(ctx, next)
-  return Object.assign(middleware, { close: async () => hits.close() })
+  return Object.assign(middleware, { resetAll: async () => hits.store.resetAll(), close: async () => hits.close() })
 }
 
 /** A HitDatabase finds the store: in Redis, in this process, or in a Map of the app's, which may be cleared any time. */
@@ -34,9 +36,6 @@ class HitDatabase {
 
   constructor(options: MiddlewareOptions & { readonly duration: number }) {
     const { driver, db, redis = db instanceof Map ? undefined : db, namespace = 'limit', duration } = options
-    if (driver !== undefined && driver !== 'memory' && driver !== 'redis') {
-      throw new SluiceError('GATE_OPTIONS_INVALID', 'driver', `${got(driver)}; it is memory or redis`)
-    }
     if (driver === 'memory' && redis !== undefined) {
       throw new SluiceError('GATE_OPTIONS_INVALID', 'db', `${got(db ?? redis)}; for the driver memory, it is a Map`)
     }
@@ -123,6 +122,8 @@ class HitLimiter {
   }
 
   #setFields(hit: Hit, ctx: Context, nowMs: number): Record<string, string> {
+    const isNeeded = this.#renderer !== undefined || this.#gate.isObserved
+    const decision = isNeeded ? this.#gate.decisionOf(hit, this.#name, nowMs) : undefined
     if (this.#options.disableHeader) return {}
     const [remaining, reset, total] = this.#names
     const resetMs = hit.resetTime?.getTime() ?? nowMs
@@ -132,8 +133,7 @@ class HitLimiter {
       [total]: String(hit.limit),
     }
     ctx.set(headers)
-    if (this.#renderer !== undefined) {
-      const decision = this.#gate.decisionOf(hit, this.#name, nowMs)
+    if (this.#renderer !== undefined && decision !== undefined) {
       writeFields(ctx.res, this.#renderer.render(decision, nowMs), decision)
     }
     return headers

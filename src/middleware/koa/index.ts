@@ -1,7 +1,7 @@
 import { SluiceError } from '../../core/errors.ts'
-import { OptionKind } from '../option-kind.ts'
 import { gateLimit } from './gate-limit.ts'
 import { hitLimit } from './hit-limit.ts'
+import { KIND } from './option-forms.ts'
 import type { GateMiddleware, HitMiddleware, MiddlewareOptions, PlainFields, PlainOptions } from './options.ts'
 
 export type { Decision, RuleVerdict } from '../../core/combine.ts'
@@ -14,8 +14,6 @@ export type { LimitSpec } from '../../http-door/limit-spec.ts'
 export type { JwtOptions } from '../../identity/jwt-verifier.ts'
 export type { GateMiddleware, HitMiddleware, MiddlewareOptions, PlainOptions, Refused } from './options.ts'
 export { SluiceError }
-
-const KIND = new OptionKind('koa-ratelimit', ['redis', 'secret', 'log', 'headers', 'handler', 'requestPropertyName'])
 
 /**
  * rateLimit makes a middleware for Koa, of the plain options (docs/middleware/koa.md) or of koa-ratelimit's.

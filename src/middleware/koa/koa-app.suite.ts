@@ -10,6 +10,10 @@ export function koaApp(middlewares: readonly Middleware[], routes = new Routes()
   for (const middleware of middlewares) app.use(middleware)
   app.use(async (ctx) => {
     switch (ctx.path) {
+      case '/settle':
+        await ctx.state.rateLimit.settle(5)
+        ctx.body = 'settled'
+        break
       case '/error':
         ctx.status = 400
         break

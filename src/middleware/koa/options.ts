@@ -59,9 +59,11 @@ export interface MiddlewareOptions extends Pick<StoreOptions, 'secret' | 'log'> 
 
 /** The middleware with the options of koa-ratelimit. */
 export type HitMiddleware = Middleware & {
+  /** Forgets the hits of all keys. Only a store in memory can. */
+  resetAll(): Promise<void>
   /** Lets go of the store. */
   close(): Promise<void>
 }
 
 /** The middleware with the plain options. */
-export type GateMiddleware = Middleware & Pick<Gate<Context>, 'reset' | 'close'>
+export type GateMiddleware = Middleware & Pick<Gate<Context>, 'reset' | 'resetAll' | 'close'>

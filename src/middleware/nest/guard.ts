@@ -12,8 +12,8 @@ import { Reflector } from '@nestjs/core'
 import type { Request } from 'express'
 import type { MaybePromise } from '../../engine/ports.ts'
 import { AnswerWatch } from '../../http-door/answer-watch.ts'
-import { Budget } from '../../http-door/budget.ts'
-import { Gate, type GateOptions, type Pass } from '../../http-door/gate.ts'
+import { budgetOf } from '../../http-door/budget.ts'
+import { checkOwnOptions, Gate, type GateOptions, type Pass } from '../../http-door/gate.ts'
 import { STORE_OPTIONS } from '../../http-door/gate-options.ts'
 import { holdBack, sendRefusal } from '../../http-door/node-response.ts'
 import { placeNames } from '../../http-door/place-name.ts'
@@ -43,6 +43,8 @@ const OWN = 'sluice:own'
 export function RateLimit<R extends NestRequest = NestRequest>(
   options: SluiceOptions<R>,
 ): ClassDecorator & MethodDecorator {
+  // What is wrong with it is told here, not at the first request; whom to count, the app's options may say.
+  checkOwnOptions(options)
   return SetMetadata(OWN, options)
 }
 
@@ -81,6 +83,11 @@ export class SluiceGuard implements CanActivate, OnApplicationShutdown {
   /** reset gives a caller the whole budget of the app's limit again. */
   reset(...caller: Parameters<AnyGate['reset']>): Promise<void> {
     return this.#gate.reset(...caller)
+  }
+
+  /** resetAll gives all callers the whole budget of all limits again, for instance between tests. Only counters in memory can. */
+  async resetAll(): Promise<void> {
+    await Promise.all([this.#gate, ...this.#own.values()].map((gate) => gate.resetAll()))
   }
 
   async onApplicationShutdown(): Promise<void> {
@@ -133,7 +140,8 @@ function act(gate: AnyGate, pass: Pass, { req, res }: Exchange): MaybePromise<bo
   const { retryAfterSeconds } = fields
   const raw = rawOf(res)
   setFields(res, fields, pass.decision)
-  if (pass.decision.tightest !== undefined) Object.assign(req, { rateLimit: new Budget(pass) })
+  const named = req as { rateLimit?: unknown }
+  named.rateLimit = budgetOf(pass, named.rateLimit)
   const watch = pass.isOpen ? new AnswerWatch(raw, gate.endingOf(pass)) : undefined
   if (pass.allowed) return pass.delayMs > 0 ? later(pass.delayMs, raw, watch) : true
   const refusal = gate.refusal(pass, req, retryAfterSeconds)

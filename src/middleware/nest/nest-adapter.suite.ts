@@ -1,7 +1,8 @@
 import type { Server } from 'node:http'
 import { Readable } from 'node:stream'
-import { Controller, Get, HttpException, Module, StreamableFile, type Type } from '@nestjs/common'
+import { Controller, Get, HttpException, Module, Req, StreamableFile, type Type } from '@nestjs/common'
 import { NestFactory, Reflector } from '@nestjs/core'
+import type { Budget } from '../../http-door/budget.ts'
 import { headerText } from '../../http-door/request-reader.ts'
 import { type AdapterUnderTest, type Routes, serveHttp } from '../adapter-app.suite.ts'
 import { type NestRequest, SluiceGuard, type SluiceOptions } from './index.ts'
@@ -33,6 +34,10 @@ function appOf(routes: Routes): Type {
     hello(): string {
       return 'Hi there!'
     }
+    async settle(request: NestRequest & { readonly rateLimit: Budget }): Promise<string> {
+      await request.rateLimit.settle(5)
+      return 'settled'
+    }
     error(): never {
       throw new HttpException('wrong', 400)
     }
@@ -52,6 +57,8 @@ function appOf(routes: Routes): Type {
   }
   Controller()(Paths)
   decorated(Paths, 'hello', Get())
+  decorated(Paths, 'settle', Get('settle'))
+  Req()(Paths.prototype, 'settle', 0)
   decorated(Paths, 'error', Get('error'))
   decorated(Paths, 'fail', Get('throw'))
   decorated(Paths, 'hang', Get('hang'))

@@ -1,5 +1,7 @@
 import type { ThrottlerStorage } from '@nestjs/throttler'
+import { checkOptions } from '../../core/check-options.ts'
 import { compileLimit } from '../../core/limit.ts'
+import type { FormsOf } from '../../core/option-forms.ts'
 import { hitRule } from '../../stores/hits/hit-rule.ts'
 import {
   ThrottleCounter,
@@ -10,6 +12,7 @@ import {
 } from '../../stores/hits/throttle-counter.ts'
 import { MemoryStore } from '../../stores/memory/memory-store.ts'
 import type { OpenStore } from '../../stores/open/open-store.ts'
+import { HIT_STORE_FORMS } from '../../stores/open/store-forms.ts'
 import { openAppStore, type StoreOptions } from '../../stores/open/store-options.ts'
 import type { RedisStore } from '../../stores/redis/redis-store.ts'
 
@@ -33,6 +36,8 @@ export interface ThrottlerStorageRecord {
   timeToBlockExpire: number
 }
 
+export const STORAGE_FORMS: FormsOf<StorageOptions> = HIT_STORE_FORMS
+
 const CLOSED_SECONDS = 1
 /** For the spelling of keys alone: what is counted, and how, the script says. */
 const RULE = hitRule(compileLimit({ limit: 1, window: 1 }), { onStoreFailure: 'open', timeoutMs: 0 })
@@ -45,7 +50,9 @@ export class SluiceStorage implements ThrottlerStorage {
   readonly #open: OpenStore
   readonly #options: StorageOptions
   readonly #local: ThrottleCounter
+
   constructor(options: StorageOptions = {}) {
+    checkOptions(options, STORAGE_FORMS)
     this.#options = options
     this.#open = openAppStore({ clock: WALL_CLOCK, ...options })
     this.#local = new ThrottleCounter(this.#open.memory ?? new MemoryStore({ clock: WALL_CLOCK }))

@@ -1,9 +1,22 @@
 import { createRequire } from 'node:module'
 import type * as Throttler from '@nestjs/throttler'
+import { checkOptions } from '../../core/check-options.ts'
 import type { Decision } from '../../core/combine.ts'
 import { allowedVerdict, refusedVerdict } from '../../core/decision.ts'
 import { SluiceError } from '../../core/errors.ts'
 import { FieldRenderer } from '../../core/http/field-renderer.ts'
+import {
+  BOOLEAN,
+  either,
+  type Form,
+  type FormsOf,
+  FUNCTION,
+  HITS,
+  has,
+  MS,
+  TEXT,
+  whole,
+} from '../../core/option-forms.ts'
 import type { Observer } from '../../engine/observer.ts'
 import { HitDecisions } from '../../http-door/hit-decisions.ts'
 import { throttlingOf } from '../../stores/hits/throttle-counter.ts'
@@ -23,6 +36,17 @@ export class SluiceThrottlerGuard extends baseGuard() {
   /** Hears of every decision. Default: nobody. */
   protected observer: Observer | undefined
 
+  /** onModuleInit reads the options, and says what is wrong with them. */
+  override async onModuleInit(): Promise<void> {
+    const { options } = this as unknown as { readonly options: Throttler.ThrottlerModuleOptions }
+    const isList = Array.isArray(options)
+    if (!isList) checkOptions(options, MODULE_FORMS)
+    for (const [i, each] of (isList ? options : options.throttlers).entries()) {
+      checkOptions(each, THROTTLER_FORMS, isList ? `[${i}].` : `throttlers[${i}].`)
+    }
+    await super.onModuleInit()
+  }
+
   protected override async handleRequest(props: Throttler.ThrottlerRequest): Promise<boolean> {
     const { context, limit, ttl, throttler, blockDuration, getTracker, generateKey } = props
     const { req, res } = this.getRequestResponse(context)
@@ -31,9 +55,12 @@ export class SluiceThrottlerGuard extends baseGuard() {
     if (ignored.some((pattern) => pattern.test(req.headers['user-agent']))) return true
     const tracker = await getTracker(req, context)
     const key = generateKey(context, tracker, name)
+    const startedAt = this.#decisions.now()
     const record = await this.#count(key, ttl, limit, blockDuration, name)
     if (record === undefined) return true
-    if (throttler.setHeaders ?? this.commonOptions.setHeaders ?? true) this.#setHeaders(res, name, limit, ttl, record)
+    const decision = this.#decisionOf(name, limit, ttl, record, startedAt)
+    if (throttler.setHeaders ?? this.commonOptions.setHeaders ?? true)
+      this.#setHeaders(res, name, limit, decision, record)
     if (record.isBlocked) await this.throwThrottlingException(context, { limit, ttl, key, tracker, ...record })
     return true
   }
@@ -47,12 +74,11 @@ export class SluiceThrottlerGuard extends baseGuard() {
     }
   }
 
-  #setHeaders(res: Response, name: string, limit: number, ttl: number, record: Record): void {
+  #setHeaders(res: Response, name: string, limit: number, decision: Decision, record: Record): void {
     const suffix = name === 'default' ? '' : `-${name}`
     // Responses that are not of HTTP have no fields beyond those that the guard has always set.
     const isHttp = typeof res.getHeader === 'function'
     if (isHttp) {
-      const decision = this.#decisionOf(name, limit, ttl, record)
       setFields(res as unknown as NestResponse, this.#renderer.render(decision, Date.now()), decision)
     }
     if (record.isBlocked) {
@@ -64,14 +90,42 @@ export class SluiceThrottlerGuard extends baseGuard() {
     this.setResponseHeader(res, `${this.headerPrefix}-Reset${suffix}`, record.timeToExpire)
   }
 
-  #decisionOf(name: string, limit: number, ttl: number, record: Record): Decision {
+  #decisionOf(name: string, limit: number, ttl: number, record: Record, startedAt: number): Decision {
     const { totalHits, timeToExpire, isBlocked, timeToBlockExpire } = record
     const resetAfterMs = timeToExpire * 1000
     const verdict = isBlocked
       ? refusedVerdict(limit, 0, resetAfterMs, timeToBlockExpire * 1000)
       : allowedVerdict(limit, Math.max(0, limit - totalHits), resetAfterMs)
-    return this.#decisions.of('', { name, limit, windowMs: throttlingOf(ttl, limit, 0).ttlMs }, verdict)
+    const held = { name, limit, windowMs: throttlingOf(ttl, limit, 0).ttlMs }
+    return this.#decisions.of('', held, verdict, startedAt)
   }
+}
+
+const NUMBER = either(HITS, FUNCTION)
+const LIST: Form = { expected: 'a list', is: Array.isArray }
+
+const SHARED_FORMS = {
+  ignoreUserAgents: LIST,
+  skipIf: FUNCTION,
+  getTracker: FUNCTION,
+  generateKey: FUNCTION,
+  setHeaders: BOOLEAN,
+}
+
+export const THROTTLER_FORMS: FormsOf<Throttler.ThrottlerOptions> = {
+  ...SHARED_FORMS,
+  name: TEXT,
+  limit: NUMBER,
+  ttl: either(MS, FUNCTION),
+  blockDuration: NUMBER,
+}
+
+export const MODULE_FORMS: FormsOf<Exclude<Throttler.ThrottlerModuleOptions, readonly unknown[]>> = {
+  ...SHARED_FORMS,
+  throttlers: LIST,
+  errorMessage: either(TEXT, FUNCTION),
+  storage: has('increment'),
+  ipv6SubnetPrefix: whole(1, 128),
 }
 
 type Record = Awaited<ReturnType<Throttler.ThrottlerStorage['increment']>>

@@ -1,11 +1,14 @@
+import { checkOptions } from '../../core/check-options.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Verdict } from '../../core/decision.ts'
 import { SluiceError } from '../../core/errors.ts'
 import { compileLimit, type Limit, MAX_COUNT, scaleLimit } from '../../core/limit.ts'
+import { type FormsOf, oneOf } from '../../core/option-forms.ts'
 import type { Rule } from '../../core/rules/rule-set.ts'
 import { andThen } from '../../engine/maybe.ts'
 import type { MaybePromise } from '../../engine/ports.ts'
 import type { OpenStore } from '../open/open-store.ts'
+import { HIT_STORE_FORMS } from '../open/store-forms.ts'
 import { openAppStore, type StoreOptions } from '../open/store-options.ts'
 import { hitRule } from './hit-rule.ts'
 import type { HitStore, Hits } from './hit-store.ts'
@@ -28,6 +31,11 @@ export interface CounterStoreOptions extends StoreOptions {
   readonly timeoutMs?: number
 }
 
+const FORMS: FormsOf<CounterStoreOptions> = {
+  ...HIT_STORE_FORMS,
+  algorithm: oneOf('fixed_window', 'sliding_window'),
+}
+
 const DEFAULT_WINDOW_MS = 60_000
 /** The wall clock: reset times are shown as dates, and tests that set the clock expect it to be this one. */
 const WALL_CLOCK: Clock = { nowMs: () => Date.now() }
@@ -48,6 +56,7 @@ export class CounterStore implements HitStore {
   #most = Number.POSITIVE_INFINITY
 
   constructor(options: CounterStoreOptions = {}) {
+    checkOptions(options, FORMS)
     this.#options = options
     this.prefix = options.prefix ?? 'rl:'
     this.localKeys = options.redis === undefined

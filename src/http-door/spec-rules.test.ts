@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { type LimitSpec, SpecRules } from './limit-spec.ts'
+import type { LimitSpec } from './limit-spec.ts'
+import { SpecRules } from './spec-rules.ts'
 
 const make = (response: LimitSpec<never>['response']) => () => new SpecRules({ limit: 1, window: '1m', response }, '')
 
 describe('the response of a limit', () => {
   it('may have what rules may have', () => {
     expect(make({ status: 503, body: 'later', headers: [['X-Plan', 'free']] })).not.toThrow()
+    expect(make({ body: { code: 'later' }, headers: { 'X-Plan': 'free' } })).not.toThrow()
   })
 
   it.each([

@@ -1,0 +1,55 @@
+import { formatDuration } from './duration.ts'
+import { got, SluiceError } from './errors.ts'
+import { didYouMean } from './nearest.ts'
+import { DURATION, type Form, type Forms } from './option-forms.ts'
+
+/**
+ * checkOptions holds options to their names, types and values: a typo must not switch a limit off. Undefined is not given.
+ * `at` is what stands before a name in errors: `limits[0].`.
+ */
+export function checkOptions(options: unknown, forms: Forms, at = ''): void {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    throw new SluiceError('GATE_OPTIONS_INVALID', at.slice(0, -1) || 'options', `${got(options)}; it is an object`)
+  }
+  for (const [name, value] of Object.entries(options)) {
+    if (!Object.hasOwn(forms, name)) throw unknownOption(name, Object.keys(forms), at)
+    if (value !== undefined) checkOption(value, forms[name], at + name)
+  }
+}
+
+/** checkOption holds one value to its form. `where` is the option. */
+export function checkOption(value: unknown, form: Form, where: string): void {
+  if (!form.is(value)) throw wrongValue(value, form, where)
+  if (form.each !== undefined && Array.isArray(value)) {
+    for (const [i, element] of value.entries()) checkOption(element, form.each, `${where}[${i}]`)
+    return
+  }
+  const inside = typeof value === 'object' && value !== null ? form.inside?.(value) : undefined
+  if (inside !== undefined) checkOptions(value, inside, `${where}.`)
+}
+
+export function unknownOption(name: string, known: Iterable<string>, at = ''): SluiceError {
+  return new SluiceError('OPTION_UNKNOWN', at + name, `no such option${didYouMean(name, known)}`)
+}
+
+/** gotInstead spells a value, and the mistake behind it where that is known. */
+export function gotInstead(value: unknown, { words, isNumber }: Pick<Form, 'words' | 'isNumber'>): string {
+  if (isNumber === true && Number.isNaN(value))
+    return `${got(value)}, which Number(process.env.X) is where X is not set`
+  if (typeof value !== 'string') return got(value)
+  const isDigits = isNumber === true && value.trim() !== '' && !Number.isNaN(Number(value))
+  if (isDigits) return `${got(value)}, a text: write Number(process.env.X) for a number of the environment`
+  return got(value) + didYouMean(value, words ?? [])
+}
+
+/** wrongValue says what is wrong; what is right, the rule of a code that is the option's own says by itself. */
+function wrongValue(value: unknown, form: Form, where: string): SluiceError {
+  const { code, expected } = form
+  if (form === DURATION && typeof value === 'number') {
+    const detail = `${got(value)}; write '${value}s' for seconds, '${formatDuration(value)}' for milliseconds`
+    return new SluiceError('DURATION_UNIT_MISSING', where, detail)
+  }
+  const instead = gotInstead(value, form)
+  if (code !== undefined) return new SluiceError(code, where, instead)
+  return new SluiceError('GATE_OPTIONS_INVALID', where, `${instead}; it is ${expected}`)
+}

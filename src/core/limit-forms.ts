@@ -1,0 +1,49 @@
+import type { LimitOptions } from './limit.ts'
+import { COUNTING, LIMIT_OPTIONS, type LimitOption, type OptionName } from './limit-options.ts'
+import { ANY, BOOLEAN, DURATION, type Form, oneOf, TEXT, whole } from './option-forms.ts'
+
+/** A PlainLimit is LimitOptions as apps give them: durations say their unit. */
+export interface PlainLimit extends Omit<LimitOptions, 'window' | 'leaseTtl'> {
+  /** The span that `limit` is counted over, with its unit: `'1m'`, `'90s'`, `'500ms'`. 1 ms to 10 years. */
+  readonly window?: string
+  /** `concurrency` only: a permit that is never released comes back after this long. Default: `'60s'`. */
+  readonly leaseTtl?: string
+}
+
+type FormsByOption<T> = Readonly<Record<OptionName<T> & string, Form>>
+
+/** COUNTING_FORMS are the forms of LimitOptions. */
+export const COUNTING_FORMS = /* @__PURE__ */ formsOf(COUNTING)
+
+/** LIMIT_FORMS are the forms of all that a limit can be told in code, from the table of that. */
+export const LIMIT_FORMS = /* @__PURE__ */ formsOf(LIMIT_OPTIONS)
+
+function formsOf<T extends object>(table: T): FormsByOption<T> {
+  const rows = Object.values<LimitOption>(table as never)
+  return Object.fromEntries(
+    rows.flatMap((row) => (row.option === undefined ? [] : [[row.option, formOf(row)]])),
+  ) as never
+}
+
+/** formOf leaves to compileLimit what that checks, apart from durations: rule files may have milliseconds. */
+function formOf({ schema, code }: LimitOption): Form {
+  if (schema === COUNTING.window.schema) return DURATION
+  if (code !== undefined) return ANY
+  switch (schema.kind) {
+    case 'boolean':
+      return BOOLEAN
+    case 'choice':
+      return oneOf(...schema.of)
+    case 'text':
+      return TEXT
+    case 'integer':
+      return whole(schema.min ?? 0, schema.max ?? Number.POSITIVE_INFINITY)
+    case 'number': {
+      const { above = 0, max = 1 } = schema
+      const is = (value: unknown): boolean => typeof value === 'number' && value > above && value <= max
+      return { expected: `above ${above}, and at most ${max}`, is, isNumber: true }
+    }
+    default:
+      return ANY
+  }
+}

@@ -1,0 +1,29 @@
+import type { Decision } from '../../core/combine.ts'
+import { SluiceError } from '../../core/errors.ts'
+import type { Hit } from '../../http-door/hit-gate.ts'
+import type { RateLimitVariable } from './options.ts'
+
+/** A HitVariable is what the context says of a hit. Its properties are those of hono-rate-limiter. */
+export class HitVariable implements RateLimitVariable {
+  readonly limit: number
+  readonly used: number
+  readonly remaining: number
+  readonly resetTime: Date | undefined
+  readonly #decision: Decision
+
+  constructor({ limit, used, remaining, resetTime }: Hit, decision: Decision) {
+    this.limit = limit
+    this.used = used
+    this.remaining = remaining
+    this.resetTime = resetTime
+    this.#decision = decision
+  }
+
+  async settle(): Promise<undefined> {
+    throw new SluiceError('GATE_OPTIONS_INVALID', 'settle', 'hits of hono-rate-limiter have no cost')
+  }
+
+  get decision(): Decision {
+    return this.#decision
+  }
+}

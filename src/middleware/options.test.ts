@@ -1,0 +1,194 @@
+import { Reflector } from '@nestjs/core'
+import fastify from 'fastify'
+import { afterEach, describe, expect, it } from 'vitest'
+import type { Forms } from '../core/option-forms.ts'
+import { GATE_FORMS } from '../http-door/gate.ts'
+import { createLimiter } from '../library/create-limiter.ts'
+import { rateLimit as libraryLimit } from '../library/rate-limit.ts'
+import { HIT_STORE_FORMS, OBSERVER, STORE_FORMS } from '../stores/open/store-forms.ts'
+import * as express from './express/index.ts'
+import * as expressForms from './express/option-forms.ts'
+import * as fastifyLimit from './fastify/index.ts'
+import * as fastifyForms from './fastify/option-forms.ts'
+import * as fetchLimit from './fetch/index.ts'
+import { FETCH_FORMS } from './fetch/options.ts'
+import * as hono from './hono/index.ts'
+import * as honoForms from './hono/option-forms.ts'
+import * as koa from './koa/index.ts'
+import * as koaForms from './koa/option-forms.ts'
+import { RateLimit, SluiceGuard, SluiceStorage, SluiceThrottlerGuard } from './nest/index.ts'
+import { THROTTLER_FORMS } from './nest/throttler-guard.ts'
+
+type Make = (options: object) => unknown
+
+const closing: (() => unknown)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close()
+})
+
+/** registered makes an app whose plugin has options, or whose route has. */
+const registered = (options: object, route?: object) => async (): Promise<void> => {
+  const app = fastify()
+  closing.push(() => app.close())
+  await app.register(fastifyLimit.rateLimit, options)
+  if (route !== undefined) app.get('/', { config: { rateLimit: route as never } }, () => '')
+}
+const throttled: Make = async (options) => {
+  const guard = new SluiceThrottlerGuard([options] as never, new SluiceStorage(), new Reflector())
+  await guard.onModuleInit()
+}
+
+const PLAIN = { limit: 1, window: '1m' }
+const RULES = { domain: 'a' }
+/** The doors that take the plain options: how they are made, and what they have of their own. */
+const PLAIN_DOORS: [string, Make, Forms][] = [
+  ['sluice/express', (options) => express.rateLimit(options as never), expressForms.PLAIN_FORMS],
+  ['sluice/fastify', (options) => registered(options)(), fastifyForms.PLAIN_FORMS],
+  ['a route of sluice/fastify', (options) => registered(PLAIN, options)(), fastifyForms.PLAIN_FORMS],
+  ['sluice/hono', (options) => hono.rateLimit(options as never), honoForms.PLAIN_FORMS],
+  ['sluice/koa', (options) => koa.rateLimit(options as never), koaForms.PLAIN_FORMS],
+  ['sluice/fetch', (options) => fetchLimit.rateLimit(options as never), FETCH_FORMS],
+  ['sluice/nest', (options) => new SluiceGuard(options as never, new Reflector()), GATE_FORMS],
+  ['a handler of sluice/nest', (options) => RateLimit(options as never), GATE_FORMS],
+]
+const DOORS: [string, Make, object, Forms][] = [
+  ...PLAIN_DOORS.map(([name, make, forms]): [string, Make, object, Forms] => [name, make, PLAIN, forms]),
+  [
+    'rateLimit of the library',
+    (options) => libraryLimit(options as never),
+    PLAIN,
+    { ...STORE_FORMS, observer: OBSERVER },
+  ],
+  [
+    'createLimiter',
+    (options) => createLimiter(options as never),
+    { rules: RULES },
+    { ...STORE_FORMS, observer: OBSERVER },
+  ],
+  ['express-rate-limit', (options) => express.rateLimit(options as never), { windowMs: 1 }, expressForms.HIT_FORMS],
+  ['@fastify/rate-limit', (options) => registered(options)(), {}, fastifyForms.HIT_FORMS],
+  ['a route of @fastify/rate-limit', (options) => registered({}, options)(), {}, fastifyForms.HIT_FORMS],
+  ['hono-rate-limiter', (options) => hono.rateLimit(options as never), { windowMs: 1 }, honoForms.HIT_FORMS],
+  ['a binding of Cloudflare', (options) => hono.rateLimit(options as never), { binding: {} }, honoForms.BINDING_FORMS],
+  ['webSocketLimiter', (options) => hono.webSocketLimiter(options as never), {}, honoForms.SOCKET_FORMS],
+  ['koa-ratelimit', (options) => koa.rateLimit(options as never), {}, koaForms.HIT_FORMS],
+  ['@nestjs/throttler', throttled, { ttl: 1, limit: 1 }, THROTTLER_FORMS],
+  ['SluiceStorage', (options) => new SluiceStorage(options as never), {}, HIT_STORE_FORMS],
+  ['SluiceStore', (options) => new express.SluiceStore(options as never), {}, HIT_STORE_FORMS],
+]
+/** What may be anything, or is told as the library does it that people come from. */
+const FREE = new Set([
+  'message',
+  'errorMessage',
+  'binding',
+  'prefix',
+  'logLevel',
+  'logSerializers',
+  'validate',
+  'ipv6Subnet',
+])
+
+describe.each(DOORS)('%s', (_name, make, base, forms) => {
+  const made = async (options: object): Promise<unknown> => make({ ...base, ...options })
+
+  it('refuses every option of another type, by its name', async () => {
+    const taken: string[] = []
+    for (const option of Object.keys(forms)) {
+      const refusal = await made({ [option]: Symbol('wrong') }).then(
+        () => 'taken',
+        (error: Error) => error.message,
+      )
+      if (!refusal.includes(option)) taken.push(`${option}: ${refusal}`)
+    }
+    expect(taken.filter((each) => !FREE.has(each.split(':')[0]))).toEqual([])
+  })
+
+  it('refuses an option that there is not, and says which is near', async () => {
+    const [name] = Object.keys(forms).filter((option) => option.length > 5 && !FREE.has(option))
+    if (_name === 'express-rate-limit') return
+    await expect(made({ [`${name}s`]: 1 })).rejects.toThrow(`OPTION_UNKNOWN`)
+    await expect(made({ [`${name}s`]: 1 })).rejects.toThrow(`${name}s: no such option, did you mean "${name}"?`)
+  })
+})
+
+describe.each(PLAIN_DOORS)('%s', (_name, make) => {
+  const made = async (options: object): Promise<unknown> => make({ ...PLAIN, ...options })
+
+  it.each<[object, string]>([
+    [{ limit: '2' }, 'LIMIT_INVALID: limit: got "2", a text: write Number(process.env.X)'],
+    [{ limit: Number.NaN }, 'LIMIT_INVALID: limit: got NaN, which Number(process.env.X) is'],
+    [{ limit: -1 }, 'LIMIT_INVALID: limit: got -1'],
+    [{ limit: 0.5 }, 'LIMIT_INVALID: limit: got 0.5'],
+    [{ window: 60 }, "DURATION_UNIT_MISSING: window: got 60; write '60s' for seconds"],
+    [{ refund: 'failures' }, 'refund: got "failures", did you mean "failure"?; it is failure, success or a function'],
+    [{ by: 'apikey' }, 'GATE_OPTIONS_INVALID: by: got "apikey", did you mean "api_key"?'],
+    [{ onStoreFailure: 'opne' }, 'onStoreFailure: got "opne", did you mean "open"?; it is open, closed or local'],
+    [{ limit: undefined, window: undefined, limits: [] }, 'GATE_OPTIONS_INVALID: limits: there is none in it'],
+    [{ algorithm: 'sliding' }, 'ALGORITHM_UNKNOWN: algorithm: got "sliding"'],
+    [{ brust: 3 }, 'OPTION_UNKNOWN: brust: no such option, did you mean "burst"?'],
+    [{ identity: { apikey: true } }, 'OPTION_UNKNOWN: identity.apikey: no such option, did you mean "apiKey"?'],
+    [
+      { identity: { jwt: { secret: 's', audiance: 'a' } } },
+      'identity.jwt.audiance: no such option, did you mean "audience"?',
+    ],
+    [{ response: { boddy: '' } }, 'OPTION_UNKNOWN: response.boddy: no such option, did you mean "body"?'],
+    [{ domain: 'a' }, 'GATE_OPTIONS_INVALID: domain: it needs rules'],
+  ])('refuses %o', async (options, message) => {
+    await expect(made(options)).rejects.toThrow(message)
+  })
+})
+
+describe.each(PLAIN_DOORS.filter(([name]) => name !== 'a handler of sluice/nest'))('%s', (_name, make) => {
+  const made = async (options: object): Promise<unknown> => make({ window: '1m', limit: 1, ...options })
+
+  it.each<[object, string]>([
+    [{ limit: { free: 1, pro: 9 } }, 'limit by tier: it needs identity.tier, or identity.jwt and identity.claims.tier'],
+    [{ by: 'user' }, "by: 'user': it needs identity.user, or identity.jwt"],
+    [{ by: ['tenant', 'ip'] }, "by: 'tenant': it needs identity.tenant, or identity.jwt and identity.claims.tenant"],
+    [{ by: 'api_key' }, "by: 'api_key': it needs identity.apiKey"],
+    [{ identity: { claims: { tier: 'plan' } } }, 'identity.claims: it needs identity.jwt'],
+  ])('refuses %o, which nobody tells', async (options, message) => {
+    await expect(made(options)).rejects.toThrow(message)
+  })
+
+  it('takes what somebody tells', async () => {
+    const tell = () => undefined
+    await made({ limit: { free: 1 }, identity: { tier: tell } })
+    await made({ by: ['user', 'tenant', 'api_key', 'ip'], identity: { user: tell, tenant: tell, apiKey: true } })
+    await made({ by: 'everyone' })
+  })
+})
+
+describe.each<[string, Make, string]>([
+  ['express-rate-limit', (options) => express.rateLimit(options as never), 'limit'],
+  ['@fastify/rate-limit', (options) => registered(options)(), 'max'],
+  ['hono-rate-limiter', (options) => hono.rateLimit(options as never), 'limit'],
+  ['koa-ratelimit', (options) => koa.rateLimit(options as never), 'max'],
+  ['@nestjs/throttler', (options) => throttled({ ttl: 1, ...options }), 'limit'],
+])('options of %s', (_name, make, limit) => {
+  it.each(['2', Number.NaN, -1, 0.5, null])('have no limit of %o', async (value) => {
+    const refused = expect(async () => make({ [limit]: value })).rejects
+    if (_name === '@fastify/rate-limit' && value === null) await make({ [limit]: value })
+    else await refused.toThrow(`GATE_OPTIONS_INVALID: ${_name === '@nestjs/throttler' ? '[0].' : ''}${limit}: got`)
+  })
+})
+
+describe('a typo of a plain option', () => {
+  it.each<[string, Make]>([
+    ['sluice/express', (options) => express.rateLimit(options as never)],
+    ['sluice/fastify', (options) => registered(options)()],
+    ['sluice/hono', (options) => hono.rateLimit(options as never)],
+    ['sluice/koa', (options) => koa.rateLimit(options as never)],
+  ])('is not taken for one of another library by %s', async (_name, make) => {
+    await expect(async () => make({ skip: undefined, algorihm: 'gcra' })).rejects.toThrow(
+      'OPTION_UNKNOWN: algorihm: no such option, did you mean "algorithm"?',
+    )
+  })
+
+  it.each<[object, object, string]>([
+    [{ max: 1 }, PLAIN, 'limit: the options before are those of @fastify/rate-limit, and these must be, too'],
+    [PLAIN, { max: 1 }, 'max: the options before are plain, and these must be, too'],
+  ])('%o and a route of %o do not mix', async (options, route, message) => {
+    await expect(registered(options, route)()).rejects.toThrow(`GATE_OPTIONS_INVALID: ${message}`)
+  })
+})
