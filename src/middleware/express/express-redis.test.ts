@@ -101,8 +101,7 @@ describe('sluice/express on Redis', () => {
           serve({ redis, log, limit: 1, window: '1h', name: onStoreFailure, onStoreFailure, timeoutMs: 100 }),
         ),
       )
-      await until('decisions are made in Redis', async () => (await closed()).headers['x-ratelimit-remaining'] === '0')
-      expect((await closed()).status).toBe(429)
+      await until('decisions are made in Redis', async () => (await closed()).status === 429)
       await server.kill()
       await until('the failure is noticed', async () => (await closed()).status === 503)
       expect((await closed()).headers['retry-after']).toBe('1')
