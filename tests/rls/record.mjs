@@ -39,12 +39,15 @@ async function record(address, statsPort) {
     const startedMs = Date.now()
     each.answers = []
     for (const ask of each.asks) each.answers.push(await rls.ask(encodeAsk(ask, domainOf(i))))
-    if (Math.floor(startedMs / windowMs) !== Math.floor(Date.now() / windowMs)) throw new Error(`${each.claim}: too slow`)
+    if (Math.floor(startedMs / windowMs) !== Math.floor(Date.now() / windowMs))
+      throw new Error(`${each.claim}: too slow`)
   }
   rls.close()
   const asked = fixture.cases.reduce((sum, { answers }) => sum + answers.length, 0)
-  while ((stats.counts.get('ratelimit_server.ShouldRateLimit.total_requests') ?? 0) < asked - NOT_COUNTED) await pause(100)
-  for (const [i, each] of fixture.cases.entries()) each.stats = statsOf(stats.counts, `ratelimit.service.rate_limit.${domainOf(i)}.`)
+  while ((stats.counts.get('ratelimit_server.ShouldRateLimit.total_requests') ?? 0) < asked - NOT_COUNTED)
+    await pause(100)
+  for (const [i, each] of fixture.cases.entries())
+    each.stats = statsOf(stats.counts, `ratelimit.service.rate_limit.${domainOf(i)}.`)
   writeFileSync(path, `${spell(fixture)}\n`)
   stats.close()
   console.log(`${asked} answers in ${fixture.cases.length} cases`)
@@ -84,7 +87,8 @@ function statsOf(counts, prefix) {
  * @param {Fixture} all */
 function spell({ reference, settings, rules, cases }) {
   /** @param {unknown[]} values */
-  const lines = (values) => (values.length === 0 ? '[]' : `[\n${values.map((each) => `    ${JSON.stringify(each)}`).join(',\n')}\n   ]`)
+  const lines = (values) =>
+    values.length === 0 ? '[]' : `[\n${values.map((each) => `    ${JSON.stringify(each)}`).join(',\n')}\n   ]`
   const spelled = cases.map(({ claim, rules: name, asks, answers, stats }) =>
     [
       `  {"claim": ${JSON.stringify(claim)}, "rules": ${JSON.stringify(name)},`,

@@ -154,7 +154,9 @@ export function openRls(address) {
         (bytes) => bytes,
         request,
         (error, bytes) =>
-          resolve(error === null ? decodeAnswer(/** @type {Buffer} */ (bytes), now()) : `${error.code}: ${error.details}`),
+          resolve(
+            error === null ? decodeAnswer(/** @type {Buffer} */ (bytes), now()) : `${error.code}: ${error.details}`,
+          ),
       )
     })
   return { ask, close: () => client.close() }

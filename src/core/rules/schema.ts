@@ -1,4 +1,4 @@
-import { LIMIT_OPTIONS, type RateLimitRule } from '../limit-options.ts'
+import { DEFAULT_OPTIONS, LIMIT_OPTIONS, type LimitDefaults, type RateLimitRule } from '../limit-options.ts'
 import type { Field, ObjectValue, RefSchema, Schema } from '../schema/schema.ts'
 
 export type { RateLimitRule } from '../limit-options.ts'
@@ -13,6 +13,13 @@ export const MAX_LEVELS = 64
  */
 const LIMIT_OBJECT: Schema = { kind: 'object', doc: 'One limit', fields: LIMIT_OPTIONS }
 const LIMIT: RefSchema<RateLimitRule> = { kind: 'ref', name: 'limit', to: () => LIMIT_OBJECT }
+
+const DEFAULTS_OBJECT: Schema = {
+  kind: 'object',
+  doc: 'What the limits of the domain are told that say nothing themselves',
+  fields: DEFAULT_OPTIONS,
+}
+const DEFAULTS: RefSchema<LimitDefaults> = { kind: 'ref', name: 'defaults', to: () => DEFAULTS_OBJECT }
 
 const LIMITS = {
   rate_limit: { schema: LIMIT, nullable: true },
@@ -96,6 +103,7 @@ const FILE_FIELDS = {
     schema: { kind: 'choice', of: ['leaf', 'path'] },
     doc: 'leaf: a rule applies where its depth is the number of entries. path: those above apply too',
   },
+  defaults: { schema: DEFAULTS, nullable: true, doc: 'Options for all limits of the domain that do not say otherwise' },
   tiers: {
     schema: { kind: 'map', keys: { kind: 'text', min: 1, max: 64 }, of: TIER },
     doc: 'Named sets of limits: free, pro, enterprise',
