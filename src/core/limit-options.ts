@@ -177,15 +177,23 @@ export const LIMIT_OPTIONS = {
   name: {
     option: 'name',
     schema: NAME,
+    nullable: true,
     single: true,
     doc: 'What callers see in RateLimit-Policy, and what `replaces` refers to',
   },
   replaces: {
     schema: { kind: 'list', of: { kind: 'object', fields: { name: { schema: NAME, required: true } } } },
+    nullable: true,
     single: true,
     doc: 'Limits that do not apply to a request to which this one does',
   },
-  unlimited: { schema: BOOLEAN, default: false, single: true, doc: 'No limit at all: an allow-list' },
+  unlimited: {
+    schema: BOOLEAN,
+    nullable: true,
+    default: false,
+    single: true,
+    doc: 'No limit at all: an allow-list',
+  },
   ...COUNTING,
   cost: {
     option: 'cost',

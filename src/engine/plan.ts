@@ -1,6 +1,6 @@
 import { got, SluiceError } from '../core/errors.ts'
 import type { KeySpeller } from '../core/key-speller.ts'
-import { compileLimit, MAX_COUNT } from '../core/limit.ts'
+import { compileLimit, holdsPermits, type LimitOptions, MAX_COUNT } from '../core/limit.ts'
 import { Lru } from '../core/lru.ts'
 import type { CheckRequest, Descriptor, Entry, LimitOverride } from '../core/request.ts'
 import { DEFAULTS, UNIT_MS } from '../core/rules/compile-rule.ts'
@@ -14,18 +14,41 @@ const MAX_OVERRIDES = 10_000
 /** OVERRIDE_ID is the id of every rule that a request brought along. No pattern has it, unless its key is spelled so. */
 export const OVERRIDE_ID = '/override'
 
+/** OverrideOptions say how limits are counted that requests bring along. */
+export interface OverrideOptions {
+  /** What such a limit does not say. */
+  readonly limit: Pick<LimitOptions, 'algorithm' | 'countDenied'>
+  /** On the counter of the rule that it stands in for, where algorithm and window are the same. */
+  readonly sharesCounters: boolean
+}
+
+export interface PlannerOptions {
+  readonly accounts?: AccountLookup
+  /** No charge stops another, whatever its rule says. */
+  readonly shadow?: boolean
+  /** Every rule is charged for itself. Not beside places that are held: those are taken when everything fits. */
+  readonly apart?: boolean
+  /** Default: as a rule that says nothing, on counters of their own. */
+  readonly overrides?: OverrideOptions
+}
+
+const OWN_COUNTERS: OverrideOptions = { limit: {}, sharesCounters: false }
+
 /** Planner turns requests into charges: which rules apply, on which counters, at what cost. */
 export class Planner {
   readonly #keys: KeySpeller
   readonly #accounts: AccountLookup | undefined
   readonly #isShadow: boolean
+  readonly #isApart: boolean
+  readonly #overrideOptions: OverrideOptions
   readonly #overrides = new Lru<string, Rule>(MAX_OVERRIDES)
 
-  /** With `shadow` no charge stops another, whatever its rule says. */
-  constructor(keys: KeySpeller, options: { readonly accounts?: AccountLookup; readonly shadow?: boolean } = {}) {
+  constructor(keys: KeySpeller, options: PlannerOptions = {}) {
     this.#keys = keys
     this.#accounts = options.accounts
     this.#isShadow = options.shadow ?? false
+    this.#isApart = options.apart ?? false
+    this.#overrideOptions = options.overrides ?? OWN_COUNTERS
   }
 
   plan(rules: RuleSet, request: CheckRequest): readonly PlannedCharge[] {
@@ -35,7 +58,9 @@ export class Planner {
     if (domain === undefined) return charges
     for (let i = 0; i < request.descriptors.length; i++)
       this.#planDescriptor(domain, request.descriptors[i], i, cost, charges)
-    return withoutReplaced(charges)
+    const planned = withoutReplaced(charges)
+    if (this.#isApart && !planned.some(({ limit }) => holdsPermits(limit))) return withoutForce(planned, () => true)
+    return planned.length > 1 ? withoutHelplessQuotas(planned) : planned
   }
 
   #planDescriptor(domain: Domain, descriptor: Descriptor, at: number, cost: number, charges: PlannedCharge[]): void {
@@ -47,7 +72,8 @@ export class Planner {
         ? match(domain, entries, tier, this.#accounts)
         : [this.#override(domain, descriptor.limit, entries)]
     for (const rule of rules) {
-      const key = this.#keys.spell(domain.name, rule, entries)
+      const counted = descriptor.limit === undefined ? rule : this.#counterOf(domain, rule, entries, tier)
+      const key = this.#keys.spell(domain.name, counted, entries)
       const weighed = rule.cost === 1 ? own : clamp(own * weightOf(rule, descriptor.entries))
       charges.push({
         key,
@@ -64,6 +90,17 @@ export class Planner {
     }
   }
 
+  /** #counterOf is the rule on whose counter an override counts: the one that it stands in for, or itself. */
+  #counterOf(domain: Domain, override: Rule, entries: readonly Entry[], tier: string | undefined): Rule {
+    if (!this.#overrideOptions.sharesCounters) return override
+    const fits = ({ unlimited, limit, path }: Rule): boolean =>
+      !unlimited &&
+      limit.shape === override.limit.shape &&
+      path.length === entries.length &&
+      path.every(({ sharedAs }) => sharedAs === undefined)
+    return match(domain, entries, tier, this.#accounts).find(fits) ?? override
+  }
+
   /** #override makes a rule of a limit that a request brought along. Those are few, and kept. */
   #override(domain: Domain, override: LimitOverride, entries: readonly Entry[]): Rule {
     const { requestsPerUnit, unit, unitMultiplier = 1 } = override
@@ -73,11 +110,28 @@ export class Planner {
     if (known !== undefined) return known
     const unitMs: number | undefined = UNIT_MS[unit]
     const window = unitMs === undefined ? undefined : unitMultiplier * unitMs
-    const limit = compileLimit({ limit: requestsPerUnit, ...(window !== undefined && { window }) }, 'limit')
+    const own = { limit: requestsPerUnit, ...(window !== undefined && { window }) }
+    const limit = compileLimit({ ...this.#overrideOptions.limit, ...own }, 'limit')
     const rule = Object.freeze({ ...DEFAULTS, id: OVERRIDE_ID, name: 'override', limit, path })
     this.#overrides.set(id, rule)
     return rule
   }
+}
+
+/**
+ * withoutHelplessQuotas has the rules in quota mode stop nothing where one of them only reports: that one always passes, and
+ * one that passes is enough.
+ */
+function withoutHelplessQuotas(charges: readonly PlannedCharge[]): readonly PlannedCharge[] {
+  if (!charges.some(({ quota, rule }) => quota === true && rule.shadow)) return charges
+  return withoutForce(charges, ({ quota }) => quota === true)
+}
+
+function withoutForce(
+  charges: readonly PlannedCharge[],
+  is: (charge: PlannedCharge) => boolean,
+): readonly PlannedCharge[] {
+  return charges.map((charge) => (charge.enforce && is(charge) ? { ...charge, enforce: false } : charge))
 }
 
 function checkCost(cost: number): number {

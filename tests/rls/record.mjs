@@ -23,7 +23,7 @@ const fixture = /** @type {Fixture} */ (JSON.parse(readFileSync(path, 'utf8')))
 /** @param {string} folder */
 function writeRules(folder) {
   mkdirSync(folder, { recursive: true })
-  fixture.cases.forEach((_, i) => writeFileSync(join(folder, `${domainOf(i)}.yaml`), rulesOf(fixture, i)))
+  for (const i of fixture.cases.keys()) writeFileSync(join(folder, `${domainOf(i)}.yaml`), rulesOf(fixture, i))
 }
 
 /** @param {string} address

@@ -155,7 +155,9 @@ export function openRls(address) {
         request,
         (error, bytes) =>
           resolve(
-            error === null ? decodeAnswer(/** @type {Buffer} */ (bytes), now()) : `${error.code}: ${error.details}`,
+            error === null
+              ? decodeAnswer(/** @type {Buffer} */ (bytes), now())
+              : `${error.code}: ${error.details.replace(/_\d{9,}/g, '_window')}`,
           ),
       )
     })

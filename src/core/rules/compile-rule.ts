@@ -34,6 +34,7 @@ const UNLIMITED = compileLimit({ limit: MAX_COUNT, window: 1_000 })
 
 /** DEFAULTS are the settings of a rule that says nothing about them. */
 export const DEFAULTS = {
+  isNamed: false,
   unlimited: LIMIT_OPTIONS.unlimited.default,
   shadow: false,
   quota: false,
@@ -84,6 +85,7 @@ export function compileRule(own: RateLimitRule, ownPlace: RulePlace, problems: P
   return Object.freeze({
     id,
     name: rate.name ?? id,
+    isNamed: rate.name != null,
     limit,
     unlimited: rate.unlimited === true,
     shadow: place.shadow,
@@ -134,7 +136,7 @@ function checkCombinations(rate: RateLimitRule, report: Report): void {
     const given = rate[needed] ?? defaultOf(needed)
     if (rate[key] !== undefined && given !== value) report(key, `${key} without ${needed}: ${value}`)
   }
-  if (rate.name !== undefined && rate.replaces?.some(({ name }) => name === rate.name)) {
+  if (rate.name != null && rate.replaces?.some(({ name }) => name === rate.name)) {
     report('replaces', `${JSON.stringify(rate.name)} replaces itself`)
   }
 }

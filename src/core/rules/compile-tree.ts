@@ -240,14 +240,17 @@ function patternsOf({ value, cidr }: DescriptorRule): readonly string[] {
 }
 
 function pathStep(descriptor: DescriptorRule): PathStep {
-  const [pattern] = patternsOf(descriptor)
+  const patterns = patternsOf(descriptor)
+  const [pattern] = patterns
   const isShared = descriptor.share_threshold === true
+  const isWild = !isShared && (descriptor.cidr !== undefined || pattern.includes('*'))
   return Object.freeze({
-    isOpen: !isShared && (descriptor.cidr !== undefined || pattern === '' || pattern.includes('*')),
+    isOpen: isWild || (!isShared && pattern === ''),
+    wildcard: isWild ? patterns.join(',') : undefined,
     secret: descriptor.secret === true,
     sharedAs: isShared ? descriptor.value : undefined,
     detailedMetric: descriptor.detailed_metric === true,
     valueToMetric: descriptor.value_to_metric === true,
-    metadata: descriptor.metadata && { ...descriptor.metadata },
+    metadata: descriptor.metadata ? { ...descriptor.metadata } : undefined,
   })
 }

@@ -12,6 +12,7 @@ import { registerRls } from '../../edge/rls/rls-door.ts'
 import type { GrpcServer } from '../../grpc/index.ts'
 import { RuleStats } from '../../observe/rule-stats.ts'
 import { StoreStats } from '../../observe/store-stats.ts'
+import { limiterPartsOf } from '../compatibility.ts'
 import { faultLog } from '../log/fault-log.ts'
 import type { Log } from '../log/log.ts'
 import type { Config } from '../settings/config.ts'
@@ -49,14 +50,19 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log): Doors
     arrive = resolve
   })
   const storeStats = new StoreStats()
-  const ruleStats = new RuleStats()
+  const ruleStats = new RuleStats({ asReference: config.compatibility !== undefined })
   const open = openServiceStore(config, log, storeStats, (isReached) => {
     if (isReached) arrive()
     if (config.healthNeedsRedis && !isLeaving) health.set(isReached)
   })
   const { http, grpc, rls } = makeServers(
     config,
-    new Limiter(rules, open.store, { ...open.parts, shadow: config.shadowMode, observer: ruleStats }),
+    new Limiter(rules, open.store, {
+      ...open.parts,
+      ...limiterPartsOf(config),
+      shadow: config.shadowMode,
+      observer: ruleStats,
+    }),
     health,
     log,
   )
@@ -101,6 +107,7 @@ function makeServers(config: Config, limiter: Limiter<Store>, health: Health, lo
     requestHeaders,
     dynamicMetadata,
     unitMultipliers,
+    asReference: config.compatibility !== undefined,
     callers,
     failed,
   })

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { got, SluiceError } from 'sluice/internal/core/errors'
+import type { Compatibility } from '../compatibility.ts'
 import { ignoredWarnings } from './envoy-settings.ts'
 import { parseFlags } from './flags.ts'
 import { misspelledVariables } from './misspelled-variables.ts'
@@ -19,6 +20,10 @@ export interface Config {
   readonly isExample: boolean
   readonly mergeDomains: boolean
   readonly shadowMode: boolean
+  /** The service whose answers are given instead of our own. */
+  readonly compatibility: Compatibility | undefined
+  /** There: a limit that refuses keeps the others of the request from counting. */
+  readonly stopsWhenOverLimit: boolean
   /** Where counters are shared. Undefined: they live in this process. */
   readonly redisUrl: string | undefined
   readonly redisTimeoutMs: number
@@ -112,6 +117,8 @@ export function readConfig(args: readonly string[], env: Env): Config {
     isExample: rules === undefined,
     mergeDomains: from.value('merge-domains'),
     shadowMode: from.value('shadow-mode'),
+    compatibility: from.value('compatibility'),
+    stopsWhenOverLimit: isSet(env, 'STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT'),
     redisUrl,
     redisTimeoutMs: from.value('redis-timeout'),
     redisTls: redisTlsOf(from, env),
@@ -157,14 +164,18 @@ function runtimeRules(env: Env): Given | undefined {
   return { values: [path], where: 'RUNTIME_ROOT', source: 'env' }
 }
 
-function redisTlsOf(from: SettingSources, env: Env): RedisTls {
-  const name = 'REDIS_TLS_SKIP_HOSTNAME_VERIFICATION'
+/** isSet reads a switch of envoyproxy/ratelimit that has no flag here. */
+function isSet(env: Env, name: string): boolean {
   const value = env[name] ?? ''
+  return value !== '' && isOn({ values: [value], where: name, source: 'env' })
+}
+
+function redisTlsOf(from: SettingSources, env: Env): RedisTls {
   return {
     caFile: from.value('redis-ca'),
     certFile: from.value('redis-cert'),
     keyFile: from.value('redis-key'),
-    anyHostName: value !== '' && isOn({ values: [value], where: name, source: 'env' }),
+    anyHostName: isSet(env, 'REDIS_TLS_SKIP_HOSTNAME_VERIFICATION'),
   }
 }
 

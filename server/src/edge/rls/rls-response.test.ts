@@ -266,8 +266,8 @@ describe('dynamic metadata', () => {
     return plain
   }
   const withMetadata = (metadata: Record<string, unknown>): Rule => {
-    const step = { isOpen: true, secret: false, sharedAs: undefined, detailedMetric: false, valueToMetric: false }
-    return { ...ruleNamed('m'), path: [{ ...step, metadata }] }
+    const step = { isOpen: true, wildcard: undefined, secret: false, sharedAs: undefined }
+    return { ...ruleNamed('m'), path: [{ ...step, detailedMetric: false, valueToMetric: false, metadata }] }
   }
 
   it('tells what was asked', () => {

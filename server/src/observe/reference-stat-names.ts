@@ -1,0 +1,36 @@
+import type { Entry } from 'sluice/internal/core/request'
+import type { PathStep } from 'sluice/internal/core/rules/rule-set'
+import type { PlannedCharge } from 'sluice/internal/engine/charge'
+import { OVERRIDE_ID } from 'sluice/internal/engine/plan'
+
+/**
+ * referenceStatName is what envoyproxy/ratelimit calls the counts of a charge: the domain, and each level as `key_value`,
+ * with the value that the rule has, or, where the rule says so, that of the request.
+ */
+export function referenceStatName({ domain, rule, entries }: PlannedCharge): string {
+  const { path } = rule
+  const isDetailed = path.at(-1)?.detailedMetric === true
+  const levels =
+    rule.id === OVERRIDE_ID ? entries.map(detailed) : path.map((step, i) => level(step, entries[i], isDetailed))
+  return cleaned([domain, ...levels].join('.'))
+}
+
+function detailed({ key, value }: Entry): string {
+  return value === '' ? key : `${key}_${value}`
+}
+
+function level(step: PathStep, { key, value }: Entry, isDetailed: boolean): string {
+  if (step.sharedAs !== undefined) return `${key}_${step.sharedAs}`
+  // Secrets stay secret, whatever the rule says of metrics.
+  if (step.secret) return key
+  if (isDetailed) return `${key}_${value}`
+  const shown = step.isOpen && !step.valueToMetric ? (step.wildcard ?? '') : value
+  return shown === '' ? key : `${key}_${shown}`
+}
+
+const IPV4 = /\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}/g
+
+/** cleaned leaves out what StatsD would take for something else. */
+function cleaned(name: string): string {
+  return name.replace(/[:|]/g, '_').replace(IPV4, (address) => address.replaceAll('.', '_'))
+}
