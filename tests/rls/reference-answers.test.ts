@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { afterAll, describe, expect, it } from 'vitest'
-import { compileOptionsOf, limiterPartsOf } from '../../server/src/app/compatibility.ts'
+import { compileOptionsOf, limiterPartsOf, storeFor } from '../../server/src/app/compatibility.ts'
 import { readConfig } from '../../server/src/app/settings/config.ts'
 import { RuleStats } from '../../server/src/observe/rule-stats.ts'
 import { loadRules } from '../../src/core/rules/load.ts'
@@ -42,7 +42,7 @@ async function answersOf(fixture: Fixture): Promise<{ answers: unknown[]; stats:
   const parts = { ...limiterPartsOf(config), shadow: config.shadowMode, observer }
   const { shadowMode, responseHeaders, dynamicMetadata } = config
   const options = { shadowMode, responseHeaders, dynamicMetadata, asReference: true, nowMs: () => NOW_MS }
-  const service = await startService(new Limiter(() => rules, store, parts), options)
+  const service = await startService(new Limiter(() => rules, storeFor(config, store), parts), options)
   const rls = openRls(`127.0.0.1:${service.grpcPort}`)
   closing.push(async () => {
     rls.close()

@@ -1,6 +1,8 @@
 import type { LimitDefaults } from 'sluice/internal/core/limit-options'
 import type { CompileOptions } from 'sluice/internal/core/rules/compile'
+import { CountedLooks } from 'sluice/internal/engine/counted-looks'
 import type { LimiterParts } from 'sluice/internal/engine/limiter'
+import type { Store } from 'sluice/internal/engine/ports'
 
 /** COMPATIBILITIES are the services whose answers Sluice gives where it is told to, instead of its own. */
 export const COMPATIBILITIES = ['envoyproxy-ratelimit'] as const
@@ -35,6 +37,11 @@ export function limiterPartsOf({
     apart: !stopsWhenOverLimit,
     overrides: { limit: { algorithm: 'fixed_window', countDenied: true }, sharesCounters: true },
   }
+}
+
+/** storeFor is the store as its limiter sees it. */
+export function storeFor({ compatibility }: Pick<CompatibilityConfig, 'compatibility'>, store: Store): Store {
+  return compatibility === undefined ? store : new CountedLooks(store)
 }
 
 /** compatibilityLine says what the mode is and means, for people. */

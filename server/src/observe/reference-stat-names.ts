@@ -12,7 +12,7 @@ export function referenceStatName({ domain, rule, entries }: PlannedCharge): str
   const isDetailed = path.at(-1)?.detailedMetric === true
   const levels =
     rule.id === OVERRIDE_ID ? entries.map(detailed) : path.map((step, i) => level(step, entries[i], isDetailed))
-  return cleaned([domain, ...levels].join('.'))
+  return cleaned(`${domain}.${levels.join('.')}`)
 }
 
 function detailed({ key, value }: Entry): string {

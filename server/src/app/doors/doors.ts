@@ -12,7 +12,7 @@ import { registerRls } from '../../edge/rls/rls-door.ts'
 import type { GrpcServer } from '../../grpc/index.ts'
 import { RuleStats } from '../../observe/rule-stats.ts'
 import { StoreStats } from '../../observe/store-stats.ts'
-import { limiterPartsOf } from '../compatibility.ts'
+import { limiterPartsOf, storeFor } from '../compatibility.ts'
 import { faultLog } from '../log/fault-log.ts'
 import type { Log } from '../log/log.ts'
 import type { Config } from '../settings/config.ts'
@@ -57,7 +57,7 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log): Doors
   })
   const { http, grpc, rls } = makeServers(
     config,
-    new Limiter(rules, open.store, {
+    new Limiter(rules, storeFor(config, open.store), {
       ...open.parts,
       ...limiterPartsOf(config),
       shadow: config.shadowMode,
