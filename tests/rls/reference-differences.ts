@@ -23,7 +23,7 @@ export const DIFFERENCES: readonly Difference[] = [
   {
     there: 'bytes that are no message: `INTERNAL`',
     here: '`INVALID_ARGUMENT`',
-    reason: 'the fault is the caller’s, and alarms on internal errors are to mean ours',
+    reason: "the fault is the caller's, and alarms on internal errors are to mean ours",
     cases: ['bytes that are no message'],
     fields: /^\.answers\.0$/,
   },

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import type { MaybePromise } from 'sluice/internal/engine/ports'
 import { adminServer } from '../edge/admin/admin-server.ts'
+import { compatibilityLine } from './compatibility.ts'
 import type { DoorName } from './doors/door.ts'
 import { openDoors } from './doors/doors.ts'
 import { listen, type Place, portOf, reachable } from './doors/listen.ts'
@@ -34,6 +35,7 @@ export interface Service {
 /** startService joins everything the service is made of, and starts it: in this process, or in several. */
 export async function startService(config: Config, log: Log): Promise<Service> {
   for (const warning of config.warnings) log.warn('config.warning', warning)
+  if (config.compatibility !== undefined) log.info('config.compatibility', compatibilityLine(config.compatibility))
   return config.workers > 1 ? startWorkers(config, log) : startAlone(config, log)
 }
 

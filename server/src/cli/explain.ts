@@ -9,11 +9,14 @@ import { type ExplainedStep, explain as explainMatch, type TierChoice } from 'sl
 import { loadRules } from 'sluice/internal/core/rules/load'
 import type { Domain, Rule, RuleSet } from 'sluice/internal/core/rules/rule-set'
 import { readRuleFiles } from 'sluice/internal/sources/rule-files'
+import { compatibilityLine, compileOptionsOf } from '../app/compatibility.ts'
 import { parseFlags } from '../app/settings/flags.ts'
+import { COMPATIBILITY_FLAG, givenCompatibility } from './given-compatibility.ts'
 
 const FLAGS = [
   { flag: 'domain', value: 'NAME' },
   { flag: 'merge-domains' },
+  COMPATIBILITY_FLAG,
   { flag: 'nodes', value: 'N' },
   { flag: 'rate', value: 'HITS' },
 ] as const
@@ -25,9 +28,11 @@ export async function explain(args: readonly string[]): Promise<void> {
   if (path === undefined) throw new SluiceError('ARGUMENT_MISSING', 'explain', 'no rules given')
   if (pairs.length === 0) throw new SluiceError('ARGUMENT_MISSING', 'explain', 'no key=value given')
   const entries = pairs.map(entryOf)
-  const mergeDomains = flags.isOn('merge-domains')
-  const rules = loadRules(await readRuleFiles([path]), { mergeDomains })
+  const compatibility = givenCompatibility(flags, process.env)
+  const options = compileOptionsOf(flags.isOn('merge-domains'), compatibility)
+  const rules = loadRules(await readRuleFiles([path]), options)
   const fleet = { nodes: countOf('nodes', flags.last('nodes'), 1), rate: countOf('rate', flags.last('rate'), 0) }
+  if (compatibility !== undefined) process.stdout.write(`${compatibilityLine(compatibility)}\n\n`)
   process.stdout.write(explanation(domainOf(rules, flags.last('domain')), entries, fleet))
 }
 

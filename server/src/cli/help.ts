@@ -46,7 +46,8 @@ Usage:
   sluice --version
 
 check and explain take --merge-domains: files of the same domain make one set
-of rules. explain takes --nodes N and --rate HITS (of each node, a second): how
+of rules; and --compatibility SERVICE: rules as serve reads them with it (serve
+--help). explain takes --nodes N and --rate HITS (of each node, a second): how
 much more than its limit an eventual rule may then admit. Rules are described
 in docs/rules.md, errors in docs/errors.md, running it in docs/operate.md.
 
