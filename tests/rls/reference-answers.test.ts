@@ -5,11 +5,13 @@ import { readConfig } from '../../server/src/app/settings/config.ts'
 import { RuleStats } from '../../server/src/observe/rule-stats.ts'
 import { loadRules } from '../../src/core/rules/load.ts'
 import { Limiter } from '../../src/engine/limiter.ts'
+import type { Store } from '../../src/engine/ports.ts'
 import { MemoryStore } from '../../src/stores/memory/memory-store.ts'
 import { START_MS } from '../rules/examples.suite.ts'
 import { DIFFERENCES } from './reference-differences.ts'
 import { startService } from './rls-service.suite.ts'
 import { domainOf, encodeAsk, type Fixture, openRls, rulesOf } from './rls-wire.mjs'
+import { openScriptStore } from './script-store.suite.ts'
 
 /*
  * Answers and counts of envoyproxy/ratelimit, recorded with tests/rls/record.mjs, and ours to the same requests on the same
@@ -33,12 +35,14 @@ const closing: (() => Promise<void>)[] = []
 afterAll(() => Promise.all(closing.map((close) => close())))
 
 /** answersOf asks a service of ours, told to be compatible, and returns its answers and counts, case by case. */
-async function answersOf(fixture: Fixture): Promise<{ answers: unknown[]; stats: Record<string, number> }[]> {
+async function answersOf(
+  fixture: Fixture,
+  store: Store,
+): Promise<{ answers: unknown[]; stats: Record<string, number> }[]> {
   const config = readConfig(['--compatibility', 'envoyproxy-ratelimit'], fixture.settings)
   const texts = fixture.cases.map((_, i) => ({ file: `${domainOf(i)}.yaml`, text: rulesOf(fixture, i) }))
   const rules = loadRules(texts, compileOptionsOf(config.mergeDomains, config.compatibility))
   const observer = new RuleStats({ asReference: true })
-  const store = new MemoryStore({ clock: { nowMs: () => NOW_MS } })
   const parts = { ...limiterPartsOf(config), shadow: config.shadowMode, observer }
   const { shadowMode, responseHeaders, dynamicMetadata } = config
   const options = { shadowMode, responseHeaders, dynamicMetadata, asReference: true, nowMs: () => NOW_MS }
@@ -47,6 +51,7 @@ async function answersOf(fixture: Fixture): Promise<{ answers: unknown[]; stats:
   closing.push(async () => {
     rls.close()
     await service.close()
+    await store.close()
   })
   const answered = []
   for (const [i, { asks }] of fixture.cases.entries()) {
@@ -82,9 +87,14 @@ const spelled = ({ claim, field, theirs, ours }: Found) =>
 
 const found: Found[] = []
 
-describe('told to be compatible, Sluice answers as envoyproxy/ratelimit', () => {
+const STORES: Readonly<Record<string, () => Store | Promise<Store>>> = {
+  memory: () => new MemoryStore({ clock: { nowMs: () => NOW_MS } }),
+  Redis: () => openScriptStore(NOW_MS),
+}
+
+describe.each(Object.keys(STORES))('told to be compatible, Sluice on %s answers as envoyproxy/ratelimit', (name) => {
   it.each(fixtures)('in $name, or as listed', async (fixture) => {
-    const answered = await answersOf(fixture)
+    const answered = await answersOf(fixture, await STORES[name]())
     const differences = fixture.cases.flatMap(({ claim, answers, stats }, i) =>
       differencesOf({ answers, stats }, answered[i], '').map((each) => ({ claim, ...each })),
     )
