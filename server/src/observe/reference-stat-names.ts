@@ -8,24 +8,17 @@ import { OVERRIDE_ID } from 'sluice/internal/engine/plan'
  * with the value that the rule has, or, where the rule says so, that of the request.
  */
 export function referenceStatName({ domain, rule, entries }: PlannedCharge): string {
-  const { path } = rule
-  const isDetailed = path.at(-1)?.detailedMetric === true
-  const levels =
-    rule.id === OVERRIDE_ID ? entries.map(detailed) : path.map((step, i) => level(step, entries[i], isDetailed))
+  const isDetailed = rule.id === OVERRIDE_ID || rule.path.at(-1)?.detailedMetric === true
+  const levels = rule.path.map((step, i) => level(step, entries[i], isDetailed))
   return cleaned(`${domain}.${levels.join('.')}`)
 }
 
-function detailed({ key, value }: Entry): string {
-  return value === '' ? key : `${key}_${value}`
-}
-
 function level(step: PathStep, { key, value }: Entry, isDetailed: boolean): string {
-  if (step.sharedAs !== undefined) return `${key}_${step.sharedAs}`
   // Secrets stay secret, whatever the rule says of metrics.
   if (step.secret) return key
-  if (isDetailed) return `${key}_${value}`
-  const shown = step.isOpen && !step.valueToMetric ? (step.wildcard ?? '') : value
-  return shown === '' ? key : `${key}_${shown}`
+  const isTold = isDetailed || step.valueToMetric || !step.isOpen
+  const shown = step.sharedAs ?? (isTold ? value : step.wildcard)
+  return shown === undefined || shown === '' ? key : `${key}_${shown}`
 }
 
 const IPV4 = /\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}/g
