@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { afterAll, describe, expect, it } from 'vitest'
-import { compileOptionsOf, limiterPartsOf, storeFor } from '../../server/src/app/compatibility.ts'
+import { compileOptionsOf, limiterPartsOf, storeFor } from '../../server/src/app/settings/compatibility.ts'
 import { readConfig } from '../../server/src/app/settings/config.ts'
 import { RuleStats } from '../../server/src/observe/rule-stats.ts'
 import { loadRules } from '../../src/core/rules/load.ts'

@@ -3,9 +3,9 @@ import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import { LiveRules, type RuleOrigin } from 'sluice/internal/engine/live-rules'
 import { FileSource } from 'sluice/internal/sources/file-source'
 import { ThreadLoader } from 'sluice/internal/sources/thread-loader'
-import { compileOptionsOf } from './compatibility.ts'
 import type { Log } from './log/log.ts'
 import { summary } from './plural.ts'
+import { compileOptionsOf } from './settings/compatibility.ts'
 import type { Config } from './settings/config.ts'
 
 /** FollowedRules are the rules of files, kept up to date. */

@@ -9,7 +9,7 @@ import { type ExplainedStep, explain as explainMatch, type TierChoice } from 'sl
 import { loadRules } from 'sluice/internal/core/rules/load'
 import type { Domain, Rule, RuleSet } from 'sluice/internal/core/rules/rule-set'
 import { readRuleFiles } from 'sluice/internal/sources/rule-files'
-import { compatibilityLine, compileOptionsOf } from '../app/compatibility.ts'
+import { compatibilityLine, compileOptionsOf } from '../app/settings/compatibility.ts'
 import { parseFlags } from '../app/settings/flags.ts'
 import { COMPATIBILITY_FLAG, givenCompatibility } from './given-compatibility.ts'
 

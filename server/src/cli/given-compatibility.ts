@@ -1,4 +1,4 @@
-import { COMPATIBILITIES, type Compatibility } from '../app/compatibility.ts'
+import { COMPATIBILITIES, type Compatibility } from '../app/settings/compatibility.ts'
 import type { FlagSpec, Flags } from '../app/settings/flags.ts'
 import { choiceOf } from '../app/settings/setting-values.ts'
 

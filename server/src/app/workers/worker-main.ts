@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net'
 import { SluiceError } from 'sluice/internal/core/errors'
 import type { CompileOptions } from 'sluice/internal/core/rules/compile'
-import { compileOptionsOf } from '../compatibility.ts'
 import type { DoorName } from '../doors/door.ts'
 import { type Doors, openDoors } from '../doors/doors.ts'
 import { logTo } from '../log/log.ts'
+import { compileOptionsOf } from '../settings/compatibility.ts'
 import type { FromWorker, ToWorker } from './messages.ts'
 import { WorkerRules } from './worker-rules.ts'
 

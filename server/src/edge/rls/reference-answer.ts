@@ -1,6 +1,5 @@
-import type { Limit } from 'sluice/internal/core/limit'
-import { MAX_COUNT } from 'sluice/internal/core/limit'
-import { OVER_LIMIT, type Status } from './rls-answer.ts'
+import { type Limit, MAX_COUNT } from 'sluice/internal/core/limit'
+import { OVER_LIMIT, type Status } from './rls-status.ts'
 
 /*
  * What envoyproxy/ratelimit answers where our own answers say something else, for those who need exactly that.

@@ -4,28 +4,16 @@ import { MAX_COUNT } from 'sluice/internal/core/limit'
 import { headlineOf, windowSeconds } from './reference-answer.ts'
 import type { HeaderNames, RlsOptions } from './rls-options.ts'
 import type { RlsDescriptor, RlsRequest } from './rls-request.ts'
+import { OK, OVER_LIMIT, type Status } from './rls-status.ts'
 import type { Header, RuleForm, RuleForms } from './rule-forms.ts'
 
-export const OK = 1
-export const OVER_LIMIT = 2
+export { OK, OVER_LIMIT, type Status } from './rls-status.ts'
 
 /** A Headline is what headers tell about a limit. */
 export interface Headline {
   readonly limit: number
   readonly remaining: number
   readonly resetSeconds: number
-}
-
-/** A Status is what an answer says about one descriptor. */
-export interface Status {
-  code: typeof OK | typeof OVER_LIMIT
-  /** The verdict that is told: the tightest of those that bind, else of shadow rules. None where no limit applies. */
-  told: RuleVerdict | undefined
-  /** Its rule, spelled. */
-  form: RuleForm | undefined
-  /** Without a limit 0 as in envoyproxy/ratelimit; where a rule says so, `unlimited` is as much as there is. */
-  remaining: number
-  resetSeconds: number
 }
 
 /**
