@@ -1,6 +1,6 @@
 import { got, SluiceError } from '../core/errors.ts'
 import type { KeySpeller } from '../core/key-speller.ts'
-import { compileLimit, holdsPermits, type LimitOptions, MAX_COUNT } from '../core/limit.ts'
+import { compileLimit, MAX_COUNT } from '../core/limit.ts'
 import { Lru } from '../core/lru.ts'
 import type { CheckRequest, Descriptor, Entry, LimitOverride } from '../core/request.ts'
 import { DEFAULTS, UNIT_MS } from '../core/rules/compile-rule.ts'
@@ -17,7 +17,7 @@ export const OVERRIDE_ID = '/override'
 /** OverrideOptions say how limits are counted that requests bring along. */
 export interface OverrideOptions {
   /** What such a limit does not say. */
-  readonly limit: Pick<LimitOptions, 'algorithm' | 'countDenied'>
+  readonly limit: Pick<Parameters<typeof compileLimit>[0], 'algorithm' | 'countDenied'>
   /** On the counter of the rule that it stands in for, where algorithm and window are the same. */
   readonly sharesCounters: boolean
 }
@@ -59,7 +59,8 @@ export class Planner {
     for (let i = 0; i < request.descriptors.length; i++)
       this.#planDescriptor(domain, request.descriptors[i], i, cost, charges)
     const planned = withoutReplaced(charges)
-    if (this.#isApart && !planned.some(({ limit }) => holdsPermits(limit))) return withoutForce(planned, () => true)
+    if (this.#isApart && !planned.some(({ limit }) => limit.algorithmRecord.holdsPermits))
+      return withoutForce(planned, () => true)
     return planned.length > 1 ? withoutHelplessQuotas(planned) : planned
   }
 
@@ -72,8 +73,7 @@ export class Planner {
         ? match(domain, entries, tier, this.#accounts)
         : [this.#override(domain, descriptor.limit, entries)]
     for (const rule of rules) {
-      const counted = descriptor.limit === undefined ? rule : this.#counterOf(domain, rule, entries, tier)
-      const key = this.#keys.spell(domain.name, counted, entries)
+      const key = this.#keys.spell(domain.name, rule, entries)
       const weighed = rule.cost === 1 ? own : clamp(own * weightOf(rule, descriptor.entries))
       charges.push({
         key,
@@ -88,17 +88,22 @@ export class Planner {
         descriptor: at,
       })
     }
+    if (descriptor.limit !== undefined && this.#overrideOptions.sharesCounters) {
+      charges.push(this.#onCounterOfRule(charges.pop() as PlannedCharge, domain, tier))
+    }
   }
 
-  /** #counterOf is the rule on whose counter an override counts: the one that it stands in for, or itself. */
-  #counterOf(domain: Domain, override: Rule, entries: readonly Entry[], tier: string | undefined): Rule {
-    if (!this.#overrideOptions.sharesCounters) return override
-    const fits = ({ unlimited, limit, path }: Rule): boolean =>
-      !unlimited &&
-      limit.shape === override.limit.shape &&
-      path.length === entries.length &&
-      path.every(({ sharedAs }) => sharedAs === undefined)
-    return match(domain, entries, tier, this.#accounts).find(fits) ?? override
+  /** #onCounterOfRule has an override count on the counter of the rule that it stands in for, if there is one. */
+  #onCounterOfRule(charge: PlannedCharge, domain: Domain, tier: string | undefined): PlannedCharge {
+    const { entries, limit } = charge
+    const rule = match(domain, entries, tier, this.#accounts).find(
+      (each) =>
+        !each.unlimited &&
+        each.limit.shape === limit.shape &&
+        each.path.length === entries.length &&
+        each.path.every(({ sharedAs }) => sharedAs === undefined),
+    )
+    return rule === undefined ? charge : { ...charge, key: this.#keys.spell(domain.name, rule, entries) }
   }
 
   /** #override makes a rule of a limit that a request brought along. Those are few, and kept. */
