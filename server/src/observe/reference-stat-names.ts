@@ -1,5 +1,5 @@
 import type { Entry } from 'sluice/internal/core/request'
-import type { PathStep } from 'sluice/internal/core/rules/rule-set'
+import type { PathStep, Rule } from 'sluice/internal/core/rules/rule-set'
 import type { PlannedCharge } from 'sluice/internal/engine/charge'
 import { OVERRIDE_ID } from 'sluice/internal/engine/plan'
 
@@ -11,6 +11,11 @@ export function referenceStatName({ domain, rule, entries }: PlannedCharge): str
   const isDetailed = rule.id === OVERRIDE_ID || rule.path.at(-1)?.detailedMetric === true
   const levels = rule.path.map((step, i) => level(step, entries[i], isDetailed))
   return cleaned(`${domain}.${levels.join('.')}`)
+}
+
+/** namesValues says whether the name of a rule's counts depends on the request. */
+export function namesValues({ id, path }: Rule): boolean {
+  return id === OVERRIDE_ID || path.at(-1)?.detailedMetric === true || path.some(({ valueToMetric }) => valueToMetric)
 }
 
 function level(step: PathStep, { key, value }: Entry, isDetailed: boolean): string {

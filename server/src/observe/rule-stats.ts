@@ -4,7 +4,7 @@ import type { Rule } from 'sluice/internal/core/rules/rule-set'
 import type { PlannedCharge } from 'sluice/internal/engine/charge'
 import type { Observer } from 'sluice/internal/engine/observer'
 import { OVERRIDE_ID } from 'sluice/internal/engine/plan'
-import { referenceStatName } from './reference-stat-names.ts'
+import { namesValues, referenceStatName } from './reference-stat-names.ts'
 
 /** RuleCounts counts hits on one rule, in the words of envoyproxy/ratelimit. */
 interface RuleCounts {
@@ -43,7 +43,7 @@ export class RuleStats implements Observer {
       if (verdict.unasked === true) continue
       if (!this.#isReference) count(this.#countsOf(charges[i]), charges[i], verdict)
       else if (!charges[i].rule.unlimited) {
-        countAsReference(this.#countsBy(referenceStatName(charges[i])), charges[i], verdict)
+        countAsReference(this.#referenceCountsOf(charges[i]), charges[i], verdict)
       }
     }
   }
@@ -61,6 +61,16 @@ export class RuleStats implements Observer {
     const name = rule.id === OVERRIDE_ID ? 'override' : `${domain}.${rule.id.replaceAll('=', '_')}`
     const counts = this.#countsBy(name)
     this.#byRule.set(rule, counts)
+    return counts
+  }
+
+  /** #referenceCountsOf finds the counts of a charge by its rule, unless their name depends on the request. */
+  #referenceCountsOf(charge: PlannedCharge): RuleCounts {
+    const { rule } = charge
+    const known = this.#byRule.get(rule)
+    if (known !== undefined) return known
+    const counts = this.#countsBy(referenceStatName(charge))
+    if (!namesValues(rule)) this.#byRule.set(rule, counts)
     return counts
   }
 
