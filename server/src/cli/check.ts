@@ -12,8 +12,9 @@ export async function check(args: readonly string[]): Promise<void> {
   const flags = parseFlags('check', [{ flag: 'merge-domains' }, COMPATIBILITY_FLAG], args)
   if (flags.rest.length === 0) throw new SluiceError('ARGUMENT_MISSING', 'check', 'no rules given')
   const compatibility = givenCompatibility(flags, process.env)
+  const options = compileOptionsOf(flags.isOn('merge-domains'), compatibility)
   const texts = await readRuleFiles(flags.rest)
-  const rules = loadRules(texts, compileOptionsOf(flags.isOn('merge-domains'), compatibility))
+  const rules = loadRules(texts, options)
   const drawn = describeRules(rules).join('\n')
   const mode = compatibility === undefined ? '' : `${compatibilityLine(compatibility)}\n\n`
   process.stdout.write(`${mode}${drawn}\n\nok: ${summary(rules)}, ${plural(texts.length, 'file')}\n`)

@@ -240,7 +240,7 @@ export class YamlText {
       ? `${Number.parseInt(node.source as string, 8)}`
       : 'an error'
     const reason = `ambiguous: ${node.value} in YAML 1.2, ${octal} in YAML 1.1; write it without the leading 0`
-    this.#report('RULE_INVALID', offsetOfNode(node as Node), `${name}: got ${node.source} (${reason})`)
+    this.#report('RULE_SYNTAX', offsetOfNode(node as Node), `${name}: got ${node.source} (${reason})`)
   }
 
   #checkName(name: string, key: Node, before: Pair | undefined): void {
