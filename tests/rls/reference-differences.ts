@@ -36,9 +36,11 @@ export const DIFFERENCES: readonly Difference[] = [
   },
   {
     there: '`total_hits` counts all hits of a request',
-    here: '2^32 at the most',
-    reason: 'what costs more than the largest limit, 2^32 - 1, is refused whatever it costs',
+    here: 'the same number for all that cost more than the largest limit, 2^32 - 1',
+    reason: 'they are refused, whatever they cost',
     cases: [
+      'hits of a descriptor above 2^32',
+      'hits of a descriptor of 2^32, on the largest limit',
       'hits of a descriptor of 2^32 + 1, on the largest limit',
       'hits of a descriptor of 2^53',
       'hits of a descriptor of 2^62',
