@@ -118,7 +118,7 @@ export function readConfig(args: readonly string[], env: Env): Config {
     mergeDomains: from.value('merge-domains'),
     shadowMode: from.value('shadow-mode'),
     compatibility: from.value('compatibility'),
-    stopsWhenOverLimit: isSet(env, 'STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT'),
+    stopsWhenOverLimit: stopsWhenOverLimit(env),
     redisUrl,
     redisTimeoutMs: from.value('redis-timeout'),
     redisTls: redisTlsOf(from, env),
@@ -164,18 +164,14 @@ function runtimeRules(env: Env): Given | undefined {
   return { values: [path], where: 'RUNTIME_ROOT', source: 'env' }
 }
 
-/** isSet reads a switch of envoyproxy/ratelimit that has no flag here. */
-function isSet(env: Env, name: string): boolean {
-  const value = env[name] ?? ''
-  return value !== '' && isOn({ values: [value], where: name, source: 'env' })
-}
-
 function redisTlsOf(from: SettingSources, env: Env): RedisTls {
+  const name = 'REDIS_TLS_SKIP_HOSTNAME_VERIFICATION'
+  const value = env[name] ?? ''
   return {
     caFile: from.value('redis-ca'),
     certFile: from.value('redis-cert'),
     keyFile: from.value('redis-key'),
-    anyHostName: isSet(env, 'REDIS_TLS_SKIP_HOSTNAME_VERIFICATION'),
+    anyHostName: value !== '' && isOn({ values: [value], where: name, source: 'env' }),
   }
 }
 
@@ -247,4 +243,10 @@ function workerCount(from: SettingSources, isShared: boolean): number {
 
 function exampleRules(): string {
   return fileURLToPath(new URL('../../../examples', import.meta.url))
+}
+
+function stopsWhenOverLimit(env: Env): boolean {
+  const name = 'STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT'
+  const value = env[name] ?? ''
+  return value !== '' && isOn({ values: [value], where: name, source: 'env' })
 }
