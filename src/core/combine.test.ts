@@ -64,6 +64,11 @@ describe('combine', () => {
       { allowed: false, tightest: 'b', retryAfterMs: 900 },
     ],
     [
+      'lets a request pass where one of the rules in quota mode only reports, for that one always passes',
+      [quota('a', refused(500)), verdictBy({ ...ruleNamed('b'), quota: true, shadow: true }, refused(900))],
+      { allowed: true },
+    ],
+    [
       'refuses when another rule refuses, though one in quota mode admits',
       [quota('a', refused(500)), quota('b', allowed(3)), verdictBy('c', refused(20))],
       { allowed: false, tightest: 'c', retryAfterMs: 20 },

@@ -32,11 +32,13 @@ export const UNLIMITED: Decision = Object.freeze({
 
 /**
  * combine folds verdicts: the request passes when every enforcing rule admits it. Shadow rules report, never bind. Of
- * the rules in quota mode, one that admits is enough.
+ * the rules in quota mode, one that admits is enough; one that only reports always does.
  */
 export function combine(verdicts: readonly RuleVerdict[]): Decision {
   const enforcing = verdicts.filter(({ rule }) => !rule.shadow && !rule.unlimited)
-  const quotaPasses = enforcing.some(({ rule, verdict }) => rule.quota && verdict.allowed)
+  const quotaPasses = verdicts.some(
+    ({ rule, verdict }) => rule.quota && !rule.unlimited && (rule.shadow || verdict.allowed),
+  )
   let tightest: RuleVerdict | undefined
   let delayMs = 0
   for (const candidate of enforcing) {

@@ -61,7 +61,7 @@ describe('the type of a limit in a rule file', () => {
     expectTypeOf<RateLimitRule['window']>().toEqualTypeOf<string | number | undefined>()
     expectTypeOf<RateLimitRule['count_denied']>().toEqualTypeOf<boolean | undefined>()
     expectTypeOf<RateLimitRule['algorithm']>().toEqualTypeOf<LimitOptions['algorithm'] | undefined>()
-    expectTypeOf<RateLimitRule['replaces']>().toEqualTypeOf<{ name: string }[] | undefined>()
+    expectTypeOf<RateLimitRule['replaces']>().toEqualTypeOf<{ name: string }[] | null | undefined>()
     expectTypeOf<RateLimitRule['calendar']>().toEqualTypeOf<
       { unit: 'day' | 'week' | 'month' | 'year'; time_zone?: string | undefined } | undefined
     >()

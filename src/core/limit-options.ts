@@ -92,6 +92,8 @@ export interface LimitOption extends Field {
   readonly algorithms?: readonly Algorithm[]
   /** The option, and its value, without which this one would have no effect. */
   readonly needs?: readonly [option: string, value: string]
+  /** It is about one limit alone: a domain has no default for it. */
+  readonly single?: true
   readonly default?: string | number | boolean
   /** Bounds that hold once the file's form is right: of a count, or of a duration in milliseconds. */
   readonly within?: readonly [min: number, max: number]
@@ -186,13 +188,23 @@ export const LIMIT_OPTIONS = {
   name: {
     option: 'name',
     schema: NAME,
+    nullable: true,
+    single: true,
     doc: 'What callers see in RateLimit-Policy, and what `replaces` refers to',
   },
   replaces: {
     schema: { kind: 'list', of: { kind: 'object', fields: { name: { schema: NAME, required: true } } } },
+    nullable: true,
+    single: true,
     doc: 'Limits that do not apply to a request to which this one does',
   },
-  unlimited: { schema: BOOLEAN, default: false, doc: 'No limit at all: an allow-list' },
+  unlimited: {
+    schema: BOOLEAN,
+    nullable: true,
+    default: false,
+    single: true,
+    doc: 'No limit at all: an allow-list',
+  },
   ...COUNTING,
   cost: {
     option: 'cost',
@@ -263,14 +275,26 @@ export type LimitOptionKey = keyof Table
 /** RateLimitRule is one limit of a rule file, as its author writes it. */
 export type RateLimitRule = ObjectValue<Table>
 
+const entriesOf = (table: object): [LimitOptionKey, LimitOption][] =>
+  Object.entries(table) as [LimitOptionKey, LimitOption][]
+
+/** What a domain can say for all its limits that say nothing: everything but what is about one limit alone. */
+type Defaults = { [K in keyof Table as Table[K] extends { single: true } ? never : K]: Table[K] }
+
+/** DEFAULT_OPTIONS are the rows of the table that stand in `defaults` too. */
+export const DEFAULT_OPTIONS = /* @__PURE__ */ Object.fromEntries(
+  /* @__PURE__ */ entriesOf(LIMIT_OPTIONS).filter(([, { single }]) => single !== true),
+) as unknown as Defaults
+
+/** LimitDefaults are the `defaults` of a rule file, as its author writes them. */
+export type LimitDefaults = ObjectValue<Defaults>
+
 /** OptionName is the names in code of the options of a table. */
 export type OptionName<T> = { [K in keyof T]: T[K] extends { option: infer N } ? N : never }[keyof T]
 
 type CountingName = OptionName<typeof COUNTING>
 type RuleName = Exclude<OptionName<Table>, CountingName>
 
-const entriesOf = (table: object): [LimitOptionKey, LimitOption][] =>
-  Object.entries(table) as [LimitOptionKey, LimitOption][]
 const namesOf = (table: object): readonly unknown[] => entriesOf(table).flatMap(([, { option }]) => option ?? [])
 
 /** COUNTING_KEYS are the names in rule files of what decides how hits are counted. */

@@ -6,6 +6,8 @@ export interface Rule {
   readonly id: string
   /** What callers see: the author's `name`, or the id. */
   readonly name: string
+  /** The author of a rule file gave it its name. */
+  readonly isNamed: boolean
   readonly limit: Limit
   /** No limit at all: the store is not asked. `limit` is then the largest there is. */
   readonly unlimited: boolean
@@ -36,6 +38,8 @@ export interface Rule {
 export interface PathStep {
   /** The pattern leaves the value open: it is the caller's, not the rule's. */
   readonly isOpen: boolean
+  /** What open values match, where that is not just anything: a pattern with `*`, or address blocks. */
+  readonly wildcard: string | undefined
   /** Values are spelled as a keyed hash. */
   readonly secret: boolean
   /** All values share one counter, spelled as this pattern (`share_threshold`). */

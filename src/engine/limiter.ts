@@ -8,7 +8,7 @@ import type { RuleSet } from '../core/rules/rule-set.ts'
 import type { PlannedCharge } from './charge.ts'
 import { type Answer, Decider, type Held } from './decider.ts'
 import type { Observer } from './observer.ts'
-import { Planner } from './plan.ts'
+import { type OverrideOptions, Planner } from './plan.ts'
 import type { HeldPermits, Store } from './ports.ts'
 
 export interface LimiterParts {
@@ -25,6 +25,10 @@ export interface LimiterParts {
    * what the rules say all the same. Default: false.
    */
   readonly shadow?: boolean
+  /** Every rule is charged for itself: one that refuses keeps no other from counting. Default: all are charged or none. */
+  readonly apart?: boolean
+  /** How limits are counted that requests bring along. Default: as a rule that says nothing, on counters of their own. */
+  readonly overrides?: OverrideOptions
   /** Hears of every decision. Default: nobody. */
   readonly observer?: Observer
 }

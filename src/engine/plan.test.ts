@@ -209,6 +209,84 @@ describe('the key of a charge', () => {
   })
 })
 
+describe('rules in quota mode', () => {
+  const descriptors: DescriptorRule[] = [
+    { key: 'a', quota_mode: true, rate_limit: limit('a') },
+    { key: 'b', quota_mode: true, shadow_mode: true, rate_limit: limit('b') },
+    { key: 'c', rate_limit: limit('c') },
+  ]
+  const forces = (...texts: string[]): boolean[] => planFor({ descriptors }, texts).map(({ enforce }) => enforce)
+
+  it('stop nothing beside one that only reports', () => {
+    expect(forces('a=1', 'b=1', 'c=1')).toEqual([false, false, true])
+    expect(forces('a=1', 'c=1')).toEqual([true, true])
+  })
+})
+
+describe('a planner that charges every rule for itself', () => {
+  const file: RuleFile = {
+    domain: 'd',
+    descriptors: [
+      { key: 'user', rate_limit: limit('user') },
+      { key: 'path', rate_limit: limit('path') },
+      { key: 'jobs', rate_limit: { requests_per_unit: 2, algorithm: 'concurrency' } },
+    ],
+  }
+  const planner = new Planner(new KeySpeller(new KeyedHash(1, 2)), { apart: true })
+  const forces = (...texts: string[]): boolean[] =>
+    planner
+      .plan(compileObjects([file]), { domain: 'd', descriptors: texts.map((text) => ({ entries: entriesOf(text) })) })
+      .map(({ enforce }) => enforce)
+
+  it('lets none of them stop another', () => {
+    expect(forces('user=a', 'path=/')).toEqual([false, false])
+  })
+
+  it('does so only where no place is held', () => {
+    expect(forces('user=a', 'jobs=1')).toEqual([true, true])
+  })
+})
+
+describe('a limit of a request that counts with the rules', () => {
+  const file: RuleFile = {
+    domain: 'd',
+    descriptors: [
+      { key: 'user', rate_limit: { unit: 'minute', requests_per_unit: 2, algorithm: 'fixed_window' } },
+      {
+        key: 'path',
+        value: '/v1*',
+        share_threshold: true,
+        rate_limit: { unit: 'minute', requests_per_unit: 2, algorithm: 'fixed_window' },
+      },
+    ],
+  }
+  const overrides = { limit: { algorithm: 'fixed_window', countDenied: true }, sharesCounters: true } as const
+  const planner = new Planner(new KeySpeller(new KeyedHash(1, 2)), { overrides })
+  const keyOf = (text: string, unit: 'minute' | 'hour'): string =>
+    planner.plan(compileObjects([file]), {
+      domain: 'd',
+      descriptors: [{ entries: entriesOf(text), limit: { requestsPerUnit: 9, unit } }],
+    })[0].key
+
+  it('has the counter of the rule that it stands in for', () => {
+    expect(keyOf('user=a', 'minute')).toBe('d|user|user=a')
+  })
+
+  it('has one of its own where the window is another, or callers share the counter', () => {
+    expect(keyOf('user=a', 'hour')).toBe('d|/override|user=a')
+    expect(keyOf('path=/v1/x', 'minute')).toBe('d|/override|path=/v1/x')
+    expect(keyOf('new=a', 'minute')).toBe('d|/override|new=a')
+  })
+
+  it('counts as it is told', () => {
+    const [{ limit: counted }] = planner.plan(compileObjects([file]), {
+      domain: 'd',
+      descriptors: [{ entries: entriesOf('user=a'), limit: { requestsPerUnit: 9, unit: 'minute' } }],
+    })
+    expect(counted).toMatchObject({ max: 9, algorithm: 'fixed_window', countDenied: true })
+  })
+})
+
 describe('a rule that another one replaces', () => {
   const descriptors: DescriptorRule[] = [
     { key: 'user', rate_limit: limit('user') },

@@ -15,11 +15,27 @@ const MAX_OVERRIDES = 10_000
 /** OVERRIDE_ID is the id of every rule that a request brought along. No pattern has it, unless its key is spelled so. */
 export const OVERRIDE_ID = '/override'
 
+/** OverrideOptions say how limits are counted that requests bring along. */
+export interface OverrideOptions {
+  /** What such a limit does not say. */
+  readonly limit: Pick<Parameters<typeof compileLimit>[0], 'algorithm' | 'countDenied'>
+  /** On the counter of the rule that it stands in for, where algorithm and window are the same. */
+  readonly sharesCounters: boolean
+}
+
 export interface PlannerOptions {
   readonly accounts?: AccountLookup
+  /** No charge stops another, whatever its rule says. */
   readonly shadow?: boolean
+  /** Every rule is charged for itself. Not beside places that are held: those are taken when everything fits. */
+  readonly apart?: boolean
+  /** Default: as a rule that says nothing, on counters of their own. */
+  readonly overrides?: OverrideOptions
+  /** Hears of what no rule is about. */
   readonly observer?: Pick<Observer, 'unmatched'>
 }
+
+const OWN_COUNTERS: OverrideOptions = { limit: {}, sharesCounters: false }
 
 /** Planner turns requests into charges: which rules apply, on which counters, at what cost. */
 export class Planner {
@@ -27,14 +43,17 @@ export class Planner {
   readonly #accounts: AccountLookup | undefined
   readonly #isShadow: boolean
   readonly #observer: Pick<Observer, 'unmatched'> | undefined
+  readonly #isApart: boolean
+  readonly #overrideOptions: OverrideOptions
   readonly #overrides = new Lru<string, Rule>(MAX_OVERRIDES)
 
-  /** With `shadow` no charge stops another, whatever its rule says. The observer hears of what no rule is about. */
   constructor(keys: KeySpeller, options: PlannerOptions = {}) {
     this.#keys = keys
     this.#accounts = options.accounts
     this.#isShadow = options.shadow ?? false
     this.#observer = options.observer
+    this.#isApart = options.apart ?? false
+    this.#overrideOptions = options.overrides ?? OWN_COUNTERS
   }
 
   plan(rules: RuleSet, request: CheckRequest): readonly PlannedCharge[] {
@@ -47,7 +66,10 @@ export class Planner {
     }
     for (let i = 0; i < request.descriptors.length; i++)
       this.#planDescriptor(domain, request.descriptors[i], i, cost, charges)
-    return withoutReplaced(charges)
+    const planned = withoutReplaced(charges)
+    if (this.#isApart && !planned.some(({ limit }) => limit.algorithmRecord.holdsPermits))
+      return withoutForce(planned, () => true)
+    return planned.length > 1 ? withoutHelplessQuotas(planned) : planned
   }
 
   #planDescriptor(domain: Domain, descriptor: Descriptor, at: number, cost: number, charges: PlannedCharge[]): void {
@@ -78,6 +100,22 @@ export class Planner {
       }
       charges.push(weighed === 0 && own !== 0 ? freeCharge(charge) : charge)
     }
+    if (descriptor.limit !== undefined && this.#overrideOptions.sharesCounters) {
+      charges.push(this.#onCounterOfRule(charges.pop() as PlannedCharge, domain, tier))
+    }
+  }
+
+  /** #onCounterOfRule has an override count on the counter of the rule that it stands in for, if there is one. */
+  #onCounterOfRule(charge: PlannedCharge, domain: Domain, tier: string | undefined): PlannedCharge {
+    const { entries, limit } = charge
+    const rule = match(domain, entries, tier, this.#accounts).find(
+      (each) =>
+        !each.unlimited &&
+        each.limit.shape === limit.shape &&
+        each.path.length === entries.length &&
+        each.path.every(({ sharedAs }) => sharedAs === undefined),
+    )
+    return rule === undefined ? charge : { ...charge, key: this.#keys.spell(domain.name, rule, entries) }
   }
 
   /** #override makes a rule of a limit that a request brought along. Those are few, and kept. */
@@ -89,11 +127,28 @@ export class Planner {
     if (known !== undefined) return known
     const unitMs: number | undefined = UNIT_MS[unit]
     const window = unitMs === undefined ? undefined : unitMultiplier * unitMs
-    const limit = compileLimit({ limit: requestsPerUnit, ...(window !== undefined && { window }) }, 'limit')
+    const own = { limit: requestsPerUnit, ...(window !== undefined && { window }) }
+    const limit = compileLimit({ ...this.#overrideOptions.limit, ...own }, 'limit')
     const rule = Object.freeze({ ...DEFAULTS, id: OVERRIDE_ID, name: 'override', limit, path })
     this.#overrides.set(id, rule)
     return rule
   }
+}
+
+/**
+ * withoutHelplessQuotas has the rules in quota mode stop nothing where one of them only reports: that one always passes, and
+ * one that passes is enough.
+ */
+function withoutHelplessQuotas(charges: readonly PlannedCharge[]): readonly PlannedCharge[] {
+  if (!charges.some(({ quota, rule }) => quota === true && rule.shadow)) return charges
+  return withoutForce(charges, ({ quota }) => quota === true)
+}
+
+function withoutForce(
+  charges: readonly PlannedCharge[],
+  is: (charge: PlannedCharge) => boolean,
+): readonly PlannedCharge[] {
+  return charges.map((charge) => (charge.enforce && is(charge) ? { ...charge, enforce: false } : charge))
 }
 
 function checkCost(cost: number): number {

@@ -50,7 +50,8 @@ export class ThreadLoader implements RuleLoader {
   load(inputs: readonly RuleInput[], options: CompileOptions): MaybePromise<LoadedRules> {
     const isShort = lengthOf(inputs) <= (this.#options.short ?? SHORT)
     // Options may hold more than can be sent.
-    const plain = { mergeDomains: options.mergeDomains === true }
+    const { mergeDomains = false, defaults = {} } = options
+    const plain = { mergeDomains, defaults }
     return isShort ? { rules: loadRules(inputs, plain) } : this.#loadAway(inputs, plain)
   }
 

@@ -36,6 +36,10 @@ descriptors:
     rate_limit: { unit: second, requests_per_unit: 1 }
 `
 
+const LIMIT = `domain: d
+descriptors: [{ key: user, rate_limit: { unit: minute, requests_per_unit: 5 } }]
+`
+
 const BROKEN = `domain: api
 descriptors:
   - key: user
@@ -66,6 +70,21 @@ describe('sluice check', () => {
         '    5 per 1s, sliding_window',
         '',
         'ok: 6 limits in 1 domain, 1 file',
+      ),
+    )
+  })
+
+  it('draws rules as a service that is told to be compatible reads them, and says so', async () => {
+    const rules = new RuleDirectory({ 'd.yaml': LIMIT })
+    expect(await printedBy(check, [rules.path, '--compatibility', 'envoyproxy-ratelimit'])).toBe(
+      lines(
+        'compatibility: envoyproxy-ratelimit; limits that do not say otherwise count in fixed windows, refused hits included',
+        '',
+        'domain d',
+        '  user',
+        '    5 per 1m, fixed_window, refused ones count',
+        '',
+        'ok: 1 limit in 1 domain, 1 file',
       ),
     )
   })

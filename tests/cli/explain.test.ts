@@ -382,6 +382,23 @@ describe('sluice explain: docs/rules.md', () => {
   })
 })
 
+describe('sluice explain: compatibility', () => {
+  it('explains rules as a service that is told to be compatible reads them', async () => {
+    const text = 'domain: d\ndescriptors: [{ key: user, rate_limit: { unit: minute, requests_per_unit: 5 } }]\n'
+    const rules = new RuleDirectory({ 'd.yaml': text })
+    vi.stubEnv('SLUICE_COMPATIBILITY', 'envoyproxy-ratelimit')
+    const printed = await printedBy(explain, [rules.path, 'user=42']).finally(() => vi.unstubAllEnvs())
+    expect(printed).toMatch(/^compatibility: envoyproxy-ratelimit; /)
+    expect(printed).toContain('limit    5 per 1m, fixed_window, refused ones count')
+  })
+
+  it('knows which services there are', async () => {
+    expect(await refusedBy(explain, ['--compatibility', 'another', 'rules', 'user=42'])).toMatch(
+      /^CHOICE_INVALID: --compatibility: got "another", not envoyproxy-ratelimit/,
+    )
+  })
+})
+
 describe('sluice explain: mistakes', () => {
   it('lists the domains when there are several, or none of that name', async () => {
     const { path } = new RuleDirectory({ 'a.yaml': EDGE, 'b.yaml': SHOP })

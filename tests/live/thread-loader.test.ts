@@ -83,6 +83,14 @@ const onLoad = (file: string, code: string): string =>
   `parentPort.on('message', ({ inputs }) => { if (inputs?.[0].file === '${file}') { ${code} } })`
 
 describe('ThreadLoader', () => {
+  it('tells the thread what limits are told that say nothing', async () => {
+    const options = { defaults: { algorithm: 'fixed_window', count_denied: true } } as const
+    const { rules: loaded } = await loaderOf({ short: 0 }).load([rules(5)], options)
+    expect(threads.started).toHaveLength(1)
+    expect(describeRules(loaded)).toEqual(describeRules(loadRules([rules(5)], options)))
+    expect(describeRules(loaded).join()).toContain('fixed_window, refused ones count')
+  })
+
   it('returns the rules that loadRules returns, from one thread for all loads', async () => {
     const loader = loaderOf()
     for (const count of [100, 1_000]) {

@@ -97,5 +97,7 @@ function secondsOf(duration: string): object {
 
 export const codecs = {
   healthRequest: codecOf('grpc.health.v1.HealthCheckRequest'),
+  healthListRequest: codecOf('grpc.health.v1.HealthListRequest'),
+  healthListResponse: codecOf('grpc.health.v1.HealthListResponse'),
   healthResponse: codecOf('grpc.health.v1.HealthCheckResponse'),
 }

@@ -272,6 +272,23 @@ describe('grpc.health.v1.Health', () => {
     for (const name of names) expect(await check(service, name)).toEqual({ status: 'NOT_SERVING' })
   })
 
+  it('lists the server and its services, with their states', async () => {
+    const service = await start()
+    const list = () =>
+      service.call('/grpc.health.v1.Health/List', codecs.healthListRequest, codecs.healthListResponse, {})
+    const all = (status: string) => ({
+      statuses: Object.fromEntries(
+        ['', 'ratelimit', 'envoy.service.ratelimit.v3.RateLimitService', 'sluice.v1.Limiter'].map((name) => [
+          name,
+          { status },
+        ]),
+      ),
+    })
+    expect(await list()).toEqual(all('SERVING'))
+    service.health.set(false)
+    expect(await list()).toEqual(all('NOT_SERVING'))
+  })
+
   it('does not know another service', async () => {
     expect(await check(await start(), 'other')).toBe('5: unknown service')
   })

@@ -5,6 +5,7 @@ import { FileSource } from 'sluice/internal/sources/file-source'
 import { ThreadLoader } from 'sluice/internal/sources/thread-loader'
 import type { Log } from './log/log.ts'
 import { summary } from './plural.ts'
+import { compileOptionsOf } from './settings/compatibility.ts'
 import type { Config } from './settings/config.ts'
 
 /** FollowedRules are the rules of files, kept up to date. */
@@ -24,7 +25,7 @@ export interface FollowedRules {
  * later ones are logged, and leave the last good ones in force. `changed` is told of every set that comes into force.
  */
 export async function followRules(
-  config: Pick<Config, 'rules' | 'mergeDomains'>,
+  config: Pick<Config, 'rules' | 'mergeDomains' | 'compatibility'>,
   log: Log,
   changed?: (origin: RuleOrigin) => void,
 ): Promise<FollowedRules> {
@@ -35,7 +36,7 @@ export async function followRules(
   // Workers make their rules of the parts.
   const loader = new ThreadLoader({ keepParts: changed !== undefined })
   const live = new LiveRules(
-    { mergeDomains: config.mergeDomains, loader },
+    { ...compileOptionsOf(config.mergeDomains, config.compatibility), loader },
     {
       loaded: (rules, from) => {
         told++

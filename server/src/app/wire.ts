@@ -10,6 +10,7 @@ import type { ServiceStats } from './doors/service-stats.ts'
 import { type FollowedRules, followRules } from './follow-rules.ts'
 import { faultLog } from './log/fault-log.ts'
 import type { Log } from './log/log.ts'
+import { compatibilityLine } from './settings/compatibility.ts'
 import type { Config } from './settings/config.ts'
 import { requireFiles } from './settings/pem-files.ts'
 import { Primary } from './workers/primary.ts'
@@ -36,6 +37,7 @@ export interface Service {
 export async function startService(config: Config, log: Log): Promise<Service> {
   for (const warning of config.warnings) log.warn('config.warning', warning)
   if (config.rules.length === 0) throw new SluiceError('RULES_MISSING', 'serve', 'nothing says where the rules are')
+  if (config.compatibility !== undefined) log.info('config.compatibility', compatibilityLine(config.compatibility))
   return config.workers > 1 ? startWorkers(config, log) : startAlone(config, log)
 }
 

@@ -4,24 +4,28 @@ import { loadRules, type RuleText } from 'sluice/internal/core/rules/load'
 import { placeOf, RulesError } from 'sluice/internal/core/rules/problems'
 import { readRuleFiles } from 'sluice/internal/sources/rule-files'
 import { plural, summary } from '../app/plural.ts'
+import { compatibilityLine, compileOptionsOf } from '../app/settings/compatibility.ts'
 import { parseFlags } from '../app/settings/flags.ts'
+import { COMPATIBILITY_FLAG, givenCompatibility } from './given-compatibility.ts'
 
-const FLAGS = [{ flag: 'merge-domains' }, { flag: 'json' }] as const
+const FLAGS = [{ flag: 'merge-domains' }, COMPATIBILITY_FLAG, { flag: 'json' }] as const
 
 /** check reads rule files as the service would, and prints what it understood. Errors are thrown, all at once. */
 export async function check(args: readonly string[]): Promise<void> {
   const flags = parseFlags('check', FLAGS, args)
   if (flags.rest.length === 0) throw new SluiceError('ARGUMENT_MISSING', 'check', 'no rules given')
-  const options = { mergeDomains: flags.isOn('merge-domains') }
+  const compatibility = givenCompatibility(flags, process.env)
+  const options = compileOptionsOf(flags.isOn('merge-domains'), compatibility)
   if (flags.isOn('json')) return checkForMachines(flags.rest, options)
   const texts = await readRuleFiles(flags.rest)
   const rules = loadRules(texts, options)
   const drawn = describeRules(rules).join('\n')
-  process.stdout.write(`${drawn}\n\nok: ${summary(rules)}, ${plural(texts.length, 'file')}\n`)
+  const mode = compatibility === undefined ? '' : `${compatibilityLine(compatibility)}\n\n`
+  process.stdout.write(`${mode}${drawn}\n\nok: ${summary(rules)}, ${plural(texts.length, 'file')}\n`)
 }
 
 /** checkForMachines prints one line of JSON, whatever comes of it; docs/rules.md describes it. */
-async function checkForMachines(paths: readonly string[], options: { readonly mergeDomains: boolean }): Promise<void> {
+async function checkForMachines(paths: readonly string[], options: ReturnType<typeof compileOptionsOf>): Promise<void> {
   let texts: readonly RuleText[] = []
   try {
     texts = await readRuleFiles(paths)

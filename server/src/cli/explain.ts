@@ -13,13 +13,16 @@ import { readRuleFiles } from 'sluice/internal/sources/rule-files'
 import { type CounterState, stateOf } from '../app/counters/counter-state.ts'
 import { COUNTER_FLAGS, keysOf, openCounters } from '../app/counters/open-counters.ts'
 import { plural } from '../app/plural.ts'
+import { compatibilityLine, compileOptionsOf } from '../app/settings/compatibility.ts'
 import { type Flags, parseFlags } from '../app/settings/flags.ts'
 import { domainOf, entriesOf, entryOf } from './descriptor.ts'
+import { COMPATIBILITY_FLAG, givenCompatibility } from './given-compatibility.ts'
 
 const FLAGS = [
   ...COUNTER_FLAGS,
   { flag: 'domain', value: 'NAME' },
   { flag: 'merge-domains' },
+  COMPATIBILITY_FLAG,
   { flag: 'nodes', value: 'N' },
   { flag: 'rate', value: 'HITS' },
 ] as const
@@ -31,9 +34,11 @@ export async function explain(args: readonly string[]): Promise<void> {
   if (path === undefined) throw new SluiceError('ARGUMENT_MISSING', 'explain', 'no rules given')
   if (pairs.length === 0) throw new SluiceError('ARGUMENT_MISSING', 'explain', 'no key=value given')
   const entries = pairs.map((pair) => entryOf('explain', pair))
-  const mergeDomains = flags.isOn('merge-domains')
-  const rules = loadRules(await readRuleFiles([path]), { mergeDomains })
+  const compatibility = givenCompatibility(flags, process.env)
+  const options = compileOptionsOf(flags.isOn('merge-domains'), compatibility)
+  const rules = loadRules(await readRuleFiles([path]), options)
   const fleet = { nodes: countOf('nodes', flags.last('nodes'), 1), rate: countOf('rate', flags.last('rate'), 0) }
+  if (compatibility !== undefined) process.stdout.write(`${compatibilityLine(compatibility)}\n\n`)
   process.stdout.write(await explanation(domainOf(rules, flags.last('domain')), entries, fleet, flags))
 }
 

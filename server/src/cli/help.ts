@@ -49,7 +49,8 @@ Usage:
   sluice --version
 
 check and explain take --merge-domains: files of the same domain make one set
-of rules. check takes --json: the result as one line of JSON, for programs.
+of rules; and --compatibility SERVICE: rules as serve reads them with it (serve
+--help). check takes --json: the result as one line of JSON, for programs.
 explain takes --nodes N and --rate HITS (of each node, a second): how much more
 than its limit an eventual rule may then admit; with --redis URL it shows what
 the counters say. reset takes --key REDISKEY instead of a descriptor, or --all

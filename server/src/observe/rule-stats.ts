@@ -4,6 +4,7 @@ import type { Rule } from 'sluice/internal/core/rules/rule-set'
 import type { PlannedCharge } from 'sluice/internal/engine/charge'
 import type { Observer } from 'sluice/internal/engine/observer'
 import { OVERRIDE_ID } from 'sluice/internal/engine/plan'
+import { namesValues, referenceStatName } from './reference-stat-names.ts'
 
 /** RuleCounts counts hits on one rule, in the words of envoyproxy/ratelimit. */
 interface RuleCounts {
@@ -20,16 +21,30 @@ interface RuleCounts {
 const MAX_RULES = 10_000
 const NEAR_LIMIT = 0.2
 
+/** RuleStatsOptions say in whose words rules are counted: ours, or exactly those of envoyproxy/ratelimit. */
+export interface RuleStatsOptions {
+  readonly asReference?: boolean
+}
+
 /** RuleStats counts what each rule decides, whichever door asked, for people who look at /stats. */
 export class RuleStats implements Observer {
   /** By name. They outlive a rule: one that is loaded again goes on counting. */
   readonly #byName = new Map<string, RuleCounts>()
   readonly #byRule = new WeakMap<Rule, RuleCounts>()
+  readonly #isReference: boolean
+
+  constructor({ asReference = false }: RuleStatsOptions = {}) {
+    this.#isReference = asReference
+  }
 
   decided(charges: readonly PlannedCharge[], { verdicts }: Decision): void {
     for (let i = 0; i < charges.length; i++) {
       const { verdict } = verdicts[i]
-      if (verdict.unasked !== true) count(this.#countsOf(charges[i]), charges[i], verdict)
+      if (verdict.unasked === true) continue
+      if (!this.#isReference) count(this.#countsOf(charges[i]), charges[i], verdict)
+      else if (!charges[i].rule.unlimited) {
+        countAsReference(this.#referenceCountsOf(charges[i]), charges[i], verdict)
+      }
     }
   }
 
@@ -44,10 +59,27 @@ export class RuleStats implements Observer {
     const known = this.#byRule.get(rule)
     if (known !== undefined) return known
     const name = rule.id === OVERRIDE_ID ? 'override' : `${domain}.${rule.id.replaceAll('=', '_')}`
-    const counts = this.#byName.get(name) ?? newCounts()
+    const counts = this.#countsBy(name)
+    this.#byRule.set(rule, counts)
+    return counts
+  }
+
+  /** #referenceCountsOf finds the counts of a charge by its rule, unless their name depends on the request. */
+  #referenceCountsOf(charge: PlannedCharge): RuleCounts {
+    const { rule } = charge
+    const known = this.#byRule.get(rule)
+    if (known !== undefined) return known
+    const counts = this.#countsBy(referenceStatName(charge))
+    if (!namesValues(rule)) this.#byRule.set(rule, counts)
+    return counts
+  }
+
+  #countsBy(name: string): RuleCounts {
+    const known = this.#byName.get(name)
+    if (known !== undefined) return known
+    const counts = newCounts()
     // Beyond that many, rules are counted but not listed.
     if (this.#byName.size < MAX_RULES) this.#byName.set(name, counts)
-    this.#byRule.set(rule, counts)
     return counts
   }
 }
@@ -69,4 +101,29 @@ function count(counts: RuleCounts, { rule, cost }: PlannedCharge, verdict: Verdi
     counts.over_limit += cost
     if (rule.shadow) counts.shadow_mode += cost
   }
+}
+
+/** From which share of a limit on hits are near it, as a 32-bit number: that is what envoyproxy/ratelimit computes with. */
+const NEAR_LIMIT_RATIO = Math.fround(0.8)
+
+/**
+ * countAsReference counts hit by hit: of several that come at once, those beyond the limit are over it, and those from
+ * four fifths of it on are near it. How far beyond the limit a refused request came, it cannot tell: all its hits count as
+ * over the limit.
+ */
+function countAsReference(counts: RuleCounts, { rule, cost }: PlannedCharge, verdict: Verdict): void {
+  if (cost <= 0) {
+    counts.total_negative_hits -= cost
+    return
+  }
+  counts.total_hits += cost
+  if (!verdict.allowed) {
+    counts.over_limit += cost
+    if (rule.shadow) counts.shadow_mode += cost
+    return
+  }
+  counts.within_limit += cost
+  const after = verdict.limit - verdict.remaining
+  const near = Math.floor(Math.fround(Math.fround(verdict.limit) * NEAR_LIMIT_RATIO))
+  if (after > near) counts.near_limit += Math.min(cost, after - near)
 }

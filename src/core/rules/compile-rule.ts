@@ -11,6 +11,7 @@ import {
   type RateLimitRule,
   type Unit,
 } from '../limit-options.ts'
+import { type DomainDefaults, withDefaults } from './limit-defaults.ts'
 import type { Problems } from './problems.ts'
 import type { RuleDocument } from './rule-document.ts'
 import type { Cost, PathStep, Rule, RuleResponse } from './rule-set.ts'
@@ -33,6 +34,7 @@ const UNLIMITED = compileLimit({ limit: MAX_COUNT, window: 1_000 })
 
 /** DEFAULTS are the settings of a rule that says nothing about them. */
 export const DEFAULTS = {
+  isNamed: false,
   unlimited: LIMIT_OPTIONS.unlimited.default,
   shadow: false,
   quota: false,
@@ -55,13 +57,16 @@ export interface RulePlace {
   readonly at: readonly PropertyKey[]
   readonly id: string
   readonly path: readonly PathStep[]
+  readonly defaults: DomainDefaults
   readonly shared: SharedParts
   readonly shadow: boolean
   readonly quota: boolean
 }
 
 /** compileRule turns one rate_limit into a Rule, or reports what is wrong with it. */
-export function compileRule(rate: RateLimitRule, place: RulePlace, problems: Problems): Rule | undefined {
+export function compileRule(own: RateLimitRule, ownPlace: RulePlace, problems: Problems): Rule | undefined {
+  const rate = withDefaults(own, ownPlace.defaults.values)
+  const place = rate === own ? ownPlace : { ...ownPlace, source: sourceOf(own, ownPlace) }
   const { source, at, id, path } = place
   const report: Report = (option, detail) =>
     problems.add('RULE_COMBINATION', source.locate([...at, option], 'key'), detail)
@@ -71,13 +76,16 @@ export function compileRule(rate: RateLimitRule, place: RulePlace, problems: Pro
   const sync = durationOf(rate, 'sync_interval', DEFAULTS.syncIntervalMs, place, problems)
   const openForMs = durationOf(rate, 'open_for', DEFAULTS.openForMs, place, problems)
   if (limit === undefined || jitter === undefined || sync === undefined || openForMs === undefined) return undefined
-  const { consistency = defaultConsistency(limit, rate, path) } = rate
+  const { consistency: given = defaultConsistency(limit, rate, path) } = rate
+  // A default is for limits that can follow it.
+  const consistency = own.consistency === undefined && !isLeasable(limit) ? 'exact' : given
   if (consistency !== 'exact' && !isLeasable(limit)) {
     report('consistency', `consistency: ${consistency} beside ${limit.countDenied ? 'count_denied' : limit.algorithm}`)
   }
   return Object.freeze({
     id,
     name: rate.name ?? id,
+    isNamed: rate.name != null,
     limit,
     unlimited: rate.unlimited === true,
     shadow: place.shadow,
@@ -95,6 +103,19 @@ export function compileRule(rate: RateLimitRule, place: RulePlace, problems: Pro
     retryAfterJitterMs: jitter,
     path,
   })
+}
+
+/** sourceOf locates options of a limit that come from the defaults of its domain there. */
+function sourceOf(own: RateLimitRule, { source, at, defaults }: RulePlace): RuleDocument {
+  return {
+    ...source,
+    locate: (path, of) => {
+      const option = path[at.length]
+      const isOwn = option === undefined || own[option as LimitOptionKey] !== undefined
+      const place = isOwn ? undefined : defaults.locate(path.slice(at.length), of === 'key' ? of : undefined)
+      return place ?? source.locate(path, of)
+    },
+  }
 }
 
 /**
@@ -115,7 +136,7 @@ function checkCombinations(rate: RateLimitRule, report: Report): void {
     const given = rate[needed] ?? defaultOf(needed)
     if (rate[key] !== undefined && given !== value) report(key, `${key} without ${needed}: ${value}`)
   }
-  if (rate.name !== undefined && rate.replaces?.some(({ name }) => name === rate.name)) {
+  if (rate.name != null && rate.replaces?.some(({ name }) => name === rate.name)) {
     report('replaces', `${JSON.stringify(rate.name)} replaces itself`)
   }
 }

@@ -2,6 +2,7 @@ import { got } from '../errors.ts'
 import { formatIp, parseCidr } from '../identity/ip.ts'
 import { CidrIndex } from './cidr-index.ts'
 import { compileRule } from './compile-rule.ts'
+import type { DomainDefaults } from './limit-defaults.ts'
 import type { Problems } from './problems.ts'
 import type { RuleDocument } from './rule-document.ts'
 import type { Branch, PathStep, Rule, RuleNode } from './rule-set.ts'
@@ -37,11 +38,13 @@ export class TreeCompiler {
   /** Keys that any level of the domain marks as secret. */
   readonly secretKeys = new Set<string>()
   readonly #tiers: Tiers
+  readonly #defaults: DomainDefaults
   readonly #problems: Problems
   readonly #shared = new SharedParts()
 
-  constructor(tiers: Tiers, problems: Problems) {
+  constructor(tiers: Tiers, defaults: DomainDefaults, problems: Problems) {
     this.#tiers = tiers
+    this.#defaults = defaults
     this.#problems = problems
   }
 
@@ -165,7 +168,14 @@ export class TreeCompiler {
       const where = source.locate([...at, 'rate_limits'], 'key')
       this.#problems.add('RULE_COMBINATION', where, 'rate_limits beside rate_limit')
     }
-    const inherited = { source, path, shared: this.#shared, shadow: shadow_mode === true, quota: quota_mode === true }
+    const inherited = {
+      source,
+      path,
+      defaults: this.#defaults,
+      shared: this.#shared,
+      shadow: shadow_mode === true,
+      quota: quota_mode === true,
+    }
     const rules = one
       ? [compileRule(one, { ...inherited, at: [...at, 'rate_limit'], id }, this.#problems)]
       : (several ?? []).map((rate, i) =>
@@ -230,14 +240,17 @@ function patternsOf({ value, cidr }: DescriptorRule): readonly string[] {
 }
 
 function pathStep(descriptor: DescriptorRule): PathStep {
-  const [pattern] = patternsOf(descriptor)
+  const patterns = patternsOf(descriptor)
+  const [pattern] = patterns
   const isShared = descriptor.share_threshold === true
+  const isWild = !isShared && (descriptor.cidr !== undefined || pattern.includes('*'))
   return Object.freeze({
-    isOpen: !isShared && (descriptor.cidr !== undefined || pattern === '' || pattern.includes('*')),
+    isOpen: isWild || (!isShared && pattern === ''),
+    wildcard: isWild ? patterns.join(',') : undefined,
     secret: descriptor.secret === true,
     sharedAs: isShared ? descriptor.value : undefined,
     detailedMetric: descriptor.detailed_metric === true,
     valueToMetric: descriptor.value_to_metric === true,
-    metadata: descriptor.metadata && { ...descriptor.metadata },
+    metadata: descriptor.metadata ? { ...descriptor.metadata } : undefined,
   })
 }

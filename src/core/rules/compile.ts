@@ -1,5 +1,7 @@
+import type { LimitDefaults } from '../limit-options.ts'
 import { checkSchema } from './check-schema.ts'
 import { type Level, type Tiers, TreeCompiler } from './compile-tree.ts'
+import { domainDefaults } from './limit-defaults.ts'
 import { Problems } from './problems.ts'
 import { objectDocument, type RuleDocument } from './rule-document.ts'
 import type { Domain, RuleSet } from './rule-set.ts'
@@ -8,6 +10,8 @@ import type { RuleFile, TierRule } from './schema.ts'
 export interface CompileOptions {
   /** Files of the same domain make one set of rules. Default: the second one is an error. */
   readonly mergeDomains?: boolean
+  /** What limits are told that say nothing, in domains that say nothing either. Default: the language's own. */
+  readonly defaults?: LimitDefaults
 }
 
 /** NO_RULES is the set that limits nothing. */
@@ -29,7 +33,9 @@ export function compileRules(sources: readonly RuleDocument[], options: CompileO
   let ruleCount = 0
   const domains = new Map<string, Domain>()
   for (const [name, files] of byDomain) {
-    const tree = new TreeCompiler(tiersOf(files, problems), problems)
+    const given = files.map(({ source, file }) => ({ source, defaults: file.defaults ?? undefined }))
+    const defaults = domainDefaults(given, options.defaults ?? {}, problems)
+    const tree = new TreeCompiler(tiersOf(files, problems), defaults, problems)
     tree.checkTiers()
     domains.set(name, domainOf(name, files, tree, problems))
     ruleCount += tree.ruleCount

@@ -32,7 +32,7 @@ export function describeRule(rule: Rule): string {
 type Setting = keyof typeof DEFAULTS
 
 /** What describeRule spells in another place, or only beside another setting. */
-const ELSEWHERE: readonly Setting[] = ['unlimited', 'shadow', 'quota', 'replaces', 'syncIntervalMs']
+const ELSEWHERE: readonly Setting[] = ['isNamed', 'unlimited', 'shadow', 'quota', 'replaces', 'syncIntervalMs']
 const SETTINGS = (Object.keys(DEFAULTS) as Setting[]).filter((setting) => !ELSEWHERE.includes(setting))
 
 /** SPELLED has words for settings that are not told well by their name and their value. */

@@ -4,12 +4,18 @@ import { RULE_FILE } from './schema.ts'
 
 /** ruleJsonSchema returns the rule language as a JSON Schema, for editors. */
 export function ruleJsonSchema(): object {
-  const schema = toJsonSchema(RULE_FILE) as { definitions: { limit: { properties: Record<string, object> } } }
-  const { properties } = schema.definitions.limit
+  const schema = toJsonSchema(RULE_FILE) as { definitions: Record<'limit' | 'defaults', Described> }
+  const { limit, defaults } = schema.definitions
   for (const [key, row] of Object.entries<LimitOption>(LIMIT_OPTIONS)) {
-    properties[key] = { ...properties[key], ...boundsOf(row), description: descriptionOf(row) }
+    for (const { properties } of row.single === true ? [limit] : [limit, defaults]) {
+      properties[key] = { ...properties[key], ...boundsOf(row), description: descriptionOf(row) }
+    }
   }
   return { title: 'Sluice rules', ...schema }
+}
+
+interface Described {
+  readonly properties: Record<string, object>
 }
 
 /** boundsOf is what compileLimit checks and a JSON Schema can say. Bounds of durations it cannot. */

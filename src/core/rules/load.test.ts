@@ -48,6 +48,43 @@ describe('texts of a rule file', () => {
     expect(rulesFor(rules, 'k=anything')).toHaveLength(1)
   })
 
+  it('reads the switches of YAML 1.1, without quotes', () => {
+    const text = (value: string) =>
+      `domain: d\ndescriptors: [{key: a, shadow_mode: ${value}, rate_limit: {unit: day, requests_per_unit: 1}}]`
+    const shadow = (value: string) =>
+      loadRules([{ file: 'd.yaml', text: text(value) }])
+        .domains.get('d')
+        ?.root.branches.get('a')?.any?.rules[0].shadow
+    expect(['yes', 'Yes', 'on', 'ON', 'y', 'true'].map(shadow)).toEqual(new Array(6).fill(true))
+    expect(['no', 'NO', 'off', 'Off', 'n', 'false', ''].map(shadow)).toEqual(new Array(7).fill(false))
+    expect(() => shadow('"yes"')).toThrow('RULE_INVALID')
+    expect(() => shadow('maybe')).toThrow('RULE_INVALID')
+  })
+
+  it('takes keys without a value for keys that are not there', () => {
+    const text = `domain: d
+descriptors:
+  - key: a
+    value:
+    quota_mode:
+    share_threshold:
+    metadata:
+    descriptors:
+    rate_limit:
+      name:
+      replaces:
+      unlimited:
+      unit: day
+      requests_per_unit: 1
+  - key: b
+    rate_limit:
+`
+    const rule = loadRules([{ file: 'd.yaml', text }])
+      .domains.get('d')
+      ?.root.branches.get('a')?.any?.rules[0]
+    expect(rule).toMatchObject({ name: 'a', isNamed: false, unlimited: false, quota: false, replaces: [] })
+  })
+
   it('reads domains, keys and names without quotes', () => {
     const rules = load('domain: 5\ndescriptors: [{ key: 404, rate_limit: { name: 1.0, unlimited: true } }]\n')
     const [rule] = match(rules.domains.get('5') as Domain, entriesOf('404=a'))

@@ -84,6 +84,7 @@ function isEqual(a: Limit, b: Limit): boolean {
 
 const PLAIN: PathStep = Object.freeze({
   isOpen: true,
+  wildcard: undefined,
   secret: false,
   sharedAs: undefined,
   detailedMetric: false,

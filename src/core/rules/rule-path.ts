@@ -2,6 +2,7 @@ import type { PathStep } from './rule-set.ts'
 
 const OPEN: PathStep = Object.freeze({
   isOpen: true,
+  wildcard: undefined,
   secret: false,
   sharedAs: undefined,
   detailedMetric: false,

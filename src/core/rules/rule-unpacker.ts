@@ -144,14 +144,16 @@ type IndexRecord = Extract<
 >
 
 /** stepOf and ruleOf list all parts in the order that the compiler does: to V8, objects of one kind. */
-function stepOf({ isOpen, secret, sharedAs, detailedMetric, valueToMetric, metadata }: PathStep): PathStep {
-  return Object.freeze({ isOpen, secret, sharedAs, detailedMetric, valueToMetric, metadata })
+function stepOf(step: PathStep): PathStep {
+  const { isOpen, wildcard, secret, sharedAs, detailedMetric, valueToMetric, metadata } = step
+  return Object.freeze({ isOpen, wildcard, secret, sharedAs, detailedMetric, valueToMetric, metadata })
 }
 
 function ruleOf(id: string, name: string, limit: Limit, settings: RuleSettings, path: readonly PathStep[]): Rule {
   return Object.freeze({
     id,
     name: name === '' ? id : name,
+    isNamed: settings.isNamed,
     limit,
     unlimited: settings.unlimited,
     shadow: settings.shadow,

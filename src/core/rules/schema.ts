@@ -1,4 +1,4 @@
-import { LIMIT_OPTIONS, type RateLimitRule } from '../limit-options.ts'
+import { DEFAULT_OPTIONS, LIMIT_OPTIONS, type LimitDefaults, type RateLimitRule } from '../limit-options.ts'
 import type { Field, ObjectValue, RefSchema, Schema } from '../schema/schema.ts'
 
 export type { RateLimitRule } from '../limit-options.ts'
@@ -13,6 +13,13 @@ export const MAX_LEVELS = 64
  */
 const LIMIT_OBJECT: Schema = { kind: 'object', doc: 'One limit', fields: LIMIT_OPTIONS }
 const LIMIT: RefSchema<RateLimitRule> = { kind: 'ref', name: 'limit', to: () => LIMIT_OBJECT }
+
+const DEFAULTS_OBJECT: Schema = {
+  kind: 'object',
+  doc: 'What the limits of the domain are told that say nothing themselves',
+  fields: DEFAULT_OPTIONS,
+}
+const DEFAULTS: RefSchema<LimitDefaults> = { kind: 'ref', name: 'defaults', to: () => DEFAULTS_OBJECT }
 
 const LIMITS = {
   rate_limit: { schema: LIMIT, nullable: true },
@@ -40,12 +47,16 @@ const DESCRIPTOR_FIELDS = {
     doc: 'Address blocks instead of a value: 10.0.0.0/8, 2001:db8::/32',
   },
   ...LIMITS,
-  shadow_mode: { schema: BOOLEAN, doc: 'Report, but never refuse' },
-  quota_mode: { schema: BOOLEAN, doc: 'Refuse only when every limit in quota mode does' },
-  share_threshold: { schema: BOOLEAN, doc: 'With `*`: all values that match share one counter' },
-  detailed_metric: { schema: BOOLEAN, doc: 'Metrics name the whole path' },
-  value_to_metric: { schema: BOOLEAN, doc: 'Metrics name the value' },
-  metadata: { schema: { kind: 'map', of: { kind: 'any' } }, doc: 'Handed to the caller with the decision' },
+  shadow_mode: { schema: BOOLEAN, nullable: true, doc: 'Report, but never refuse' },
+  quota_mode: { schema: BOOLEAN, nullable: true, doc: 'Refuse only when every limit in quota mode does' },
+  share_threshold: { schema: BOOLEAN, nullable: true, doc: 'With `*`: all values that match share one counter' },
+  detailed_metric: { schema: BOOLEAN, nullable: true, doc: 'Metrics name the whole path' },
+  value_to_metric: { schema: BOOLEAN, nullable: true, doc: 'Metrics name the value' },
+  metadata: {
+    schema: { kind: 'map', of: { kind: 'any' } },
+    nullable: true,
+    doc: 'Handed to the caller with the decision',
+  },
   secret: { schema: BOOLEAN, doc: 'Values are stored, logged and shown only as a keyed hash' },
   tiered: { schema: BOOLEAN, doc: "The caller's tier replaces this limit and those below" },
   enabled: { schema: BOOLEAN, doc: 'false switches this level and those below off' },
@@ -96,6 +107,7 @@ const FILE_FIELDS = {
     schema: { kind: 'choice', of: ['leaf', 'path'] },
     doc: 'leaf: a rule applies where its depth is the number of entries. path: those above apply too',
   },
+  defaults: { schema: DEFAULTS, nullable: true, doc: 'Options for all limits of the domain that do not say otherwise' },
   tiers: {
     schema: { kind: 'map', keys: { kind: 'text', min: 1, max: 64 }, of: TIER },
     doc: 'Named sets of limits: free, pro, enterprise',

@@ -20,6 +20,25 @@ const CONTROL = /[\0-\x08\x0b\x0c\x0e-\x1f]/
 /** Texts of the language: a file may write them without quotes, even where YAML reads a number or a boolean. */
 const TEXT_KEYS: ReadonlySet<string> = new Set(['domain', 'key', 'value', 'name'])
 
+/** Switches of the language. YAML 1.1, which envoyproxy/ratelimit reads, has more words for them than YAML 1.2. */
+const SWITCH_KEYS: ReadonlySet<string> = new Set([
+  'shadow_mode',
+  'quota_mode',
+  'share_threshold',
+  'detailed_metric',
+  'value_to_metric',
+  'unlimited',
+  'secret',
+  'tiered',
+  'enabled',
+  'count_denied',
+])
+const ON = /^(?:y|Y|yes|Yes|YES|on|On|ON)$/
+const OFF = /^(?:n|N|no|No|NO|off|Off|OFF)$/
+
+/** A number that some readers of YAML take for octal, and others for decimal. */
+const AMBIGUOUS = /^[-+]?0[0-9]/
+
 /** What the keys of a map are: of the language, names that the author chose, or anything, all the way down. */
 type Keys = 'language' | 'names' | 'free'
 const KEYS_BELOW: ReadonlyMap<string, Keys> = new Map([
@@ -205,7 +224,11 @@ export class YamlText {
       this.#checkName(name, pair.key, pairs.get(name))
       pairs.set(name, pair)
       if (name === '<<') this.#checkMerge(pair.value)
-      if (keys === 'language') readAsText(name, pair)
+      if (keys === 'language') {
+        readAsText(name, pair)
+        readAsSwitch(name, pair)
+        this.#checkNumber(name, pair)
+      }
       const below = keys === 'language' ? (KEYS_BELOW.get(name) ?? 'language') : keys === 'names' ? 'language' : 'free'
       size += this.#inspect(pair.value, below)
     }
@@ -219,6 +242,16 @@ export class YamlText {
     else if (target !== undefined && !isMap(target)) {
       this.#report('RULE_SYNTAX', offsetOfNode(source as Node), 'only maps can be merged')
     }
+  }
+
+  /** #checkNumber reports a number that means one thing to us and another to envoyproxy/ratelimit. */
+  #checkNumber(name: string, { value: node }: Pair): void {
+    if (!isScalar(node) || typeof node.value !== 'number' || !AMBIGUOUS.test(node.source ?? '')) return
+    const octal = /^[-+]?[0-7]+$/.test(node.source as string)
+      ? `${Number.parseInt(node.source as string, 8)}`
+      : 'an error'
+    const reason = `ambiguous: ${node.value} in YAML 1.2, ${octal} in YAML 1.1; write it without the leading 0`
+    this.#report('RULE_SYNTAX', offsetOfNode(node as Node), `${name}: got ${node.source} (${reason})`)
   }
 
   #checkName(name: string, key: Node, before: Pair | undefined): void {
@@ -250,8 +283,17 @@ function readAsText(name: string, { value: node }: Pair): void {
   if (!isScalar(node)) return
   if (name === 'version' && typeof node.value === 'number') node.value = node.source
   if (!TEXT_KEYS.has(name) || typeof node.value === 'string') return
+  // A limit may be without a name; what is called '' is a mistake.
+  if (name === 'name' && node.value === null) return
   // envoyproxy/ratelimit reads a key without a value, `value:` or `value: null`, as an empty text.
   node.value = node.value === null ? '' : (node.source ?? String(node.value))
+}
+
+/** readAsSwitch reads `yes`, `on` and the like, without quotes, as what they are in YAML 1.1. */
+function readAsSwitch(name: string, { value: node }: Pair): void {
+  if (!SWITCH_KEYS.has(name) || !isScalar(node) || node.type !== 'PLAIN' || typeof node.value !== 'string') return
+  if (ON.test(node.value)) node.value = true
+  else if (OFF.test(node.value)) node.value = false
 }
 
 /** nameOf spells a key as the object will have it. The parser reads `<<` as a symbol. */

@@ -19,6 +19,7 @@ import { Unmatched } from '../../observe/unmatched.ts'
 import { faultLog } from '../log/fault-log.ts'
 import type { Log } from '../log/log.ts'
 import { unmatchedLog } from '../log/unmatched-log.ts'
+import { limiterPartsOf, storeFor } from '../settings/compatibility.ts'
 import type { Config } from '../settings/config.ts'
 import type { Door, DoorName } from './door.ts'
 import { drainable } from './drain.ts'
@@ -55,7 +56,7 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log): Doors
     arrive = resolve
   })
   const storeStats = new StoreStats()
-  const ruleStats = new RuleStats()
+  const ruleStats = new RuleStats({ asReference: config.compatibility !== undefined })
   const unmatched = new Unmatched(unmatchedLog(log))
   // Until it is known that Redis can be reached, it is not.
   if (config.healthNeedsRedis && config.redisUrl !== undefined) health.set(false)
@@ -66,8 +67,9 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log): Doors
   const tls = config.grpc.tls && new CertificateWatch(config.grpc.tls, (options) => grpc.setTls(options), log)
   const { http, grpc, rls } = makeServers(
     config,
-    new Limiter(rules, open.store, {
+    new Limiter(rules, storeFor(config, open.store), {
       ...open.parts,
+      ...limiterPartsOf(config),
       shadow: config.shadowMode,
       observer: {
         decided: (charges, decision) => ruleStats.decided(charges, decision),
@@ -137,6 +139,7 @@ function makeServers(config: Config, limiter: Limiter<Store>, { health, log, sho
     dynamicMetadata,
     unitMultipliers,
     shownValue,
+    asReference: config.compatibility !== undefined,
     callers,
     failed,
   })

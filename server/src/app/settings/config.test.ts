@@ -113,6 +113,13 @@ describe('readConfig', () => {
     ['takes a list from the environment', [], { SLUICE_RULES: 'b, a,' }, { rules: ['b', 'a'] }],
     ['does not add the variable to the flag', ['--rules', 'a'], { SLUICE_RULES: 'b' }, { rules: ['a'] }],
     ['merges domains when told', ['--merge-domains'], {}, { mergeDomains: true }],
+    ['is compatible with nothing unless told', [], {}, { compatibility: undefined, stopsWhenOverLimit: false }],
+    [
+      'is compatible by the environment',
+      [],
+      { SLUICE_COMPATIBILITY: 'envoyproxy-ratelimit', STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT: 'true' },
+      { compatibility: 'envoyproxy-ratelimit', stopsWhenOverLimit: true },
+    ],
     ['merges domains by the environment', [], { SLUICE_MERGE_DOMAINS: 'true' }, { mergeDomains: true }],
     ['reads 1 as true', [], { SLUICE_MERGE_DOMAINS: '1' }, { mergeDomains: true }],
     ['reads 0 as false', [], { SLUICE_MERGE_DOMAINS: '0' }, { mergeDomains: false }],

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { got, SluiceError } from 'sluice/internal/core/errors'
 import { checkKeyPrefix } from 'sluice/internal/core/key-prefix'
 import { LIMIT_OPTIONS } from 'sluice/internal/core/limit-options'
+import type { Compatibility } from './compatibility.ts'
 import { ignoredWarnings, refuseUnsupported } from './envoy-settings.ts'
 import { parseFlags } from './flags.ts'
 import { misspelledVariables, refuseMisspelled } from './misspelled-variables.ts'
@@ -21,6 +22,10 @@ export interface Config {
   readonly isExample: boolean
   readonly mergeDomains: boolean
   readonly shadowMode: boolean
+  /** The service whose answers are given instead of our own. */
+  readonly compatibility: Compatibility | undefined
+  /** There: a limit that refuses keeps the others of the request from counting. */
+  readonly stopsWhenOverLimit: boolean
   /** Where counters are shared. Undefined: they live in this process. */
   readonly redisUrl: string | undefined
   readonly redisTimeoutMs: number
@@ -119,6 +124,8 @@ export function readConfig(args: readonly string[], env: Env): Config {
     isExample: rules === undefined && hasExamples,
     mergeDomains: from.value('merge-domains'),
     shadowMode: from.value('shadow-mode'),
+    compatibility: from.value('compatibility'),
+    stopsWhenOverLimit: stopsWhenOverLimit(env),
     redisUrl,
     redisTimeoutMs: redisTimeoutOf(from),
     keyPrefix: keyPrefixOf(from),
@@ -264,4 +271,10 @@ function workerCount(from: SettingSources, isShared: boolean): number {
 
 function exampleRules(): string {
   return fileURLToPath(new URL('../../../examples', import.meta.url))
+}
+
+function stopsWhenOverLimit(env: Env): boolean {
+  const name = 'STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT'
+  const value = env[name] ?? ''
+  return value !== '' && isOn({ values: [value], where: name, source: 'env' })
 }

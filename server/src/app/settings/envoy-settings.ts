@@ -292,7 +292,7 @@ export const ENVOY_SETTINGS: readonly EnvoySetting[] = [
     name: 'STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT',
     status: 'different',
     meaning: 'do not count what was refused',
-    note: 'never counted, unless a rule says `count_denied: true`',
+    note: 'with --compatibility as there; otherwise refused hits never count, unless a rule says `count_denied: true`',
   },
   {
     name: 'USE_CALENDAR_MONTH_RATE_LIMIT',

@@ -55,6 +55,16 @@ export const SETTINGS = [
   },
   {
     group: 'Rules',
+    flag: 'compatibility',
+    env: 'SLUICE_COMPATIBILITY',
+    kind: 'choice',
+    value: 'SERVICE',
+    choices: ['envoyproxy-ratelimit'],
+    unset: 'none',
+    text: 'answer as another service does: envoyproxy-ratelimit (docs/migrate-from-envoy-ratelimit.md)',
+  },
+  {
+    group: 'Rules',
     flag: 'shadow-mode',
     env: 'SHADOW_MODE',
     kind: 'switch',

@@ -4,6 +4,7 @@ import type { CompileOptions } from 'sluice/internal/core/rules/compile'
 import type { DoorName } from '../doors/door.ts'
 import { type Doors, openDoors } from '../doors/doors.ts'
 import { logTo } from '../log/log.ts'
+import { compileOptionsOf } from '../settings/compatibility.ts'
 import type { FromWorker, ToWorker } from './messages.ts'
 import { WorkerRules } from './worker-rules.ts'
 
@@ -25,7 +26,7 @@ let options: CompileOptions = {}
 let isLeaving = false
 
 function start({ config, inputs }: Extract<ToWorker, { type: 'start' }>): void {
-  options = { mergeDomains: config.mergeDomains }
+  options = compileOptionsOf(config.mergeDomains, config.compatibility)
   rules.apply(inputs, options)
   doors = openDoors(config, rules.current, log)
   const { storeName, ready } = doors

@@ -1,6 +1,7 @@
 import type { GrpcServer, StreamCall, UnaryCall } from '../../grpc/index.ts'
 import { GrpcStatus } from '../../grpc/index.ts'
 import { MalformedMessage, ProtoReader } from '../protobuf/reader.ts'
+import { bytesField, join, messageField, textField } from '../protobuf/writer.ts'
 import type { Health } from './health.ts'
 import { MAX_WATCHES_OF_A_CONNECTION, WatchBound } from './watch-bound.ts'
 
@@ -18,6 +19,7 @@ export function registerHealth(server: GrpcServer, health: Health, services: rea
   const reader = new ProtoReader()
   const bound = new WatchBound()
   server.unary('/grpc.health.v1.Health/Check', (call) => check(call, reader, known, health))
+  server.unary('/grpc.health.v1.Health/List', (call) => call.respond(listOf(known, health)))
   server.serverStreaming('/grpc.health.v1.Health/Watch', (call) => {
     const service = serviceOf(reader, call.message)
     if (service === undefined) call.end(GrpcStatus.INVALID_ARGUMENT, 'not a HealthCheckRequest')
@@ -56,6 +58,11 @@ function watch(call: StreamCall, isKnown: boolean, health: Health): void {
     call.write(statusOf(health.isServing))
     call.onCancel(health.watch((isServing) => call.write(statusOf(isServing))))
   }
+}
+
+/** listOf spells a HealthListResponse: every service with its state. */
+function listOf(known: ReadonlySet<string>, { isServing }: Health): Uint8Array {
+  return join([...known].map((service) => messageField(1, textField(1, service), bytesField(2, statusOf(isServing)))))
 }
 
 function statusOf(isServing: boolean): Uint8Array {

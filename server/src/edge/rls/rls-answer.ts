@@ -2,23 +2,19 @@ import { type Decision, isTighter, type RuleVerdict } from 'sluice/internal/core
 import type { Verdict } from 'sluice/internal/core/decision'
 import { MAX_COUNT } from 'sluice/internal/core/limit'
 import type { Entry } from 'sluice/internal/core/request'
+import { headlineOf, windowSeconds } from './reference-answer.ts'
 import type { HeaderNames, RlsOptions } from './rls-options.ts'
 import type { RlsDescriptor, RlsRequest } from './rls-request.ts'
+import { OK, OVER_LIMIT, type Status } from './rls-status.ts'
 import type { Header, RuleForm, RuleForms } from './rule-forms.ts'
 
-export const OK = 1
-export const OVER_LIMIT = 2
+export { OK, OVER_LIMIT, type Status } from './rls-status.ts'
 
-/** A Status is what an answer says about one descriptor. */
-export interface Status {
-  code: typeof OK | typeof OVER_LIMIT
-  /** The verdict that is told: the tightest of those that bind, else of shadow rules. None where no limit applies. */
-  told: RuleVerdict | undefined
-  /** Its rule, spelled. */
-  form: RuleForm | undefined
-  /** Without a limit 0 as in envoyproxy/ratelimit; where a rule says so, `unlimited` is as much as there is. */
-  remaining: number
-  resetSeconds: number
+/** A Headline is what headers tell about a limit. */
+export interface Headline {
+  readonly limit: number
+  readonly remaining: number
+  readonly resetSeconds: number
 }
 
 /**
@@ -37,12 +33,14 @@ export class RlsAnswer {
   /** The rule whose response a refused caller gets. */
   refusedBy: RuleForm | undefined = undefined
   readonly #forms: RuleForms
+  #isReference = false
 
   constructor(forms: RuleForms) {
     this.#forms = forms
   }
 
-  fold(request: RlsRequest, decision: Decision, { shadowMode = false }: RlsOptions): void {
+  fold(request: RlsRequest, decision: Decision, options: RlsOptions): void {
+    const { shadowMode = false, asReference = false, nowMs = Date.now } = options
     const { allowed, tightest, verdicts } = decision
     const { descriptors } = request
     this.isShadowed = shadowMode && !allowed
@@ -52,8 +50,31 @@ export class RlsAnswer {
       const { descriptor, rule } = verdicts[i]
       tell(this.statuses[descriptor], verdicts[i], this.#forms.of(rule))
     }
+    this.#isReference = asReference
+    if (asReference) this.#asReference(nowMs())
     this.tightest = tightest
     this.refusedBy = this.overallCode === OVER_LIMIT && tightest ? this.#forms.of(tightest.rule) : undefined
+  }
+
+  /** headline is the limit that headers tell about, if there is one. */
+  headline(): Headline | undefined {
+    if (this.#isReference) {
+      const status = headlineOf(this.statuses, this.size)
+      return status && { ...status, limit: status.told?.rule.limit.max ?? 0 }
+    }
+    const verdict = this.tightest?.verdict
+    return verdict && { ...verdict, resetSeconds: resetSeconds(verdict) }
+  }
+
+  /** #asReference tells nothing of what a refusal leaves, and when the window ends for all that is counted in one. */
+  #asReference(nowMs: number): void {
+    for (let i = 0; i < this.size; i++) {
+      const status = this.statuses[i]
+      if (status.told === undefined) continue
+      const { rule, verdict } = status.told
+      if (!verdict.allowed) status.remaining = 0
+      status.resetSeconds = windowSeconds(rule.limit, nowMs) ?? status.resetSeconds
+    }
   }
 
   #reset(size: number): void {
@@ -95,14 +116,14 @@ export function resetSeconds(verdict: Verdict): number {
   return Math.ceil((verdict.kind === 'refused' ? verdict.retryAfterMs : verdict.resetAfterMs) / 1000) | 0
 }
 
-/** limitHeaders are what the tightest limit tells, under the names that an operator chose. */
-export function limitHeaders(tightest: RuleVerdict | undefined, names: HeaderNames | undefined): readonly Header[] {
-  if (tightest === undefined || names === undefined) return []
-  const { verdict } = tightest
+/** limitHeaders are what an answer tells about its tightest limit, under the names that an operator chose. */
+export function limitHeaders(answer: RlsAnswer, names: HeaderNames | undefined): readonly Header[] {
+  const headline = names && answer.headline()
+  if (headline === undefined || names === undefined) return []
   return [
-    { key: names.limit, value: String(verdict.limit) },
-    { key: names.remaining, value: String(verdict.remaining) },
-    { key: names.reset, value: String(resetSeconds(verdict)) },
+    { key: names.limit, value: String(headline.limit) },
+    { key: names.remaining, value: String(headline.remaining) },
+    { key: names.reset, value: String(headline.resetSeconds) },
   ]
 }
 
@@ -142,7 +163,7 @@ function descriptorValue({ entries, limit, hitsAddend }: RlsDescriptor, shown: (
   return {
     entries: entries.map((entry) => `${entry.key}=${shown(entry)}`),
     ...(limit !== undefined && {
-      limit: `requests_per_unit:${limit.requestsPerUnit} unit:${limit.unit.toUpperCase()}`,
+      limit: `${limit.requestsPerUnit === 0 ? '' : `requests_per_unit:${limit.requestsPerUnit} `}unit:${limit.unit.toUpperCase()}`,
     }),
     ...(hitsAddend !== undefined && { hitsAddend }),
   }

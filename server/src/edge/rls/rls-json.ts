@@ -144,9 +144,9 @@ function invalid(where: string, detail: string): SluiceError {
 
 /** rlsAnswerJson spells a RateLimitResponse in the JSON form of protobuf. */
 export function rlsAnswerJson(request: RlsRequest, answer: RlsAnswer, options: RlsOptions): object {
-  const { refusedBy, tightest } = answer
-  const responseHeaders = [...limitHeaders(tightest, options.responseHeaders), ...(refusedBy?.headers ?? [])]
-  const requestHeaders = limitHeaders(tightest, options.requestHeaders)
+  const { refusedBy } = answer
+  const responseHeaders = [...limitHeaders(answer, options.responseHeaders), ...(refusedBy?.headers ?? [])]
+  const requestHeaders = limitHeaders(answer, options.requestHeaders)
   return {
     overallCode: codeName(answer.overallCode),
     statuses: answer.statuses.slice(0, answer.size).map(statusJson),

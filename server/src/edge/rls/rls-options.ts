@@ -24,4 +24,8 @@ export interface RlsOptions {
    * one second. Otherwise such a window has the unit UNKNOWN, and Envoy tells none. Default: false.
    */
   readonly unitMultipliers?: boolean
+  /** Answer as envoyproxy/ratelimit does where we would say more, or something else. Default: false. */
+  readonly asReference?: boolean
+  /** The time of day, for what is told by the clock there. Default: that of the process. */
+  readonly nowMs?: () => number
 }

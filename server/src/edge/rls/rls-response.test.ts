@@ -172,8 +172,9 @@ describe('an answer of the rate limit service', () => {
     const named = (rule: Rule): unknown =>
       (told(1, [verdictBy(rule, allowed(1))]) as { statuses: { currentLimit: { name?: string } }[] }).statuses[0]
         .currentLimit.name
-    expect(named({ ...ruleNamed('user/path'), name: 'per user' })).toBe('per user')
-    expect(named({ ...ruleNamed('user/path'), name: 'a"b\\c\r\nd é' })).toBe('a_b_c__d _')
+    expect(named({ ...ruleNamed('user/path'), name: 'per user', isNamed: true })).toBe('per user')
+    expect(named({ ...ruleNamed('user/path'), isNamed: true })).toBe('user/path')
+    expect(named({ ...ruleNamed('user/path'), name: 'a"b\\c\r\nd é制🎉', isNamed: true })).toBe('a_b_c__d é制🎉')
     expect(named(ruleNamed('user/path'))).toBeUndefined()
     expect(named({ ...ruleNamed('/override'), name: 'override' })).toBeUndefined()
   })
@@ -266,8 +267,8 @@ describe('dynamic metadata', () => {
     return plain
   }
   const withMetadata = (metadata: Record<string, unknown>): Rule => {
-    const step = { isOpen: true, secret: false, sharedAs: undefined, detailedMetric: false, valueToMetric: false }
-    return { ...ruleNamed('m'), path: [{ ...step, metadata }] }
+    const step = { isOpen: true, wildcard: undefined, secret: false, sharedAs: undefined }
+    return { ...ruleNamed('m'), path: [{ ...step, detailedMetric: false, valueToMetric: false, metadata }] }
   }
 
   it('tells what was asked', () => {

@@ -76,8 +76,8 @@ export function extraFields(request: RlsRequest, answer: RlsAnswer, options: Rls
   const refusal = answer.refusedBy?.refusal ?? NO_FIELDS
   if (responseHeaders === undefined && requestHeaders === undefined && isTold !== true) return refusal
   return join([
-    ...limitHeaders(answer.tightest, responseHeaders).map((header) => headerField(3, header)),
-    ...limitHeaders(answer.tightest, requestHeaders).map((header) => headerField(4, header)),
+    ...limitHeaders(answer, responseHeaders).map((header) => headerField(3, header)),
+    ...limitHeaders(answer, requestHeaders).map((header) => headerField(4, header)),
     refusal,
     isTold === true ? bytesField(6, structBytes(dynamicMetadata(request, answer, options))) : NO_FIELDS,
   ])

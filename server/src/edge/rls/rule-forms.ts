@@ -1,7 +1,6 @@
 import { holdsPermits, type Limit } from 'sluice/internal/core/limit'
 import { UNIT_MS } from 'sluice/internal/core/rules/compile-rule'
 import type { Rule } from 'sluice/internal/core/rules/rule-set'
-import { OVERRIDE_ID } from 'sluice/internal/engine/plan'
 import { bytesField, join, messageField, numberField, type ProtoField, textField } from '../protobuf/writer.ts'
 import type { RlsOptions } from './rls-options.ts'
 
@@ -56,7 +55,7 @@ export class RuleForms {
 }
 
 function formOf(rule: Rule, { unit, multiplier }: Window): RuleForm {
-  const name = rule.name === rule.id || rule.id === OVERRIDE_ID ? '' : plainName(rule.name)
+  const name = rule.isNamed ? plainName(rule.name) : ''
   const { headers, body } = refusalOf(rule)
   return {
     unit,
@@ -102,9 +101,9 @@ function multipleOf(limit: Limit): Window {
   return { unit, multiplier: windowMs / ms }
 }
 
-/** plainName leaves out what would break the quotes that Envoy puts around a name in a header. */
+/** plainName leaves out what would break the header that Envoy puts a name into, in quotes. Other letters pass as UTF-8. */
 function plainName(name: string): string {
-  return name.replace(/[^\x20-\x7e]|["\\]/g, '_')
+  return name.replace(/[\p{Cc}\p{Cs}"\\]/gu, '_')
 }
 
 function refusalOf({ response }: Rule): { headers: readonly Header[]; body: Uint8Array | undefined } {

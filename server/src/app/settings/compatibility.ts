@@ -1,0 +1,50 @@
+import type { LimitDefaults } from 'sluice/internal/core/limit-options'
+import type { CompileOptions } from 'sluice/internal/core/rules/compile'
+import { CountedLooks } from 'sluice/internal/engine/counted-looks'
+import type { LimiterParts } from 'sluice/internal/engine/limiter'
+import type { Store } from 'sluice/internal/engine/ports'
+
+/** COMPATIBILITIES are the services whose answers Sluice gives where it is told to, instead of its own. */
+export const COMPATIBILITIES = ['envoyproxy-ratelimit'] as const
+
+export type Compatibility = (typeof COMPATIBILITIES)[number]
+
+/** What envoyproxy/ratelimit does with every limit. A rule, or the defaults of its domain, may say otherwise. */
+const REFERENCE_LIMITS: LimitDefaults = { algorithm: 'fixed_window', count_denied: true, consistency: 'exact' }
+
+/** What a Config says of it. */
+export interface CompatibilityConfig {
+  readonly compatibility: Compatibility | undefined
+  /** STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT: a limit that refuses keeps the others of the request from counting. */
+  readonly stopsWhenOverLimit: boolean
+}
+
+/** compileOptionsOf are what rule files are compiled with. */
+export function compileOptionsOf(
+  mergeDomains: boolean,
+  compatibility: Compatibility | undefined,
+): Required<CompileOptions> {
+  return { mergeDomains, defaults: compatibility === undefined ? {} : REFERENCE_LIMITS }
+}
+
+/** limiterPartsOf are how the limits of a request are charged. */
+export function limiterPartsOf({
+  compatibility,
+  stopsWhenOverLimit,
+}: CompatibilityConfig): Pick<LimiterParts, 'apart' | 'overrides'> {
+  if (compatibility === undefined) return {}
+  return {
+    apart: !stopsWhenOverLimit,
+    overrides: { limit: { algorithm: 'fixed_window', countDenied: true }, sharesCounters: true },
+  }
+}
+
+/** storeFor is the store as its limiter sees it. */
+export function storeFor({ compatibility }: Pick<CompatibilityConfig, 'compatibility'>, store: Store): Store {
+  return compatibility === undefined ? store : new CountedLooks(store)
+}
+
+/** compatibilityLine says what the mode is and means, for people. */
+export function compatibilityLine(compatibility: Compatibility): string {
+  return `compatibility: ${compatibility}; limits that do not say otherwise count in fixed windows, refused hits included`
+}

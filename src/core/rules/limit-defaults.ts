@@ -1,0 +1,81 @@
+import {
+  COUNTING_KEYS,
+  LIMIT_OPTIONS,
+  type LimitDefaults,
+  type LimitOption,
+  type LimitOptionKey,
+  type RateLimitRule,
+} from '../limit-options.ts'
+import type { Problems } from './problems.ts'
+import type { RuleDocument } from './rule-document.ts'
+
+/** DomainDefaults are what the limits of a domain are told that say nothing themselves, and where that stands. */
+export interface DomainDefaults {
+  readonly values: LimitDefaults
+  /** locate names the place of an option, or of a part of it; undefined where no file says it. */
+  locate(path: readonly PropertyKey[], of?: 'key'): string | undefined
+}
+
+/** A DefaultsSource is a file of a domain, and the defaults that it gives. */
+export interface DefaultsSource {
+  readonly source: RuleDocument
+  readonly defaults: LimitDefaults | undefined
+}
+
+/**
+ * domainDefaults joins the defaults of all files of a domain, over those of the whole service. Two files may say the same,
+ * not different things.
+ */
+export function domainDefaults(
+  files: readonly DefaultsSource[],
+  service: LimitDefaults,
+  problems: Problems,
+): DomainDefaults {
+  const values: Record<string, unknown> = { ...service }
+  const sources = new Map<PropertyKey, RuleDocument>()
+  for (const { source, defaults = {} } of files) {
+    for (const [key, value] of Object.entries(defaults)) {
+      const before = sources.get(key)
+      if (before !== undefined && JSON.stringify(values[key]) !== JSON.stringify(value)) {
+        const detail = `${key} differs from ${before.locate(['defaults', key])}`
+        problems.add('RULE_COMBINATION', source.locate(['defaults', key], 'key'), detail)
+      }
+      if (before === undefined) sources.set(key, source)
+      values[key] = value
+    }
+  }
+  return { values, locate: (path, of) => sources.get(path[0])?.locate(['defaults', ...path], of) }
+}
+
+/** What tells how long a window is. A limit that says one of them says it all. */
+const WINDOW_KEYS: readonly LimitOptionKey[] = ['unit', 'window', 'calendar']
+
+/**
+ * withDefaults completes a limit by the defaults of its domain. Those that mean nothing to it are left out: a burst where
+ * its algorithm has none, a unit where it has a window of its own.
+ */
+export function withDefaults(rate: RateLimitRule, defaults: LimitDefaults): RateLimitRule {
+  const given = Object.keys(defaults).filter((key) => rate[key as LimitOptionKey] === undefined) as LimitOptionKey[]
+  if (given.length === 0) return rate
+  const completed: RateLimitRule = { ...rate }
+  const hasWindow = WINDOW_KEYS.some((key) => rate[key] !== undefined)
+  const algorithm = rate.algorithm ?? defaults.algorithm ?? LIMIT_OPTIONS.algorithm.default
+  for (const key of given) {
+    if (rate.unlimited === true && (COUNTING_KEYS as readonly string[]).includes(key)) continue
+    if (WINDOW_KEYS.includes(key) && (hasWindow || algorithm === 'concurrency')) continue
+    const { algorithms }: LimitOption = LIMIT_OPTIONS[key]
+    if (algorithms?.includes(algorithm) ?? true)
+      Object.assign(completed, { [key]: defaults[key as keyof LimitDefaults] })
+  }
+  for (const key of given) if (!isNeeded(key, completed)) delete completed[key]
+  return completed
+}
+
+/** isNeeded says whether an option has an effect beside what a limit says of another. */
+function isNeeded(key: LimitOptionKey, rate: RateLimitRule): boolean {
+  const { needs }: LimitOption = LIMIT_OPTIONS[key]
+  if (needs === undefined) return true
+  const [needed, value] = needs as [LimitOptionKey, string]
+  const row: LimitOption = LIMIT_OPTIONS[needed]
+  return (rate[needed] ?? row.default) === value
+}
