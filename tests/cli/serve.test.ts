@@ -79,7 +79,7 @@ describe('sluice serve', () => {
     expect(refused.body.reason).toMatch(/^rule "per-user" has 0 of 5 left; admitted again in \d+ ms$/)
 
     const [look] = answersIn(await carryOut(commands[2]))
-    expect([look.status, look.body.verdicts[0].remaining]).toEqual([200, 0])
+    expect([look.status, look.body.verdicts[0].remaining]).toEqual([429, 0])
 
     expect(commands[3]).toContain(`${url}/json`)
     expect(await carryOut(commands[3])).toContain('"overallCode":"OVER_LIMIT"')

@@ -71,7 +71,14 @@ const ENVOY = [
 ]
 // The last two are callers of another name, who have their own 100.
 ENVOY[6] = ENVOY[7] = 'OVER_LIMIT 0 100 {"error":"slow down"}'
-const BY_HAND = ['OK 4 99', 'OK 0', 'OK 0 1', 'OVER_LIMIT 0 {"error":"slow down"}', 'OK 2', NO_ANSWER]
+const BY_HAND = [
+  'OK 4 99',
+  'OK 0',
+  'OVER_LIMIT 0 2 {"error":"slow down"}',
+  'OVER_LIMIT 0 {"error":"slow down"}',
+  'OK 2',
+  NO_ANSWER,
+]
 
 const EXPECTED: Readonly<Record<string, readonly (string | undefined)[]>> = {
   'Envoy 1.40.0': ENVOY,

@@ -198,7 +198,7 @@ describe('sluice.v1.Limiter', () => {
         { error: { code: 'REQUEST_INVALID' } },
         { error: { code: 'COST_INVALID' } },
         { decision: { allowed: true } },
-        { decision: { retryAfterMs: 90_000, reason: 'rule "user" has 0 of 2 left; admitted again in 90000 ms' } },
+        { decision: { retryAfterMs: 60_000, reason: 'rule "user" has 0 of 2 left; admitted again in 60000 ms' } },
       ],
     })
   })

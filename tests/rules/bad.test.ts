@@ -45,6 +45,7 @@ describe('a bad rule file', () => {
     const ofLimits = Object.keys(ERROR_RULES).slice(0, Object.keys(ERROR_RULES).indexOf('COST_INVALID'))
     expect(ofLimits.filter((code) => !met.has(code))).toEqual([
       'LIMIT_INVALID',
+      'DURATION_UNIT_MISSING',
       'ANCHOR_UNKNOWN',
       'ALGORITHM_UNKNOWN',
       'OPTION_UNKNOWN',

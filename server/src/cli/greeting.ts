@@ -42,7 +42,7 @@ Four things to try in another terminal:
   2. Ask six more times. The last ones are answered 429, with Retry-After and the reason:
      for i in 1 2 3 4 5 6; do ${check}; done
 
-  3. Look at her budget without spending any (cost 0):
+  3. Ask whether her next request would pass, without spending any (cost 0):
      ${check.replace('}]}]}', '}]}],"cost":0}')}
 
   4. Ask in the words of Envoy's rate limit service, and see what was counted:

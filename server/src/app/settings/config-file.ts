@@ -50,7 +50,8 @@ function valuesOf(node: unknown, flag: string, where: string): string[] | undefi
   const values = (isList ? node.items : [node]).map((item) => (isScalar(item) ? String(item.value ?? '') : undefined))
   if (values.length === 0) throw new SluiceError('CONFIG_INVALID', where, 'got an empty list')
   return values.map((value) => {
-    if (value === undefined) throw new SluiceError('CONFIG_INVALID', where, got(isSeq(node) ? [] : {}))
+    if (value === undefined)
+      throw new SluiceError('CONFIG_INVALID', where, isSeq(node) ? 'got a list' : 'got an object')
     if (value.trim() === '') throw new SluiceError('CONFIG_INVALID', where, got(value))
     return value
   })
