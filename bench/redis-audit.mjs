@@ -1,0 +1,68 @@
+import { KeyedHash } from '../dist/core/hash.js'
+import { KeySpeller } from '../dist/core/key-speller.js'
+import { compileObjects } from '../dist/core/rules/compile.js'
+import { Planner } from '../dist/engine/plan.js'
+import { RedisStore } from '../dist/stores/redis/redis-store.js'
+
+const TIMEOUT_MS = 60_000
+const AT_ONCE = 500
+
+/**
+ * chargedIn adds up what the counters of these limits have been charged on a server, over all callers: what was counted,
+ * whatever was answered. The limits must give nothing back while a benchmark runs: windows of a day. Slices that are out are
+ * not charged yet: their holder must have given them back.
+ */
+export async function chargedIn(server, limits) {
+  const keys = await keysOf(server)
+  const store = await openStore(server.url)
+  let charged = 0
+  const look = async (stored) => {
+    const limit = limits.find(({ shape }) => stored.endsWith(`|${shape}`))
+    if (limit === undefined) return
+    const key = stored.slice(0, -limit.shape.length - 1)
+    const [{ remaining }] = await store.decide([{ key, limit, cost: 0, enforce: true }])
+    charged += limit.capacity - remaining
+  }
+  for (let from = 0; from < keys.length; from += AT_ONCE) await Promise.all(keys.slice(from, from + AT_ONCE).map(look))
+  await store.close()
+  return charged
+}
+
+/** limitOf returns what a `rate_limit` of a rule becomes. */
+export function limitOf(rateLimit) {
+  const rules = compileObjects([{ domain: 'audit', descriptors: [{ key: 'caller', rate_limit: rateLimit }] }])
+  const entries = [{ key: 'caller', value: 'any' }]
+  const [{ limit }] = new Planner(new KeySpeller(new KeyedHash(1, 2))).plan(rules, {
+    domain: 'audit',
+    descriptors: [{ entries }],
+  })
+  return limit
+}
+
+async function openStore(url) {
+  let store
+  await new Promise((resolve) => {
+    store = new RedisStore({ url, timeoutMs: TIMEOUT_MS, events: { connected: resolve } })
+  })
+  return store
+}
+
+async function keysOf(server) {
+  const connection = await server.connect()
+  const keys = new Set()
+  let cursor = '0'
+  do {
+    const [next, found] = await connection.send('SCAN', cursor, 'TYPE', 'string', 'COUNT', 5_000)
+    cursor = String(next)
+    for (const key of found) keys.add(String(key))
+  } while (cursor !== '0')
+  connection.close()
+  return [...keys]
+}
+
+/** cpuUsOf is all processor time of a server so far, in user mode and in the kernel. */
+export async function cpuUsOf(server) {
+  const info = String(await server.call('INFO', 'cpu'))
+  const field = (name) => Number(new RegExp(`^${name}:(.*?)\r?$`, 'm').exec(info)[1])
+  return 1e6 * (field('used_cpu_user') + field('used_cpu_sys'))
+}
