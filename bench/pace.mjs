@@ -7,15 +7,20 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 export const LONGEST_SLEEP_MS = 0.05
 
 const cell = new Int32Array(new SharedArrayBuffer(4))
-const sleep = (ms) => Atomics.wait(cell, 0, 0, ms)
+/** sleep blocks the process, and returns for how long. */
+function sleep(ms) {
+  const startAt = performance.now()
+  Atomics.wait(cell, 0, 0, ms)
+  return performance.now() - startAt
+}
 
 /**
  * paced begins `total` things on a fixed schedule, whether or not those before have ended. `begin(n, dueAt)` returns false
- * when there is no room: the thing waits, and that counts. `flush` follows what was begun together. It resolves with how late
+ * when there is no room: the thing waits, and that counts. `flush` follows what was begun together; `slept` is told of every sleep. It resolves with how late
  * each one was begun, in ms and sorted: that much of a measured time is the client's own. A client that has a core of its own
  * need not sleep.
  */
-export async function paced(perSecond, total, { begin, flush = () => {}, isSleeping = true }) {
+export async function paced(perSecond, total, { begin, flush = () => {}, slept = () => {}, isSleeping = true }) {
   const late = new Float64Array(total)
   const startAt = performance.now()
   const dueAtOf = (n) => startAt + (n * 1000) / perSecond
@@ -29,7 +34,7 @@ export async function paced(perSecond, total, { begin, flush = () => {}, isSleep
     flush()
     await nextTurn()
     const leftMs = isSleeping ? dueAtOf(begun) - performance.now() : 0
-    if (leftMs > 0) sleep(Math.min(leftMs, LONGEST_SLEEP_MS))
+    if (leftMs > 0) slept(sleep(Math.min(leftMs, LONGEST_SLEEP_MS)))
   }
   return late.sort()
 }

@@ -13,6 +13,7 @@ export class ProcessWatch {
   #delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
   #utilization = performance.eventLoopUtilization()
   #usage = process.cpuUsage()
+  #takenAt = performance.now()
 
   constructor() {
     this.#observer.observe({ entryTypes: ['gc'] })
@@ -25,6 +26,7 @@ export class ProcessWatch {
     const { user, system } = process.cpuUsage(this.#usage)
     const delayMs = (ns) => Math.max(0, ns / 1e6 - RESOLUTION_MS)
     const taken = {
+      sinceMs: performance.now() - this.#takenAt,
       cpuUs: user + system,
       gcCount: pauses.length,
       gcMs: pauses.reduce((sum, each) => sum + each, 0),
@@ -37,6 +39,7 @@ export class ProcessWatch {
     this.#delay.reset()
     this.#utilization = performance.eventLoopUtilization()
     this.#usage = process.cpuUsage()
+    this.#takenAt = performance.now()
     return taken
   }
 }

@@ -66,3 +66,18 @@ export async function cpuUsOf(server) {
   const field = (name) => Number(new RegExp(`^${name}:(.*?)\r?$`, 'm').exec(info)[1])
   return 1e6 * (field('used_cpu_user') + field('used_cpu_sys'))
 }
+
+/** usedByCommands is the time that a server has spent inside of some commands so far, in µs. */
+export async function usedByCommands(server, names) {
+  const info = String(await server.call('INFO', 'commandstats'))
+  const usedBy = (name) => Number(new RegExp(`^cmdstat_${name}:calls=[0-9]+,usec=([0-9]+)`, 'm').exec(info)?.[1] ?? 0)
+  return names.reduce((sum, name) => sum + usedBy(name), 0)
+}
+
+/** sumOfAll adds up all counters of a server that holds nothing but counters that are one number each. */
+export async function sumOfAll(server) {
+  const script = `local sum = 0
+    for _, key in ipairs(redis.call('KEYS', '*')) do sum = sum + redis.call('GET', key) end
+    return sum`
+  return Number(await server.call('EVAL', script, 0))
+}

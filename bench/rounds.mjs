@@ -1,5 +1,6 @@
 /** How many times as many rounds as asked for are run at the most, where some are void. */
 const MOST = 3
+const VALID = 'in a valid one each decision was counted or refused, and none fell back'
 
 /**
  * measureRounds measures every task `rounds` times, and gives every task its turn before one gets its next, so that a noisy
@@ -30,8 +31,8 @@ export async function measureRounds(tasks, rounds, { measure, nameOf, say = cons
   const short = lines.filter(([, valid, tried]) => valid < tried)
   say(
     short.length === 0
-      ? `rounds: all ${tries.reduce((sum, each) => sum + each, 0)} valid\n`
-      : `rounds: ${short.map(([name, valid, tried]) => `${name} ${valid} of ${tried} valid`).join('; ')}; all others valid\n`,
+      ? `rounds: all ${tries.reduce((sum, each) => sum + each, 0)} valid; ${VALID}\n`
+      : `rounds: ${short.map(([name, valid, tried]) => `${name} ${valid} of ${tried} valid`).join('; ')}; all others valid; ${VALID}\n`,
   )
   return results
 }

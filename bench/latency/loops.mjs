@@ -3,10 +3,13 @@ import { createClient } from '@redis/client'
 import { RespClient } from '../../dist/stores/redis/resp/resp-client.js'
 import { paced } from '../pace.mjs'
 import { ProcessWatch } from '../process-watch.mjs'
+import { sumOfAll } from '../redis-audit.mjs'
 import { keyOf } from './callers.mjs'
 
-const SCRIPT = readFileSync(new URL('./count.lua', import.meta.url), 'utf8')
+const SCRIPT = readFileSync(new URL('../count.lua', import.meta.url), 'utf8')
 const WINDOW_MS = '86400000'
+/** Above this many in flight arrivals wait, and that counts. */
+const MOST_IN_FLIGHT = 4_096
 
 /**
  * The plain loops: one process that sends a script of two commands for each call that is due, and waits for its answer. There
@@ -35,7 +38,8 @@ function loopOf(redis, send, close) {
   const watch = new ProcessWatch()
   let sent = 0
   let answers = 0
-  let failures = 0
+  let sleptMs = 0
+  const failures = {}
   const scheduled = async (perSecond, ms) => {
     const total = Math.floor((perSecond * ms) / 1000)
     const times = new Float64Array(total)
@@ -44,7 +48,10 @@ function loopOf(redis, send, close) {
     const isOver = new Promise((resolve) => {
       allEnded = resolve
     })
+    let begun = 0
     const begin = (n, dueAt) => {
+      if (begun - ended >= MOST_IN_FLIGHT) return false
+      begun++
       const end = () => {
         times[n] = performance.now() - dueAt
         if (++ended === total) allEnded()
@@ -53,30 +60,32 @@ function loopOf(redis, send, close) {
         answers++
         end()
       }
-      const failed = () => {
-        failures++
+      const failed = ({ message }) => {
+        failures[message] = (failures[message] ?? 0) + 1
         end()
       }
       send(sent++, answered, failed)
       return true
     }
-    const late = await paced(perSecond, total, { begin })
+    const slept = (ms) => {
+      sleptMs += ms
+    }
+    const late = await paced(perSecond, total, { begin, slept })
     await isOver
     return { times: times.sort(), late }
   }
   const end = async () => {
     close()
     const counted = await sumOfAll(redis)
-    const voids = failures > 0 ? [`${failures} calls failed`] : []
+    const voids = Object.entries(failures).map(([message, number]) => `${number} calls failed: ${message}`)
     return counted === answers ? voids : [...voids, `${answers} were answered, but Redis counted ${counted}`]
   }
-  return { scheduled, watched: async () => watch.take(), end }
-}
-
-/** sumOfAll adds up all counters of a server, each of which is one number. */
-async function sumOfAll(redis) {
-  const script = `local sum = 0
-    for _, key in ipairs(redis.call('KEYS', '*')) do sum = sum + redis.call('GET', key) end
-    return sum`
-  return Number(await redis.call('EVAL', script, 0))
+  /** What a loop sleeps it is idle, which its event loop does not know. */
+  const watched = async () => {
+    const { sinceMs, ...taken } = watch.take()
+    const idle = taken.idle + sleptMs / sinceMs
+    sleptMs = 0
+    return { ...taken, idle }
+  }
+  return { scheduled, watched, end }
 }
