@@ -6,6 +6,7 @@ import { RedisStore } from '../dist/stores/redis/redis-store.js'
 
 const TIMEOUT_MS = 60_000
 const AT_ONCE = 500
+const PATIENT = { onStoreFailure: 'closed', localShare: 1, timeoutMs: TIMEOUT_MS }
 
 /**
  * chargedIn adds up what the counters of these limits have been charged on a server, over all callers: what was counted,
@@ -15,16 +16,24 @@ const AT_ONCE = 500
 export async function chargedIn(server, limits) {
   const keys = await keysOf(server)
   const store = await openStore(server.url)
-  let charged = 0
-  const look = async (stored) => {
+  const charges = keys.flatMap((stored) => {
     const limit = limits.find(({ shape }) => stored.endsWith(`|${shape}`))
-    if (limit === undefined) return
-    const key = stored.slice(0, -limit.shape.length - 1)
-    const [{ remaining }] = await store.decide([{ key, limit, cost: 0, enforce: true }])
+    return limit === undefined ? [] : [{ key: stored.slice(0, -limit.shape.length - 1), limit }]
+  })
+  const charged = await chargedTo(store, charges)
+  await store.close()
+  return charged
+}
+
+/** chargedTo adds up what these counters have been charged, each of which must stand there once. */
+export async function chargedTo(store, counters) {
+  let charged = 0
+  const look = async ({ key, limit }) => {
+    const [{ remaining }] = await store.decide([{ key, limit, cost: 0, enforce: true, policy: PATIENT }])
     charged += limit.capacity - remaining
   }
-  for (let from = 0; from < keys.length; from += AT_ONCE) await Promise.all(keys.slice(from, from + AT_ONCE).map(look))
-  await store.close()
+  for (let from = 0; from < counters.length; from += AT_ONCE)
+    await Promise.all(counters.slice(from, from + AT_ONCE).map(look))
   return charged
 }
 
@@ -74,10 +83,9 @@ export async function usedByCommands(server, names) {
   return names.reduce((sum, name) => sum + usedBy(name), 0)
 }
 
-/** sumOfAll adds up all counters of a server that holds nothing but counters that are one number each. */
-export async function sumOfAll(server) {
-  const script = `local sum = 0
-    for _, key in ipairs(redis.call('KEYS', '*')) do sum = sum + redis.call('GET', key) end
-    return sum`
-  return Number(await server.call('EVAL', script, 0))
-}
+/** SUM_OF_ALL adds up all counters of a server that holds nothing but counters that are one number each. */
+export const SUM_OF_ALL = `local sum = 0
+for _, key in ipairs(redis.call('KEYS', '*')) do sum = sum + redis.call('GET', key) end
+return sum`
+
+export const sumOfAll = async (server) => Number(await server.call('EVAL', SUM_OF_ALL, 0))
