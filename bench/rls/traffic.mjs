@@ -31,9 +31,9 @@ function placesOf(request) {
 
 /**
  * trafficOf asks about one caller after the other, in an order that looks random and is the same each time. An answer is
- * right when its overall code is OK, or OVER_LIMIT where a limit is to be reached; `codes` counts both.
+ * right when its overall code is OK, or OVER_LIMIT where refusals are due; `codes` counts both.
  */
-export function trafficOf(descriptors, { callers = CALLERS, isChecked = true, isLimited = false } = {}) {
+export function trafficOf(descriptors, { callers = CALLERS, isChecked = true, dueRefusals } = {}) {
   const request = requestOf(descriptors)
   const places = placesOf(request)
   const numbers = Array.from({ length: callers }, (_, i) => Buffer.from(String(i).padStart(DIGITS, '0')))
@@ -42,7 +42,8 @@ export function trafficOf(descriptors, { callers = CALLERS, isChecked = true, is
     const code = bytes[at + CODE_AT]
     if (code === CODE_OK) codes.ok++
     else if (code === CODE_OVER_LIMIT) codes.over++
-    return code === CODE_OK || (isLimited && code === CODE_OVER_LIMIT)
+    dueRefusals?.add()
+    return code === CODE_OK || (dueRefusals !== undefined && code === CODE_OVER_LIMIT)
   }
   const vary = (bytes, at, call) => {
     const number = numbers[(call * STEP) % callers]

@@ -1,8 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { DueRefusals } from '../due-refusals.mjs'
 import { pinClient, pinServer } from '../grpc/cores.mjs'
 import { Load } from '../grpc/load.mjs'
 import { quantile } from '../pace.mjs'
-import { endpointOf, refusalsOf, voidsAfter, voidsBefore } from './audit.mjs'
+import { endpointOf, voidsAfter, voidsBefore } from './audit.mjs'
 import { cpuUs, startBare, startService, stop } from './server-process.mjs'
 import { trafficOf } from './traffic.mjs'
 
@@ -18,7 +19,9 @@ async function during(server, load) {
   await pause(WARM_UP_MS)
   const [serverUs, own, answers, startAt] = [cpuUs(server), process.cpuUsage(), load.answers, performance.now()]
   const before = { ...codes }
+  dueRefusals?.clear()
   await pause(ms)
+  const refusals = refusalsSince(before)
   const [done, took] = [load.answers - answers, performance.now() - startAt]
   const used = cpuUs(server) - serverUs
   const { user, system } = process.cpuUsage(own)
@@ -27,21 +30,22 @@ async function during(server, load) {
     cpuUs: used / done,
     serverBusy: used / 1000 / took,
     clientBusy: (user + system) / 1000 / took,
-    refusals: refusalsSince(before, took),
+    refusals,
   }
 }
 
-function refusalsSince(before, took) {
-  if (reached === undefined) return { voids: [] }
-  return refusalsOf({ ok: codes.ok - before.ok, over: codes.over - before.over, ms: took }, reached)
+function refusalsSince(before) {
+  const [ok, over] = [codes.ok - before.ok, codes.over - before.over]
+  return dueRefusals === undefined ? { voids: [] } : dueRefusals.judge(over / (ok + over))
 }
 
 /** latencyOf measures the time of an answer at a rate, arrivals on a fixed schedule. */
 async function latencyOf(load, perSecond) {
   await load.scheduled(perSecond, WARM_UP_MS)
-  const [before, startAt] = [{ ...codes }, performance.now()]
+  const before = { ...codes }
+  dueRefusals?.clear()
   const { times, late } = await load.scheduled(perSecond, latencyMs)
-  const refusals = refusalsSince(before, performance.now() - startAt)
+  const refusals = refusalsSince(before)
   return { perSecond, p50: quantile(times, 0.5), p99: quantile(times, 0.99), lateP99: quantile(late, 0.99), refusals }
 }
 
@@ -52,10 +56,11 @@ if ((service?.workers ?? 1) === 1) {
   pinServer(server.child.pid)
   pinClient(process.pid)
 }
+const dueRefusals = reached && new DueRefusals(reached.callers * reached.limit)
 const { codes, traffic } = trafficOf(descriptors, {
   callers: reached?.callers,
   isChecked: service !== undefined,
-  isLimited: reached !== undefined,
+  dueRefusals,
 })
 const load = await Load.open(server.port, CONNECTIONS, traffic)
 const result = await load.closed(inFlight / CONNECTIONS, () => during(server, load))

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { DueRefusals } from '../due-refusals.mjs'
 import { randomOrder } from '../memory/keys.mjs'
 import { chargedTo } from '../redis-audit.mjs'
 import { Load } from './load.mjs'
@@ -29,9 +30,9 @@ const WORKLOADS = {
 }
 /** In its first window everybody has a whole budget. */
 const STEADY = { warmUpMs: 1_500, ms: 3_000 }
-/** How far the share of refusals may lie from what is due. Bursts, on a busy machine, make it larger. */
-const BELOW = 0.05
-const ABOVE = 0.12
+const SPENT_SHARE = 0.5
+/** Of the share that is due: callers come in a random order. */
+const SHARE_MARGIN = 0.1
 
 /** openWorkload makes a node of a kind, and the load on it. `every time` is Redis alone, without anything in memory. */
 async function openWorkload({ kind, url, server }, name) {
@@ -59,14 +60,13 @@ async function openWorkload({ kind, url, server }, name) {
   return { load, look: () => snapshot(server, load, stats()), end }
 }
 
-/** dueVoids compares refusals with those that are due. Counting that is eventual promises a bound, not a share. */
-function dueVoids(kind, name, { refused, perSecond }) {
-  const { callers, limited, spent } = WORKLOADS[name]
-  const due = limited === undefined ? (spent === undefined ? 0 : 0.5) : Math.max(0, 1 - (callers * limited) / perSecond)
-  const isDue = refused >= due - (due > 0 ? BELOW : 0) && refused <= due + (due > 0 ? ABOVE : 0)
-  const percent = (share) => `${(100 * share).toFixed(1)} %`
-  if (isDue || kind === 'eventual') return []
-  return [`${name}: ${percent(refused)} refused, where ${percent(due)} were due`]
+/** shareVoids compares refusals with those that are due. Counting that is eventual promises a bound, not a share. */
+function shareVoids(kind, name, { refused }, dueRefusals) {
+  if (kind === 'eventual') return []
+  if (dueRefusals !== undefined) return dueRefusals.judge(refused).voids.map((reason) => `${name}: ${reason}`)
+  const due = WORKLOADS[name].spent === undefined ? 0 : SPENT_SHARE
+  const isDue = Math.abs(refused - due) <= SHARE_MARGIN * due
+  return isDue ? [] : [`${name}: a share of ${refused.toFixed(3)} was refused, where ${due} was due`]
 }
 
 /** rates measures decisions with each number in flight. */
@@ -78,7 +78,7 @@ export async function rates({ workloads, levels, ms, warmUpMs, ...node }) {
     results[name] = {}
     for (const level of levels) {
       results[name][level] = await load.closed(level, () => measured(look, ms, warmUpMs))
-      results.voids.push(...dueVoids(node.kind, name, results[name][level]))
+      results.voids.push(...shareVoids(node.kind, name, results[name][level]))
     }
     results.voids.push(...(await end()))
   }
@@ -90,20 +90,22 @@ export async function times({ workloads, ms, warmUpMs, ...node }) {
   const results = { voids: [] }
   for (const [name, perSecond] of Object.entries(workloads)) {
     const { load, look, end } = await openWorkload(node, name)
-    const isLimited = WORKLOADS[name].limited !== undefined
+    const { callers, limited } = WORKLOADS[name]
+    const dueRefusals = limited && new DueRefusals(callers * limited)
     let before
     const warmedUp = () => {
+      load.dueRefusals = dueRefusals
       before = look()
     }
     const sorted = await load.open(perSecond, {
-      ...(isLimited ? STEADY : { ms, warmUpMs }),
+      ...(limited === undefined ? { ms, warmUpMs } : STEADY),
       mostInFlight: 4_096,
       warmedUp,
     })
     const at = (share) => sorted[Math.ceil(share * sorted.length) - 1]
     const grown = difference(await before, await look())
     results[name] = { p50: at(0.5), p99: at(0.99), ...grown }
-    results.voids.push(...dueVoids(node.kind, name, grown), ...(await end()))
+    results.voids.push(...shareVoids(node.kind, name, grown, dueRefusals), ...(await end()))
   }
   return results
 }
