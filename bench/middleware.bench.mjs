@@ -5,14 +5,17 @@ import { startRedis } from '../tests/servers/redis.mjs'
 import { frameworks } from './middleware/contestants.mjs'
 import { Load } from './middleware/load.mjs'
 import { count, header, median, spread, table } from './report.mjs'
+import { measureRounds } from './rounds.mjs'
 
-// npm run bench -- middleware: an app bare, with the middleware that its users have today, and with ours.
+// npm run bench -- middleware [--quick] [FRAMEWORK …]: an app bare, with the middleware that its users have today, and with
+// ours. A round on Redis in which a request was refused or not counted is void.
 
-const ROUNDS = Number(process.env.ROUNDS ?? 5)
+const isQuick = process.argv.includes('--quick')
+const ROUNDS = Number(process.env.ROUNDS ?? (isQuick ? 1 : 5))
 const CONNECTIONS = 32
 /** By number, not by time: what a busy machine leaves cold would be measured cold. */
-const WARM_UP_REQUESTS = 20_000
-const REQUESTS = 20_000
+const WARM_UP_REQUESTS = isQuick ? 2_000 : 20_000
+const REQUESTS = isQuick ? 2_000 : 20_000
 
 const PACKAGES = [
   'sluice',
@@ -28,42 +31,62 @@ const server = fileURLToPath(new URL('./middleware/server.mjs', import.meta.url)
 
 /** measure serves one contestant and asks it as often as it answers. */
 async function measure(task) {
+  if (task.redis !== undefined) await redis.call('FLUSHALL')
   const child = fork(server, [JSON.stringify(task)])
   const [{ port }] = await once(child, 'message')
   const load = new Load(port, CONNECTIONS)
   try {
     await load.more(WARM_UP_REQUESTS)
+    await load.hold()
+    const countedBefore = await countedBy(task)
     const before = await snapshot(child, load)
+    load.go()
     await load.more(REQUESTS)
     const after = await snapshot(child, load)
-    if (load.refusals > 0) throw new Error(`${load.refusals} requests of ${JSON.stringify(task)} were refused`)
+    await load.hold()
+    const voids = voidsOf(task, {
+      answers: load.answers - before.answers,
+      refusals: load.refusals - before.refusals,
+      counted: (await countedBy(task)) - countedBefore,
+    })
     const answers = after.answers - before.answers
-    return { perSecond: (1000 * answers) / (after.atMs - before.atMs), cpuUs: (after.cpuUs - before.cpuUs) / answers }
+    const perSecond = (1000 * answers) / (after.atMs - before.atMs)
+    return { perSecond, cpuUs: (after.cpuUs - before.cpuUs) / answers, voids }
   } finally {
     load.close()
     child.kill()
   }
 }
 
+function voidsOf(task, { answers, refusals, counted }) {
+  const voids = refusals > 0 ? [`${refusals} requests were refused`] : []
+  if (task.redis !== undefined && counted !== answers)
+    voids.push(`${answers} were answered, but Redis counted ${counted}`)
+  return voids
+}
+
+/** The counters of others are numbers; the last four bytes of ours are the hits of the window. */
+const COUNTED = `local sum = 0
+for _, key in ipairs(redis.call('KEYS', '*')) do
+  local state = redis.call('GET', key)
+  if string.sub(key, 1, 7) == 'sluice:' then state = struct.unpack('<I4', string.sub(state, -4)) end
+  sum = sum + state
+end
+return sum`
+
+const countedBy = async (task) => (task.redis === undefined ? 0 : Number(await redis.call('EVAL', COUNTED, 0)))
+
 async function snapshot(child, load) {
-  const { answers } = load
+  const { answers, refusals } = load
   const atMs = performance.now()
   child.send('cpu')
   const [{ cpuUs }] = await once(child, 'message')
-  return { answers, atMs, cpuUs }
+  return { answers, refusals, atMs, cpuUs }
 }
 
-/** measureAll gives every task its turn before one gets its next, so that a noisy moment of the machine hits all alike. */
-async function measureAll(tasks) {
-  const results = tasks.map(() => [])
-  for (let round = 0; round < ROUNDS; round++) {
-    for (let i = 0; i < tasks.length; i++) {
-      const turn = (i + round) % tasks.length
-      results[turn].push(await measure(tasks[turn]))
-    }
-  }
-  return results
-}
+const nameOf = ({ framework, contestant, redis: url }) =>
+  `${framework}, ${contestant}, ${url === undefined ? 'memory' : 'Redis'}`
+const measureAll = (tasks) => measureRounds(tasks, ROUNDS, { measure, nameOf })
 
 const medianUs = (runs) => median(runs.map(({ cpuUs }) => cpuUs))
 
@@ -83,8 +106,8 @@ function row(name, runs, bareUs) {
 }
 
 const redis = await startRedis()
-console.log(`${header('npm run bench -- middleware', PACKAGES)}\n`)
-const only = process.argv.slice(2)
+console.log(`${header(`npm run bench -- middleware${isQuick ? ' --quick' : ''}`, PACKAGES)}\n`)
+const only = process.argv.slice(2).filter((each) => !each.startsWith('--'))
 for (const [framework, { peerName, contestants }] of Object.entries(frameworks)) {
   if (only.length > 0 && !only.includes(framework)) continue
   const names = Object.keys(contestants).filter((name) => name !== 'bare')
@@ -114,4 +137,4 @@ for (const [framework, { peerName, contestants }] of Object.entries(frameworks))
   console.log()
 }
 await redis.stop()
-process.exit(0)
+process.exit()

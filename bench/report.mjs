@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { availableParallelism, cpus, loadavg, totalmem } from 'node:os'
 
-/** median returns the middle value, or the mean of the two in the middle. */
+/** median returns the middle value, or the mean of the two in the middle; of none, NaN. */
 export function median(values) {
   const sorted = Float64Array.from(values).sort()
   const middle = sorted.length >> 1
@@ -32,9 +32,13 @@ function versionOf(name) {
   return JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8')).version
 }
 
-/** table lays rows out in columns as Markdown, so that it reads well in a terminal and in a document. */
+/**
+ * table lays rows out in columns as Markdown, so that it reads well in a terminal and in a document. A number that there is
+ * none of, because no round was valid, reads "void".
+ */
 export function table(head, rows) {
-  const lines = [head, ...rows].map((row) => row.map(String))
+  const spell = (cell) => (/NaN|Infinity|∞/.test(cell) ? 'void' : String(cell))
+  const lines = [head, ...rows].map((row) => row.map(spell))
   const widths = head.map((_, column) => Math.max(...lines.map((line) => line[column].length)))
   const pad = (cell, column) => (column === 0 ? cell.padEnd(widths[column]) : cell.padStart(widths[column]))
   const render = (line) => `| ${line.map(pad).join(' | ')} |`

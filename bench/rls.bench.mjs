@@ -8,9 +8,11 @@ import { startRedis } from '../tests/servers/redis.mjs'
 import { arePinned, pinClient } from './grpc/cores.mjs'
 import { count, header, median, ratioLine, spread, table } from './report.mjs'
 import { CALLERS, rulesOf } from './rls/traffic.mjs'
+import { measureRounds } from './rounds.mjs'
 
 // npm run bench -- rls [--quick]: whole decisions over gRPC by `sluice serve`, against a bare grpc-js server that decides
-// nothing and answers every call with the same two bytes.
+// nothing and answers every call with the same two bytes. A round in which a decision was made without Redis, or was not
+// counted there, is void.
 
 const BARE = 'grpc-js, no decision'
 const IN_FLIGHT = 256
@@ -18,6 +20,10 @@ const MEMORY_BUDGET = 5
 const REDIS_BUDGET = 3
 const P99_MEMORY_MS = 1
 const P99_REDIS_MS = 5
+/** Where a limit is to be reached: of 20,000 calls a second 2,000 fit, so 90 % are to be refused. */
+const REACHED = { callers: 200, limit: 10, perSecond: 20_000 }
+const REACHED_MS = 3_000
+const REACHED_LIMIT = { unit: 'second', requests_per_unit: REACHED.limit }
 
 const isQuick = process.argv.includes('--quick')
 const { rounds, ms, latencyMs } = isQuick
@@ -29,15 +35,18 @@ const say = (...lines) => console.log(`${lines.join('\n')}\n`)
 const us = (value) => `${value.toFixed(2)} µs`
 const milliseconds = (value) => `${value.toFixed(2)} ms`
 const percent = (value) => `${(100 * value).toFixed(0)} %`
+const percent1 = (value) => `${(100 * value).toFixed(1)} %`
 const verdict = (isMet) => (isMet ? 'met' : 'missed')
 
 const dir = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
 const rules = Object.fromEntries(
-  ['exact', 'leased'].map((consistency) => {
-    const path = join(dir, `${consistency}.yaml`)
-    writeFileSync(path, rulesOf(consistency))
-    return [consistency, path]
-  }),
+  ['exact', 'leased'].flatMap((consistency) =>
+    Object.entries({ [consistency]: undefined, [`${consistency}-reached`]: REACHED_LIMIT }).map(([name, limit]) => {
+      const path = join(dir, `${name}.yaml`)
+      writeFileSync(path, rulesOf(consistency, limit))
+      return [name, path]
+    }),
+  ),
 )
 const redis = await startRedis()
 pinClient(redis.pid)
@@ -53,24 +62,20 @@ const CASES = [
   { name: 'Redis, leased', descriptors: 1, service: shared('leased', 1), budget: REDIS_BUDGET, p99: P99_REDIS_MS },
   { name: 'Redis, exact, 2 workers', descriptors: 1, service: shared('exact', 2), p99: P99_REDIS_MS },
   { name: 'Redis, leased, 2 workers', descriptors: 1, service: shared('leased', 2), p99: P99_REDIS_MS },
+  ...['exact', 'leased'].map((consistency) => ({
+    name: `Redis, ${consistency}, limit reached`,
+    descriptors: 1,
+    service: shared(`${consistency}-reached`, 1),
+    reached: REACHED,
+  })),
 ]
+const nameOf = ({ name, descriptors }) => `${name}, ${descriptors} descriptor${descriptors === 1 ? '' : 's'}`
 
-async function measure({ service, descriptors }) {
-  const task = { service, descriptors, inFlight: IN_FLIGHT, ms, latencyMs }
+async function measure({ service, descriptors, reached }) {
+  const lasting = reached === undefined ? { ms, latencyMs } : { ms: REACHED_MS, latencyMs: REACHED_MS }
+  const task = { service, descriptors, reached, inFlight: IN_FLIGHT, ...lasting }
   const { stdout } = await promisify(execFile)(process.execPath, [worker, JSON.stringify(task)])
   return JSON.parse(stdout)
-}
-
-/** measureAll gives every case its turn before one gets its next, so that a noisy moment of the machine hits all alike. */
-async function measureAll() {
-  const runs = CASES.map(() => [])
-  for (let round = 0; round < rounds; round++) {
-    for (let i = 0; i < CASES.length; i++) {
-      const turn = (i + round) % CASES.length
-      runs[turn].push(await measure(CASES[turn]))
-    }
-  }
-  return runs
 }
 
 function report(runs) {
@@ -94,11 +99,12 @@ function report(runs) {
     count(late(i, 'perSecond')),
     milliseconds(late(i, 'p50')),
     milliseconds(late(i, 'p99')),
+    milliseconds(late(i, 'lateP99')),
   ])
-  const title = 'Time of an answer at half of its own rate (arrivals on a fixed schedule)'
-  say(title, '', table(['', 'descriptors', 'per second', '50 %', '99 %'], times))
-  const failures = CASES.map(({ name }, i) => `${name} ${runs[i].reduce((sum, run) => sum + run.failures, 0)}`)
-  say(`calls that failed, or whose code was not OK: ${failures.join(', ')}`)
+  const title =
+    'Time of an answer at half of its own rate (arrivals on a fixed schedule; client late: 99 % of its calls)'
+  say(title, '', table(['', 'descriptors', 'per second', '50 %', '99 %', 'client late'], times))
+  reportRefusals(runs)
   const lines = CASES.slice(1).map(({ name, descriptors, budget }, i) => {
     const label = `answers per second, ${name}, ${descriptors} descriptor${descriptors === 1 ? '' : 's'} / ${BARE}`
     return ratioLine(label, median(rates[i + 1]) / median(rates[0]), budget)
@@ -116,6 +122,18 @@ function report(runs) {
   say(...lines, ...cpu, ...budgets)
 }
 
+function reportRefusals(runs) {
+  const rows = CASES.flatMap(({ name, reached }, i) => {
+    if (reached === undefined) return []
+    const share = (of, field) => percent1(median(runs[i].map((run) => of(run).refusals[field])))
+    const phases = { '256 in flight': (run) => run, 'on a schedule': ({ latency }) => latency }
+    return Object.entries(phases).map(([phase, of]) => [name, phase, share(of, 'refused'), share(of, 'due')])
+  })
+  const { callers, limit, perSecond } = REACHED
+  const title = `A limit that is reached: ${callers} callers, ${limit} a second each; the schedule has ${count(perSecond)} calls a second`
+  say(title, '', table(['', '', 'refused', 'due'], rows))
+}
+
 const startedAt = Date.now()
 say(
   header(`npm run bench -- rls${isQuick ? ' --quick' : ''}`, ['sluice', '@grpc/grpc-js', '@redis/client']),
@@ -124,7 +142,7 @@ say(
     ? 'cores     a server of one process has a core of its own; client and Redis share another. Two workers share both'
     : 'cores     shared: there is no taskset, or only one core. "CPU per call" is what counts then',
 )
-report(await measureAll())
+report(await measureRounds(CASES, rounds, { measure, nameOf }))
 say(`took ${Math.round((Date.now() - startedAt) / 1000)} s`)
 await redis.stop()
 rmSync(dir, { recursive: true })

@@ -1,4 +1,5 @@
-import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
+import { setTimeout as pause } from 'node:timers/promises'
+import { paced } from '../pace.mjs'
 import { Connection } from './connection.mjs'
 
 /** Load makes calls over several connections to one server. */
@@ -46,11 +47,11 @@ export class Load {
   }
 
   /**
-   * scheduled starts calls on a fixed schedule, in turn over the connections, whether or not those before have ended. It returns
-   * how long after its time on the schedule each one ended, in ms. Arrivals are looked at in every turn of the event loop:
-   * a timer is too coarse, and a client that waits for answers would not see the time that a slow server makes others wait.
+   * scheduled starts calls on a fixed schedule, in turn over the connections, whether or not those before have ended. It
+   * returns how long after its time on the schedule each one ended, and how late it was sent, in ms and sorted. A client that
+   * waits for answers would not see the time that a slow server makes others wait.
    */
-  async scheduled(perSecond, ms) {
+  async scheduled(perSecond, ms, { isSleeping = true } = {}) {
     const total = Math.floor((perSecond * ms) / 1000)
     const times = new Float64Array(total)
     let ended = 0
@@ -60,21 +61,16 @@ export class Load {
         if (ended < total) times[ended++] = performance.now() - dueAt
       }
     }
-    const startAt = performance.now()
-    let arrived = 0
-    while (arrived < total) {
-      const due = Math.min(total, Math.floor(((performance.now() - startAt) * perSecond) / 1000))
-      while (arrived < due) {
-        const connection = this.#connections[arrived % this.#connections.length]
-        if (!connection.call(startAt + (arrived * 1000) / perSecond)) break
-        arrived++
-      }
-      for (const each of this.#connections) each.flush()
-      await nextTurn()
-    }
+    const late = await paced(perSecond, total, {
+      isSleeping,
+      begin: (n, dueAt) => this.#connections[n % this.#connections.length].call(dueAt),
+      flush: () => {
+        for (const each of this.#connections) each.flush()
+      },
+    })
     await this.#drained()
     for (const each of this.#connections) each.onTime = undefined
-    return times.subarray(0, ended).sort()
+    return { times: times.subarray(0, ended).sort(), late }
   }
 
   async #drained() {

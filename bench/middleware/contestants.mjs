@@ -1,8 +1,10 @@
 import { createClient } from '@redis/client'
 
-/** Nothing is refused: what is measured is the price of being counted. */
+/** Nothing is refused, and nothing is given back: what is measured is the price of being counted. */
 const LIMIT = 1_000_000_000
-const WINDOW_MS = 60_000
+const WINDOW_MS = 86_400_000
+/** What Redis did not decide is refused, and shows. */
+const STRICT = { timeoutMs: 10_000, onStoreFailure: 'closed' }
 
 /**
  * frameworks has for each framework how to serve with a middleware, and its contestants: `peer` is the middleware that its
@@ -35,7 +37,7 @@ export const frameworks = {
       },
       plain: async (redis) => {
         const { rateLimit } = await import('../../dist/middleware/express/index.js')
-        return rateLimit({ window: `${WINDOW_MS}ms`, limit: LIMIT, timeoutMs: 1_000, redis })
+        return rateLimit({ window: `${WINDOW_MS}ms`, limit: LIMIT, ...STRICT, redis })
       },
     },
   },
@@ -61,7 +63,7 @@ export const frameworks = {
       },
       plain: async (redis) => {
         const { default: rateLimit } = await import('../../dist/middleware/fastify/index.js')
-        return [rateLimit, { window: `${WINDOW_MS}ms`, limit: LIMIT, timeoutMs: 1_000, redis }]
+        return [rateLimit, { window: `${WINDOW_MS}ms`, limit: LIMIT, ...STRICT, redis }]
       },
     },
   },

@@ -11,6 +11,9 @@ export class Load {
   #awaited = Number.POSITIVE_INFINITY
   #arrived = () => {}
   #sockets = []
+  #idle = []
+  #isHeld = false
+  #allIdle = () => {}
 
   constructor(port, connections) {
     for (let i = 0; i < connections; i++) this.#open(port)
@@ -22,6 +25,20 @@ export class Load {
     return new Promise((resolve) => {
       this.#arrived = resolve
     })
+  }
+
+  /** hold lets no connection send another request, and resolves when all have their answer. */
+  hold() {
+    this.#isHeld = true
+    return new Promise((resolve) => {
+      this.#allIdle = resolve
+    })
+  }
+
+  /** go ends a hold. */
+  go() {
+    this.#isHeld = false
+    for (const socket of this.#idle.splice(0)) socket.write(REQUEST)
   }
 
   close() {
@@ -41,9 +58,18 @@ export class Load {
       if (!received.startsWith('HTTP/1.1 200')) this.refusals++
       if (this.answers === this.#awaited) this.#arrived()
       received = ''
-      socket.write(REQUEST)
+      this.#next(socket)
     })
     socket.on('error', () => {})
     this.#sockets.push(socket)
+  }
+
+  #next(socket) {
+    if (!this.#isHeld) {
+      socket.write(REQUEST)
+      return
+    }
+    this.#idle.push(socket)
+    if (this.#idle.length === this.#sockets.length) this.#allIdle()
   }
 }

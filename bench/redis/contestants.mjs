@@ -2,12 +2,14 @@ import { readFileSync } from 'node:fs'
 import { createClient } from '@redis/client'
 import { RateLimiterRedis } from 'rate-limiter-flexible'
 import { RedisStore } from '../../dist/stores/redis/redis-store.js'
+import { chargedTo, SUM_OF_ALL } from '../redis-audit.mjs'
 import { apiKey, chargesOf, LIMIT, WINDOW_MS } from './callers.mjs'
 
 /**
  * Each contestant is used as its documentation says, and makes decisions for callers 0 to `callers` - 1.
  *
- *   decide(n)   a promise of a decision about the n-th caller, which rejects when there was none
+ *   decide(n)   a promise of whether the n-th caller is allowed, which rejects when there was no decision
+ *   counted()   how many decisions were counted, as the server has it where that can be added up
  *   calls()     how many commands carried how many decisions so far, where decisions travel together
  *   storedKeys  the keys of the n-th caller
  */
@@ -18,13 +20,15 @@ const TIMEOUT_MS = 10_000
 
 async function sluice({ url, callers, algorithm, secret }) {
   const seen = { calls: 0, decisions: 0 }
+  let carried = 0
   let isConnected = () => {}
   const connected = new Promise((resolve) => {
     isConnected = resolve
   })
   const events = {
     connected: () => isConnected(),
-    callEnded(_shard, _ms, decisions) {
+    callEnded(_shard, _ms, decisions, fault) {
+      if (fault === undefined) carried += decisions
       seen.calls++
       seen.decisions += decisions
     },
@@ -35,12 +39,16 @@ async function sluice({ url, callers, algorithm, secret }) {
     { key, limit, cost, enforce },
   ])
   return {
-    decide: (n) => store.decide(charges[n]),
+    decide: async (n) => (await store.decide(charges[n]))[0].allowed,
+    // A bucket fills up again and a log forgets: what the server confirmed is all that is known of those.
+    counted: async () => (WINDOWS.includes(algorithm) ? chargedTo(store, charges.flat()) : carried),
     calls: () => ({ ...seen }),
     storedKeys: (n) => charges[n].map(({ key, limit }) => `${key}|${limit.shape}`),
     close: () => store.close(),
   }
 }
+
+const WINDOWS = [undefined, 'sliding_window', 'fixed_window']
 
 async function connect(url) {
   const client = createClient({ url, RESP: 2 })
@@ -58,9 +66,12 @@ async function plain({ url, callers }) {
     const prefix = `ratelimit:sliding_window:api:api_key:${keys[n]}`
     return [`${prefix}:${window}`, `${prefix}:${window - 1}`]
   }
-  const decide = (n, now = Date.now()) =>
-    client.evalSha(sha, { keys: storedKeys(n, now), arguments: [`${LIMIT}`, `${WINDOW_MS}`, `${now}`] })
-  return { decide, storedKeys, close: () => client.close() }
+  const decide = async (n, now = Date.now()) => {
+    const args = [`${LIMIT}`, `${WINDOW_MS}`, `${now}`]
+    const [allowed] = await client.evalSha(sha, { keys: storedKeys(n, now), arguments: args })
+    return allowed === 1
+  }
+  return { decide, counted: () => client.eval(SUM_OF_ALL), storedKeys, close: () => client.close() }
 }
 
 async function flexible({ url, callers }) {
@@ -73,7 +84,9 @@ async function flexible({ url, callers }) {
   })
   const keys = Array.from({ length: callers }, (_, n) => apiKey(n))
   return {
-    decide: (n) => limiter.consume(keys[n]),
+    // It rejects what it refuses.
+    decide: async (n) => (await limiter.consume(keys[n])).remainingPoints >= 0,
+    counted: () => storeClient.eval(SUM_OF_ALL),
     storedKeys: (n) => [limiter.getKey(keys[n])],
     close: () => storeClient.close(),
   }

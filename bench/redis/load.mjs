@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 /** Load makes decisions about random callers, and counts what came of them. */
 export class Load {
   done = 0
+  refused = 0
   /** How many decisions failed, by the kind of the failure. */
   failed = {}
   #decide
@@ -35,7 +36,7 @@ export class Load {
 
   async #one() {
     try {
-      await this.#decide(this.#next())
+      if (!(await this.#decide(this.#next()))) this.refused++
       this.done++
     } catch (error) {
       const kind = error.reason ?? error.message

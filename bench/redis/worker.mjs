@@ -29,14 +29,24 @@ async function load({ callers, levels, ms, halfOf, latencyMs, ...settings }) {
   const results = {}
   for (const level of levels) results[level] = await work.closed(level, () => measured(work, limiter, ms))
   const failed = { ...work.failed }
-  if (halfOf === undefined) return { levels: results, failed }
+  if (halfOf === undefined) return { levels: results, voids: await voidsOf(work, limiter, [failed]) }
   const perSecond = results[halfOf].perSecond / 2
   work.failed = {}
   const before = limiter.calls?.()
   const times = await work.open(perSecond, { ms: latencyMs, warmUpMs: WARM_UP_MS, mostInFlight: 4_096 })
   const at = (share) => times[Math.ceil(share * times.length) - 1]
   const perCall = meanPerCall(limiter, before)
-  return { levels: results, latency: { perSecond, p50: at(0.5), p99: at(0.99), perCall, failed: work.failed }, failed }
+  const voids = await voidsOf(work, limiter, [failed, work.failed])
+  return { levels: results, latency: { perSecond, p50: at(0.5), p99: at(0.99), perCall }, voids }
+}
+
+/** voidsOf says why figures are none: decisions failed, were refused far from a limit, or were not counted. */
+async function voidsOf(work, limiter, failures) {
+  const voids = failures.flatMap(Object.entries).map(([kind, number]) => `${number} decisions failed: ${kind}`)
+  if (work.refused > 0) voids.push(`${work.refused} decisions were refused, where none was due`)
+  const counted = Number(await limiter.counted())
+  if (counted !== work.done) voids.push(`${work.done} were decided, but ${counted} were counted`)
+  return voids
 }
 
 /** meanPerCall is how many decisions a command carried since then. */

@@ -3,9 +3,11 @@ import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { reapAtExit } from '../../tests/servers/reaper.mjs'
 
 const bareServer = fileURLToPath(new URL('../grpc/server.mjs', import.meta.url))
 const cli = fileURLToPath(new URL('../../server/dist/cli/main.js', import.meta.url))
+const watcher = new URL('./watch-process.mjs', import.meta.url).href
 const TICK_US = 10_000
 
 /** startBare starts a grpc-js server that answers every call with the same bytes. */
@@ -15,23 +17,44 @@ export async function startBare() {
   return { child, port }
 }
 
-/** startService starts `sluice serve` as an operator would. */
-export async function startService({ rules, redis, workers }) {
+/**
+ * startService starts `sluice serve` as an operator would. With `watched`, a module that is loaded before it tells what its
+ * process did: see watch-process.mjs.
+ */
+export async function startService({ rules, redis, workers, watched = false }) {
   const flags = ['--rules', rules, '--grpc-port', '0', '--http-port', '0', '--admin-port', '0', '--host', '127.0.0.1']
   if (redis !== undefined) flags.push('--redis', redis)
   if (workers > 1) flags.push('--workers', String(workers))
-  const child = spawn(process.execPath, [cli, 'serve', '--log-format', 'json', ...flags], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+  const preload = watched ? ['--import', watcher] : []
+  const child = spawn(process.execPath, [...preload, cli, 'serve', '--log-format', 'json', ...flags], {
+    stdio: ['ignore', 'pipe', 'inherit', 'pipe'],
     env: { PATH: process.env.PATH, SLUICE_SECRET: 'bench' },
   })
+  reapAtExit(child)
   for await (const line of createInterface(child.stdout)) {
-    const { event, grpc } = JSON.parse(line)
+    const { event, grpc, admin } = JSON.parse(line)
     if (event === 'service.started') {
       child.stdout.resume()
-      return { child, port: Number(grpc.split(':').at(-1)) }
+      return { child, port: Number(grpc.split(':').at(-1)), admin: `http://${admin}` }
     }
   }
   throw new Error('sluice serve ended before it was listening')
+}
+
+/** watched returns what a watched service did since the last time: see process-watch.mjs. */
+export async function watched({ child }) {
+  const told = once(child.stdio[3], 'data')
+  child.kill('SIGUSR2')
+  const [line] = await told
+  return JSON.parse(String(line))
+}
+
+/** fallbacksOf lists what the service decided without its store, and calls to the store that failed, as text. */
+export async function fallbacksOf({ admin }) {
+  const stats = await (await fetch(`${admin}/stats?format=json`)).json()
+  return Object.entries(stats)
+    .filter(([name, value]) => /^sluice\.(fallback|redis\.faults)\./.test(name) && value > 0)
+    .map(([name, value]) => `${name} ${value}`)
 }
 
 export async function stop({ child }) {

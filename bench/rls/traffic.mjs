@@ -6,6 +6,9 @@ export const CALLERS = 10_000
 const DIGITS = 5
 const PLACE = '0'.repeat(DIGITS)
 const CODE_OK = 1
+const CODE_OVER_LIMIT = 2
+/** Prime, so that every caller comes once before one comes again. */
+const STEP = 7_919
 /** A message follows one byte of flags and four of length, and begins with the tag of its overall code. */
 const CODE_AT = 6
 
@@ -28,35 +31,42 @@ function placesOf(request) {
 
 /**
  * trafficOf asks about one caller after the other, in an order that looks random and is the same each time. An answer is
- * right when its overall code is OK: every limit is far away.
+ * right when its overall code is OK, or OVER_LIMIT where refusals are due; `codes` counts both.
  */
-export function trafficOf(descriptors, isChecked) {
+export function trafficOf(descriptors, { callers = CALLERS, isChecked = true, dueRefusals } = {}) {
   const request = requestOf(descriptors)
   const places = placesOf(request)
-  const numbers = Array.from({ length: CALLERS }, (_, i) => Buffer.from(String(i).padStart(DIGITS, '0')))
-  return {
-    request,
-    vary: (bytes, at, call) => {
-      const number = numbers[(call * 7_919) % CALLERS]
-      for (const place of places) bytes.set(number, at + place)
-    },
-    isRight: isChecked ? (bytes, at) => bytes[at + CODE_AT] === CODE_OK : undefined,
+  const numbers = Array.from({ length: callers }, (_, i) => Buffer.from(String(i).padStart(DIGITS, '0')))
+  const codes = { ok: 0, over: 0 }
+  const isRight = (bytes, at) => {
+    const code = bytes[at + CODE_AT]
+    if (code === CODE_OK) codes.ok++
+    else if (code === CODE_OVER_LIMIT) codes.over++
+    dueRefusals?.add()
+    return code === CODE_OK || (dueRefusals !== undefined && code === CODE_OVER_LIMIT)
   }
+  const vary = (bytes, at, call) => {
+    const number = numbers[(call * STEP) % callers]
+    for (const place of places) bytes.set(number, at + place)
+  }
+  return { codes, traffic: { request, vary, isRight: isChecked ? isRight : undefined } }
 }
 
-/**
- * rulesOf are rules for either traffic: limits that nobody reaches. What Redis did not decide is refused, and so counts as
- * a failure: an answer of the failure policy is none.
- */
-export function rulesOf(consistency) {
-  const policy = 'on_store_failure: closed, timeout_ms: 1000'
-  const limit = `{unit: hour, requests_per_unit: 1000000000, consistency: ${consistency}, ${policy}}`
-  return `domain: bench
-descriptors:
-  - {key: api_key, rate_limit: ${limit}}
-  - {key: remote_address, rate_limit: ${limit}}
-  - key: user
-    descriptors:
-      - {key: path, rate_limit: ${limit}}
-`
+/** What Redis did not decide is refused: an answer of the failure policy shows. Overload is to show as a longer wait. */
+const POLICY = { on_store_failure: 'closed', timeout_ms: 10_000 }
+
+/** FAR is a limit that nobody reaches, and that gives nothing back while a benchmark runs. */
+export const FAR = { unit: 'day', requests_per_unit: 1_000_000_000 }
+
+/** rulesOf are rules for either traffic. JSON is YAML. */
+export function rulesOf(consistency, limit = FAR) {
+  const rate_limit = { ...limit, consistency, ...POLICY }
+  return JSON.stringify({
+    domain: 'bench',
+    descriptors: [
+      { key: 'api_key', rate_limit },
+      { key: 'remote_address', rate_limit },
+      { key: 'user', descriptors: [{ key: 'path', rate_limit }] },
+    ],
+  })
 }

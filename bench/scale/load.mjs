@@ -5,6 +5,8 @@ export class Load {
   failed = 0
   /** How many failed, by the kind of the failure. */
   reasons = {}
+  /** Told of every decision, where refusals are due. */
+  dueRefusals = undefined
   #decide
   #order
   #at = 0
@@ -21,6 +23,7 @@ export class Load {
 
   #ended(verdicts) {
     this.done++
+    this.dueRefusals?.add()
     if (!verdicts[0].allowed) this.refused++
   }
 

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { reapAtExit } from '../../tests/servers/reaper.mjs'
 import { count, median } from '../report.mjs'
+import { measureRounds } from '../rounds.mjs'
 
 /** A run that takes less than half a minute, is as good as its luck, and draws nothing. */
 export const isQuick = process.argv.includes('--quick')
@@ -28,17 +29,8 @@ export async function startWorker(task) {
   return child
 }
 
-/** measureAll gives every task its turn before one gets its next, so that a noisy moment of the machine hits all alike. */
-export async function measureAll(tasks, rounds) {
-  const results = tasks.map(() => [])
-  for (let round = 0; round < rounds; round++) {
-    for (let i = 0; i < tasks.length; i++) {
-      const turn = (i + round) % tasks.length
-      results[turn].push(await measure(tasks[turn]))
-    }
-  }
-  return results
-}
+const nameOf = ({ task, kind }) => `${task}, ${kind}`
+export const measureAll = (tasks, rounds) => measureRounds(tasks, rounds, { measure, nameOf })
 
 export const say = (...lines) => console.log(`${lines.join('\n')}\n`)
 export const middle = (runs, field) => median(runs.map((run) => run[field]))

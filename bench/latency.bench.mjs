@@ -1,0 +1,128 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { startRedis } from '../tests/servers/redis.mjs'
+import { CALLERS } from './latency/callers.mjs'
+import { count, header, median, table } from './report.mjs'
+import { measureRounds } from './rounds.mjs'
+
+// npm run bench -- latency [--quick]: how long a decision takes when a service is not busy. Whole decisions over gRPC by
+// `sluice serve` with one worker, arrivals on a fixed schedule, beside two plain loops that anyone can run. A round in which a
+// decision was made without Redis, or was not counted there, is void.
+
+const RATES = [500, 2_000, 10_000, 50_000]
+const GOALS_MS = { 2000: 1.2, 10000: 3 }
+
+const isQuick = process.argv.includes('--quick')
+const { rounds, ms, warmUp } = isQuick
+  ? { rounds: 1, ms: 1_000, warmUp: { perSecond: 10_000, ms: 1_000 } }
+  : { rounds: 3, ms: 6_000, warmUp: { perSecond: 10_000, ms: 3_000 } }
+
+const EXACT = 'Redis, exact'
+const LEASED = 'Redis, leased'
+const OWN_LOOP = 'plain loop, own connection'
+const CASES = [
+  { name: EXACT, contestant: { store: 'redis', consistency: 'exact' } },
+  { name: LEASED, contestant: { store: 'redis', consistency: 'leased' } },
+  { name: 'memory', contestant: { store: 'memory', consistency: 'exact' } },
+  { name: 'plain loop, @redis/client', contestant: { loop: 'client' } },
+  { name: OWN_LOOP, contestant: { loop: 'own' } },
+]
+
+const worker = fileURLToPath(new URL('./latency/worker.mjs', import.meta.url))
+const say = (...lines) => console.log(`${lines.join('\n')}\n`)
+const milliseconds = (value) => `${value.toFixed(2)} ms`
+const us = (value) => `${value.toFixed(1)} µs`
+const percent = (share) => `${(100 * share).toFixed(0)} %`
+const verdict = (isMet) => (isMet ? 'met' : 'missed')
+
+async function measure({ contestant }) {
+  const task = { contestant, rates: RATES, ms, warmUp }
+  const { stdout } = await promisify(execFile)(process.execPath, [worker, JSON.stringify(task)])
+  return JSON.parse(stdout)
+}
+
+function report(runs) {
+  const all = (i, rate, field) => runs[i].map((run) => run.rates[rate][field])
+  const middle = (i, rate, field) => median(all(i, rate, field))
+  const range = (i, rate, field) =>
+    `${milliseconds(Math.min(...all(i, rate, field)))} to ${milliseconds(Math.max(...all(i, rate, field)))}`
+  for (const rate of RATES) {
+    const times = CASES.map(({ name }, i) => [
+      name,
+      count(middle(i, rate, 'perSecond')),
+      milliseconds(middle(i, rate, 'p50')),
+      milliseconds(middle(i, rate, 'p99')),
+      range(i, rate, 'p99'),
+      milliseconds(middle(i, rate, 'p999')),
+      milliseconds(middle(i, rate, 'lateP50')),
+      milliseconds(middle(i, rate, 'lateP99')),
+    ])
+    const head = ['', 'per second', '50 %', '99 %', '99 %, rounds', '99.9 %', 'client late, 50 %', '99 %']
+    say(`${count(rate)} calls a second: time from when a call was due`, '', table(head, times))
+    const costs = CASES.map(({ name }, i) => [
+      name,
+      us(middle(i, rate, 'serverUs')),
+      us(middle(i, rate, 'redisUs')),
+      percent(middle(i, rate, 'idle')),
+      middle(i, rate, 'gcCount').toFixed(0),
+      milliseconds(middle(i, rate, 'gcMs')),
+      milliseconds(middle(i, rate, 'gcLongestMs')),
+      milliseconds(middle(i, rate, 'delayP99Ms')),
+      milliseconds(middle(i, rate, 'delayLongestMs')),
+      percent(middle(i, rate, 'clientBusy')),
+    ])
+    const what = [
+      '',
+      'CPU',
+      'Redis CPU',
+      'idle',
+      'GC',
+      'GC in all',
+      'longest',
+      'loop late, 99 %',
+      'longest',
+      'client busy',
+    ]
+    say(`${count(rate)} calls a second: what the process did that decides`, '', table(what, costs))
+  }
+  reportGoals((name, rate) =>
+    middle(
+      CASES.findIndex((each) => each.name === name),
+      rate,
+      'p99',
+    ),
+  )
+}
+
+function reportGoals(p99Of) {
+  const goals = [EXACT, LEASED].flatMap((name) =>
+    Object.entries(GOALS_MS).map(([rate, goal]) => {
+      const value = p99Of(name, rate)
+      return `goal p99, ${name}, ${count(rate)}/s, ${milliseconds(value)} (≤ ${goal} ms): ${verdict(value <= goal)}`
+    }),
+  )
+  const loops = RATES.map((rate) => {
+    const [own, loop] = [p99Of(EXACT, rate), p99Of(OWN_LOOP, rate)]
+    const values = `${milliseconds(own)} of ${milliseconds(loop)}`
+    return `goal p99, ${EXACT}, no worse than the ${OWN_LOOP}, ${count(rate)}/s, ${values}: ${verdict(own <= loop)}`
+  })
+  const modes = RATES.map((rate) => {
+    const [leased, exact] = [p99Of(LEASED, rate), p99Of(EXACT, rate)]
+    const values = `${milliseconds(leased)} of ${milliseconds(exact)}`
+    return `goal p99, ${LEASED}, no worse than ${EXACT}, ${count(rate)}/s, ${values}: ${verdict(leased <= exact)}`
+  })
+  say(...goals, ...loops, ...modes)
+}
+
+const startedAt = Date.now()
+const probe = await startRedis()
+say(
+  header(`npm run bench -- latency${isQuick ? ' --quick' : ''}`, ['sluice', '@redis/client']),
+  `redis     ${await probe.field('redis_version', 'INFO', 'server')}, on loopback, a fresh one for each case and round`,
+  'cores     shared, placed by the system. The client sleeps between arrivals; a plain loop is client and decider in one',
+  `callers   ${count(CALLERS)}, each with a counter of its own; limits of a day that nobody reaches`,
+)
+await probe.stop()
+report(await measureRounds(CASES, rounds, { measure, nameOf: ({ name }) => name }))
+say(`took ${Math.round((Date.now() - startedAt) / 1000)} s`)

@@ -1,0 +1,8 @@
+/** How many callers there are. Each has a counter of its own. */
+export const CALLERS = 100_000
+
+/** Prime, so that every caller comes once before one comes again. */
+const STEP = 7_919
+
+/** keyOf is the key of the caller who comes n-th, as long as those of the service are. */
+export const keyOf = (n) => `sluice:{17}:bench|api_key|api_key=sk_live_7d1f0b6a2c9e4853d${(n * STEP) % CALLERS}`

@@ -1,0 +1,47 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { startRedis } from '../../tests/servers/redis.mjs'
+import { quantile } from '../pace.mjs'
+import { cpuUsOf } from '../redis-audit.mjs'
+import { loops } from './loops.mjs'
+import { openService } from './service.mjs'
+
+// One case in a process of its own, with a fresh Redis and, where it is one, the service in others: prints its result as JSON.
+
+const { contestant, rates, ms, warmUp } = JSON.parse(process.argv[2])
+
+/** measured is one rate: times from when a call was due, and what server, Redis and client did meanwhile. */
+async function measured(target, redis, { perSecond, ms: duration }) {
+  await target.watched()
+  const [redisUs, own] = [await cpuUsOf(redis), process.cpuUsage()]
+  const startAt = performance.now()
+  const { times, late } = await target.scheduled(perSecond, duration)
+  const took = performance.now() - startAt
+  const { user, system } = process.cpuUsage(own)
+  const { cpuUs, ...server } = await target.watched()
+  const calls = times.length
+  return {
+    ...server,
+    p50: quantile(times, 0.5),
+    p99: quantile(times, 0.99),
+    p999: quantile(times, 0.999),
+    lateP50: quantile(late, 0.5),
+    lateP99: quantile(late, 0.99),
+    perSecond: (1000 * calls) / took,
+    serverUs: cpuUs / calls,
+    redisUs: ((await cpuUsOf(redis)) - redisUs) / calls,
+    clientBusy: (user + system) / 1000 / took,
+  }
+}
+
+const redis = await startRedis()
+const target =
+  contestant.loop === undefined ? await openService(contestant, redis) : await loops[contestant.loop](redis)
+await target.scheduled(warmUp.perSecond, warmUp.ms)
+const results = {}
+for (const perSecond of rates) {
+  await pause(100)
+  results[perSecond] = await measured(target, redis, { perSecond, ms })
+}
+const voids = await target.end()
+await redis.stop()
+process.stdout.write(JSON.stringify({ rates: results, voids }), () => process.exit(0))
