@@ -1,5 +1,5 @@
 import type { Verdict } from '../core/decision.ts'
-import type { Limit } from '../core/limit.ts'
+import { isLeasable, type Limit } from '../core/limit.ts'
 
 /** A value now, or a promise of it where the answer needs a round trip. */
 export type MaybePromise<T> = T | Promise<T>
@@ -30,6 +30,14 @@ export interface ChargePolicy {
   /** local: the share of the budget that this node may admit by itself. */
   readonly localShare: number
   readonly timeoutMs: number
+}
+
+/**
+ * mayBeLent says whether slices of a charge's counter may be out. A store that lends counts those as spent, and refuses with
+ * `lent` what would fit without them.
+ */
+export function mayBeLent({ policy, limit, cost }: Charge): boolean {
+  return policy?.consistency === 'leased' && cost >= 0 && isLeasable(limit)
 }
 
 /** isRefused says whether a group is refused: an enforcing charge does not fit, or none of those in quota mode does. */

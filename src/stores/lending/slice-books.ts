@@ -1,4 +1,5 @@
 import { storedKey } from '../../core/keys.ts'
+import type { Limit } from '../../core/limit.ts'
 import type { SliceReply, SliceRequest } from '../../engine/ports.ts'
 import { type BookedCounter, SliceBook } from './slice-book.ts'
 
@@ -26,6 +27,12 @@ export class SliceBooks {
     this.#kept.set(name, { book, counter })
     this.#closeOldest(nowMs)
     return reply
+  }
+
+  /** outOf returns what is out of a counter, after charging it for what ran out. */
+  outOf(key: string, limit: Limit, nowMs: number): number {
+    const kept = this.#kept.get(storedKey(key, limit))
+    return kept === undefined ? 0 : kept.book.outAt(nowMs, kept.counter)
   }
 
   #closeOldest(nowMs: number): void {

@@ -13,6 +13,11 @@ export function bookKey(stored: string): string {
   return `${stored}|lent`
 }
 
+/** headKey spells the key of the head of that book: what is out in all. */
+export function headKey(stored: string): string {
+  return `${stored}|out`
+}
+
 /** encodeExchanges spells a batch of exchanges as the keys and arguments of exchange.lua. The time is for tests. */
 export function encodeExchanges(
   requests: readonly SliceRequest[],
@@ -40,7 +45,7 @@ export function encodeExchanges(
       at = packed.writeDoubleLE(value, at)
   }
   return {
-    keys: [...counters, ...counters.map(bookKey)],
+    keys: [...counters, ...counters.map(headKey), ...counters.map(bookKey)],
     args: [
       nowMs === undefined ? '' : String(nowMs),
       String(limits.length),

@@ -1,8 +1,9 @@
-import { allowedVerdict, impossibleVerdict, refusedVerdict, type Verdict } from '../../core/decision.ts'
+import { allowedVerdict, impossibleVerdict, lentVerdict, refusedVerdict, type Verdict } from '../../core/decision.ts'
 import { storedKey } from '../../core/keys.ts'
 import { holdsPermits, type Limit } from '../../core/limit.ts'
-import type { Charge } from '../../engine/ports.ts'
+import { type Charge, mayBeLent } from '../../engine/ports.ts'
 import { type BatchFormat, type EncodedBatch, isSpanOf, numberOf } from './batch-format.ts'
+import { headKey } from './exchange-format.ts'
 import type { LimitTexts } from './limit-texts.ts'
 import { loadScript } from './scripts.ts'
 
@@ -15,6 +16,7 @@ const ENFORCE = 1
 const QUOTA = 2
 const KEEP = 4
 const PERMIT = 8
+const LENT = 16
 
 /** A Group is the charges of one request that are decided together, and the id of the permits that an acquire takes. */
 export interface Group {
@@ -42,20 +44,28 @@ export function encodeGroups(groups: readonly Group[], limitTexts: LimitTexts, n
       at = packed.writeDoubleLE(charge.cost, at)
       at = packed.writeUInt8(flagsOf(charge, permits), at)
       at += (permits ?? NO_PERMIT).copy(packed, at)
+      if (!mayBeLent(charge)) continue
+      const head = headKey(spelled)
+      packed.writeUInt16LE(
+        numberOf(keyNumbers, head, () => keys.push(head)),
+        at - PERMIT_BYTES,
+      )
     }
   }
   return { keys, args: [nowMs === undefined ? '' : String(nowMs), String(limits.length), ...limits, packed] }
 }
 
 /** flagsOf says what a charge does. A cost of 0 looks, and only an acquire takes permits. */
-function flagsOf({ enforce, quota, limit, cost }: Charge, permits: Buffer | undefined): number {
+function flagsOf(charge: Charge, permits: Buffer | undefined): number {
+  const { enforce, quota, limit, cost } = charge
   const isConcurrency = holdsPermits(limit)
   const isKept = isConcurrency ? permits !== undefined && cost > 0 : cost !== 0
   return (
     (enforce ? ENFORCE : 0) |
     (quota ? QUOTA : 0) |
     (isKept ? KEEP : 0) |
-    (isConcurrency && permits !== undefined ? PERMIT : 0)
+    (isConcurrency && permits !== undefined ? PERMIT : 0) |
+    (mayBeLent(charge) ? LENT : 0)
   )
 }
 
@@ -69,8 +79,8 @@ export function decodeVerdicts(reply: unknown, groups: readonly Group[]): (Verdi
   let at = 0
   return groups.map(({ charges }) => {
     const verdicts: Verdict[] = []
-    for (const { limit } of charges) {
-      const verdict = decodeVerdict(reply, at, limit)
+    for (const charge of charges) {
+      const verdict = decodeVerdict(reply, at, charge)
       at += VERDICT_BYTES
       if (verdict !== undefined) verdicts.push(verdict)
     }
@@ -78,15 +88,17 @@ export function decodeVerdicts(reply: unknown, groups: readonly Group[]): (Verdi
   })
 }
 
-function decodeVerdict(reply: Buffer, at: number, limit: Limit): Verdict | undefined {
+function decodeVerdict(reply: Buffer, at: number, charge: Charge): Verdict | undefined {
+  const { limit } = charge
   const code = reply.readUInt8(at)
   const remaining = reply.readUInt32LE(at + 1)
   const resetAfterMs = reply.readDoubleLE(at + 5)
   const waitMs = reply.readDoubleLE(at + 13)
-  if (code > 2 || remaining > limit.capacity || !isSpanOf(limit, resetAfterMs) || !isSpanOf(limit, waitMs))
+  if (code > 3 || remaining > limit.capacity || !isSpanOf(limit, resetAfterMs) || !isSpanOf(limit, waitMs))
     return undefined
   if (code === 0) return allowedVerdict(limit.max, remaining, resetAfterMs, waitMs)
   if (code === 1) return refusedVerdict(limit.max, remaining, resetAfterMs, waitMs)
+  if (code === 3) return mayBeLent(charge) ? lentVerdict(limit.max, resetAfterMs, waitMs) : undefined
   return impossibleVerdict(limit.max, remaining, resetAfterMs, limit.capacity)
 }
 
@@ -94,7 +106,7 @@ function decodeVerdict(reply: Buffer, at: number, limit: Limit): Verdict | undef
 export const decideFormat: BatchFormat<Group, readonly Verdict[]> = {
   script: loadScript('decide'),
   keyOf: ({ charges }) => charges[0].key,
-  sizeOf: ({ charges }) => charges.length,
+  sizeOf: ({ charges }) => charges.reduce((names, charge) => names + (mayBeLent(charge) ? 2 : 1), 0),
   encode: encodeGroups,
   decode: decodeVerdicts,
 }

@@ -2,18 +2,21 @@
 -- charged; when one does not, none is. Groups are taken in order, and a counter is read and written once, however many
 -- charges of the batch name it.
 --
--- KEYS[i]  a counter, each once
+-- KEYS[i]  a counter, or the head of its book (see heads), each once
 -- ARGV[1]  the time in ms; empty for the server's own
 -- ARGV[2]  how many limits follow
 -- ARGV[…]  each limit as one text: algorithm, limit, window, capacity, per_ms, per_hit, quantum, count_denied, edges…
 -- ARGV[n]  the groups, packed: u16 charges, and for each charge
 --            u16 key (from 1), u16 limit (from 1), double cost, u8 flags, 8 bytes id of the permits
---          flags: 1 enforce, 2 quota, 4 keep (else look only), 8 the id is one
+--          flags: 1 enforce, 2 quota, 4 keep (else look only), 8 the id is one, 16 slices of the counter may be lent:
+--            what is out counts as spent, and the id begins with a u16, the key of the head of its book
 --
--- Reply    the verdicts, packed, in order: u8 code (0 allowed, 1 refused, 2 impossible), u32 remaining,
+-- Reply    the verdicts, packed, in order: u8 code (0 allowed, 1 refused, 2 impossible, 3 refused because
+--          of what is lent: the book knows more), u32 remaining,
 --          double resetAfterMs, double waitMs
 
 --- @include "counters"
+--- @include "heads"
 
 local limit_count = tonumber(ARGV[2])
 local limits = {}
@@ -25,7 +28,30 @@ read(#KEYS)
 -- is not made.
 local CHARGE = 21
 local function permit_at(position, flags)
-  if flags >= 8 then return string.sub(packed, position + 13, position + 20) end
+  if flags % 16 >= 8 then return string.sub(packed, position + 13, position + 20) end
+end
+
+-- lent_at: what is out of the counter of a charge; infinite where the book has to be settled before that is known.
+local function lent_at(position, flags)
+  if flags < 16 then return 0 end
+  local head = struct.unpack('<I2', packed, position + 13)
+  local raw = raws[head]
+  if not raw then return 0 end
+  local out, _, next_end, touched = read_head(raw)
+  if out == 0 then return 0 end
+  if not out or next_end <= now or now < touched then return math.huge end
+  return out
+end
+
+-- beside: the code and the numbers of a cost as if what is lent were spent.
+local LENT = 3
+local function beside(lent, k, L, cost, code, remaining, reset, wait)
+  if lent == 0 then return code, remaining, reset, wait end
+  if code ~= 0 and lent < math.huge then return code, math.max(remaining - lent, 0), reset, wait end
+  if cost + lent > L.capacity then return LENT, 0, reset, 1 end
+  local together, left, whole_reset, until_free = evaluate(k, L, now, cost + lent, nil)
+  if together ~= 0 then return LENT, 0, whole_reset, until_free end
+  return 0, left, whole_reset, 0
 end
 
 local reply = {}
@@ -35,7 +61,8 @@ local function decide_one(position)
   local L = limits[l]
   if not owner[k] then open(k, L) end
   local code, remaining, reset, wait, expires_at, a, b, c = evaluate(k, L, now, cost, permit_at(position, flags))
-  if flags % 8 >= 4 and is_kept(k, L, code, expires_at, a, b, c) then keep(k, L, expires_at, a, b, c) end
+  code, remaining, reset, wait = beside(lent_at(position, flags), k, L, cost, code, remaining, reset, wait)
+  if flags % 8 >= 4 and code ~= LENT and is_kept(k, L, code, expires_at, a, b, c) then keep(k, L, expires_at, a, b, c) end
   reply[#reply + 1] = struct.pack('<BI4dd', code, remaining, reset, wait)
   return position + CHARGE
 end
@@ -45,16 +72,17 @@ local function decide_group(count, position)
   local refused, quotas, quotas_refused = false, 0, 0
   for i = 1, count do
     local k, l, cost, flags = struct.unpack('<I2I2dB', packed, position)
-    local permit = permit_at(position, flags)
+    local permit, lent = permit_at(position, flags), lent_at(position, flags)
     position = position + CHARGE
     local L = limits[l]
     if not owner[k] then open(k, L) end
     -- A counter that the group names twice is asked for the sum of what fits.
     local asked = cost + (fitted[k] or 0)
     local code, remaining, reset, wait = evaluate(k, L, now, asked, nil)
+    code, remaining, reset, wait = beside(lent, k, L, asked, code, remaining, reset, wait)
     if code == 0 then fitted[k] = asked end
     charges[i] = {
-      k = k, L = L, cost = cost, asked = asked, flags = flags, permit = permit,
+      k = k, L = L, cost = cost, asked = asked, flags = flags, permit = permit, lent = lent,
       code = code, remaining = remaining, reset = reset, wait = wait,
     }
     if flags % 2 == 1 then
@@ -73,9 +101,9 @@ local function decide_group(count, position)
     if refused and charge.code == 0 then
       -- What would have fitted was not charged, and its budget is told as it is.
       local _
-      _, charge.remaining, charge.reset = evaluate(k, L, now, 0, nil)
+      _, charge.remaining, charge.reset = evaluate(k, L, now, charge.lent, nil)
       charge.wait = 0
-    elseif charge.flags % 8 >= 4 then
+    elseif charge.flags % 8 >= 4 and charge.code ~= LENT then
       local cost = charge.cost
       if refused then cost = charge.asked end
       local _, _, _, _, expires_at, a, b, c = evaluate(k, L, now, cost, charge.permit)
