@@ -7,14 +7,53 @@ import type { Slices } from './slices.ts'
 
 const DEFAULT_SYNC_MS = 100
 const DEFAULT_TIMEOUT_MS = 5
+const NO_SLICES: Slice[] = []
 
-/** sliceOf returns the slice that a charge is counted by. */
-export function sliceOf({ key, limit, policy }: Charge, slices: Slices, nowMs: number): Slice {
-  const isEventual = policy?.consistency === 'eventual'
+/**
+ * sliceOf returns the slice that a charge is counted by, and undefined where the parent decides: rules that are exact, and
+ * callers that do not come often enough for a slice to pay. It counts as a visit.
+ */
+export function sliceOf(charge: Charge, slices: Slices, nowMs: number): Slice | undefined {
+  if (!slices.counts(charge)) return undefined
+  const { key, limit, cost } = charge
   const known = slices.get(key)
-  if (known !== undefined && known.limit === limit && (known.kind === 'eventual') === isEventual) return known
-  const syncMs = isEventual ? (policy?.syncIntervalMs ?? DEFAULT_SYNC_MS) : undefined
-  return slices.find(key, { limit, syncMs, timeoutMs: timeoutOf(policy) }, nowMs)
+  if (known === undefined) {
+    if (cost <= 0 || cost > limit.capacity || !slices.paysFor(key, limit, syncMsOf(charge), nowMs)) return undefined
+    return sliceFor(charge, slices, nowMs)
+  }
+  slices.use(known)
+  const isEventual = charge.policy?.consistency === 'eventual'
+  if (known.limit === limit && (known.kind === 'eventual') === isEventual) return known
+  return sliceFor(charge, slices, nowMs)
+}
+
+/** Found are the slices of a group's charges. */
+export interface Found {
+  /** By position: see sliceOf. */
+  readonly slices: readonly (Slice | undefined)[]
+  /** Slices of charges that have become exact: what they have spent has to be told before the parent decides. */
+  readonly former: readonly Slice[]
+}
+
+/** findSlices finds the slices of a group. Those of charges that have become exact come first: others may send them away. */
+export function findSlices(charges: readonly Charge[], slices: Slices, nowMs: number): Found {
+  let former: Slice[] = NO_SLICES
+  for (const charge of slices.size > 0 ? charges : []) {
+    const slice = slices.counts(charge) ? undefined : slices.get(charge.key)
+    if (slice !== undefined && !former.includes(slice)) former = [...former, slice]
+  }
+  return { slices: charges.map((charge) => sliceOf(charge, slices, nowMs)), former }
+}
+
+/** sliceFor returns the slice of a charge, or a new one, whether it pays or not. */
+export function sliceFor(charge: Charge, slices: Slices, nowMs: number): Slice {
+  const { key, limit, policy } = charge
+  return slices.find(key, { limit, syncMs: syncMsOf(charge), timeoutMs: timeoutOf(policy) }, nowMs)
+}
+
+/** syncMsOf is how often an eventual rule exchanges its counts; undefined for one that is leased. */
+function syncMsOf({ policy }: Charge): number | undefined {
+  return policy?.consistency === 'eventual' ? (policy.syncIntervalMs ?? DEFAULT_SYNC_MS) : undefined
 }
 
 /** timeoutOf is how long the parent may take where the rule does not say. */
@@ -35,26 +74,27 @@ export function impossibleVerdict({ limit }: Charge): Verdict {
 export class Group {
   readonly charges: readonly Charge[]
   /** Positions of the charges whose slice has to ask, and of those that the parent decides. */
-  readonly lacking: number[] = []
-  readonly remote: number[] = []
-  /** Slices of charges that have become exact: what they have spent has to be told before the parent decides. */
-  readonly former: Slice[] = []
+  lacking: number[] = []
+  remote: number[] = []
+  /** Slices that are not used any more, and have to tell first. */
+  former: readonly Slice[]
   readonly #verdicts: (Verdict | undefined)[]
   readonly #slices: (Slice | undefined)[]
   readonly #taken: boolean[]
 
-  constructor(charges: readonly Charge[], slices: Slices, refusals: Refusals, nowMs: number) {
+  constructor(charges: readonly Charge[], found: Found, slices: Slices, refusals: Refusals, nowMs: number) {
     this.charges = charges
+    this.former = found.former
     this.#verdicts = new Array(charges.length).fill(undefined)
     this.#slices = new Array(charges.length).fill(undefined)
     this.#taken = new Array(charges.length).fill(false)
     for (let i = 0; i < charges.length; i++) {
-      if (slices.counts(charges[i])) this.#start(i, sliceOf(charges[i], slices, nowMs), nowMs)
-      else {
-        const former = slices.size > 0 ? slices.get(charges[i].key) : undefined
-        if (former !== undefined && !this.former.includes(former)) this.former.push(former)
-        this.#startExact(i, refusals, nowMs)
-      }
+      const charge = charges[i]
+      const slice = found.slices[i]
+      if (slice !== undefined && !slices.isBare(slice, charge.cost)) this.#start(i, slice, nowMs)
+      else if (slices.counts(charge) && charge.cost > charge.limit.capacity)
+        this.#verdicts[i] = impossibleVerdict(charge)
+      else this.#startExact(i, refusals, nowMs)
     }
   }
 
@@ -75,11 +115,22 @@ export class Group {
     this.#verdicts[i] = this.sliceAt(i).verdict(isServed, this.sliceAt(i).lastUsedMs, true)
   }
 
-  /** heard records what the parent said about the charges that it decides. */
-  heard(verdicts: readonly Verdict[]): void {
-    this.remote.forEach((i, at) => {
-      this.#verdicts[i] = verdicts[at]
+  /**
+   * heard records what the parent said about the charges that it decides, and says whether it has decided. What it refuses
+   * because of slices becomes lacking, and gets one from `newSlice`: the lender settles, and calls back what is not used. When
+   * nothing else refused, the rest was not charged, and is asked again.
+   */
+  heard(verdicts: readonly Verdict[], newSlice: (charge: Charge) => Slice): boolean {
+    const { remote } = this
+    this.lacking = remote.filter((_, at) => verdicts[at].lent)
+    const isDecided = this.lacking.length === 0 || !isRefused(this.remoteCharges, verdicts)
+    for (const i of this.lacking) this.#slices[i] = newSlice(this.charges[i])
+    const known = (at: number): boolean => !verdicts[at].lent && (isDecided || !verdicts[at].allowed)
+    remote.forEach((i, at) => {
+      if (known(at)) this.#verdicts[i] = verdicts[at]
     })
+    this.remote = remote.filter((_, at) => !verdicts[at].lent && known(at) === isDecided)
+    return isDecided
   }
 
   /** remoteCharges are what the parent decides. Rules in quota mode decide only together, so they bind no part. */
@@ -139,6 +190,7 @@ export class Group {
     else this.remote.push(i)
   }
 
+  /** #startExact leaves a charge to the parent, unless it is known to be refused. */
   #startExact(i: number, refusals: Refusals, nowMs: number): void {
     const { key, limit, cost } = this.charges[i]
     this.#verdicts[i] = cost > 0 ? refusals.find(key, limit, cost, nowMs) : undefined
