@@ -17,7 +17,8 @@ import {
   type Store,
 } from '../../engine/ports.ts'
 import { lenderOf, NO_LENDER } from '../lending/can-lend.ts'
-import { type Found, findSlices, Group, sliceFor, sliceOf, timeoutOf } from './group.ts'
+import { type Found, findSlices, sliceFor, sliceOf, timeoutOf } from './find-slices.ts'
+import { Group } from './group.ts'
 import { LeaseClock } from './lease-clock.ts'
 import { lend } from './lend.ts'
 import { Refusals } from './refusals.ts'

@@ -209,9 +209,10 @@ local CHARGE = 21
 local function permit_at(position, flags)
 if flags % 16 >= 8 then return string.sub(packed, position + 13, position + 20) end
 end
-local function lent_at(position, flags)
+local function lent_at(position, flags, k)
 if flags < 16 then return 0 end
-local head = struct.unpack('<I2', packed, position + 13)
+local head = k + 1
+if flags < 32 then head = struct.unpack('<I2', packed, position + 13) end
 local raw = raws[head]
 if not raw then return 0 end
 local out, _, next_end, touched = read_head(raw)
@@ -221,7 +222,6 @@ return out
 end
 local LENT = 3
 local function beside(lent, k, L, cost, code, remaining, reset, wait)
-if lent == 0 then return code, remaining, reset, wait end
 if code ~= 0 and lent < math.huge then return code, math.max(remaining - lent, 0), reset, wait end
 if cost + lent > L.capacity then return LENT, 0, reset, 1 end
 local together, left, whole_reset, until_free = evaluate(k, L, now, cost + lent, nil)
@@ -234,7 +234,8 @@ local k, l, cost, flags = struct.unpack('<I2I2dB', packed, position)
 local L = limits[l]
 if not owner[k] then open(k, L) end
 local code, remaining, reset, wait, expires_at, a, b, c = evaluate(k, L, now, cost, permit_at(position, flags))
-code, remaining, reset, wait = beside(lent_at(position, flags), k, L, cost, code, remaining, reset, wait)
+local lent = lent_at(position, flags, k)
+if lent > 0 then code, remaining, reset, wait = beside(lent, k, L, cost, code, remaining, reset, wait) end
 if flags % 8 >= 4 and code ~= LENT and is_kept(k, L, code, expires_at, a, b, c) then keep(k, L, expires_at, a, b, c) end
 reply[#reply + 1] = struct.pack('<BI4dd', code, remaining, reset, wait)
 return position + CHARGE
@@ -244,13 +245,13 @@ local charges, fitted = {}, {}
 local refused, quotas, quotas_refused = false, 0, 0
 for i = 1, count do
 local k, l, cost, flags = struct.unpack('<I2I2dB', packed, position)
-local permit, lent = permit_at(position, flags), lent_at(position, flags)
+local permit, lent = permit_at(position, flags), lent_at(position, flags, k)
 position = position + CHARGE
 local L = limits[l]
 if not owner[k] then open(k, L) end
 local asked = cost + (fitted[k] or 0)
 local code, remaining, reset, wait = evaluate(k, L, now, asked, nil)
-code, remaining, reset, wait = beside(lent, k, L, asked, code, remaining, reset, wait)
+if lent > 0 then code, remaining, reset, wait = beside(lent, k, L, asked, code, remaining, reset, wait) end
 if code == 0 then fitted[k] = asked end
 charges[i] = {
 k = k, L = L, cost = cost, asked = asked, flags = flags, permit = permit, lent = lent,

@@ -17,6 +17,7 @@ const QUOTA = 2
 const KEEP = 4
 const PERMIT = 8
 const LENT = 16
+const NEXT = 32
 
 /** A Group is the charges of one request that are decided together, and the id of the permits that an acquire takes. */
 export interface Group {
@@ -32,6 +33,10 @@ export function encodeGroups(groups: readonly Group[], limitTexts: LimitTexts, n
   const limits: string[] = []
   const limitNumbers = new Map<Limit, number>()
   const packed = Buffer.allocUnsafe(groups.reduce((sum, { charges }) => sum + 2 + charges.length * CHARGE_BYTES, 0))
+  const headNumber = (spelled: string): number => {
+    const head = headKey(spelled)
+    return numberOf(keyNumbers, head, () => keys.push(head))
+  }
   let at = 0
   for (const { charges, permits } of groups) {
     at = packed.writeUInt16LE(charges.length, at)
@@ -42,14 +47,11 @@ export function encodeGroups(groups: readonly Group[], limitTexts: LimitTexts, n
       at = packed.writeUInt16LE(key, at)
       at = packed.writeUInt16LE(limit, at)
       at = packed.writeDoubleLE(charge.cost, at)
-      at = packed.writeUInt8(flagsOf(charge, permits), at)
+      const flags = flagsOf(charge, permits)
+      const head = flags < LENT ? 0 : headNumber(spelled)
+      at = packed.writeUInt8(head === key + 1 ? flags | NEXT : flags, at)
       at += (permits ?? NO_PERMIT).copy(packed, at)
-      if (!mayBeLent(charge)) continue
-      const head = headKey(spelled)
-      packed.writeUInt16LE(
-        numberOf(keyNumbers, head, () => keys.push(head)),
-        at - PERMIT_BYTES,
-      )
+      if (flags >= LENT) packed.writeUInt16LE(head, at - PERMIT_BYTES)
     }
   }
   return { keys, args: [nowMs === undefined ? '' : String(nowMs), String(limits.length), ...limits, packed] }

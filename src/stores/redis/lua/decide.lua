@@ -9,7 +9,8 @@
 -- ARGV[n]  the groups, packed: u16 charges, and for each charge
 --            u16 key (from 1), u16 limit (from 1), double cost, u8 flags, 8 bytes id of the permits
 --          flags: 1 enforce, 2 quota, 4 keep (else look only), 8 the id is one, 16 slices of the counter may be lent:
---            what is out counts as spent, and the id begins with a u16, the key of the head of its book
+--            what is out counts as spent, and the id begins with a u16, the key of the head of its book; 32 that key is the
+--            next after the counter's
 --
 -- Reply    the verdicts, packed, in order: u8 code (0 allowed, 1 refused, 2 impossible, 3 refused because
 --          of what is lent: the book knows more), u32 remaining,
@@ -32,9 +33,10 @@ local function permit_at(position, flags)
 end
 
 -- lent_at: what is out of the counter of a charge; infinite where the book has to be settled before that is known.
-local function lent_at(position, flags)
+local function lent_at(position, flags, k)
   if flags < 16 then return 0 end
-  local head = struct.unpack('<I2', packed, position + 13)
+  local head = k + 1
+  if flags < 32 then head = struct.unpack('<I2', packed, position + 13) end
   local raw = raws[head]
   if not raw then return 0 end
   local out, _, next_end, touched = read_head(raw)
@@ -46,7 +48,6 @@ end
 -- beside: the code and the numbers of a cost as if what is lent were spent.
 local LENT = 3
 local function beside(lent, k, L, cost, code, remaining, reset, wait)
-  if lent == 0 then return code, remaining, reset, wait end
   if code ~= 0 and lent < math.huge then return code, math.max(remaining - lent, 0), reset, wait end
   if cost + lent > L.capacity then return LENT, 0, reset, 1 end
   local together, left, whole_reset, until_free = evaluate(k, L, now, cost + lent, nil)
@@ -61,7 +62,8 @@ local function decide_one(position)
   local L = limits[l]
   if not owner[k] then open(k, L) end
   local code, remaining, reset, wait, expires_at, a, b, c = evaluate(k, L, now, cost, permit_at(position, flags))
-  code, remaining, reset, wait = beside(lent_at(position, flags), k, L, cost, code, remaining, reset, wait)
+  local lent = lent_at(position, flags, k)
+  if lent > 0 then code, remaining, reset, wait = beside(lent, k, L, cost, code, remaining, reset, wait) end
   if flags % 8 >= 4 and code ~= LENT and is_kept(k, L, code, expires_at, a, b, c) then keep(k, L, expires_at, a, b, c) end
   reply[#reply + 1] = struct.pack('<BI4dd', code, remaining, reset, wait)
   return position + CHARGE
@@ -72,14 +74,14 @@ local function decide_group(count, position)
   local refused, quotas, quotas_refused = false, 0, 0
   for i = 1, count do
     local k, l, cost, flags = struct.unpack('<I2I2dB', packed, position)
-    local permit, lent = permit_at(position, flags), lent_at(position, flags)
+    local permit, lent = permit_at(position, flags), lent_at(position, flags, k)
     position = position + CHARGE
     local L = limits[l]
     if not owner[k] then open(k, L) end
     -- A counter that the group names twice is asked for the sum of what fits.
     local asked = cost + (fitted[k] or 0)
     local code, remaining, reset, wait = evaluate(k, L, now, asked, nil)
-    code, remaining, reset, wait = beside(lent, k, L, asked, code, remaining, reset, wait)
+    if lent > 0 then code, remaining, reset, wait = beside(lent, k, L, asked, code, remaining, reset, wait) end
     if code == 0 then fitted[k] = asked end
     charges[i] = {
       k = k, L = L, cost = cost, asked = asked, flags = flags, permit = permit, lent = lent,
