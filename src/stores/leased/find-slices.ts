@@ -1,4 +1,5 @@
 import type { Charge } from '../../engine/ports.ts'
+import type { Refusals } from './refusals.ts'
 import type { Slice } from './slice.ts'
 import type { Slices } from './slices.ts'
 
@@ -8,14 +9,15 @@ const NO_SLICES: Slice[] = []
 
 /**
  * sliceOf returns the slice that a charge is counted by, and undefined where the parent decides: rules that are exact, and
- * callers that do not come often enough for a slice to pay. It counts as a visit.
+ * callers that do not come often enough for a slice to pay. It counts as a visit, unless the charge is known to be refused.
  */
-export function sliceOf(charge: Charge, slices: Slices, nowMs: number): Slice | undefined {
+export function sliceOf(charge: Charge, slices: Slices, refusals: Refusals, nowMs: number): Slice | undefined {
   if (!slices.counts(charge)) return undefined
   const { key, limit, cost } = charge
   const known = slices.get(key)
   if (known === undefined) {
-    if (cost <= 0 || cost > limit.capacity || !slices.paysFor(key, limit, syncMsOf(charge), nowMs)) return undefined
+    if (cost <= 0 || cost > limit.capacity || refusals.has(key, limit, cost, nowMs)) return undefined
+    if (!slices.paysFor(key, limit, syncMsOf(charge), nowMs)) return undefined
     return sliceFor(charge, slices, nowMs)
   }
   slices.use(known)
@@ -33,13 +35,13 @@ export interface Found {
 }
 
 /** findSlices finds the slices of a group. Those of charges that have become exact come first: others may send them away. */
-export function findSlices(charges: readonly Charge[], slices: Slices, nowMs: number): Found {
+export function findSlices(charges: readonly Charge[], slices: Slices, refusals: Refusals, nowMs: number): Found {
   let former: Slice[] = NO_SLICES
   for (const charge of slices.size > 0 ? charges : []) {
     const slice = slices.counts(charge) ? undefined : slices.get(charge.key)
     if (slice !== undefined && !former.includes(slice)) former = [...former, slice]
   }
-  return { slices: charges.map((charge) => sliceOf(charge, slices, nowMs)), former }
+  return { slices: charges.map((charge) => sliceOf(charge, slices, refusals, nowMs)), former }
 }
 
 /** sliceFor returns the slice of a charge, or a new one, whether it pays or not. */

@@ -129,7 +129,7 @@ export class LeasedStore implements LendingStore {
     const nowMs = this.#clock.nowMs()
     this.#decisions++
     if (charges.length === 1 && isSpendable(charges[0])) return this.#decideOne(charges, nowMs)
-    const found = findSlices(charges, this.#slices, nowMs)
+    const found = findSlices(charges, this.#slices, this.#refusals, nowMs)
     if (this.#areUnknown(charges, found, nowMs)) return this.#decideThere(charges, nowMs)
     return this.#decideGroup(new Group(charges, found, this.#slices, this.#refusals, nowMs), nowMs)
   }
@@ -137,7 +137,7 @@ export class LeasedStore implements LendingStore {
   acquire(charges: readonly Charge[]): MaybePromise<Acquired> {
     const nowMs = this.#clock.nowMs()
     this.#decisions++
-    const found = findSlices(charges, this.#slices, nowMs)
+    const found = findSlices(charges, this.#slices, this.#refusals, nowMs)
     const group = new Group(charges, found, this.#slices, this.#refusals, nowMs)
     if (!this.#isDone(group)) return this.#askFor(group, (remote) => this.#parent.acquire(remote))
     const verdicts = this.#close(group, nowMs)
@@ -186,7 +186,7 @@ export class LeasedStore implements LendingStore {
   /** #decideOne is decide for a single charge, nearly always without asking. */
   #decideOne(charges: readonly Charge[], nowMs: number): MaybePromise<readonly Verdict[]> {
     const [charge] = charges
-    const slice = sliceOf(charge, this.#slices, nowMs)
+    const slice = sliceOf(charge, this.#slices, this.#refusals, nowMs)
     const verdict = slice === undefined ? undefined : this.#decideHere(charge.cost, slice, nowMs)
     if (verdict !== undefined) return [verdict]
     if (slice !== undefined && !this.#slices.isBare(slice, charge.cost))
@@ -272,7 +272,7 @@ export class LeasedStore implements LendingStore {
   #learn(charge: Charge, verdict: Verdict, askedAtMs: number): void {
     const { key, limit, cost } = charge
     if (!verdict.allowed) this.#refusals.add(key, limit, cost, verdict, askedAtMs, this.#slices.maxRefusalMs)
-    else if (this.#slices.counts(charge)) this.#slices.learn(key, verdict.remaining)
+    if (this.#slices.counts(charge)) this.#slices.learn(key, verdict.remaining)
   }
 
   /** #isDone says whether a group is decided without asking. */

@@ -39,6 +39,12 @@ export class Refusals {
     return this.#refusals.size
   }
 
+  /** has says whether find knows that a cost is refused. */
+  has(key: string, limit: Limit, cost: number, nowMs: number): boolean {
+    const refusal = this.#refusals.get(key)
+    return refusal !== undefined && nowMs < refusal.untilMs && refusal.limit === limit && refusal.cost === cost
+  }
+
   /** find returns the verdict on a cost that is known to be refused. A limit that was changed, and another cost, ask again. */
   find(key: string, limit: Limit, cost: number, nowMs: number): Verdict | undefined {
     const refusal = this.#refusals.get(key)
