@@ -28,9 +28,8 @@ async function measure(task) {
 }
 
 /** faultsOf says what is wrong with a run, if anything is. */
-function faultsOf({ failed, reasons, wrong, over, stillLent }) {
-  const faults = []
-  if (failed > 0) faults.push(`${failed} decisions failed: ${JSON.stringify(reasons)}`)
+function faultsOf({ failures, wrong, over, stillLent }) {
+  const faults = Object.entries(failures).map(([reason, times]) => `${times} decisions failed: ${reason}`)
   if (wrong > 0) faults.push(`${wrong} counters in Redis have not what was admitted`)
   if (over > 0) faults.push(`${over} callers passed their limit`)
   if (stillLent > 0) faults.push(`${stillLent} counters are still lent after the drain`)

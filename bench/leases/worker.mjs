@@ -2,9 +2,9 @@ import { createClient, RESP_TYPES } from '@redis/client'
 import { storedKey } from '../../dist/core/keys.js'
 import { compileLimit } from '../../dist/core/limit.js'
 import { headKey } from '../../dist/stores/redis/exchange-format.js'
-import { Load } from '../scale/load.mjs'
 import { openNode } from '../scale/nodes.mjs'
 import { draw } from './callers.mjs'
+import { paced } from './paced.mjs'
 
 // node worker.mjs '{"url": …, "consistency": …, …}' prints one JSON object: what the decisions of one process cost, and whether
 // Redis has counted each of them.
@@ -24,7 +24,7 @@ await server.flushAll()
 await server.sendCommand(['CONFIG', 'RESETSTAT'])
 
 /** What the parent is asked: decisions, and exchanges of slices. */
-const asked = { begun: 0, decisions: 0, exchanges: 0 }
+const asked = { begun: 0, refused: 0, decisions: 0, exchanges: 0 }
 const store = await openNode(url, (redis) => {
   const { decide, exchange } = redis
   redis.decide = (charges) => {
@@ -44,9 +44,11 @@ const chargesOf = (caller) =>
 const admitted = new Int32Array(callers)
 const note = (caller, verdicts) => {
   if (verdicts.every(({ allowed }) => allowed)) admitted[caller]++
+  else asked.refused++
   return verdicts
 }
-const decide = (caller) => {
+const decide = (n) => {
+  const caller = order[n]
   asked.begun++
   const answer = store.decide(chargesOf(caller))
   return answer instanceof Promise ? answer.then((verdicts) => note(caller, verdicts)) : note(caller, answer)
@@ -54,7 +56,7 @@ const decide = (caller) => {
 
 async function look() {
   const { user, system } = process.cpuUsage()
-  const here = { nodeUs: user + system, done: load.done, refused: load.refused, ...asked }
+  const here = { nodeUs: user + system, ...asked }
   const info = String(await server.info('everything'))
   const numberIn = (pattern) => Number(pattern.exec(info)?.[1] ?? 0)
   const redisUs = 1e6 * (numberIn(/^used_cpu_user:(.*)$/m) + numberIn(/^used_cpu_sys:(.*)$/m))
@@ -84,13 +86,16 @@ async function recount() {
   return result
 }
 
-const load = new Load(decide, draw(kind, callers, Math.ceil((perSecond * (ms + warmUpMs)) / 1000) + 1))
+const first = Math.floor((perSecond * warmUpMs) / 1000)
+const total = first + Math.floor((perSecond * ms) / 1000)
+const order = draw(kind, callers, total)
 let before
-const times = await load.open(perSecond, {
-  ms,
-  warmUpMs,
+const { times, failures } = await paced(decide, {
+  total,
+  perSecond,
   mostInFlight: 4_096,
-  warmedUp: () => {
+  at: first,
+  reached: () => {
     before = look()
   },
 })
@@ -102,11 +107,12 @@ const memory = process.memoryUsage()
 await store.drain()
 const checks = await recount()
 const grown = (name) => after[name] - from[name]
-const done = grown('done')
-const at = (share) => times[Math.ceil(share * times.length) - 1]
+const done = grown('begun')
+const sorted = times.subarray(first).sort()
+const at = (share) => sorted[Math.ceil(share * sorted.length) - 1]
 const answer = {
-  trips: (grown('decisions') + grown('exchanges')) / grown('begun'),
-  exchanges: grown('exchanges') / grown('begun'),
+  trips: (grown('decisions') + grown('exchanges')) / done,
+  exchanges: grown('exchanges') / done,
   calls: grown('calls') / done,
   nodeUs: grown('nodeUs') / done,
   redisUs: grown('redisUs') / done,
@@ -116,8 +122,7 @@ const answer = {
   slices,
   heapMb: (memory.heapUsed + memory.arrayBuffers) / 2 ** 20,
   rssMb: memory.rss / 2 ** 20,
-  failed: load.failed,
-  reasons: load.reasons,
+  failures,
   ...checks,
 }
 process.stdout.write(JSON.stringify(answer), () => process.exit(0))
