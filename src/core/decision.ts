@@ -16,6 +16,8 @@ interface VerdictFields {
   readonly dropped?: number
   /** True when nobody asked: another rule was known to refuse. What is told of the budget means nothing then. */
   readonly unasked?: boolean
+  /** True when it is refused only because of what is lent to others: a store's word to the node that asks, who asks the lender. */
+  readonly lent?: boolean
 }
 
 /** A Verdict is one rule's answer. A refusal is a value; "waiting never helps" is a kind of its own. */
@@ -40,7 +42,7 @@ export type Verdict =
     })
 
 /**
- * allowedVerdict, refusedVerdict and impossibleVerdict are the only places that make verdicts, so that all of one kind
+ * allowedVerdict, refusedVerdict, lentVerdict and impossibleVerdict are the only places that make verdicts, so that all of one kind
  * have one shape.
  */
 export function allowedVerdict(limit: number, remaining: number, resetAfterMs: number, delayMs = 0): Verdict {
@@ -49,6 +51,11 @@ export function allowedVerdict(limit: number, remaining: number, resetAfterMs: n
 
 export function refusedVerdict(limit: number, remaining: number, resetAfterMs: number, retryAfterMs: number): Verdict {
   return { kind: 'refused', allowed: false, limit, remaining, resetAfterMs, retryAfterMs }
+}
+
+/** lentVerdict refuses what would fit, were all that is lent given back. */
+export function lentVerdict(limit: number, resetAfterMs: number, retryAfterMs: number): Verdict {
+  return { kind: 'refused', allowed: false, limit, remaining: 0, resetAfterMs, retryAfterMs, lent: true }
 }
 
 export function impossibleVerdict(limit: number, remaining: number, resetAfterMs: number, maxCost: number): Verdict {

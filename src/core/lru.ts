@@ -6,6 +6,11 @@ export class Lru<K, V> {
   readonly #most: number
   /** In the order in which they were used: the first has waited longest. */
   readonly #values = new Map<K, V>()
+  /**
+   * Stands before the first, because what it has passed is gone. A new iterator would have to pass by all that was moved or
+   * deleted since the map last grew: 25 µs at 50,000 values.
+   */
+  readonly #oldest = this.#values.keys()
 
   /** most is how many values are kept, at least 1. */
   constructor(most: number) {
@@ -30,10 +35,6 @@ export class Lru<K, V> {
   set(key: K, value: V): void {
     this.#values.delete(key)
     this.#values.set(key, value)
-    if (this.#values.size <= this.#most) return
-    for (const oldest of this.#values.keys()) {
-      this.#values.delete(oldest)
-      return
-    }
+    if (this.#values.size > this.#most) this.#values.delete(this.#oldest.next().value as K)
   }
 }

@@ -1,5 +1,5 @@
 import type { Verdict } from '../core/decision.ts'
-import type { Limit } from '../core/limit.ts'
+import { isLeasable, type Limit } from '../core/limit.ts'
 
 /** A value now, or a promise of it where the answer needs a round trip. */
 export type MaybePromise<T> = T | Promise<T>
@@ -36,6 +36,14 @@ export interface ChargePolicy {
   readonly localShare: number
   /** How long the store may take. Default: as long as the store is told. */
   readonly timeoutMs?: number | undefined
+}
+
+/**
+ * mayBeLent says whether slices of a charge's counter may be out. A store that lends counts those as spent, and refuses with
+ * `lent` what would fit without them.
+ */
+export function mayBeLent({ policy, limit, cost, debit }: Charge): boolean {
+  return policy?.consistency === 'leased' && cost >= 0 && debit !== true && isLeasable(limit)
 }
 
 /** isRefused says whether a group is refused: an enforcing charge does not fit, or none of those in quota mode does. */

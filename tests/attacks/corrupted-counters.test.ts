@@ -4,7 +4,7 @@ import type { Verdict } from '../../src/core/decision.ts'
 import { storedKey } from '../../src/core/keys.ts'
 import { compileLimit, type Limit, type LimitOptions } from '../../src/core/limit.ts'
 import type { Charge, SliceRequest } from '../../src/engine/ports.ts'
-import { bookKey } from '../../src/stores/redis/exchange-format.ts'
+import { bookKey, headKey } from '../../src/stores/redis/exchange-format.ts'
 import { RedisStore } from '../../src/stores/redis/redis-store.ts'
 import type { RedisServer } from '../servers/redis.mjs'
 import { sharedRedis } from '../servers/shared.ts'
@@ -188,6 +188,22 @@ describe('a book of slices', () => {
       await redis.call(command, book(key), ...args)
       await expectLent(key)
     }
+  })
+
+  it('lends and admits no more than there is, whatever stands in its head', async () => {
+    const policy = { consistency: 'leased', onStoreFailure: 'closed', localShare: 1, timeoutMs: 30_000 } as const
+    const garbage = [...ODD.map((odd) => doubles(odd, odd, odd, odd, odd)), ...GARBAGE]
+    await Promise.all(
+      garbage.map(async (value) => {
+        const key = keyOf()
+        await redis.call('SET', headKey(storedKey(key, limit)), value)
+        const [verdict] = await store.decide([{ key, limit, cost: MOST + 1, enforce: true, policy }])
+        expect(verdict.allowed).toBe(false)
+        await expectLent(key)
+        const [after] = await store.decide([{ key, limit, cost: MOST, enforce: true, policy }])
+        expect(after.allowed).toBe(false)
+      }),
+    )
   })
 
   it('lends no more than there is, whatever stands in it', async () => {

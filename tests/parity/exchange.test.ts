@@ -2,12 +2,14 @@ import { isDeepStrictEqual } from 'node:util'
 import { createClient, RESP_TYPES } from '@redis/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { seededRandom } from '../../src/core/algorithms/oracle.suite.ts'
+import type { Verdict } from '../../src/core/decision.ts'
 import { compileLimit, type Limit, type LimitOptions } from '../../src/core/limit.ts'
-import type { SliceReply, SliceRequest } from '../../src/engine/ports.ts'
+import type { Charge, SliceReply, SliceRequest } from '../../src/engine/ports.ts'
 import { MemoryStore } from '../../src/stores/memory/memory-store.ts'
 import { bookKey, decodeReplies, encodeExchanges } from '../../src/stores/redis/exchange-format.ts'
 import { LimitTexts } from '../../src/stores/redis/limit-texts.ts'
 import { loadScript } from '../../src/stores/redis/scripts.ts'
+import { decodeVerdicts, encodeGroups } from '../../src/stores/redis/wire-format.ts'
 import { sharedRedis } from '../servers/shared.ts'
 
 const LIMITS: readonly LimitOptions[] = [
@@ -97,6 +99,52 @@ describe('the script lends as the book does, in every field', () => {
         expect.fail(`seed ${seed}, exchange ${at}: ${JSON.stringify([request, actual, expected], null, 1)}`)
       }
     }
+  })
+})
+
+describe('the script decides beside what is lent as the memory store does, in every field', () => {
+  const decide = loadScript('decide')
+  const ask = async (charges: readonly Charge[], nowMs: number): Promise<readonly Verdict[]> => {
+    const groups = [{ charges, permits: undefined }]
+    const { keys, args } = encodeGroups(groups, new LimitTexts(() => nowMs), nowMs)
+    const command = ['EVAL', decide.source, String(keys.length), ...keys, ...args]
+    const reply = await client.sendCommand(command, { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } })
+    return decodeVerdicts(reply, groups)?.[0] ?? []
+  }
+  const policy = { consistency: 'leased', onStoreFailure: 'open', localShare: 1, timeoutMs: 5 } as const
+
+  it.each(LIMITS)('%o', { timeout: 60_000 }, async (options) => {
+    const limit = compileLimit(options)
+    const other = compileLimit({ limit: 45, window: '10s' })
+    const seen = { fits: 0, refused: 0, lent: 0, due: 0 }
+    for (let seed = 1; seed <= (limit.calendar ? 5 : 15); seed++) {
+      const random = seededRandom(seed + 1_000)
+      const time = { nowMs: START_MS }
+      const memory = new MemoryStore({ clock: { nowMs: () => time.nowMs } })
+      const key = `${prefix}:${sequences++}`
+      let probes = 0
+      let laterMs = 0
+      for (const [request, atMs] of randomRequests(key, limit, seed)) {
+        time.nowMs = atMs + laterMs
+        expect(await send([request], time.nowMs)).toEqual([memory.exchange(request)])
+        const charge = { key, limit, cost: Math.floor(random() * 7), enforce: true, policy }
+        const beside = { key: `${key}:beside`, limit: other, cost: 1, enforce: true }
+        const charges = random() < 0.5 ? [charge] : [charge, beside]
+        laterMs += random() < 0.7 ? 0 : Math.floor(random() * 3 * LEASE_MS)
+        time.nowMs = atMs + laterMs
+        let said = await ask(charges, time.nowMs)
+        if (said.some(({ lent }) => lent)) {
+          // What has run out is settled by an exchange, and may be what was in the way.
+          seen.due++
+          const probe = { ...request, holder: `probe${probes++}`, spent: 0, confirmed: 0, keep: 0, need: 0, ahead: 0 }
+          expect(await send([probe], time.nowMs)).toEqual([memory.exchange(probe)])
+          said = await ask(charges, time.nowMs)
+        }
+        expect(said).toEqual(memory.decide(charges))
+        seen[said[0].lent ? 'lent' : said[0].allowed ? 'fits' : 'refused']++
+      }
+    }
+    for (const [kind, times] of Object.entries(seen)) expect(times, kind).toBeGreaterThan(0)
   })
 })
 

@@ -1,24 +1,14 @@
 import { impossibleVerdict, type Verdict } from '../../core/decision.ts'
 import { holdsPermits } from '../../core/limit.ts'
 import { type Charge, isRefused } from '../../engine/ports.ts'
+import type { Found } from './find-slices.ts'
 import type { Refusals } from './refusals.ts'
 import type { Slice } from './slice.ts'
 import type { Slices } from './slices.ts'
 
-const DEFAULT_SYNC_MS = 100
-
-/** sliceOf returns the slice that a charge is counted by. */
-export function sliceOf({ key, limit, policy }: Charge, slices: Slices, nowMs: number): Slice {
-  const isEventual = policy?.consistency === 'eventual'
-  const known = slices.get(key)
-  if (known !== undefined && known.limit === limit && (known.kind === 'eventual') === isEventual) return known
-  const syncMs = isEventual ? (policy?.syncIntervalMs ?? DEFAULT_SYNC_MS) : undefined
-  return slices.find(key, { limit, syncMs, timeoutMs: policy?.timeoutMs ?? slices.timeoutMs }, nowMs)
-}
-
 /** impossibleOf is the answer to a cost that can never be admitted: what is known of the counter, or a whole window. */
-function impossibleOf({ limit }: Charge, slice: Slice, nowMs: number): Verdict {
-  const { remaining, resetAfterMs } = slice.verdict(true, nowMs)
+function impossibleOf({ limit }: Charge, slice: Slice | undefined, nowMs: number): Verdict {
+  const { remaining = 0, resetAfterMs = 0 } = slice?.verdict(true, nowMs) ?? {}
   return impossibleVerdict(limit.max, remaining, resetAfterMs > 0 ? resetAfterMs : limit.windowMs, limit.capacity)
 }
 
@@ -29,26 +19,26 @@ function impossibleOf({ limit }: Charge, slice: Slice, nowMs: number): Verdict {
 export class Group {
   readonly charges: readonly Charge[]
   /** Positions of the charges whose slice has to ask, and of those that the parent decides. */
-  readonly lacking: number[] = []
-  readonly remote: number[] = []
-  /** Slices of charges that have become exact: what they have spent has to be told before the parent decides. */
-  readonly former: Slice[] = []
+  lacking: number[] = []
+  remote: number[] = []
+  /** Slices that are not used any more, and have to tell first. */
+  former: readonly Slice[]
   readonly #verdicts: (Verdict | undefined)[]
   readonly #slices: (Slice | undefined)[]
   readonly #taken: boolean[]
 
-  constructor(charges: readonly Charge[], slices: Slices, refusals: Refusals, nowMs: number) {
+  constructor(charges: readonly Charge[], found: Found, slices: Slices, refusals: Refusals, nowMs: number) {
     this.charges = charges
+    this.former = found.former
     this.#verdicts = new Array(charges.length).fill(undefined)
     this.#slices = new Array(charges.length).fill(undefined)
     this.#taken = new Array(charges.length).fill(false)
     for (let i = 0; i < charges.length; i++) {
-      if (slices.counts(charges[i])) this.#start(i, sliceOf(charges[i], slices, nowMs), nowMs)
-      else {
-        const former = slices.size > 0 ? slices.get(charges[i].key) : undefined
-        if (former !== undefined && !this.former.includes(former)) this.former.push(former)
-        this.#startExact(i, refusals, nowMs)
-      }
+      const charge = charges[i]
+      const slice = found.slices[i]
+      if (slice !== undefined && !slices.isBare(slice, charge.cost)) this.#start(i, slice, nowMs)
+      else if (slices.counts(charge) && isTooMuch(charge)) this.#verdicts[i] = impossibleOf(charge, slice, nowMs)
+      else this.#startExact(i, refusals, nowMs)
     }
   }
 
@@ -72,11 +62,22 @@ export class Group {
     this.#verdicts[i] = isSpent ? slice.verdict(false, slice.lastUsedMs, true) : verdict
   }
 
-  /** heard records what the parent said about the charges that it decides. */
-  heard(verdicts: readonly Verdict[]): void {
-    this.remote.forEach((i, at) => {
-      this.#verdicts[i] = verdicts[at]
+  /**
+   * heard records what the parent said about the charges that it decides, and says whether it has decided. What it refuses
+   * because of slices becomes lacking, and gets one from `newSlice`: the lender settles, and calls back what is not used. When
+   * nothing else refused, the rest was not charged, and is asked again.
+   */
+  heard(verdicts: readonly Verdict[], newSlice: (charge: Charge) => Slice): boolean {
+    const { remote } = this
+    this.lacking = remote.filter((_, at) => verdicts[at].lent)
+    const isDecided = this.lacking.length === 0 || !isRefused(this.remoteCharges, verdicts)
+    for (const i of this.lacking) this.#slices[i] = newSlice(this.charges[i])
+    const known = (at: number): boolean => !verdicts[at].lent && (isDecided || !verdicts[at].allowed)
+    remote.forEach((i, at) => {
+      if (known(at)) this.#verdicts[i] = verdicts[at]
     })
+    this.remote = remote.filter((_, at) => !verdicts[at].lent && known(at) === isDecided)
+    return isDecided
   }
 
   /** remoteCharges are what the parent decides. Rules in quota mode decide only together, so they bind no part. */
@@ -123,7 +124,7 @@ export class Group {
     const { cost } = charge
     this.#slices[i] = slice
     if (charge.debit === true) this.#startDebit(i, slice, nowMs)
-    else if (cost > charge.limit.capacity) this.#verdicts[i] = impossibleOf(charge, slice, nowMs)
+    else if (isTooMuch(charge)) this.#verdicts[i] = impossibleOf(charge, slice, nowMs)
     else if (cost < 0) this.#startRefund(i, slice, nowMs)
     else if (cost === 0) this.#startLook(i, slice, nowMs)
     else if (slice.take(cost, nowMs)) {
@@ -150,7 +151,7 @@ export class Group {
   #startDebit(i: number, slice: Slice, nowMs: number): void {
     if (slice.take(this.charges[i].cost, nowMs)) this.#verdicts[i] = { ...slice.verdict(true, nowMs), dropped: 0 }
     else {
-      if (!this.former.includes(slice)) this.former.push(slice)
+      if (!this.former.includes(slice)) this.former = [...this.former, slice]
       this.remote.push(i)
     }
   }
@@ -160,11 +161,17 @@ export class Group {
     else this.remote.push(i)
   }
 
+  /** #startExact leaves a charge to the parent, unless it is known to be refused. */
   #startExact(i: number, refusals: Refusals, nowMs: number): void {
     const { key, limit, cost, debit } = this.charges[i]
     this.#verdicts[i] = cost > 0 && debit !== true ? refusals.find(key, limit, cost, nowMs) : undefined
     if (this.#verdicts[i] === undefined) this.remote.push(i)
   }
+}
+
+/** isTooMuch says whether a cost can never be admitted. A late charge can. */
+export function isTooMuch({ cost, limit, debit }: Charge): boolean {
+  return cost > limit.capacity && debit !== true
 }
 
 function unaskedVerdict({ limit: { max: limit } }: Charge): Verdict {

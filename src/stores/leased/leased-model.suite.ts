@@ -43,6 +43,9 @@ class Wire implements LendingStore {
   readonly #decisions: (() => void)[] = []
   readonly #parent: LendingStore
   isCut = false
+  /** Decisions that the parent made by itself, and those of them that slices were in the way of. */
+  decided = 0
+  lent = 0
 
   constructor(parent: LendingStore) {
     this.#parent = parent
@@ -89,8 +92,15 @@ class Wire implements LendingStore {
   decide(charges: readonly Charge[]): MaybePromise<readonly Verdict[]> {
     if (charges[0].cost < 0) return this.#parent.decide(charges)
     return new Promise((resolve) => {
-      this.#decisions.push(() => resolve(this.#parent.decide(charges)))
+      this.#decisions.push(() => resolve(this.#noted(charges)))
     })
+  }
+
+  async #noted(charges: readonly Charge[]): Promise<readonly Verdict[]> {
+    const verdicts = await this.#parent.decide(charges)
+    if (charges[0].key === 'k') this.decided++
+    if (verdicts[0].lent) this.lent++
+    return verdicts
   }
 
   get isDeciding(): boolean {
@@ -127,6 +137,9 @@ interface Node {
 export interface Played {
   readonly admitted: [timeMs: number, hits: number][]
   readonly refused: number
+  /** What the parent decided about the counter by itself, and how often slices were in the way. */
+  readonly decided: number
+  readonly lent: number
   /** What is left when everybody has given back, and a window and the leases have passed. */
   readonly leftAtEnd: number
   /** A sentence on what is wrong, if anything is. */
@@ -142,6 +155,7 @@ export async function playSchedule(
 ): Promise<Played> {
   const random = seededRandom(seed)
   const below = (count: number): number => Math.floor(random() * count)
+  const oneOf = <T>(list: readonly T[]): T => list[below(list.length)]
   const limit = compileLimit(options)
   const time = { realMs: 1_000_000, lenderAheadMs: 0, forwardMs: 0 }
   const lender = new MemoryStore({ clock: { nowMs: () => time.realMs + time.lenderAheadMs } })
@@ -157,13 +171,14 @@ export async function playSchedule(
     wires.push(wire)
     const nowMs = (): number => time.realMs + clock.aheadMs
     const node = `n${made++}.`
-    return { wire, clock, store: new LeasedStore(wire, { clock: { nowMs }, node, leaseMs: LEASE_MS, isTimed: false }) }
+    const minHits = oneOf([1, 2, 4])
+    const options = { clock: { nowMs }, node, leaseMs: LEASE_MS, minHits, isTimed: false }
+    return { wire, clock, store: new LeasedStore(wire, options) }
   }
   const middle = weather.isLayered ? makeNode(lender) : undefined
   const nodes = Array.from({ length: 2 + below(3) }, () => makeNode(middle?.store ?? lender))
   const all = (): Node[] => (middle === undefined ? nodes : [middle, ...nodes])
 
-  const oneOf = <T>(list: readonly T[]): T => list[below(list.length)]
   const crash = (): void => {
     nodes[below(nodes.length)] = makeNode(middle?.store ?? lender)
   }
@@ -266,7 +281,12 @@ export async function playSchedule(
   lender.exchange({ ...PROBE, limit })
   await pass(2 * limit.windowMs + 1)
   const { held, free } = lender.exchange({ ...PROBE, limit, sequence: 2 })
-  return { admitted, refused, leftAtEnd: held + free, complaint }
+  const [decided, lent] = [sumOf(wires, 'decided'), sumOf(wires, 'lent')]
+  return { admitted, refused, decided, lent, leftAtEnd: held + free, complaint }
+}
+
+function sumOf(wires: readonly Wire[], field: 'decided' | 'lent'): number {
+  return wires.reduce((sum, wire) => sum + wire[field], 0)
 }
 
 const PROBE: SliceRequest = {

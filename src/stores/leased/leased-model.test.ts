@@ -29,6 +29,8 @@ describe.each(Object.entries(WEATHERS))('leased, %s', (_, weather) => {
     const limit = compileLimit(options)
     let admittedInAll = 0
     let refusedInAll = 0
+    let decidedInAll = 0
+    let lentInAll = 0
     for (let seed = 1; seed <= SCHEDULES; seed++) {
       const played = await playSchedule(seed, options, weather, STEPS)
       const extra = weather.clocksJump && limit.algorithm === 'fixed_window' ? limit.max : 0
@@ -42,9 +44,15 @@ describe.each(Object.entries(WEATHERS))('leased, %s', (_, weather) => {
         expect.fail(`seed ${seed}: ${played.leftAtEnd} left of ${limit.capacity}`)
       admittedInAll += played.admitted.length
       refusedInAll += played.refused
+      decidedInAll += played.decided
+      lentInAll += played.lent
     }
     // Schedules that never meet the limit prove nothing.
     expect(admittedInAll).toBeGreaterThan(SCHEDULES)
     expect(refusedInAll).toBeGreaterThan(SCHEDULES / 10)
+    // Nor do those in which nobody begins without a slice, beside others who have one.
+    expect(decidedInAll).toBeGreaterThan(SCHEDULES)
+    // A node of the middle mostly lends on what it holds, or asks the lender itself.
+    if (!weather.isLayered) expect(lentInAll).toBeGreaterThan(SCHEDULES / 100)
   })
 })

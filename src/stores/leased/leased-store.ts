@@ -18,15 +18,22 @@ import {
   type Store,
 } from '../../engine/ports.ts'
 import { lenderOf, NO_LENDER } from '../lending/can-lend.ts'
-import { Group, sliceOf } from './group.ts'
+import { type Found, findSlices, sliceFor, sliceOf } from './find-slices.ts'
+import { Group, isTooMuch } from './group.ts'
 import { LeaseClock } from './lease-clock.ts'
 import { lend } from './lend.ts'
 import { Refusals } from './refusals.ts'
+import type { Slice } from './slice.ts'
 import { type SliceOwner, Slices } from './slices.ts'
 
 export interface LeasedStoreOptions {
   /** How many slices, and how many refusals, are kept at the most; up to about 1 kB each. Default: 50,000. */
   readonly maxKeys?: number
+  /**
+   * How many hits of a caller, in the time that a slice is meant to last, make it worth one. Until then the parent decides.
+   * 1: the first hit takes a slice. Default: 4.
+   */
+  readonly minHits?: number
   /** For how long a slice is spent after it was asked for. The lender waits twice as long. Default: 5,000. */
   readonly leaseMs?: number
   /** How long the parent may take where a rule does not say. Default: 5. */
@@ -58,6 +65,7 @@ export interface LeasedStats {
 const DEFAULT_MAX_KEYS = 50_000
 const DEFAULT_LEASE_MS = 5_000
 const DEFAULT_TIMEOUT_MS = 5
+const DEFAULT_MIN_HITS = 4
 /** While no notices arrive, a refusal is not kept for longer: another node may have reset the counter. */
 const MAX_UNHEARD_MS = 1_000
 
@@ -91,6 +99,7 @@ export class LeasedStore implements LendingStore {
       maxKeys,
       leaseMs,
       timeoutMs: options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+      minHits: options.minHits ?? DEFAULT_MIN_HITS,
       node: options.node ?? randomBytes(6).toString('base64url'),
     }
     this.#slices = new Slices(owner, options.isTimed ?? true)
@@ -126,24 +135,17 @@ export class LeasedStore implements LendingStore {
   decide(charges: readonly Charge[]): MaybePromise<readonly Verdict[]> {
     const nowMs = this.#clock.nowMs()
     this.#decisions++
-    if (charges.length === 1 && isSpendable(charges[0])) {
-      const verdict = this.#decideHere(charges[0], nowMs)
-      if (verdict !== undefined) return [verdict]
-      if (this.#slices.counts(charges[0])) return this.#decideByAsking(charges[0], nowMs)
-    }
-    if (this.#areExact(charges, nowMs)) return this.#decideThere(charges, nowMs)
-    const group = new Group(charges, this.#slices, this.#refusals, nowMs)
-    if (this.#isDone(group)) return this.#close(group, nowMs)
-    return this.#askFor(group, async (remote) => ({
-      verdicts: await this.#parent.decide(remote),
-      permits: undefined,
-    })).then(({ verdicts }) => verdicts)
+    if (charges.length === 1 && isSpendable(charges[0])) return this.#decideOne(charges, nowMs)
+    const found = findSlices(charges, this.#slices, this.#refusals, nowMs)
+    if (this.#areUnknown(charges, found, nowMs)) return this.#decideThere(charges, nowMs)
+    return this.#decideGroup(new Group(charges, found, this.#slices, this.#refusals, nowMs), nowMs)
   }
 
   acquire(charges: readonly Charge[]): MaybePromise<Acquired> {
     const nowMs = this.#clock.nowMs()
     this.#decisions++
-    const group = new Group(charges, this.#slices, this.#refusals, nowMs)
+    const found = findSlices(charges, this.#slices, this.#refusals, nowMs)
+    const group = new Group(charges, found, this.#slices, this.#refusals, nowMs)
     if (!this.#isDone(group)) return this.#askFor(group, (remote) => this.#parent.acquire(remote))
     const verdicts = this.#close(group, nowMs)
     return { verdicts, permits: isRefused(charges, verdicts) ? undefined : NOTHING_HELD }
@@ -189,15 +191,27 @@ export class LeasedStore implements LendingStore {
     await this.#parent.close()
   }
 
-  /** #decideHere answers a single charge without asking, which is nearly always possible. */
-  #decideHere(charge: Charge, nowMs: number): Verdict | undefined {
-    const { key, limit, cost } = charge
-    if (!this.#slices.counts(charge)) {
-      const refusal = this.#refusals.find(key, limit, cost, nowMs)
-      if (refusal !== undefined) this.#refusedHere++
-      return refusal
+  /** #decideOne is decide for a single charge, nearly always without asking. */
+  #decideOne(charges: readonly Charge[], nowMs: number): MaybePromise<readonly Verdict[]> {
+    const [charge] = charges
+    const slice = sliceOf(charge, this.#slices, this.#refusals, nowMs)
+    const verdict = slice === undefined ? undefined : this.#decideHere(charge.cost, slice, nowMs)
+    if (verdict !== undefined) return [verdict]
+    if (slice !== undefined && !this.#slices.isBare(slice, charge.cost))
+      return this.#decideByAsking(charge, slice, nowMs)
+    const refusal = this.#refusals.find(charge.key, charge.limit, charge.cost, nowMs)
+    if (refusal !== undefined) {
+      this.#refusedHere++
+      return [refusal]
     }
-    const slice = sliceOf(charge, this.#slices, nowMs)
+    const former = slice === undefined ? this.#slices.get(charge.key) : undefined
+    if (former === undefined) return this.#decideThere(charges, nowMs)
+    const found = { slices: [undefined], former: [former] }
+    return this.#decideGroup(new Group(charges, found, this.#slices, this.#refusals, nowMs), nowMs)
+  }
+
+  /** #decideHere answers a cost from a slice, if that knows the answer. */
+  #decideHere(cost: number, slice: Slice, nowMs: number): Verdict | undefined {
     if (slice.take(cost, nowMs)) {
       if (slice.wantsMore) this.#slices.refill(slice, nowMs)
       return slice.verdict(true, nowMs)
@@ -208,23 +222,34 @@ export class LeasedStore implements LendingStore {
   }
 
   /** #decideByAsking lets the slice of a single charge ask for what it lacks. */
-  #decideByAsking(charge: Charge, nowMs: number): MaybePromise<readonly Verdict[]> {
+  #decideByAsking({ cost, policy }: Charge, slice: Slice, nowMs: number): MaybePromise<readonly Verdict[]> {
     this.#asked++
-    const slice = sliceOf(charge, this.#slices, nowMs)
     const told = (isServed: boolean): readonly Verdict[] => [slice.verdict(isServed, slice.lastUsedMs, true)]
-    const served = this.#slices.request(slice, { cost: charge.cost, timeoutMs: this.#timeoutOf(charge) }, nowMs)
+    const served = this.#slices.request(slice, { cost, timeoutMs: this.#timeoutOf(policy) }, nowMs)
     return served instanceof Promise ? served.then(told) : told(served)
   }
 
-  #timeoutOf({ policy }: Charge): number {
+  #timeoutOf(policy: Charge['policy']): number {
     return policy?.timeoutMs ?? this.#slices.timeoutMs
   }
 
-  /** #areExact says whether nothing is known here of a group: its rules are exact, have no slices left, and do not refuse. */
-  #areExact(charges: readonly Charge[], nowMs: number): boolean {
-    for (const charge of charges) {
-      const { key, limit, cost, debit } = charge
-      if (cost < 0 || this.#slices.counts(charge) || this.#slices.get(key) !== undefined) return false
+  #decideGroup(group: Group, nowMs: number): MaybePromise<readonly Verdict[]> {
+    if (this.#isDone(group)) return this.#close(group, nowMs)
+    return this.#askFor(group, this.#decideRemote).then(({ verdicts }) => verdicts)
+  }
+
+  readonly #decideRemote = async (remote: readonly Charge[]): Promise<Acquired> => ({
+    verdicts: await this.#parent.decide(remote),
+    permits: undefined,
+  })
+
+  /** #areUnknown says whether nothing is known here of a group: its charges have no slices, and are not known to be refused. */
+  #areUnknown(charges: readonly Charge[], { slices, former }: Found, nowMs: number): boolean {
+    if (former.length > 0) return false
+    for (let i = 0; i < charges.length; i++) {
+      const { key, limit, cost, debit } = charges[i]
+      if (cost < 0 || slices[i] !== undefined) return false
+      if (isTooMuch(charges[i]) && this.#slices.counts(charges[i])) return false
       if (cost > 0 && debit !== true && this.#refusals.find(key, limit, cost, nowMs) !== undefined) return false
     }
     return true
@@ -233,16 +258,33 @@ export class LeasedStore implements LendingStore {
   /** #decideThere leaves a group to the parent: a Group would cost half as much again. */
   #decideThere(charges: readonly Charge[], askedAtMs: number): MaybePromise<readonly Verdict[]> {
     this.#asked++
-    const keep = (verdicts: readonly Verdict[]): readonly Verdict[] => {
+    const keep = (verdicts: readonly Verdict[]): MaybePromise<readonly Verdict[]> => {
+      let isLent = false
       for (let i = 0; i < charges.length; i++) {
-        if (verdicts[i].allowed) continue
-        const { key, limit, cost } = charges[i]
-        this.#refusals.add(key, limit, cost, verdicts[i], askedAtMs, this.#slices.maxRefusalMs)
+        this.#learn(charges[i], verdicts[i], askedAtMs)
+        if (verdicts[i].lent) isLent = true
       }
-      return verdicts
+      return isLent ? this.#decideAgain(charges, verdicts) : verdicts
     }
     const answer = this.#parent.decide(charges)
     return answer instanceof Promise ? answer.then(keep) : keep(answer)
+  }
+
+  /** #decideAgain goes on where the parent refused because of slices that are out. */
+  #decideAgain(charges: readonly Charge[], verdicts: readonly Verdict[]): MaybePromise<readonly Verdict[]> {
+    const nowMs = this.#clock.nowMs()
+    const group = new Group(charges, NOTHING_FOUND, this.#slices, NO_REFUSALS, nowMs)
+    const isDecided = group.heard(verdicts, this.#newSlice)
+    return this.#askFor(group, this.#decideRemote, isDecided).then((answer) => answer.verdicts)
+  }
+
+  readonly #newSlice = (charge: Charge): Slice => sliceFor(charge, this.#slices, this.#clock.nowMs())
+
+  /** #learn remembers what the parent said: refusals, and whether there is enough for slices. */
+  #learn(charge: Charge, verdict: Verdict, askedAtMs: number): void {
+    const { key, limit, cost } = charge
+    if (!verdict.allowed) this.#refusals.add(key, limit, cost, verdict, askedAtMs, this.#slices.maxRefusalMs)
+    if (this.#slices.counts(charge)) this.#slices.learn(key, verdict.remaining)
   }
 
   /** #isDone says whether a group is decided without asking. */
@@ -263,18 +305,25 @@ export class LeasedStore implements LendingStore {
     return verdicts
   }
 
-  /** #askFor lets slices ask for what they lack, and then the parent decide the rest. */
-  async #askFor(group: Group, ask: (remote: readonly Charge[]) => MaybePromise<Acquired>): Promise<Acquired> {
+  /** #askFor lets slices ask for what they lack, and then the parent decide the rest, unless it has. */
+  async #askFor(
+    group: Group,
+    ask: (remote: readonly Charge[]) => MaybePromise<Acquired>,
+    isDecided = false,
+  ): Promise<Acquired> {
     this.#asked++
     try {
-      await this.#askSlices(group)
       let lease: HeldPermits | undefined = NOTHING_HELD
-      if (group.remote.length > 0 && !group.isKnownRefused) {
+      let isOver = isDecided
+      if (!group.isKnownRefused) await this.#askSlices(group)
+      while (!isOver && group.remote.length > 0 && !group.isKnownRefused) {
         const askedAtMs = this.#clock.nowMs()
+        const asked = group.remote
         const answer = await ask(group.remoteCharges)
-        group.heard(answer.verdicts)
-        this.#remember(group, answer.verdicts, askedAtMs)
+        isOver = group.heard(answer.verdicts, this.#newSlice)
+        this.#remember(group.charges, asked, answer.verdicts, askedAtMs)
         lease = answer.permits
+        if (!group.isKnownRefused) await this.#askSlices(group)
       }
       const verdicts = this.#close(group, this.#clock.nowMs())
       if (!isRefused(group.charges, verdicts)) return { verdicts, permits: lease }
@@ -287,12 +336,16 @@ export class LeasedStore implements LendingStore {
   }
 
   async #askSlices(group: Group): Promise<void> {
+    const { former, lacking } = group
+    if (former.length === 0 && lacking.length === 0) return
+    group.former = []
+    group.lacking = []
     const nowMs = this.#clock.nowMs()
     const answers = await Promise.allSettled([
-      ...group.former.map(async (slice) => this.#slices.dismiss(slice, slice.timeoutMs, nowMs)),
-      ...group.lacking.map(async (i) => {
-        const charge = group.charges[i]
-        const want = { cost: charge.cost, timeoutMs: this.#timeoutOf(charge) }
+      ...former.map(async (slice) => this.#slices.dismiss(slice, slice.timeoutMs, nowMs)),
+      ...lacking.map(async (i) => {
+        const { cost, policy } = group.charges[i]
+        const want = { cost, timeoutMs: this.#timeoutOf(policy) }
         group.served(i, await this.#slices.request(group.sliceAt(i), want, nowMs))
       }),
     ])
@@ -300,10 +353,15 @@ export class LeasedStore implements LendingStore {
   }
 
   /** #remember keeps refusals, and tells others when a refund ended one. */
-  #remember(group: Group, verdicts: readonly Verdict[], askedAtMs: number): void {
-    group.remote.forEach((i, at) => {
-      const { key, limit, cost } = group.charges[i]
-      if (cost > 0) this.#refusals.add(key, limit, cost, verdicts[at], askedAtMs, this.#slices.maxRefusalMs)
+  #remember(
+    charges: readonly Charge[],
+    asked: readonly number[],
+    verdicts: readonly Verdict[],
+    askedAtMs: number,
+  ): void {
+    asked.forEach((i, at) => {
+      const { key, limit, cost } = charges[i]
+      if (cost > 0) this.#learn(charges[i], verdicts[at], askedAtMs)
       else if (cost < 0) {
         // Where more than half was left before, hardly any caller can have been refused.
         if (verdicts[at].remaining + cost <= limit.capacity / 2) this.#tellClear(key)
@@ -364,4 +422,6 @@ function isSpendable({ cost, limit, debit }: Charge): boolean {
   return cost > 0 && cost <= limit.capacity && debit !== true
 }
 
+const NO_REFUSALS = new Refusals(1)
+const NOTHING_FOUND: Found = { slices: [], former: [] }
 const NOTHING_HELD: HeldPermits = Object.freeze({ id: '', held: Object.freeze([]) })

@@ -22,6 +22,11 @@ const MIN_REFUSAL_MS = 2
 export class Refusals {
   readonly #maxSize: number
   readonly #refusals = new Map<string, Refusal>()
+  /**
+   * Stands before the oldest, because what it has passed is gone. A new iterator would have to pass by all that was deleted since
+   * the map last grew: 40 µs at 50,000 keys.
+   */
+  readonly #oldest = this.#refusals.keys()
   /** When a key of each kind was cleared last: what was asked before then may have been refused before it. */
   readonly #clearedAtMs = new Float64Array(CLEARINGS)
   #allClearedAtMs = Number.NEGATIVE_INFINITY
@@ -32,6 +37,12 @@ export class Refusals {
 
   get size(): number {
     return this.#refusals.size
+  }
+
+  /** has says whether find knows that a cost is refused. */
+  has(key: string, limit: Limit, cost: number, nowMs: number): boolean {
+    const refusal = this.#refusals.get(key)
+    return refusal !== undefined && nowMs < refusal.untilMs && refusal.limit === limit && refusal.cost === cost
   }
 
   /** find returns the verdict on a cost that is known to be refused. A limit that was changed, and another cost, ask again. */
@@ -58,7 +69,7 @@ export class Refusals {
    * holds no permits. `maxMs` bounds it where this node would not hear that the counter was reset.
    */
   add(key: string, limit: Limit, cost: number, verdict: Verdict, askedAtMs: number, maxMs: number): void {
-    if (verdict.kind !== 'refused' || verdict.remaining > 0 || verdict.fallback !== undefined) return
+    if (verdict.kind !== 'refused' || verdict.remaining > 0 || verdict.fallback !== undefined || verdict.lent) return
     if (limit.countDenied || holdsPermits(limit) || verdict.retryAfterMs < MIN_REFUSAL_MS) return
     if (askedAtMs <= this.#clearedAtMs[kindOf(key)] || askedAtMs < this.#allClearedAtMs) return
     this.#refusals.delete(key)
@@ -69,9 +80,7 @@ export class Refusals {
       retryAtMs: askedAtMs + verdict.retryAfterMs,
       resetAtMs: askedAtMs + verdict.resetAfterMs,
     })
-    if (this.#refusals.size <= this.#maxSize) return
-    const [oldest] = this.#refusals.keys()
-    this.#refusals.delete(oldest)
+    if (this.#refusals.size > this.#maxSize) this.#refusals.delete(this.#oldest.next().value as string)
   }
 
   /** delete forgets a refusal, and the one that may be on its way. */

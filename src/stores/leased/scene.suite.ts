@@ -95,7 +95,7 @@ export function plainStore(store: Store): Store {
   }
 }
 
-/** A Scene is a lender and some nodes, on one clock that the test sets. */
+/** A Scene is a lender and some nodes, on one clock that the test sets. The first hit takes a slice, unless the options say when. */
 export class Scene {
   nowMs = START_MS
   readonly #clock = { nowMs: () => this.nowMs }
@@ -107,7 +107,7 @@ export class Scene {
   }
 
   node(options: LeasedStoreOptions = {}, parent: LendingStore = this.lender): LeasedStore {
-    return new LeasedStore(parent, { clock: this.#clock, isTimed: false, ...options })
+    return new LeasedStore(parent, { clock: this.#clock, isTimed: false, minHits: 1, ...options })
   }
 
   /** pass lets time pass, in steps that the timer would make. */

@@ -12,6 +12,11 @@ const MIN_REPORT_MS = 25
 /** How much more a slice asks for than before, at the most. */
 const MAX_GROWTH = 8
 
+/** reportMsOf is how long a slice of a limit is meant to last, and how often what was spent is told. */
+export function reportMsOf(limit: Limit, syncMs: number | undefined): number {
+  return syncMs ?? Math.min(Math.max(limit.windowMs / WINDOW_PARTS, MIN_REPORT_MS), MAX_REPORT_MS)
+}
+
 /**
  * A SliceSize follows how fast a slice is spent, and says how much to ask for in advance. The lender cuts that down to a
  * share of what is left, so that near the limit nothing is lent ahead and every request is decided by itself.
@@ -28,7 +33,7 @@ export class SliceSize {
   constructor(limit: Limit, syncMs: number | undefined) {
     this.#capacity = limit.capacity
     this.#target = this.#first
-    this.reportMs = syncMs ?? Math.min(Math.max(limit.windowMs / WINDOW_PARTS, MIN_REPORT_MS), MAX_REPORT_MS)
+    this.reportMs = reportMsOf(limit, syncMs)
   }
 
   change(limit: Limit): void {

@@ -6,6 +6,7 @@ import { SliceBook } from '../lending/slice-book.ts'
 import { SliceAccount } from './slice-account.ts'
 import { SliceRefusal } from './slice-refusal.ts'
 import { SliceSize } from './slice-size.ts'
+import type { Ordered } from './use-order.ts'
 import type { Waiter } from './waiter.ts'
 
 /** A SliceKind is how a rule is counted: from a slice that was lent, or from what was left at the last exchange. */
@@ -53,6 +54,7 @@ interface Flight {
   readonly need: number
   /** The lender may come to believe that something is held. */
   readonly isHolding: boolean
+  readonly givesBack: boolean
 }
 
 /** A LastAnswer is what the lender said last. */
@@ -84,7 +86,7 @@ interface LastAnswer {
  * In any of these states there is at most one request under way. `ask` makes it. It ends with `answered` or `failed`, or
  * without either when the limit changes or the slice runs out: what comes of it then is not listened to.
  */
-export class Slice {
+export class Slice implements Ordered {
   readonly key: string
   readonly kind: SliceKind
   readonly size: SliceSize
@@ -95,6 +97,10 @@ export class Slice {
   /** What waits for the answer to a request, in order of arrival. */
   waiting: Waiter[] = []
   life: SliceLife = 'kept'
+  /** Leased: the last answer brought so little that the parent had better decide, until it has more. */
+  isShort = false
+  older: this | undefined
+  newer: this | undefined
   /** How long the lender may take to answer. */
   timeoutMs: number
   lastUsedMs: number
@@ -108,6 +114,9 @@ export class Slice {
   #account: SliceAccount
   #flight: Flight | undefined
   #sequence = 0
+  /** How many hits it answered, and how many of them before it last asked. */
+  #hits = 0
+  #hitsThen = 0
   #last: LastAnswer
 
   constructor({ key, limit, newName, leaseMs, syncMs, timeoutMs }: SliceOptions, nowMs: number) {
@@ -143,6 +152,16 @@ export class Slice {
     return this.#flight !== undefined
   }
 
+  /** True while what it has is on the way back. */
+  get isGivingBack(): boolean {
+    return this.#flight?.givesBack === true
+  }
+
+  /** How many hits it answered since it last asked. */
+  get hitsSinceAsked(): number {
+    return this.#hits - this.#hitsThen
+  }
+
   /** isAskingPast says whether the answer under way may come later than this. */
   isAskingPast(dueAtMs: number): boolean {
     return this.#flight !== undefined && this.#flight.dueAtMs > dueAtMs
@@ -165,7 +184,7 @@ export class Slice {
 
   /** wantsMore says whether it is time to ask in advance. */
   get wantsMore(): boolean {
-    return this.kind === 'leased' && this.#flight === undefined && this.size.isLow(this.inHand)
+    return this.kind === 'leased' && !this.isShort && this.#flight === undefined && this.size.isLow(this.inHand)
   }
 
   /** True when the last answer made this the second holder: the first one does not know yet that it is not alone. */
@@ -212,6 +231,7 @@ export class Slice {
     this.lastUsedMs = nowMs
     if (cost > this.inHand) return false
     this.#account.spend(cost)
+    this.#hits++
     return true
   }
 
@@ -299,8 +319,9 @@ export class Slice {
       timeoutMs,
     }
     account.tell()
+    this.#hitsThen = this.#hits
     const isHolding = keep + need + ahead > 0
-    this.#flight = { request, sentAtMs: nowMs, dueAtMs: nowMs + timeoutMs, need, isHolding }
+    this.#flight = { request, sentAtMs: nowMs, dueAtMs: nowMs + timeoutMs, need, isHolding, givesBack }
     return request
   }
 

@@ -5,6 +5,9 @@ import { StoreFault } from '../../engine/store-fault.ts'
 import { NO_LENDER } from '../lending/can-lend.ts'
 import { lentCounter } from './lent-counter.ts'
 import { Slice } from './slice.ts'
+import { reportMsOf } from './slice-size.ts'
+import { UseOrder } from './use-order.ts'
+import { Visits } from './visits.ts'
 import { answerOf, failAll, newWaiter, settle } from './waiter.ts'
 import { TICK_MS, Wheel } from './wheel.ts'
 
@@ -17,6 +20,8 @@ export interface SliceOwner {
   /** How long the lender may take where a rule does not say. */
   readonly timeoutMs: number
   readonly maxKeys: number
+  /** How many hits in the time that a slice is meant to last make a caller worth one. */
+  readonly minHits: number
 }
 
 /** SliceTerms is what a rule says about the slices of its counters. */
@@ -36,8 +41,10 @@ export interface SliceWant {
 
 /** What was not used for this long goes back. */
 const IDLE_MS = 2_000
-/** How many slices are looked at to find one to send away. */
-const LOOKED_AT = 8
+/** For each slice that is kept, this many places are there to count the visits of callers without one. */
+const VISITS_PER_SLICE = 2
+/** A slice is at most a quarter of what is left. Where that is not twice what makes it pay, the parent decides. */
+const ROOM_PER_HIT = 8
 /** Giving back may take longer than deciding: no request waits for it. */
 const RETURN_TIMEOUT_MS = 1_000
 
@@ -48,6 +55,9 @@ const RETURN_TIMEOUT_MS = 1_000
 export class Slices {
   readonly #owner: SliceOwner
   readonly #slices = new Map<string, Slice>()
+  readonly #order = new UseOrder<Slice>()
+  /** Of callers without a slice. */
+  readonly #visits: Visits
   /** Those that go back and are not kept any more, until they have. */
   readonly #leaving = new Set<Slice>()
   readonly #whenGone: (() => void)[] = []
@@ -65,6 +75,7 @@ export class Slices {
     this.#isTimed = isTimed
     this.#canBorrow = owner.lender !== NO_LENDER
     this.#wheel = new Wheel(owner.clock.nowMs())
+    this.#visits = new Visits(owner.minHits > 1 ? VISITS_PER_SLICE * owner.maxKeys : 0)
   }
 
   /** counts says whether a charge is counted by a slice. Where there is no lender, none is. */
@@ -109,6 +120,38 @@ export class Slices {
   /** get returns the slice of a key, if there is one. */
   get(key: string): Slice | undefined {
     return this.#slices.get(key)
+  }
+
+  /** use notes that a slice is used: those that were not used for longest make room for others. */
+  use(slice: Slice): void {
+    this.#order.use(slice)
+  }
+
+  /**
+   * paysFor counts a visit of a caller without a slice, and says whether it should have one: a slice that is not used costs
+   * two exchanges, where asking the parent costs one. Nor does it pay to take the place of one that is in use.
+   */
+  paysFor(key: string, limit: Limit, syncMs: number | undefined, nowMs: number): boolean {
+    const { minHits, maxKeys } = this.#owner
+    if (minHits > 1 && this.#visits.add(key, nowMs, reportMsOf(limit, syncMs)) < minHits) return false
+    const { oldest } = this.#order
+    return oldest === undefined || this.#slices.size < maxKeys || nowMs - oldest.lastUsedMs >= oldest.size.reportMs
+  }
+
+  /** isBare says whether the parent had better decide about a cost than the slice ask for it. */
+  isBare(slice: Slice, cost: number): boolean {
+    if (slice.kind === 'eventual' || this.#owner.minHits === 1 || cost <= slice.inHand) return false
+    return slice.isGivingBack || (slice.isShort && !slice.isAsking)
+  }
+
+  /** learn takes notice of how much the parent had left of a leased counter when it decided by itself. */
+  learn(key: string, remaining: number): void {
+    const { minHits } = this.#owner
+    if (minHits === 1) return
+    const hasRoom = remaining >= ROOM_PER_HIT * minHits
+    const slice = this.#slices.get(key)
+    if (slice !== undefined) slice.isShort = !hasRoom
+    else if (!hasRoom) this.#visits.forget(key)
   }
 
   /** request waits until a slice has a cost, which is then spent, or is known not to get it. */
@@ -181,26 +224,13 @@ export class Slices {
 
   #add(key: string, { limit, syncMs, timeoutMs }: SliceTerms, nowMs: number): Slice {
     const { leaseMs, maxKeys } = this.#owner
-    if (this.#slices.size >= maxKeys) this.#makeRoom(nowMs)
+    if (this.#slices.size >= maxKeys && this.#order.oldest !== undefined) this.#leave(this.#order.oldest, nowMs)
     const slice = new Slice({ key, limit, newName: this.#newName, leaseMs, syncMs, timeoutMs }, nowMs)
     this.#slices.set(key, slice)
+    this.#order.use(slice)
     this.#wheel.add(slice, syncMs ?? TICK_MS, nowMs)
     this.#start()
     return slice
-  }
-
-  /** #makeRoom sends one of the slices away that were looked at longest ago. What was used since goes to the end. */
-  #makeRoom(nowMs: number): void {
-    let victim: Slice | undefined
-    let looked = 0
-    for (const slice of this.#slices.values()) {
-      if (victim === undefined || slice.lastUsedMs < victim.lastUsedMs) victim = slice
-      if (++looked === LOOKED_AT) break
-      if (nowMs - slice.lastUsedMs >= IDLE_MS) continue
-      this.#slices.delete(slice.key)
-      this.#slices.set(slice.key, slice)
-    }
-    if (victim !== undefined) this.#leave(victim, nowMs)
   }
 
   /** #look is what the wheel brings a slice up for. */
@@ -212,13 +242,20 @@ export class Slices {
       this.#drop(slice)
       return
     }
-    if (!slice.isAsking && ((isIdle && slice.owes) || slice.isDue(nowMs))) this.#send(slice, nowMs, isIdle)
+    if (!slice.isAsking && ((isIdle && slice.owes) || slice.isDue(nowMs)))
+      this.#send(slice, nowMs, isIdle || !this.#pays(slice))
     this.#wheel.add(slice, slice.dueAfterMs(nowMs), nowMs)
+  }
+
+  /** #pays says whether a slice answered enough since it asked to be worth another exchange. */
+  #pays(slice: Slice): boolean {
+    return slice.hitsSinceAsked >= this.#owner.minHits || !slice.lent.isEmpty
   }
 
   /** #leave gives a slice back for good. What waits is served first; what others hold of it runs out by itself. */
   #leave(slice: Slice, nowMs: number): void {
     this.#slices.delete(slice.key)
+    this.#order.remove(slice)
     this.#leaving.add(slice)
     slice.life = 'leaving'
     // When too many wait to be given back, the lender has to account for the rest: they run out by themselves.
@@ -229,6 +266,7 @@ export class Slices {
   #drop(slice: Slice): void {
     slice.life = 'gone'
     this.#leaving.delete(slice)
+    this.#order.remove(slice)
     if (this.#slices.get(slice.key) === slice) this.#slices.delete(slice.key)
     if (this.#leaving.size === 0) for (const resolve of this.#whenGone.splice(0)) resolve()
   }
@@ -267,12 +305,20 @@ export class Slices {
   #answered(slice: Slice, request: SliceRequest, reply: SliceReply): void {
     const nowMs = this.#owner.clock.nowMs()
     if (slice.isCurrent(request)) {
+      const { isGivingBack } = slice
       slice.answered(reply, this.maxRefusalMs)
       // What an eventual slice hears late is still the best there is to decide by.
       if (slice.isKnown(nowMs) || slice.kind === 'eventual') this.#serve(slice, reply, nowMs)
       else failAll(slice.waiting, new StoreFault('timeout', 'store', 'the answer came when its lease was over'))
+      if (isGivingBack && this.#isOver(slice, nowMs)) this.#drop(slice)
     }
     if (!slice.isAsking) this.#goOn(slice, nowMs)
+  }
+
+  /** #isOver says whether a slice has given back everything, and knows nothing that would spare a trip. */
+  #isOver(slice: Slice, nowMs: number): boolean {
+    if (this.#owner.minHits === 1 || slice.life !== 'kept' || slice.waiting.length > 0) return false
+    return slice.isSettled && !slice.isRefused(Number.POSITIVE_INFINITY, nowMs)
   }
 
   /** #serve hands out what came. What cannot be served is refused, unless the lender has more. */
@@ -287,6 +333,7 @@ export class Slices {
       if (!isServed) isShort = true
     }
     slice.size.got(slice.inHand)
+    slice.isShort = slice.inHand < this.#owner.minHits - 1
     const { key, kind } = slice
     if (kind === 'eventual') return
     if (isShort && holders > 1 && retryAfterMs === 0 && lentRetryAfterMs > 0)

@@ -66,6 +66,18 @@ export class SliceBook {
     }
   }
 
+  /** outAt is all that is out at a time, after charging the counter for what ran out by then. */
+  outAt(nowMs: number, counter: BookedCounter): number {
+    if (this.#out > 0 && this.#isDue(nowMs)) this.settle(nowMs, counter)
+    return this.#out
+  }
+
+  #isDue(nowMs: number): boolean {
+    if (nowMs < this.#touchedMs) return true
+    for (const { expiresAtMs } of this.#holdings.values()) if (expiresAtMs <= nowMs) return true
+    return false
+  }
+
   /** forget drops everything without a charge: the lender of this node accounts for what is out. */
   forget(): void {
     this.#holdings.clear()

@@ -1,4 +1,5 @@
 import { storedKey } from '../../core/keys.ts'
+import type { Limit } from '../../core/limit.ts'
 import type { SliceReply, SliceRequest } from '../../engine/ports.ts'
 import { type BookedCounter, SliceBook } from './slice-book.ts'
 
@@ -14,6 +15,8 @@ const LOOKED_AT = 2
 export class SliceBooks {
   /** The one that was looked at longest ago comes first. */
   readonly #kept = new Map<string, Kept>()
+  /** Goes on from where it was: a new one would have to pass by all that was moved since the map last grew. */
+  #next = this.#kept.entries()
 
   get size(): number {
     return this.#kept.size
@@ -33,10 +36,20 @@ export class SliceBooks {
     this.#kept.delete(stored)
   }
 
+  /** outOf returns what is out of a counter, after charging it for what ran out. */
+  outOf(key: string, limit: Limit, nowMs: number): number {
+    const kept = this.#kept.get(storedKey(key, limit))
+    return kept === undefined ? 0 : kept.book.outAt(nowMs, kept.counter)
+  }
+
   #closeOldest(nowMs: number): void {
-    let looked = 0
-    for (const [name, kept] of this.#kept) {
-      if (looked++ === LOOKED_AT) break
+    for (let looked = 0; looked < LOOKED_AT && this.#kept.size > 0; looked++) {
+      const next = this.#next.next()
+      if (next.done) {
+        this.#next = this.#kept.entries()
+        continue
+      }
+      const [name, kept] = next.value
       kept.book.settle(nowMs, kept.counter)
       this.#kept.delete(name)
       if (!kept.book.isEmpty) this.#kept.set(name, kept)

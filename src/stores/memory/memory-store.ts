@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { NEVER, Outcome } from '../../core/algorithms/outcome.ts'
 import type { Clock } from '../../core/clock.ts'
-import { debitedOf, unchargedOf, type Verdict, verdictOf } from '../../core/decision.ts'
+import { debitedOf, lentVerdict, unchargedOf, type Verdict, verdictOf } from '../../core/decision.ts'
 import { got, SluiceError } from '../../core/errors.ts'
 import { KeyedHash } from '../../core/hash.ts'
 import { storedKey } from '../../core/keys.ts'
@@ -12,6 +12,7 @@ import {
   type HeldPermits,
   isRefused,
   type LendingStore,
+  mayBeLent,
   type Notice,
   type NoticeListener,
   type SliceReply,
@@ -192,19 +193,24 @@ export class MemoryStore implements SyncStore, LendingStore {
     if (this.#hashes.length < 2 * charges.length) this.#hashes = new Int32Array(4 * charges.length)
     for (let i = 0; i < charges.length; i++) {
       const { key, limit, debit } = charges[i]
+      const lent = this.#lentOf(charges[i], nowMs)
       this.#hash.of(key, limit.space)
       this.#hashes[2 * i] = this.#hash.low
       this.#hashes[2 * i + 1] = this.#hash.high
       this.#chargeHashed(limit, nowMs, costUpTo(charges, verdicts, i), LOOK)
       verdicts[i] = debit === true ? debitedOf(this.#out, limit) : verdictOf(this.#out, limit)
+      if (lent > 0) verdicts[i] = this.#beside(lent, limit, nowMs, costUpTo(charges, verdicts, i), verdicts[i])
     }
     const refused = isRefused(charges, verdicts)
     for (let i = 0; i < charges.length; i++) {
       const { limit, cost, debit } = charges[i]
       this.#hash.low = this.#hashes[2 * i]
       this.#hash.high = this.#hashes[2 * i + 1]
+      if (verdicts[i].lent) continue
       if (refused && verdicts[i].allowed) {
-        this.#chargeHashed(limit, nowMs, 0, LOOK)
+        const lent = this.#lentOf(charges[i], nowMs)
+        if (lent > 0) this.#hash.of(charges[i].key, limit.space)
+        this.#chargeHashed(limit, nowMs, lent, LOOK)
         verdicts[i] = unchargedOf(this.#out, limit)
         continue
       }
@@ -219,6 +225,23 @@ export class MemoryStore implements SyncStore, LendingStore {
       this.#chargeHashed(limit, nowMs, refused ? costUpTo(charges, verdicts, i) : cost, mode)
     }
     return verdicts
+  }
+
+  /** #lentOf returns what is out of a charge's counter: it counts as spent. It moves the hash. */
+  #lentOf(charge: Charge, nowMs: number): number {
+    if (this.#books.size === 0 || !mayBeLent(charge)) return 0
+    return this.#books.outOf(charge.key, charge.limit, nowMs)
+  }
+
+  /** #beside is the verdict on a cost as if what is lent were spent, of the key that was hashed last. */
+  #beside(lent: number, limit: Limit, nowMs: number, cost: number, alone: Verdict): Verdict {
+    if (!alone.allowed) return { ...alone, remaining: Math.max(0, alone.remaining - lent) }
+    if (cost + lent > limit.capacity) return lentVerdict(limit.max, alone.resetAfterMs, 1)
+    this.#chargeHashed(limit, nowMs, cost + lent, LOOK)
+    const { allowed, remaining, resetAfterMs, retryAfterMs } = this.#out
+    const isSpent = cost === 0 && remaining === 0
+    if (allowed && !isSpent) return verdictOf(this.#out, limit)
+    return lentVerdict(limit.max, resetAfterMs, Math.max(retryAfterMs, 1))
   }
 
   /**

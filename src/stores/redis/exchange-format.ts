@@ -8,15 +8,22 @@ import { loadScript } from './scripts.ts'
 const REQUEST_BYTES = 68
 const REPLY_BYTES = 49
 const BOOK = '|lent'
+const HEAD = '|out'
 
 /** bookKey spells the key of the book of a counter, beside the counter itself. */
 export function bookKey(stored: string): string {
   return stored + BOOK
 }
 
-/** counterOfBook undoes bookKey. The key of a counter stays as it is. */
-export function counterOfBook(key: string): string {
-  return key.endsWith(BOOK) ? key.slice(0, -BOOK.length) : key
+/** counterOf undoes bookKey and headKey. The key of a counter stays as it is. */
+export function counterOf(key: string): string {
+  if (key.endsWith(BOOK)) return key.slice(0, -BOOK.length)
+  return key.endsWith(HEAD) ? key.slice(0, -HEAD.length) : key
+}
+
+/** headKey spells the key of the head of that book: what is out in all. */
+export function headKey(stored: string): string {
+  return stored + HEAD
 }
 
 /** encodeExchanges spells a batch of exchanges as the keys and arguments of exchange.lua. The time is for tests. */
@@ -46,7 +53,7 @@ export function encodeExchanges(
       at = packed.writeDoubleLE(value, at)
   }
   return {
-    keys: [...counters, ...counters.map(bookKey)],
+    keys: [...counters, ...counters.map(headKey), ...counters.map(bookKey)],
     args: [
       nowMs === undefined ? '' : String(nowMs),
       String(limits.length),

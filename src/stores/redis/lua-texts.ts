@@ -234,10 +234,30 @@ end
 end
 end`,
   decide: `--- @include "counters"
+--- @include "heads"
 local limits, packed, reply
 local CHARGE = 21
 local function permit_at(position, flags)
 if flags % 16 >= 8 then return string.sub(packed, position + 13, position + 20) end
+end
+local function lent_at(position, flags, k)
+if flags < 32 then return 0 end
+local head = k + 1
+if flags < 64 then head = struct.unpack('<I2', packed, position + 13) end
+local raw = raws[head]
+if not raw then return 0 end
+local out, _, next_end, touched = read_head(raw)
+if out == 0 then return 0 end
+if not out or next_end <= now or now < touched then return math.huge end
+return out
+end
+local LENT = 3
+local function beside(lent, k, L, cost, code, remaining, reset, wait)
+if code ~= 0 and lent < math.huge then return code, math.max(remaining - lent, 0), reset, wait end
+if cost + lent > L.capacity then return LENT, 0, reset, 1 end
+local together, left, whole_reset, until_free = evaluate(k, L, now, cost + lent, nil)
+if together ~= 0 or (cost == 0 and left == 0) then return LENT, 0, whole_reset, math.max(until_free, 1) end
+return 0, left, whole_reset, 0
 end
 local function debit(k, L, cost)
 local forced = L.debit
@@ -254,12 +274,14 @@ local function decide_one(position)
 local k, l, cost, flags = struct.unpack('<I2I2dB', packed, position)
 local L = limits[l]
 if not owner[k] then open(k, L) end
-if flags >= 16 then
+if flags % 32 >= 16 then
 reply[#reply + 1] = struct.pack('<BI4dd', 0, debit(k, L, cost))
 return position + CHARGE
 end
 local code, remaining, reset, wait, expires_at, a, b, c = evaluate(k, L, now, cost, permit_at(position, flags))
-if flags % 8 >= 4 and is_kept(k, L, code, expires_at, a, b, c) then keep(k, L, expires_at, a, b, c) end
+local lent = lent_at(position, flags, k)
+if lent > 0 then code, remaining, reset, wait = beside(lent, k, L, cost, code, remaining, reset, wait) end
+if flags % 8 >= 4 and code ~= LENT and is_kept(k, L, code, expires_at, a, b, c) then keep(k, L, expires_at, a, b, c) end
 reply[#reply + 1] = struct.pack('<BI4dd', code, remaining, reset, wait)
 return position + CHARGE
 end
@@ -269,17 +291,18 @@ local refused, quotas, quotas_refused = false, 0, 0
 local is_simple = true
 for i = 1, count do
 local k, l, cost, flags = struct.unpack('<I2I2dB', packed, position)
-local permit = permit_at(position, flags)
+local permit, lent = permit_at(position, flags), lent_at(position, flags, k)
 position = position + CHARGE
 local L = limits[l]
 if not owner[k] then open(k, L) end
 local asked = cost + (fitted[k] or 0)
 local code, remaining, reset, wait, expires_at, a, b, c = evaluate(k, L, now, asked, nil)
+if lent > 0 then code, remaining, reset, wait = beside(lent, k, L, asked, code, remaining, reset, wait) end
 if named[k] or permit then is_simple = false end
 named[k] = true
-if flags >= 16 then code = 0 elseif code == 0 then fitted[k] = asked end
+if flags % 32 >= 16 then code = 0 elseif code == 0 then fitted[k] = asked end
 charges[i] = {
-k = k, L = L, cost = cost, asked = asked, flags = flags, permit = permit,
+k = k, L = L, cost = cost, asked = asked, flags = flags, permit = permit, lent = lent,
 code = code, remaining = remaining, reset = reset, wait = wait,
 expires_at = expires_at, a = a, b = b, c = c,
 }
@@ -298,11 +321,11 @@ local charge = charges[i]
 local k, L = charge.k, charge.L
 if refused and charge.code == 0 then
 local _
-_, charge.remaining, charge.reset = evaluate(k, L, now, 0, nil)
+_, charge.remaining, charge.reset = evaluate(k, L, now, charge.lent, nil)
 charge.wait = 0
-elseif charge.flags >= 16 then
+elseif charge.flags % 32 >= 16 then
 charge.remaining, charge.reset, charge.wait = debit(k, L, charge.cost)
-elseif charge.flags % 8 >= 4 then
+elseif charge.flags % 8 >= 4 and charge.code ~= LENT then
 local expires_at, a, b, c = charge.expires_at, charge.a, charge.b, charge.c
 if not is_simple then
 local cost = charge.cost
@@ -333,10 +356,11 @@ return table.concat(reply)
 end
 return main()`,
   exchange: `--- @include "counters"
+--- @include "heads"
 local limits, packed, counters, reply
+local heads
 local AHEAD_SHARE = 4
 local HOLDER = '<dddd'
-local HEADER = '<ddddd'
 local function look(k, L, cost)
 local _, remaining, reset, wait = evaluate(k, L, now, cost, nil)
 return remaining, reset, wait
@@ -356,16 +380,6 @@ local function horizon(L)
 if L.per_ms > 0 then return math.ceil(L.full / L.per_ms) end
 return 2 * L.window
 end
-local LONGEST_MS = 631139040000
-local function is_amount(x) return x >= 0 and x <= 2 * MAX_COUNT end
-local function is_time(x) return is_finite(x) and x <= now + LONGEST_MS end
-local function read_header(raw)
-if not raw or #raw ~= 40 then return end
-local out, holders, next_end, touched, matters = struct.unpack(HEADER, raw)
-if is_amount(out) and is_amount(holders) and is_time(next_end) and is_time(touched) and is_time(matters) then
-return out, holders, next_end, touched, matters
-end
-end
 local function read_holder(raw)
 if not raw or #raw ~= 32 then return end
 local sequence, spent, held, ends = struct.unpack(HOLDER, raw)
@@ -373,11 +387,26 @@ if is_finite(sequence) and is_finite(spent) and is_amount(held) and is_time(ends
 return sequence, spent, held, ends
 end
 end
-local function read_book(book, holder)
-local fields = redis.pcall('HMGET', book, '.', holder)
-if not fields.err then
-if not fields[1] and not fields[2] then return end
-if read_header(fields[1]) and (not fields[2] or read_holder(fields[2])) then return fields[1], fields[2] end
+local function head_of(k)
+local B = heads[k]
+if B then return B end
+B = { out = 0, holders = 0, next = math.huge, touched = NEVER, matters = 0 }
+local out, holders, next_end, touched, matters = read_head(raws[counters + k])
+if out then B.out, B.holders, B.next, B.touched, B.matters = out, holders, next_end, touched, matters end
+B.is_known = out ~= nil
+heads[k] = B
+return B
+end
+local function write_heads()
+for k, B in pairs(heads) do
+local head = struct.pack(HEAD, B.out, B.holders, B.next, B.touched, B.matters)
+redis.call('PSETEX', KEYS[counters + k], string.format('%.0f', B.matters - now + grace), head)
+end
+end
+local function read_known(book, B, holder)
+if B.is_known then
+local known = redis.pcall('HGET', book, holder)
+if not known or (type(known) == 'string' and read_holder(known)) then return known end
 end
 redis.call('DEL', book)
 end
@@ -388,7 +417,6 @@ local fields = redis.call('HGETALL', book)
 local ended = {}
 B.out, B.holders, B.next = 0, 0, math.huge
 for i = 1, #fields, 2 do
-if fields[i] ~= '.' then
 local sequence, spent, held, ends = read_holder(fields[i + 1])
 if ends then ends = ends - set_back end
 if not ends then
@@ -400,7 +428,6 @@ B.out = B.out + held
 if held > 0 then B.holders = B.holders + 1 end
 B.next = math.min(B.next, ends)
 if set_back > 0 then redis.call('HSET', book, fields[i], struct.pack(HOLDER, sequence, spent, held, ends)) end
-end
 end
 end
 table.sort(ended, function(one, other) return one.ends < other.ends end)
@@ -432,11 +459,10 @@ local function exchange(position, holder)
 local k, l, sequence, spent, confirmed, kept, need, ahead, cost, lease =
 struct.unpack('<I2I2dddddddd', packed, position)
 local L = limits[l]
-local book = KEYS[counters + k]
+local book = KEYS[2 * counters + k]
 if not owner[k] then open(k, L) end
-local header, known = read_book(book, holder)
-local B = { out = 0, holders = 0, next = math.huge, touched = -math.huge, matters = 0 }
-if header then B.out, B.holders, B.next, B.touched, B.matters = read_header(header) end
+local B = head_of(k)
+local known = read_known(book, B, holder)
 if B.next <= now or now < B.touched then
 settle(book, B, k, L)
 known = redis.call('HGET', book, holder)
@@ -447,13 +473,12 @@ if known then known_sequence, known_spent, known_held = read_holder(known) end
 local others = B.holders
 if known and known_held > 0 then others = others - 1 end
 if known and sequence <= known_sequence then
-redis.call('HSET', book, '.', struct.pack(HEADER, B.out, B.holders, B.next, B.touched, B.matters))
 reply_with(k, L, B, 1, known_held, others, cost)
 return
 end
 local told = spent - (known_spent or confirmed)
 if told > 0 then charge(k, L, told, now) end
-B.out = B.out - (known_held or 0)
+B.out = math.max(B.out - (known_held or 0), 0)
 local free = math.max(0, look(k, L, 0) - B.out)
 kept = math.min(kept, known and math.max(0, known_held - told) or free)
 local held = kept + granted(need, ahead, kept, free - kept, others)
@@ -463,10 +488,8 @@ B.holders = others
 if held > 0 then B.holders = others + 1 end
 B.next = math.min(B.next, ends)
 B.matters = math.max(B.matters, ends + horizon(L))
-redis.call(
-'HSET', book, '.', struct.pack(HEADER, B.out, B.holders, B.next, B.touched, B.matters),
-holder, struct.pack(HOLDER, sequence, spent, held, ends)
-)
+B.is_known = true
+redis.call('HSET', book, holder, struct.pack(HOLDER, sequence, spent, held, ends))
 redis.call('PEXPIRE', book, string.format('%.0f', B.matters - now + grace))
 reply_with(k, L, B, 0, held, others, cost)
 end
@@ -474,14 +497,26 @@ local EXCHANGE = 68
 local function main()
 begin()
 local limit_total = tonumber(ARGV[2])
-limits, packed, counters, reply = {}, ARGV[3 + limit_total], #KEYS / 2, {}
+limits, packed, counters, reply, heads = {}, ARGV[3 + limit_total], #KEYS / 3, {}, {}
 for i = 1, limit_total do limits[i] = limit_of(ARGV[2 + i]) end
-read(counters)
+read(2 * counters)
 for i = 0, #packed / EXCHANGE - 1 do exchange(1 + i * EXCHANGE, ARGV[4 + limit_total + i]) end
 write_all()
+write_heads()
 return table.concat(reply)
 end
 return main()`,
+  heads: `local HEAD = '<ddddd'
+local LONGEST_MS = 631139040000
+local function is_amount(x) return x >= 0 and x <= 2 * MAX_COUNT end
+local function is_time(x) return is_finite(x) and x <= now + LONGEST_MS end
+local function read_head(raw)
+if not raw or #raw ~= 40 then return end
+local out, holders, next_end, touched, matters = struct.unpack(HEAD, raw)
+if is_amount(out) and is_amount(holders) and is_time(next_end) and is_time(touched) and is_time(matters) then
+return out, holders, next_end, touched, matters
+end
+end`,
   logs: `local RECORD = 16
 local function hits_at(records, position, holders)
 if holders then return 1 end
@@ -618,8 +653,8 @@ end
 end
 return given_back`,
   reset: `local gone = 0
-for i = 1, #KEYS, 2 do
-if redis.call('DEL', KEYS[i], KEYS[i + 1]) > 0 then gone = gone + 1 end
+for i = 1, #KEYS, 3 do
+if redis.call('DEL', KEYS[i], KEYS[i + 1], KEYS[i + 2]) > 0 then gone = gone + 1 end
 end
 local told = 1
 for i = 2, #ARGV do

@@ -2,7 +2,7 @@ import { domainPart } from '../../core/keys.ts'
 import type { Notice } from '../../engine/ports.ts'
 import { StoreFault } from '../../engine/store-fault.ts'
 import { call, callShard, type RedisConnection } from './connection.ts'
-import { bookKey, counterOfBook, type Lent, lentIn } from './exchange-format.ts'
+import { bookKey, counterOf, headKey, type Lent, lentIn } from './exchange-format.ts'
 import { laneOf } from './lane.ts'
 import { encodeNotice, noticeChannel } from './notice-channel.ts'
 import { loadScript } from './scripts.ts'
@@ -95,7 +95,7 @@ export class RedisCounters {
     for (const keys of this.#parts(stored)) {
       const args = [noticeChannel(this.#keyPrefix), ...noticesOf(keys).map(encodeNotice)]
       const [gone, told] = await this.#run(
-        keys.flatMap((key) => [key, bookKey(key)]),
+        keys.flatMap((key) => [key, bookKey(key), headKey(key)]),
         args,
       )
       counters += gone
@@ -133,7 +133,7 @@ export class RedisCounters {
       const step = callShard(this.#connection, shard, ['SCAN', cursor, 'MATCH', pattern, 'COUNT', SCAN_COUNT])
       const [next, keys] = (await this.#asked(shard, step)) as readonly [unknown, readonly unknown[]]
       cursor = String(next)
-      const stored = new Set(keys.map((key) => counterOfBook(String(key))))
+      const stored = new Set(keys.map((key) => counterOf(String(key))))
       if (stored.size > 0) yield [...stored]
     } while (cursor !== '0')
   }

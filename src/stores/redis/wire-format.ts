@@ -1,8 +1,16 @@
-import { allowedVerdict, debitVerdict, impossibleVerdict, refusedVerdict, type Verdict } from '../../core/decision.ts'
+import {
+  allowedVerdict,
+  debitVerdict,
+  impossibleVerdict,
+  lentVerdict,
+  refusedVerdict,
+  type Verdict,
+} from '../../core/decision.ts'
 import { storedKey } from '../../core/keys.ts'
 import { holdsPermits, type Limit } from '../../core/limit.ts'
-import type { Charge } from '../../engine/ports.ts'
+import { type Charge, mayBeLent } from '../../engine/ports.ts'
 import { type BatchFormat, type EncodedBatch, isSpanOf, numberOf } from './batch-format.ts'
+import { headKey } from './exchange-format.ts'
 import type { LimitTexts } from './limit-texts.ts'
 import { loadScript } from './scripts.ts'
 
@@ -16,6 +24,8 @@ const QUOTA = 2
 const KEEP = 4
 const PERMIT = 8
 const DEBIT = 16
+const LENT = 32
+const NEXT = 64
 
 /** A Group is the charges of one request that are decided together, and the id of the permits that an acquire takes. */
 export interface Group {
@@ -31,14 +41,21 @@ export function encodeGroups(groups: readonly Group[], limitTexts: LimitTexts, n
   if (groups.length === 1 && groups[0].charges.length === 1) {
     const charge = groups[0].charges[0]
     const packed = Buffer.allocUnsafe(2 + CHARGE_BYTES)
-    writeCharge(packed, packed.writeUInt16LE(1, 0), 1, 1, charge, groups[0].permits)
-    return { keys: [storedKey(charge.key, charge.limit)], args: [time, '1', limitTexts.of(charge.limit), packed] }
+    const isLent = mayBeLent(charge)
+    writeCharge(packed, packed.writeUInt16LE(1, 0), 1, 1, isLent ? 2 : 0, charge, groups[0].permits)
+    const spelled = storedKey(charge.key, charge.limit)
+    const keys = isLent ? [spelled, headKey(spelled)] : [spelled]
+    return { keys, args: [time, '1', limitTexts.of(charge.limit), packed] }
   }
   const keys: string[] = []
   const keyNumbers = new Map<string, number>()
   const limits: string[] = []
   const limitNumbers = new Map<Limit, number>()
   const packed = Buffer.allocUnsafe(groups.reduce((sum, { charges }) => sum + 2 + charges.length * CHARGE_BYTES, 0))
+  const headNumber = (spelled: string): number => {
+    const head = headKey(spelled)
+    return numberOf(keyNumbers, head, () => keys.push(head))
+  }
   let at = 0
   for (const { charges, permits } of groups) {
     at = packed.writeUInt16LE(charges.length, at)
@@ -46,31 +63,39 @@ export function encodeGroups(groups: readonly Group[], limitTexts: LimitTexts, n
       const spelled = storedKey(charge.key, charge.limit)
       const key = numberOf(keyNumbers, spelled, () => keys.push(spelled))
       const limit = numberOf(limitNumbers, charge.limit, () => limits.push(limitTexts.of(charge.limit)))
-      at = writeCharge(packed, at, key, limit, charge, permits)
+      const head = mayBeLent(charge) ? headNumber(spelled) : 0
+      at = writeCharge(packed, at, key, limit, head, charge, permits)
     }
   }
   return { keys, args: [time, String(limits.length), ...limits, packed] }
 }
 
-/** writeCharge writes a charge whose key and limit have numbers, and returns where the next one begins. */
+/**
+ * writeCharge writes a charge whose key and limit have numbers, and returns where the next one begins. `head` is the number of
+ * the head of its book, 0 where nothing can be lent.
+ */
 function writeCharge(
   packed: Buffer,
   at: number,
   key: number,
   limit: number,
+  head: number,
   charge: Charge,
   permits: Buffer | undefined,
 ): number {
   packed.writeUInt16LE(key, at)
   packed.writeUInt16LE(limit, at + 2)
   packed.writeDoubleLE(charge.cost, at + 4)
-  packed.writeUInt8(flagsOf(charge, permits), at + 12)
+  const flags = flagsOf(charge, permits)
+  packed.writeUInt8(head === 0 ? flags : flags | LENT | (head === key + 1 ? NEXT : 0), at + 12)
   packed.set(permits ?? NO_PERMIT, at + 13)
+  if (head > 0) packed.writeUInt16LE(head, at + 13)
   return at + CHARGE_BYTES
 }
 
 /** flagsOf says what a charge does. A cost of 0 looks, and only an acquire takes permits. */
-function flagsOf({ enforce, quota, limit, cost, debit }: Charge, permits: Buffer | undefined): number {
+function flagsOf(charge: Charge, permits: Buffer | undefined): number {
+  const { enforce, quota, limit, cost, debit } = charge
   if (debit === true) return DEBIT | KEEP
   const isConcurrency = holdsPermits(limit)
   const isKept = isConcurrency ? permits !== undefined && cost > 0 : cost !== 0
@@ -101,7 +126,8 @@ export function decodeVerdicts(reply: unknown, groups: readonly Group[]): (Verdi
   })
 }
 
-function decodeVerdict(reply: Buffer, at: number, { limit, cost, debit }: Charge): Verdict | undefined {
+function decodeVerdict(reply: Buffer, at: number, charge: Charge): Verdict | undefined {
+  const { limit, cost, debit } = charge
   const code = reply.readUInt8(at)
   const remaining = reply.readUInt32LE(at + 1)
   const resetAfterMs = reply.readDoubleLE(at + 5)
@@ -112,10 +138,11 @@ function decodeVerdict(reply: Buffer, at: number, { limit, cost, debit }: Charge
       ? debitVerdict(limit.max, remaining, resetAfterMs, waitMs)
       : undefined
   }
-  if (code > 2 || remaining > limit.capacity || !isSpanOf(limit, resetAfterMs) || !isSpanOf(limit, waitMs))
+  if (code > 3 || remaining > limit.capacity || !isSpanOf(limit, resetAfterMs) || !isSpanOf(limit, waitMs))
     return undefined
   if (code === 0) return allowedVerdict(limit.max, remaining, resetAfterMs, waitMs)
   if (code === 1) return refusedVerdict(limit.max, remaining, resetAfterMs, waitMs)
+  if (code === 3) return mayBeLent(charge) ? lentVerdict(limit.max, resetAfterMs, waitMs) : undefined
   return impossibleVerdict(limit.max, remaining, resetAfterMs, limit.capacity)
 }
 
@@ -123,7 +150,7 @@ function decodeVerdict(reply: Buffer, at: number, { limit, cost, debit }: Charge
 export const decideFormat: BatchFormat<Group, readonly Verdict[]> = {
   script: loadScript('decide'),
   keyOf: ({ charges }) => charges[0].key,
-  sizeOf: ({ charges }) => charges.length,
+  sizeOf: ({ charges }) => charges.reduce((names, charge) => names + (mayBeLent(charge) ? 2 : 1), 0),
   encode: encodeGroups,
   decode: decodeVerdicts,
 }

@@ -2,19 +2,23 @@
 -- charged; when one does not, none is. Groups are taken in order, and a counter is read and written once, however many
 -- charges of the batch name it.
 --
--- KEYS[i]  a counter, each once
+-- KEYS[i]  a counter, or the head of its book (see heads), each once
 -- ARGV[1]  the time in ms; empty for the server's own
 -- ARGV[2]  how many limits follow
 -- ARGV[…]  each limit as one text: algorithm, limit, window, capacity, per_ms, per_hit, quantum, count_denied, edges…
 -- ARGV[n]  the groups, packed: u16 charges, and for each charge
 --            u16 key (from 1), u16 limit (from 1), double cost, u8 flags, 8 bytes id of the permits
 --          flags: 1 enforce, 2 quota, 4 keep (else look only), 8 the id is one, 16 a late charge, which is made
---          whether it fits or not, into a debt of one budget at the most
+--          whether it fits or not, into a debt of one budget at the most, 32 slices of the counter may be lent: what is
+--          out counts as spent, and the id begins with a u16, the key of the head of its book; 64 that key is the next
+--          after the counter's
 --
--- Reply    the verdicts, packed, in order: u8 code (0 allowed, 1 refused, 2 impossible), u32 remaining,
---          double resetAfterMs, double waitMs; of a late charge code 0, and instead of waitMs what was dropped
+-- Reply    the verdicts, packed, in order: u8 code (0 allowed, 1 refused, 2 impossible, 3 refused because of what is
+--          lent: the book knows more), u32 remaining, double resetAfterMs, double waitMs; of a late charge code 0, and
+--          instead of waitMs what was dropped
 
 --- @include "counters"
+--- @include "heads"
 
 local limits, packed, reply
 
@@ -23,6 +27,29 @@ local limits, packed, reply
 local CHARGE = 21
 local function permit_at(position, flags)
   if flags % 16 >= 8 then return string.sub(packed, position + 13, position + 20) end
+end
+
+-- lent_at: what is out of the counter of a charge; infinite where the book has to be settled before that is known.
+local function lent_at(position, flags, k)
+  if flags < 32 then return 0 end
+  local head = k + 1
+  if flags < 64 then head = struct.unpack('<I2', packed, position + 13) end
+  local raw = raws[head]
+  if not raw then return 0 end
+  local out, _, next_end, touched = read_head(raw)
+  if out == 0 then return 0 end
+  if not out or next_end <= now or now < touched then return math.huge end
+  return out
+end
+
+-- beside: the code and the numbers of a cost as if what is lent were spent.
+local LENT = 3
+local function beside(lent, k, L, cost, code, remaining, reset, wait)
+  if code ~= 0 and lent < math.huge then return code, math.max(remaining - lent, 0), reset, wait end
+  if cost + lent > L.capacity then return LENT, 0, reset, 1 end
+  local together, left, whole_reset, until_free = evaluate(k, L, now, cost + lent, nil)
+  if together ~= 0 or (cost == 0 and left == 0) then return LENT, 0, whole_reset, math.max(until_free, 1) end
+  return 0, left, whole_reset, 0
 end
 
 -- debit: makes a late charge. The limit for those is the same, but goes on counting, up to twice its capacity.
@@ -42,12 +69,14 @@ local function decide_one(position)
   local k, l, cost, flags = struct.unpack('<I2I2dB', packed, position)
   local L = limits[l]
   if not owner[k] then open(k, L) end
-  if flags >= 16 then
+  if flags % 32 >= 16 then
     reply[#reply + 1] = struct.pack('<BI4dd', 0, debit(k, L, cost))
     return position + CHARGE
   end
   local code, remaining, reset, wait, expires_at, a, b, c = evaluate(k, L, now, cost, permit_at(position, flags))
-  if flags % 8 >= 4 and is_kept(k, L, code, expires_at, a, b, c) then keep(k, L, expires_at, a, b, c) end
+  local lent = lent_at(position, flags, k)
+  if lent > 0 then code, remaining, reset, wait = beside(lent, k, L, cost, code, remaining, reset, wait) end
+  if flags % 8 >= 4 and code ~= LENT and is_kept(k, L, code, expires_at, a, b, c) then keep(k, L, expires_at, a, b, c) end
   reply[#reply + 1] = struct.pack('<BI4dd', code, remaining, reset, wait)
   return position + CHARGE
 end
@@ -59,18 +88,19 @@ local function decide_group(count, position)
   local is_simple = true
   for i = 1, count do
     local k, l, cost, flags = struct.unpack('<I2I2dB', packed, position)
-    local permit = permit_at(position, flags)
+    local permit, lent = permit_at(position, flags), lent_at(position, flags, k)
     position = position + CHARGE
     local L = limits[l]
     if not owner[k] then open(k, L) end
     -- A counter that the group names twice is asked for the sum of what fits.
     local asked = cost + (fitted[k] or 0)
     local code, remaining, reset, wait, expires_at, a, b, c = evaluate(k, L, now, asked, nil)
+    if lent > 0 then code, remaining, reset, wait = beside(lent, k, L, asked, code, remaining, reset, wait) end
     if named[k] or permit then is_simple = false end
     named[k] = true
-    if flags >= 16 then code = 0 elseif code == 0 then fitted[k] = asked end
+    if flags % 32 >= 16 then code = 0 elseif code == 0 then fitted[k] = asked end
     charges[i] = {
-      k = k, L = L, cost = cost, asked = asked, flags = flags, permit = permit,
+      k = k, L = L, cost = cost, asked = asked, flags = flags, permit = permit, lent = lent,
       code = code, remaining = remaining, reset = reset, wait = wait,
       expires_at = expires_at, a = a, b = b, c = c,
     }
@@ -90,11 +120,11 @@ local function decide_group(count, position)
     if refused and charge.code == 0 then
       -- What would have fitted was not charged, and its budget is told as it is.
       local _
-      _, charge.remaining, charge.reset = evaluate(k, L, now, 0, nil)
+      _, charge.remaining, charge.reset = evaluate(k, L, now, charge.lent, nil)
       charge.wait = 0
-    elseif charge.flags >= 16 then
+    elseif charge.flags % 32 >= 16 then
       charge.remaining, charge.reset, charge.wait = debit(k, L, charge.cost)
-    elseif charge.flags % 8 >= 4 then
+    elseif charge.flags % 8 >= 4 and charge.code ~= LENT then
       local expires_at, a, b, c = charge.expires_at, charge.a, charge.b, charge.c
       if not is_simple then
         local cost = charge.cost

@@ -1,10 +1,9 @@
 -- exchange: takes the accounts of holders of slices and lends to them, as in stores/lending/slice-book.ts. Exchanges are taken
 -- in order.
 --
--- KEYS[i]    a counter, each once: the first half of KEYS
--- KEYS[n+i]  its book: a hash. The field `.` is struct <ddddd: what is out, holders of something, when the first holding ends,
---            when it was last touched, until when it matters. Any other field is a holder: struct <dddd: sequence, spent,
---            held, when it ends
+-- KEYS[i]    a counter, each once: the first third of KEYS
+-- KEYS[n+i]  the head of its book, see heads
+-- KEYS[m+i]  its book: a hash. Each field is a holder: struct <dddd: sequence, spent, held, when it ends
 -- ARGV[1]    the time in ms; empty for the server's own
 -- ARGV[2]    how many limits follow
 -- ARGV[…]    each limit as one text, as for decide
@@ -15,12 +14,14 @@
 -- Reply      packed, in order: u8 stale, then doubles: held, free, holders, resetAfterMs, retryAfterMs, lentRetryAfterMs
 
 --- @include "counters"
+--- @include "heads"
 
 local limits, packed, counters, reply
+-- The heads of the books that this call has to do with, by counter. They are written once, at the end.
+local heads
 
 local AHEAD_SHARE = 4
 local HOLDER = '<dddd'
-local HEADER = '<ddddd'
 
 local function look(k, L, cost)
   local _, remaining, reset, wait = evaluate(k, L, now, cost, nil)
@@ -46,20 +47,7 @@ local function horizon(L)
   return 2 * L.window
 end
 
--- LONGEST_MS: twenty years. Nothing in a book is further away: windows and leases have ten at the most.
-local LONGEST_MS = 631139040000
-local function is_amount(x) return x >= 0 and x <= 2 * MAX_COUNT end
-local function is_time(x) return is_finite(x) and x <= now + LONGEST_MS end
-
--- read_header, read_holder: the numbers of a field, or nothing for what cannot be one.
-local function read_header(raw)
-  if not raw or #raw ~= 40 then return end
-  local out, holders, next_end, touched, matters = struct.unpack(HEADER, raw)
-  if is_amount(out) and is_amount(holders) and is_time(next_end) and is_time(touched) and is_time(matters) then
-    return out, holders, next_end, touched, matters
-  end
-end
-
+-- read_holder: the numbers of a holder, or nothing for what cannot be one.
 local function read_holder(raw)
   if not raw or #raw ~= 32 then return end
   local sequence, spent, held, ends = struct.unpack(HOLDER, raw)
@@ -68,13 +56,30 @@ local function read_holder(raw)
   end
 end
 
--- read_book: the header of a book and the field of a holder. A book that cannot be one (of another type, or with a header that
--- makes no sense) is removed: what its holders have spent, they tell again.
-local function read_book(book, holder)
-  local fields = redis.pcall('HMGET', book, '.', holder)
-  if not fields.err then
-    if not fields[1] and not fields[2] then return end
-    if read_header(fields[1]) and (not fields[2] or read_holder(fields[2])) then return fields[1], fields[2] end
+local function head_of(k)
+  local B = heads[k]
+  if B then return B end
+  B = { out = 0, holders = 0, next = math.huge, touched = NEVER, matters = 0 }
+  local out, holders, next_end, touched, matters = read_head(raws[counters + k])
+  if out then B.out, B.holders, B.next, B.touched, B.matters = out, holders, next_end, touched, matters end
+  B.is_known = out ~= nil
+  heads[k] = B
+  return B
+end
+
+local function write_heads()
+  for k, B in pairs(heads) do
+    local head = struct.pack(HEAD, B.out, B.holders, B.next, B.touched, B.matters)
+    redis.call('PSETEX', KEYS[counters + k], string.format('%.0f', B.matters - now + grace), head)
+  end
+end
+
+-- read_known: the field of a holder. A book that cannot be one (of another type, without its head, or with a holder that makes
+-- no sense) is removed: what its holders have spent, they tell again.
+local function read_known(book, B, holder)
+  if B.is_known then
+    local known = redis.pcall('HGET', book, holder)
+    if not known or (type(known) == 'string' and read_holder(known)) then return known end
   end
   redis.call('DEL', book)
 end
@@ -87,19 +92,17 @@ local function settle(book, B, k, L)
   local ended = {}
   B.out, B.holders, B.next = 0, 0, math.huge
   for i = 1, #fields, 2 do
-    if fields[i] ~= '.' then
-      local sequence, spent, held, ends = read_holder(fields[i + 1])
-      if ends then ends = ends - set_back end
-      if not ends then
-        redis.call('HDEL', book, fields[i])
-      elseif ends <= now then
-        ended[#ended + 1] = { name = fields[i], held = held, ends = ends }
-      else
-        B.out = B.out + held
-        if held > 0 then B.holders = B.holders + 1 end
-        B.next = math.min(B.next, ends)
-        if set_back > 0 then redis.call('HSET', book, fields[i], struct.pack(HOLDER, sequence, spent, held, ends)) end
-      end
+    local sequence, spent, held, ends = read_holder(fields[i + 1])
+    if ends then ends = ends - set_back end
+    if not ends then
+      redis.call('HDEL', book, fields[i])
+    elseif ends <= now then
+      ended[#ended + 1] = { name = fields[i], held = held, ends = ends }
+    else
+      B.out = B.out + held
+      if held > 0 then B.holders = B.holders + 1 end
+      B.next = math.min(B.next, ends)
+      if set_back > 0 then redis.call('HSET', book, fields[i], struct.pack(HOLDER, sequence, spent, held, ends)) end
     end
   end
   table.sort(ended, function(one, other) return one.ends < other.ends end)
@@ -134,11 +137,10 @@ local function exchange(position, holder)
   local k, l, sequence, spent, confirmed, kept, need, ahead, cost, lease =
     struct.unpack('<I2I2dddddddd', packed, position)
   local L = limits[l]
-  local book = KEYS[counters + k]
+  local book = KEYS[2 * counters + k]
   if not owner[k] then open(k, L) end
-  local header, known = read_book(book, holder)
-  local B = { out = 0, holders = 0, next = math.huge, touched = -math.huge, matters = 0 }
-  if header then B.out, B.holders, B.next, B.touched, B.matters = read_header(header) end
+  local B = head_of(k)
+  local known = read_known(book, B, holder)
   if B.next <= now or now < B.touched then
     settle(book, B, k, L)
     known = redis.call('HGET', book, holder)
@@ -149,13 +151,12 @@ local function exchange(position, holder)
   local others = B.holders
   if known and known_held > 0 then others = others - 1 end
   if known and sequence <= known_sequence then
-    redis.call('HSET', book, '.', struct.pack(HEADER, B.out, B.holders, B.next, B.touched, B.matters))
     reply_with(k, L, B, 1, known_held, others, cost)
     return
   end
   local told = spent - (known_spent or confirmed)
   if told > 0 then charge(k, L, told, now) end
-  B.out = B.out - (known_held or 0)
+  B.out = math.max(B.out - (known_held or 0), 0)
   local free = math.max(0, look(k, L, 0) - B.out)
   kept = math.min(kept, known and math.max(0, known_held - told) or free)
   local held = kept + granted(need, ahead, kept, free - kept, others)
@@ -165,10 +166,8 @@ local function exchange(position, holder)
   if held > 0 then B.holders = others + 1 end
   B.next = math.min(B.next, ends)
   B.matters = math.max(B.matters, ends + horizon(L))
-  redis.call(
-    'HSET', book, '.', struct.pack(HEADER, B.out, B.holders, B.next, B.touched, B.matters),
-    holder, struct.pack(HOLDER, sequence, spent, held, ends)
-  )
+  B.is_known = true
+  redis.call('HSET', book, holder, struct.pack(HOLDER, sequence, spent, held, ends))
   redis.call('PEXPIRE', book, string.format('%.0f', B.matters - now + grace))
   reply_with(k, L, B, 0, held, others, cost)
 end
@@ -178,11 +177,12 @@ local EXCHANGE = 68
 local function main()
   begin()
   local limit_total = tonumber(ARGV[2])
-  limits, packed, counters, reply = {}, ARGV[3 + limit_total], #KEYS / 2, {}
+  limits, packed, counters, reply, heads = {}, ARGV[3 + limit_total], #KEYS / 3, {}, {}
   for i = 1, limit_total do limits[i] = limit_of(ARGV[2 + i]) end
-  read(counters)
+  read(2 * counters)
   for i = 0, #packed / EXCHANGE - 1 do exchange(1 + i * EXCHANGE, ARGV[4 + limit_total + i]) end
   write_all()
+  write_heads()
   return table.concat(reply)
 end
 

@@ -1,15 +1,16 @@
 -- reset: forgets counters, and tells every node that shares them in the same step: who asks after that begins anew.
 --
--- KEYS[2i-1]  a counter
--- KEYS[2i]    its book
+-- KEYS[3i-2]  a counter
+-- KEYS[3i-1]  its book
+-- KEYS[3i]    the head of its book
 -- ARGV[1]     the channel of notices
 -- ARGV[…]     the notices
 --
 -- Reply       how many of the counters there were; 1 when the notices were sent, 0 when this user may not send them
 
 local gone = 0
-for i = 1, #KEYS, 2 do
-  if redis.call('DEL', KEYS[i], KEYS[i + 1]) > 0 then gone = gone + 1 end
+for i = 1, #KEYS, 3 do
+  if redis.call('DEL', KEYS[i], KEYS[i + 1], KEYS[i + 2]) > 0 then gone = gone + 1 end
 end
 local told = 1
 for i = 2, #ARGV do
