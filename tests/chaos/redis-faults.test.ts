@@ -124,11 +124,13 @@ describe('Redis that is silent', () => {
     const callsBefore = bench.told('call').length
     await redis.pause()
     const faults: string[] = []
-    for (let i = 0; i < 3; i++) faults.push(await bench.fault())
-    expect(faults).toEqual(['timeout', 'timeout', 'timeout'])
+    // A timeout in a stall of this process does not count, so there may be more than three.
+    while (bench.told('breaker').length === 0) faults.push(await bench.fault())
+    expect(faults.length).toBeGreaterThanOrEqual(3)
+    expect(new Set(faults)).toEqual(new Set(['timeout']))
     expect(bench.told('breaker')).toEqual(['breaker open redis'])
     const callsThen = bench.told('call').length
-    expect(callsThen - callsBefore).toBe(3)
+    expect(callsThen - callsBefore).toBe(faults.length)
     for (let i = 0; i < 5; i++) expect(await bench.fault()).toBe('breaker_open')
     expect(bench.told('call')).toHaveLength(callsThen)
     redis.resume()

@@ -105,7 +105,8 @@ describe('a master with a replica', () => {
     const [partition] = await partitionsOf(cluster, victim)
     await victim.pause()
     const other = fresh((await partitionsOf(cluster, (await cluster.masters())[1]))[0])
-    for (let i = 0; i < 3; i++) {
+    // A timeout in a stall of this process does not count, so there may be more than three.
+    while (watched.breakers.length === 0) {
       expect(await reasonOf(watched.store, fresh(partition))).toBe('timeout')
       expect(await reasonOf(watched.store, other)).toBeUndefined()
     }
