@@ -8,7 +8,7 @@ writeLuaModules()
 
 const project = (name: string, include: string[], globalSetup: string[] = []) => ({
   extends: true as const,
-  test: { name, include, globalSetup },
+  test: { name, include, globalSetup, setupFiles: ['./tests/servers/away-from-the-edge.ts'] },
 })
 
 export default defineConfig({

@@ -3,6 +3,9 @@ import { connect, type Socket } from 'node:net'
 import { ACK, answersOf, call, cut, type Frame, frame, PREFACE, settings, Type } from '../grpc/wire.ts'
 import { until } from '../servers/until.mjs'
 
+/** A server that is buried in frames, on a machine that is busy, takes its time. */
+const READ_WITHIN_MS = 50_000
+
 /** An Attacker is a client on a real socket that sends what it likes, and keeps what comes back. */
 export class Attacker {
   readonly #socket: Socket
@@ -53,7 +56,8 @@ export class Attacker {
   async read(): Promise<void> {
     const before = this.#pings++
     this.send(frame(Type.PING, 0, 0, Buffer.alloc(8)))
-    await until('all is read', () => this.isClosed || this.goaway !== undefined || this.#answeredPings > before)
+    const isRead = (): boolean => this.isClosed || this.goaway !== undefined || this.#answeredPings > before
+    await until('all is read', isRead, READ_WITHIN_MS)
   }
 
   /** The error code of the last GOAWAY. */

@@ -61,7 +61,10 @@ describe('a caller that nobody trusts', () => {
     await service.call('check', { requests: [{ ...ASK, cost: 3 }] })
     expect(await service.call('acquire', { request })).toMatch(/^7: CALLER_NOT_TRUSTED: .*--trust-callers/)
     expect(await service.call('check', { requests: [request, { ...ASK, cost: 0 }] })).toMatchObject({
-      answers: [{ error: { code: 'CALLER_NOT_TRUSTED' } }, { decision: { allowed: true } }],
+      answers: [
+        { error: { code: 'CALLER_NOT_TRUSTED' } },
+        { decision: { reason: expect.stringContaining('0 of 3 left') } },
+      ],
     })
     expect(await left(service)).toBe(0)
   })
