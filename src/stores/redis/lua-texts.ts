@@ -141,22 +141,26 @@ return L
 end
 local now
 local grace
-local raws, owner, at, first, second, records, hits, expires
-local stored_until
-local function begin()
+local raws, owner, at, first, second, records, hits, expires = {}, {}, {}, {}, {}, {}, {}, {}
+local stored_until = {}
+local function read_time()
 now, grace = tonumber(ARGV[1]), 600000
 if not now then
 local time = redis.call('TIME')
 now, grace = time[1] * 1000 + math.floor(time[2] / 1000), 0
 end
+end
+local function begin_lone()
+read_time()
+local raw = redis.pcall('GET', KEYS[1])
+raws[1] = type(raw) == 'string' and raw
+owner[1], expires[1], stored_until[1] = nil, nil, nil
+end
+local function begin()
+read_time()
 raws, owner, at, first, second, records, hits, expires, stored_until = {}, {}, {}, {}, {}, {}, {}, {}, {}
 end
 local function read(count)
-if count == 1 then
-local raw = redis.pcall('GET', KEYS[1])
-raws[1] = type(raw) == 'string' and raw
-return
-end
 for i = 1, count, 1000 do
 local part = redis.call('MGET', unpack(KEYS, i, math.min(i + 999, count)))
 for j = 1, #part do raws[i + j - 1] = part[j] end
@@ -207,14 +211,12 @@ else
 at[k], first[k], second[k] = a, b, c
 end
 end
-local function write_all()
-local ttls = {}
-for k, expires_at in pairs(expires) do
-local L = owner[k]
+local function write(k, expires_at, ttls)
 if expires_at <= now then
 redis.call('DEL', KEYS[k])
-else
-local raw
+return
+end
+local L, raw = owner[k], nil
 if L.is_log then
 raw = struct.pack('<I4', hits[k]) .. records[k]
 else
@@ -222,7 +224,8 @@ raw = struct.pack(L.format, at[k], first[k], second[k])
 end
 if stored_until[k] == expires_at then
 redis.call('SET', KEYS[k], raw, 'KEEPTTL')
-else
+return
+end
 local ttl = ttls[expires_at]
 if not ttl then
 ttl = string.format('%.0f', expires_at - now + grace)
@@ -230,8 +233,9 @@ ttls[expires_at] = ttl
 end
 redis.call('PSETEX', KEYS[k], ttl, raw)
 end
-end
-end
+local function write_all()
+local ttls = {}
+for k, expires_at in pairs(expires) do write(k, expires_at, ttls) end
 end`,
   decide: `--- @include "counters"
 --- @include "heads"
@@ -339,9 +343,24 @@ reply[#reply + 1] = struct.pack('<BI4dd', charge.code, charge.remaining, charge.
 end
 return position
 end
+local function decide_lone(L, cost, flags)
+begin_lone()
+open(1, L)
+local code, remaining, reset, wait, expires_at, a, b, c = evaluate(1, L, now, cost, permit_at(3, flags))
+if flags % 8 >= 4 and is_kept(1, L, code, expires_at, a, b, c) then
+keep(1, L, expires_at, a, b, c)
+write(1, expires_at, {})
+end
+return struct.pack('<BI4dd', code, remaining, reset, wait)
+end
 local function main()
-begin()
 local limit_total = tonumber(ARGV[2])
+if #ARGV == 4 and #ARGV[4] == 2 + CHARGE then
+packed = ARGV[4]
+local _, _, cost, flags = struct.unpack('<I2I2dB', packed, 3)
+if flags < 16 then return decide_lone(limit_of(ARGV[3]), cost, flags) end
+end
+begin()
 limits, packed, reply = {}, ARGV[3 + limit_total], {}
 for i = 1, limit_total do limits[i] = limit_of(ARGV[2 + i]) end
 read(#KEYS)

@@ -69,28 +69,36 @@ local grace
 
 -- The counters, by their number in KEYS. All are read in one call, taken apart when first needed, and written once at the
 -- end: numbers in at, first, second; logs in records and hits. expires is set for those that changed.
-local raws, owner, at, first, second, records, hits, expires
+local raws, owner, at, first, second, records, hits, expires = {}, {}, {}, {}, {}, {}, {}, {}
 -- When a window that has hits expires, as it is stored. Further hits do not move that, and
 -- to leave the server's expiry as it is saves a third of the cost of the write.
-local stored_until
+local stored_until = {}
 
--- begin: a call.
-local function begin()
+-- read_time: when a call comes.
+local function read_time()
   now, grace = tonumber(ARGV[1]), 600000
   if not now then
     local time = redis.call('TIME')
     now, grace = time[1] * 1000 + math.floor(time[2] / 1000), 0
   end
+end
+
+-- begin_lone: a call about the first key alone. Nothing else is looked at, so that what calls before it left behind may stay.
+local function begin_lone()
+  read_time()
+  local raw = redis.pcall('GET', KEYS[1])
+  raws[1] = type(raw) == 'string' and raw
+  owner[1], expires[1], stored_until[1] = nil, nil, nil
+end
+
+-- begin: a call.
+local function begin()
+  read_time()
   raws, owner, at, first, second, records, hits, expires, stored_until = {}, {}, {}, {}, {}, {}, {}, {}, {}
 end
 
 -- read: the states of the first `count` keys. What is of another type is as if nothing were stored.
 local function read(count)
-  if count == 1 then
-    local raw = redis.pcall('GET', KEYS[1])
-    raws[1] = type(raw) == 'string' and raw
-    return
-  end
   for i = 1, count, 1000 do
     local part = redis.call('MGET', unpack(KEYS, i, math.min(i + 999, count)))
     for j = 1, #part do raws[i + j - 1] = part[j] end
@@ -154,31 +162,33 @@ local function keep(k, L, expires_at, a, b, c)
   end
 end
 
+-- write: a counter that has changed.
+local function write(k, expires_at, ttls)
+  if expires_at <= now then
+    redis.call('DEL', KEYS[k])
+    return
+  end
+  local L, raw = owner[k], nil
+  if L.is_log then
+    raw = struct.pack('<I4', hits[k]) .. records[k]
+  else
+    raw = struct.pack(L.format, at[k], first[k], second[k])
+  end
+  if stored_until[k] == expires_at then
+    redis.call('SET', KEYS[k], raw, 'KEEPTTL')
+    return
+  end
+  local ttl = ttls[expires_at]
+  if not ttl then
+    ttl = string.format('%.0f', expires_at - now + grace)
+    ttls[expires_at] = ttl
+  end
+  redis.call('PSETEX', KEYS[k], ttl, raw)
+end
+
 -- write_all: writes what has changed. Counters of one window expire together, and to spell a number is a good part of what
 -- a write costs.
 local function write_all()
   local ttls = {}
-  for k, expires_at in pairs(expires) do
-    local L = owner[k]
-    if expires_at <= now then
-      redis.call('DEL', KEYS[k])
-    else
-      local raw
-      if L.is_log then
-        raw = struct.pack('<I4', hits[k]) .. records[k]
-      else
-        raw = struct.pack(L.format, at[k], first[k], second[k])
-      end
-      if stored_until[k] == expires_at then
-        redis.call('SET', KEYS[k], raw, 'KEEPTTL')
-      else
-        local ttl = ttls[expires_at]
-        if not ttl then
-          ttl = string.format('%.0f', expires_at - now + grace)
-          ttls[expires_at] = ttl
-        end
-        redis.call('PSETEX', KEYS[k], ttl, raw)
-      end
-    end
-  end
+  for k, expires_at in pairs(expires) do write(k, expires_at, ttls) end
 end

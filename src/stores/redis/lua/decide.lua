@@ -139,9 +139,26 @@ local function decide_group(count, position)
   return position
 end
 
+-- decide_lone: the one charge of a call, which is what calls of a quiet service are: without the tables of a batch.
+local function decide_lone(L, cost, flags)
+  begin_lone()
+  open(1, L)
+  local code, remaining, reset, wait, expires_at, a, b, c = evaluate(1, L, now, cost, permit_at(3, flags))
+  if flags % 8 >= 4 and is_kept(1, L, code, expires_at, a, b, c) then
+    keep(1, L, expires_at, a, b, c)
+    write(1, expires_at, {})
+  end
+  return struct.pack('<BI4dd', code, remaining, reset, wait)
+end
+
 local function main()
-  begin()
   local limit_total = tonumber(ARGV[2])
+  if #ARGV == 4 and #ARGV[4] == 2 + CHARGE then
+    packed = ARGV[4]
+    local _, _, cost, flags = struct.unpack('<I2I2dB', packed, 3)
+    if flags < 16 then return decide_lone(limit_of(ARGV[3]), cost, flags) end
+  end
+  begin()
   limits, packed, reply = {}, ARGV[3 + limit_total], {}
   for i = 1, limit_total do limits[i] = limit_of(ARGV[2 + i]) end
   read(#KEYS)
