@@ -122,6 +122,8 @@ function startWorkers(config: Config, log: Log): Promise<Service> {
   return starting(async (undo) => {
     const { Primary } = await import('./workers/primary.ts')
     const primary = new Primary(config, log, () => rules.origin())
+    primary.prepare()
+    undo.push(() => primary.kill())
     const rules = await followRules(config, log, (origin) => primary.applyRules(origin))
     undo.push(
       rules.stop,
