@@ -11,21 +11,19 @@ const server = fileURLToPath(new URL('../../server', import.meta.url))
 const listing = new URL('./loaded-files.mjs', import.meta.url).href
 const RULES = 'domain: api\ndescriptors:\n  - key: user\n    rate_limit: { unit: minute, requests_per_unit: 5 }\n'
 
-type What = 'LOADED_FILES' | 'LOADED_BUILTINS'
-
-/** listed returns what a run loaded. `end` carries it out, with these variables. */
-async function listed(what: What, end: (env: Record<string, string>) => unknown): Promise<string[]> {
+/** loadedBy returns the addresses of the files that a run loaded. `end` carries it out, with these variables. */
+async function loadedBy(end: (env: Record<string, string>) => unknown): Promise<string[]> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-loaded-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const path = join(folder, 'list.json')
-  await end({ NODE_OPTIONS: `--import ${listing}`, [what]: path })
+  await end({ NODE_OPTIONS: `--import ${listing}`, LOADED_FILES: path })
   return JSON.parse(readFileSync(path, 'utf8'))
 }
 
-/** served returns what a service loads until it is listening. */
-function served(what: What, ...args: string[]): Promise<string[]> {
+/** loadedByService returns what a service loads from its start to its end. */
+function loadedByService(...args: string[]): Promise<string[]> {
   const rules = new RuleDirectory({ 'api.yaml': RULES })
-  return listed(what, async (env) => {
+  return loadedBy(async (env) => {
     const { child, output } = await startWith(env, '--rules', rules.path, ...args)
     child.kill('SIGTERM')
     await output
@@ -36,9 +34,15 @@ const placesOf = (urls: readonly string[]): Set<string> =>
   new Set(urls.map((url) => dirname(fileURLToPath(url)).slice(server.length + 1)))
 const namesOf = (urls: readonly string[]): string[] => urls.map((url) => basename(url))
 
+const builtinsOf = (urls: readonly string[]): string[] =>
+  urls.flatMap((url) => {
+    const text = readFileSync(fileURLToPath(url), 'utf8')
+    return [...text.matchAll(/^import .*["']node:([\w/]+)["'];?$/gm)].map(([, name]) => name)
+  })
+
 describe('a start of the service', () => {
   it('reads a few files of its own, and none of another package', async () => {
-    const files = await served('LOADED_FILES')
+    const files = await loadedByService()
     expect(namesOf(files)).toEqual(expect.arrayContaining(['sluice.mjs', 'main.js', 'serve.js', 'yaml.cjs']))
     expect(placesOf(files)).toEqual(new Set(['bin', 'dist/bundle']))
     expect(files.length).toBeLessThan(25)
@@ -46,19 +50,17 @@ describe('a start of the service', () => {
 
   it('reads nothing about Redis, workers and the other commands unless it needs them', async () => {
     const unused = ['redis-store.js', 'open-redis.js', 'primary.js', 'help.js', 'check.js', 'explain.js', 'reset.js']
-    expect(namesOf(await served('LOADED_FILES')).filter((name) => unused.includes(name))).toEqual([])
+    expect(namesOf(await loadedByService()).filter((name) => unused.includes(name))).toEqual([])
     const { url } = await sharedRedis()
-    expect(namesOf(await served('LOADED_FILES', '--redis', url))).toContain('open-redis.js')
+    expect(namesOf(await loadedByService('--redis', url))).toContain('open-redis.js')
   })
 
-  it('loads no TLS, HTTP/2 or threads of Node.js without a use for them', async () => {
-    const heavy = ['tls', 'http2', 'https', 'worker_threads', 'inspector']
-    const loaded = await served('LOADED_BUILTINS')
-    expect(loaded).toContain('http')
-    expect(loaded.filter((name) => heavy.includes(name))).toEqual([])
+  it('imports no TLS, HTTP/2, threads or child processes of Node.js: who needs them loads them', async () => {
+    const heavy = ['tls', 'http2', 'https', 'worker_threads', 'child_process', 'perf_hooks', 'cluster', 'inspector']
     const { url } = await sharedRedis()
-    const withRedis = await served('LOADED_BUILTINS', '--redis', url)
-    expect(withRedis.filter((name) => heavy.includes(name))).toEqual([])
+    const modules = builtinsOf([...(await loadedByService()), ...(await loadedByService('--redis', url))])
+    expect(modules).toContain('http')
+    expect(modules.filter((name) => heavy.includes(name))).toEqual([])
   })
 })
 
@@ -68,7 +70,7 @@ describe('a command', () => {
     ['--help', [], ['help.js']],
     ['check', [join(server, 'examples')], ['check.js', 'yaml.cjs']],
   ])('%s reads what it needs, and nothing of the service', async (command, args, needed) => {
-    const files = await listed('LOADED_FILES', (env) => {
+    const files = await loadedBy((env) => {
       expect(run([command, ...args], { env })).toMatchObject({ status: 0, stderr: '' })
     })
     expect(namesOf(files)).toEqual(expect.arrayContaining(needed))
