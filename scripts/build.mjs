@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { bundleOutputs, writeBundle } from './bundle.mjs'
 import { commonJsOutputs, writeCommonJs } from './common-js.mjs'
 import { writeLuaModules } from './lua.mjs'
 import { ensureInstalled, readStamp, requireNode, root, run, runMain, SetupError, say, writeStamp } from './setup.mjs'
@@ -25,9 +26,10 @@ const packages = [library, server, client]
 export async function ensureBuilt() {
   writeLuaModules()
   const fingerprint = sourceFingerprint()
-  if (readStamp(root, buildStamp) === fingerprint && packages.every(outputsExist)) return false
+  if (readStamp(root, buildStamp) === fingerprint && packages.every(outputsExist) && isBundled()) return false
   // The server is compiled against the library's declarations.
   await Promise.all([buildPackage(library).then(() => buildPackage(server)), buildPackage(client)])
+  await writeBundle(root)
   writeStamp(root, buildStamp, fingerprint)
   return true
 }
@@ -73,6 +75,8 @@ export function plannedOutputs(packageDir) {
 const outputsExist = ({ dir }) =>
   [...plannedOutputs(join(root, dir)).keys(), ...commonJsOutputs(join(root, dir))].every((output) => existsSync(output))
 
+const isBundled = () => bundleOutputs(root).every((output) => existsSync(output))
+
 async function buildPackage({ dir, project, buildInfo }) {
   const packageDir = join(root, dir)
   const outputs = plannedOutputs(packageDir)
@@ -85,9 +89,11 @@ async function buildPackage({ dir, project, buildInfo }) {
   copyAssets(outputs)
 }
 
-/** removeOrphans removes what an earlier build wrote for a source that is gone. */
+/** removeOrphans removes what an earlier build wrote for a source that is gone. A bundle has no source of its own. */
 export function removeOrphans(packageDir, outputs = plannedOutputs(packageDir)) {
+  const bundle = join(packageDir, 'dist', 'bundle')
   for (const file of listFiles(join(packageDir, 'dist'))) {
+    if (dirname(file) === bundle) continue
     const output = file.replace(/(\.names)?\.d\.c?ts$|\.cjs$/, '.js')
     if (!outputs.has(file) && !outputs.has(output)) rmSync(file)
   }

@@ -25,8 +25,16 @@ test('dist gets the compiled sources and the files that are not code, but no tes
 
 test('what was built from a source that is gone is removed', () => {
   const dir = makeTree({ 'src/a.ts': '', 'src/a.sql': '' })
-  const kept = ['dist/a.js', 'dist/a.d.ts', 'dist/a.cjs', 'dist/a.d.cts', 'dist/a.names.d.cts', 'dist/a.sql']
-  const orphans = [...kept.map((path) => path.replace('a.', 'b.')), 'dist/a.js.map', 'dist/a.d.ts.map']
+  const kept = [
+    'dist/a.js',
+    'dist/a.d.ts',
+    'dist/a.cjs',
+    'dist/a.d.cts',
+    'dist/a.names.d.cts',
+    'dist/a.sql',
+    'dist/bundle/c.js',
+  ]
+  const orphans = [...kept.slice(0, 6).map((path) => path.replace('a.', 'b.')), 'dist/a.js.map', 'dist/a.d.ts.map']
   addFiles(dir, Object.fromEntries([...kept, ...orphans].map((path) => [path, ''])))
   removeOrphans(dir)
   expect(kept.filter((path) => !existsSync(join(dir, path)))).toEqual([])

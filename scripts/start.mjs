@@ -10,6 +10,6 @@ await runMain(async () => {
 })
 
 // The service runs in this very process: signals, standard streams and the exit code are its own.
-const entry = join(root, 'server', 'dist', 'cli', 'main.js')
+const entry = join(root, 'server', 'bin', 'sluice.mjs')
 process.argv.splice(1, 1, entry, 'serve', '--examples')
 await import(pathToFileURL(entry).href)

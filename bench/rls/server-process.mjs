@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { reapAtExit } from '../../tests/servers/reaper.mjs'
 
 const bareServer = fileURLToPath(new URL('../grpc/server.mjs', import.meta.url))
-const cli = fileURLToPath(new URL('../../server/dist/cli/main.js', import.meta.url))
+const cli = fileURLToPath(new URL('../../server/bin/sluice.mjs', import.meta.url))
 const watcher = new URL('./watch-process.mjs', import.meta.url).href
 const TICK_US = 10_000
 

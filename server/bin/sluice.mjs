@@ -1,3 +1,3 @@
 #!/usr/bin/env node
 // The command of the package. A file of its own, so that npm can link it before anything is built.
-import '../dist/cli/main.js'
+import '../dist/bundle/main.js'

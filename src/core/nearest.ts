@@ -9,7 +9,7 @@ export function nearest(name: string, known: Iterable<string>, maxEdits = editsF
   for (const candidate of known) {
     const spelled = plain(candidate)
     if (Math.abs(spelled.length - wanted.length) >= fewest) continue
-    const edits = editsBetween(wanted, spelled)
+    const edits = editsBetween(wanted, spelled, fewest)
     // A name of which no letter stays is another name.
     if (edits >= fewest || edits >= Math.max(wanted.length, 1)) continue
     best = candidate
@@ -32,8 +32,11 @@ function plain(name: string): string {
   return name.toLowerCase().replaceAll(/[-_]/g, '')
 }
 
-/** editsBetween counts how many letters are to be added, removed, replaced or swapped to get from one to the other. */
-function editsBetween(a: string, b: string): number {
+/**
+ * editsBetween counts how many letters are to be added, removed, replaced or swapped to get from one to the other. It
+ * counts no further than `enough`: nearly all names are far from each other, and that shows within a few letters.
+ */
+function editsBetween(a: string, b: string, enough: number): number {
   let before: number[] = []
   let last = Array.from({ length: b.length + 1 }, (_, j) => j)
   for (let i = 1; i <= a.length; i++) {
@@ -43,6 +46,8 @@ function editsBetween(a: string, b: string): number {
       row[j] = Math.min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (isSame ? 0 : 1))
       if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) row[j] = Math.min(row[j], before[j - 2] + 1)
     }
+    // A swap looks back by two rows.
+    if (Math.min(...row) >= enough && Math.min(...last) >= enough) return enough
     before = last
     last = row
   }

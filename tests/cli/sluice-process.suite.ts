@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { afterEach } from 'vitest'
 import { reapAtExit } from '../servers/reaper.mjs'
 
-const MAIN = fileURLToPath(new URL('../../server/dist/cli/main.js', import.meta.url))
+const MAIN = fileURLToPath(new URL('../../server/bin/sluice.mjs', import.meta.url))
 
 /** ENV is this environment without what would change the service, or send a request for it elsewhere. */
 export const ENV = Object.fromEntries(

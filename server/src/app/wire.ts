@@ -13,7 +13,6 @@ import type { Log } from './log/log.ts'
 import { compatibilityLine } from './settings/compatibility.ts'
 import type { Config } from './settings/config.ts'
 import { requireFiles } from './settings/pem-files.ts'
-import { Primary } from './workers/primary.ts'
 
 /** A Service is a running Sluice. */
 export interface Service {
@@ -121,7 +120,10 @@ function startAlone(config: Config, log: Log): Promise<Service> {
 function startWorkers(config: Config, log: Log): Promise<Service> {
   requireFiles(config)
   return starting(async (undo) => {
+    const { Primary } = await import('./workers/primary.ts')
     const primary = new Primary(config, log, () => rules.origin())
+    primary.prepare()
+    undo.push(() => primary.kill())
     const rules = await followRules(config, log, (origin) => primary.applyRules(origin))
     undo.push(
       rules.stop,

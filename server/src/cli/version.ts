@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
+import { packageFile } from '../app/package-file.ts'
 
 /** version returns the package's version. */
 export function version(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
+  const text = readFileSync(packageFile('package.json'), 'utf8')
   return (JSON.parse(text) as { version: string }).version
 }

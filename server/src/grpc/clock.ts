@@ -1,5 +1,3 @@
-import { performance } from 'node:perf_hooks'
-
 /** Clock is where the server gets its time from. Times are milliseconds that never go back, from any start. */
 export interface GrpcClock {
   nowMs(): number

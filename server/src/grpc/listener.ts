@@ -2,12 +2,7 @@ import { constants } from 'node:crypto'
 import { statSync, unlinkSync } from 'node:fs'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import {
-  createServer as createTlsServer,
-  type SecureContextOptions,
-  type TLSSocket,
-  type Server as TlsServer,
-} from 'node:tls'
+import type { SecureContextOptions, TLSSocket, Server as TlsServer } from 'node:tls'
 
 /** GrpcTlsOptions is a certificate and, for mutual TLS, `requestCert: true` and the `ca` that signs the clients'. */
 export interface GrpcTlsOptions extends SecureContextOptions {
@@ -104,6 +99,8 @@ function tlsServer(owner: ListenerOwner, { options, handshakeTimeoutMs }: TlsSet
   const handshakeTimeout = Math.min(handshakeTimeoutMs, 0x7fff_ffff)
   // Not half-open as plain sockets are: one that its client leaves in a handshake would never be closed.
   const own = { ALPNProtocols: ['h2'], handshakeTimeout, noDelay: true, keepAlive: true }
+  // Loaded by those who need it: most servers stand behind something that speaks TLS for them.
+  const { createServer: createTlsServer } = process.getBuiltinModule('node:tls')
   const server = createTlsServer({ ...contextOf(options), ...own })
   server.on('connection', (socket: Socket) => owner.admit(socket, true))
   server.on('tlsClientError', (_error, socket: TLSSocket) => {

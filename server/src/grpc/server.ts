@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { TLSSocket } from 'node:tls'
+import type { TLSSocket } from 'node:tls'
 import { byWeight } from './by-weight.ts'
 import type { StreamHandler, UnaryHandler } from './call.ts'
 import { type GrpcClock, systemClock } from './clock.ts'
@@ -179,7 +179,7 @@ export class GrpcServer {
   readonly #owner: ListenerOwner = {
     admit: (socket, inHandshake) => this.#admit(socket, inHandshake),
     onConnection: (socket) => {
-      if (socket instanceof TLSSocket) this.#newcomers.get(endsOf(socket))?.settle()
+      if (isEncrypted(socket)) this.#newcomers.get(endsOf(socket))?.settle()
       this.addConnection(socket)
     },
     onTlsFailure: () => {
@@ -273,4 +273,8 @@ export class GrpcServer {
 
 function warn(error: unknown): void {
   process.emitWarning(error instanceof Error ? error : String(error))
+}
+
+function isEncrypted(socket: Duplex): socket is TLSSocket {
+  return 'encrypted' in socket
 }

@@ -1,4 +1,12 @@
-import type { ChoiceSchema, EitherSchema, NumberSchema, ObjectSchema, Schema, TextSchema } from './schema.ts'
+import type {
+  ChoiceSchema,
+  EitherSchema,
+  ListSchema,
+  NumberSchema,
+  ObjectSchema,
+  Schema,
+  TextSchema,
+} from './schema.ts'
 
 /** An Issue is one way in which a value does not follow its schema. */
 export interface Issue {
@@ -68,10 +76,13 @@ class Check {
     }
   }
 
-  #text({ min = 0, max = Number.POSITIVE_INFINITY, pattern }: TextSchema, text: string): void {
-    if (text.length < min) this.#add(`too small: expected string to have >=${min} characters`)
+  #text(schema: TextSchema, text: string): void {
+    const { min = 0, max = Number.POSITIVE_INFINITY, pattern, whenShort, whenOther } = schema
+    if (text.length < min) this.#add(whenShort ?? `too small: expected string to have >=${min} characters`)
     if (text.length > max && [...text].length > max) this.#add(`too big: expected string to have <=${max} characters`)
-    if (pattern !== undefined && !pattern.test(text)) this.#add(`invalid string: must match pattern ${pattern}`)
+    if (pattern !== undefined && !pattern.test(text)) {
+      this.#add(whenOther ?? `invalid string: must match pattern ${pattern}`)
+    }
   }
 
   #number({ kind, min, above, max }: NumberSchema, number: number): void {
@@ -90,11 +101,12 @@ class Check {
     this.#add(`invalid option: expected one of ${of.map((each) => JSON.stringify(each)).join('|')}`, true)
   }
 
-  #list({ of, min = 0, max = Number.POSITIVE_INFINITY }: SchemaOf<'list'>, list: readonly unknown[]): void {
+  #list(schema: ListSchema, list: readonly unknown[]): void {
+    const { of, min = 0, max = Number.POSITIVE_INFINITY, whenShort } = schema
     if (list.length > max) this.#add(`too big: expected array to have <=${max} items`)
     // What is wrong with the parts of a list that is too long may be without end.
     else for (let i = 0; i < list.length; i++) this.#below(i, of, list[i])
-    if (list.length < min) this.#add(`too small: expected array to have >=${min} items`)
+    if (list.length < min) this.#add(whenShort ?? `too small: expected array to have >=${min} items`)
   }
 
   #map({ keys, of }: SchemaOf<'map'>, map: Parts): void {

@@ -8,7 +8,7 @@ export type Schema =
   | TextSchema
   | NumberSchema
   | ChoiceSchema
-  | { readonly kind: 'list'; readonly of: Schema; readonly min?: number; readonly max?: number }
+  | ListSchema
   | { readonly kind: 'map'; readonly keys?: TextSchema; readonly of: Schema }
   | ObjectSchema
   | EitherSchema
@@ -20,8 +20,21 @@ export interface TextSchema {
   readonly min?: number
   readonly max?: number
   readonly pattern?: RegExp
+  /** What is said of a text that is too short, in place of the number. */
+  readonly whenShort?: string
+  /** What is said of a text that the pattern does not match, in place of the pattern. */
+  readonly whenOther?: string
   /** What an editor accepts in its place: YAML reads a text without quotes as one of these. */
   readonly unquoted?: readonly ('number' | 'boolean' | 'null')[]
+}
+
+export interface ListSchema {
+  readonly kind: 'list'
+  readonly of: Schema
+  readonly min?: number
+  readonly max?: number
+  /** What is said of a list that is too short, in place of the number. */
+  readonly whenShort?: string
 }
 
 /** A NumberSchema is finite; an integer is exact too. */

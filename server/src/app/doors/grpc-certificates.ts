@@ -1,5 +1,4 @@
 import { realpathSync, statSync } from 'node:fs'
-import { checkServerIdentity } from 'node:tls'
 import type { GrpcTlsOptions } from '../../grpc/index.ts'
 import type { Log } from '../log/log.ts'
 import type { GrpcTls } from '../settings/config.ts'
@@ -7,6 +6,7 @@ import { readAuthority, readPair } from '../settings/pem-files.ts'
 
 /** grpcTls reads the files. With an authority for clients, whoever shows no certificate of it is turned away. */
 export function grpcTls({ certFile, keyFile, clientCaFile, clientSan }: GrpcTls): GrpcTlsOptions {
+  const { checkServerIdentity } = process.getBuiltinModule('node:tls')
   return {
     ...readPair(certFile, keyFile),
     ...(clientCaFile !== undefined && {

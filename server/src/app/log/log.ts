@@ -1,6 +1,5 @@
-import { type DestinationStream, pino, stdTimeFunctions } from 'pino'
 import { withoutCredentials } from 'sluice/internal/core/errors'
-import type { LogLevel } from '../settings/setting-values.ts'
+import { LOG_LEVELS, type LogLevel } from '../settings/setting-values.ts'
 import { BoundedLog } from './log-bound.ts'
 import type { LogEntry, LogFields } from './log-entry.ts'
 import { formatRecord, type LogRecord } from './log-text.ts'
@@ -31,22 +30,12 @@ export interface LogOptions {
 
 /** createLog makes the log of a process: one line an event, no secrets, and no storms. */
 export function createLog({ level, format, isTerminal, secrets, out = standardOutput() }: LogOptions): Log {
-  const text: DestinationStream = {
-    write: (line) => out.write(formatRecord(JSON.parse(line) as LogRecord, isTerminal)),
-  }
-  const logger = pino(
-    {
-      level,
-      base: null,
-      timestamp: stdTimeFunctions.isoTime,
-      formatters: { level: (label) => ({ level: label }) },
-    },
-    format === 'text' ? text : out,
-  )
   const hide = hider(secrets)
+  const lowest = LOG_LEVELS.indexOf(level)
   const bound = new BoundedLog((entry) => {
-    const { event, message, fields, worker } = entry
-    logger[entry.level]({ event, ...hidden(fields, hide), ...(worker !== undefined && { worker }) }, hide(message))
+    if (LOG_LEVELS.indexOf(entry.level) < lowest) return
+    const record = recordOf(entry, hide)
+    out.write(format === 'text' ? formatRecord(record, isTerminal) : `${JSON.stringify(record)}\n`)
   })
   return {
     ...logTo((entry) => bound.write(entry)),
@@ -56,6 +45,12 @@ export function createLog({ level, format, isTerminal, secrets, out = standardOu
       await written(out)
     },
   }
+}
+
+/** recordOf is a line of the log, in the order in which it is read. */
+function recordOf({ level, event, message, fields, worker }: LogEntry, hide: (text: string) => string): LogRecord {
+  const said = { event, ...hidden(fields, hide), ...(worker !== undefined && { worker }), msg: hide(message) }
+  return { level, time: new Date().toISOString(), ...said }
 }
 
 /** logTo makes a Log of a function that takes entries. It prints nothing. */
@@ -75,7 +70,8 @@ const MAX_WAITING_BYTES = 1_048_576
 const MAX_WAIT_MS = 500
 
 /** An Outlet is where lines go. */
-export interface Outlet extends DestinationStream {
+export interface Outlet {
+  write(text: string): void
   /** flush calls back when all that was written has left this process. */
   flush?(done: () => void): void
 }
@@ -126,9 +122,10 @@ export function hider(secrets: readonly string[]): (text: string) => string {
   }
 }
 
-function hidden(fields: LogFields | undefined, hide: (text: string) => string): object {
+function hidden(fields: LogFields | undefined, hide: (text: string) => string): LogFields {
+  const told = Object.entries(fields ?? {}).filter(([, value]) => value !== undefined)
   return Object.fromEntries(
-    Object.entries(fields ?? {}).map(([name, value]) => {
+    told.map(([name, value]) => {
       if (typeof value === 'string') return [name, hide(value)]
       return [name, Array.isArray(value) ? value.map(hide) : value]
     }),

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { got, SluiceError } from 'sluice/internal/core/errors'
 import { didYouMean } from 'sluice/internal/core/nearest'
-import { isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml'
+import { isMap, isScalar, isSeq, yamlPackage } from 'sluice/internal/core/rules/yaml-package'
 import type { Given } from './setting-values.ts'
 import { fileKey, SETTINGS } from './settings.ts'
 
@@ -12,6 +12,7 @@ const BY_KEY: ReadonlyMap<string, string> = new Map(
 
 /** readConfigFile reads the settings in a YAML file, each with the line it stands on. */
 export function readConfigFile(file: string): ReadonlyMap<string, Given> {
+  const { LineCounter, parseDocument } = yamlPackage()
   const lines = new LineCounter()
   const document = parseDocument(textOf(file), { lineCounter: lines, prettyErrors: false, maxAliasCount: 0 } as object)
   const placeOf = (offset: number | undefined): string => `${file}:${lines.linePos(offset ?? 0).line}`

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { got, SluiceError } from 'sluice/internal/core/errors'
 import { checkKeyPrefix } from 'sluice/internal/core/key-prefix'
 import { LIMIT_OPTIONS } from 'sluice/internal/core/limit-options'
+import { packageFile } from '../package-file.ts'
 import type { Compatibility } from './compatibility.ts'
 import { ignoredWarnings, refuseUnsupported } from './envoy-settings.ts'
 import { parseFlags } from './flags.ts'
@@ -270,7 +271,7 @@ function workerCount(from: SettingSources, isShared: boolean): number {
 }
 
 function exampleRules(): string {
-  return fileURLToPath(new URL('../../../examples', import.meta.url))
+  return fileURLToPath(packageFile('examples'))
 }
 
 function stopsWhenOverLimit(env: Env): boolean {

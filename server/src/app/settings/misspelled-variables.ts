@@ -13,7 +13,7 @@ const KNOWN: ReadonlySet<string> = new Set([
 ])
 const OURS = [...KNOWN].filter((name) => name.startsWith(PREFIX)).map((name) => name.slice(PREFIX.length))
 /** Variables are set for other programs too: only what is long, and nearly the same, was meant for us. */
-const LONG = [...KNOWN].filter((name) => name.length >= 6)
+const LONG = byLetters([...KNOWN].filter((name) => name.length >= 6))
 /** What Kubernetes sets in every pod beside a service whose name begins with sluice. */
 const OF_KUBERNETES =
   /^SLUICE_(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$/
@@ -36,9 +36,26 @@ export function misspelledVariables(env: Env): string[] {
 }
 
 function meantBy(name: string): string | undefined {
-  if (!name.startsWith(PREFIX)) return nearest(name, LONG, 1)
+  if (!name.startsWith(PREFIX)) return nearest(name, aboutAsLong(name), 1)
   const meant = nearest(name.slice(PREFIX.length), OURS)
   return meant && PREFIX + meant
+}
+
+function byLetters(names: readonly string[]): ReadonlyMap<number, readonly string[]> {
+  const groups = new Map<number, string[]>()
+  for (const name of names) groups.set(lettersOf(name), [...(groups.get(lettersOf(name)) ?? []), name])
+  return groups
+}
+
+/** aboutAsLong are the names that one edit may lead to: few of the many, which all are compared at every start. */
+function aboutAsLong(name: string): string[] {
+  const letters = lettersOf(name)
+  return [letters - 1, letters, letters + 1].flatMap((count) => LONG.get(count) ?? [])
+}
+
+/** lettersOf is the length of a name as `nearest` compares it. */
+function lettersOf(name: string): number {
+  return name.replaceAll(/[-_]/g, '').length
 }
 
 function strangers(env: Env): string[] {

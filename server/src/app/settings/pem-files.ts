@@ -1,6 +1,5 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { createSecureContext } from 'node:tls'
 import { SluiceError } from 'sluice/internal/core/errors'
 import type { Config, RedisTls } from './config.ts'
 
@@ -28,7 +27,7 @@ export function readPair(certFile: string, keyFile: string): PemPair {
     throw new SluiceError('TLS_FILE_INVALID', keyFile, `it is not the key of ${certFile}`)
   }
   try {
-    createSecureContext({ cert, key })
+    process.getBuiltinModule('node:tls').createSecureContext({ cert, key })
   } catch (error) {
     throw new SluiceError('TLS_FILE_INVALID', certFile, (error as Error).message)
   }

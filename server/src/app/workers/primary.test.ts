@@ -70,6 +70,11 @@ const logged: string[] = []
 
 /** startPrimary returns a primary with a number of workers that are not ready yet, and the port of its HTTP door. */
 async function startPrimary(workers = 1, args: string[] = []) {
+  const made = await makePrimary(workers, args)
+  return { ...made, starting: made.primary.start() }
+}
+
+async function makePrimary(workers = 1, args: string[] = []) {
   const config = { ...readConfig(args, {}), workers }
   const primary = new Primary(
     config,
@@ -80,7 +85,7 @@ async function startPrimary(workers = 1, args: string[] = []) {
   FakeWorker.all = []
   logged.length = 0
   const address = await primary.listen('http', { host: '127.0.0.1', port: 0 })
-  return { primary, port: Number(address.split(':')[1]), starting: primary.start(), workers: FakeWorker.all }
+  return { primary, port: Number(address.split(':')[1]), workers: FakeWorker.all }
 }
 
 async function connected(port: number): Promise<Socket> {
@@ -136,6 +141,24 @@ function patient(): void {
 }
 
 describe('a worker', () => {
+  it('that is prepared waits for the rules, and then starts with those in force', async () => {
+    patient()
+    const { primary, workers } = await makePrimary(2)
+    primary.prepare()
+    expect(workers).toHaveLength(2)
+    primary.applyRules({ inputs: [], parts: undefined })
+    workers[0].kill()
+    await until('there is another in its place', () => workers.length === 3)
+    vi.advanceTimersByTime(1_000_000)
+    expect(workers.flatMap(({ told }) => told)).toEqual([])
+    const starting = primary.start()
+    expect(workers.map(({ told }) => told)).toEqual([[], ['start'], ['start']])
+    workers[1].becomeReady()
+    workers[2].becomeReady()
+    await starting
+    expect(workers).toHaveLength(3)
+  })
+
   it('that hangs before it is ready is killed and replaced', async () => {
     patient()
     const { workers, starting } = await startPrimary()

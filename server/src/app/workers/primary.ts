@@ -39,6 +39,9 @@ export class Primary {
   #question = 0
   /** How often the rules changed. */
   #version = 0
+  #isPrepared = false
+  /** Until there are rules, workers wait for them. */
+  #hasRules = false
   #isStarted = false
   #isStopping = false
   #isKilled = false
@@ -76,18 +79,27 @@ export class Primary {
     return reachable(portOf(server), place)
   }
 
-  /** start starts all workers, and resolves when they are ready. */
+  /** prepare has the processes of all workers start, which takes as long as everything before start() does. */
+  prepare(): void {
+    this.#isPrepared = true
+    for (let id = 1; id <= this.#config.workers; id++) this.#spawn(id)
+  }
+
+  /** start starts all workers, and resolves when they are ready. The rules are known by now. */
   async start(): Promise<void> {
     const ready = new Promise<void>((resolve) => {
       this.#whenReady = resolve
     })
-    for (let id = 1; id <= this.#config.workers; id++) this.#spawn(id)
+    if (!this.#isPrepared) this.prepare()
+    this.#hasRules = true
+    for (const worker of this.#workers) this.#tellStart(worker)
     await Promise.race([ready, this.failed])
   }
 
   /** applyRules has every worker use other rules: loads few, or asks for the parts of many. */
   applyRules({ inputs, parts }: RuleOrigin): void {
     const version = ++this.#version
+    if (!this.#hasRules) return
     for (const worker of this.#workers) {
       worker.tell(parts === undefined ? { type: 'rules', inputs } : { type: 'packed-rules', version })
     }
@@ -143,8 +155,12 @@ export class Primary {
       ended: (from, how) => this.#ended(from, how),
     })
     this.#workers.push(worker)
+    if (this.#hasRules) this.#tellStart(worker)
+  }
+
+  #tellStart(worker: WorkerProcess): void {
     this.#awaitReady(worker)
-    worker.tell({ type: 'start', id, config: this.#config, inputs: this.#origin().inputs })
+    worker.tell({ type: 'start', id: worker.id, config: this.#config, inputs: this.#origin().inputs })
   }
 
   #give(connection: Connection): void {

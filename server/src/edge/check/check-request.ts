@@ -3,32 +3,56 @@ import { MAX_COUNT } from 'sluice/internal/core/limit'
 import { UNITS } from 'sluice/internal/core/limit-options'
 import { pathText } from 'sluice/internal/core/path-text'
 import type { CheckRequest } from 'sluice/internal/core/request'
-import * as z from 'zod'
+import { findIssues, type Issue } from 'sluice/internal/core/schema/check'
+import type { Schema, Value } from 'sluice/internal/core/schema/schema'
 import { MAX_DESCRIPTORS, MAX_ENTRIES } from '../rls/rls-request.ts'
 
-const text = z.string().regex(/^[^\p{Cc}\p{Cs}]*$/u, 'control characters and halves of characters are not allowed')
-const entry = z.strictObject({ key: text.min(1, 'a key must not be empty'), value: text })
-const cost = z.int().min(-MAX_COUNT).max(MAX_COUNT)
-const limit = z.strictObject({
-  requestsPerUnit: z.int().min(0).max(MAX_COUNT),
-  unit: z.enum(UNITS),
-  unitMultiplier: z.int().min(1).max(MAX_COUNT).optional(),
-})
-const checkRequest = z.strictObject({
-  domain: text.min(1, 'rate limit domain must not be empty'),
-  descriptors: z
-    .array(
-      z.strictObject({
-        entries: z.array(entry).min(1).max(MAX_ENTRIES),
-        cost: cost.optional(),
-        limit: limit.optional(),
-      }),
-    )
-    .min(1, 'rate limit descriptor list must not be empty')
-    .max(MAX_DESCRIPTORS),
-  cost: cost.optional(),
-})
-const releaseRequest = z.strictObject({ lease: z.string() })
+const text = {
+  kind: 'text',
+  pattern: /^[^\p{Cc}\p{Cs}]*$/u,
+  whenOther: 'control characters and halves of characters are not allowed',
+} as const satisfies Schema
+const key = { ...text, min: 1, whenShort: 'a key must not be empty' } as const
+const entry = {
+  kind: 'object',
+  fields: { key: { schema: key, required: true }, value: { schema: text, required: true } },
+} as const satisfies Schema
+const cost = { kind: 'integer', min: -MAX_COUNT, max: MAX_COUNT } as const satisfies Schema
+const limit = {
+  kind: 'object',
+  fields: {
+    requestsPerUnit: { schema: { kind: 'integer', min: 0, max: MAX_COUNT }, required: true },
+    unit: { schema: { kind: 'choice', of: UNITS }, required: true },
+    unitMultiplier: { schema: { kind: 'integer', min: 1, max: MAX_COUNT } },
+  },
+} as const satisfies Schema
+const descriptor = {
+  kind: 'object',
+  fields: {
+    entries: { schema: { kind: 'list', of: entry, min: 1, max: MAX_ENTRIES }, required: true },
+    cost: { schema: cost },
+    limit: { schema: limit },
+  },
+} as const satisfies Schema
+const descriptors = {
+  kind: 'list',
+  of: descriptor,
+  min: 1,
+  max: MAX_DESCRIPTORS,
+  whenShort: 'rate limit descriptor list must not be empty',
+} as const satisfies Schema
+const checkRequest = {
+  kind: 'object',
+  fields: {
+    domain: { schema: { ...text, min: 1, whenShort: 'rate limit domain must not be empty' }, required: true },
+    descriptors: { schema: descriptors, required: true },
+    cost: { schema: cost },
+  },
+} as const satisfies Schema
+const releaseRequest = {
+  kind: 'object',
+  fields: { lease: { schema: { kind: 'text' }, required: true } },
+} as const satisfies Schema
 
 /** parseCheckRequest reads the body of /v1/check and /v1/acquire. What it does not understand, it refuses. */
 export function parseCheckRequest(body: string): CheckRequest {
@@ -41,11 +65,18 @@ export function parseRelease(body: string): string {
   return parse(releaseRequest, body, 'RELEASE_INVALID').lease
 }
 
-function parse<T>(schema: z.ZodType<T>, body: string, code: ErrorCode): T {
-  const checked = schema.safeParse(parseJson(body, code))
-  if (checked.success) return checked.data
-  const issue = checked.error.issues[0]
-  throw new SluiceError(code, `body${pathText(issue.path)}`, issue.message)
+function parse<const S extends Schema>(schema: S, body: string, code: ErrorCode): Value<S> {
+  const value = parseJson(body, code)
+  const [issue] = findIssues(schema, value)
+  if (issue === undefined) return value as Value<S>
+  throw new SluiceError(code, `body${pathText(issue.path)}`, reasonOf(issue))
+}
+
+/** reasonOf says what is wrong as callers know it, from a capital letter on; what this file says itself stays. */
+function reasonOf({ of, reason, unknownKeys }: Issue): string {
+  if (of !== 'unknown keys') return reason.replace(/^(invalid|too) /, (word) => word[0].toUpperCase() + word.slice(1))
+  const keys = unknownKeys.map((key) => JSON.stringify(key)).join(', ')
+  return `Unrecognized key${unknownKeys.length === 1 ? '' : 's'}: ${keys}`
 }
 
 function parseJson(body: string, code: ErrorCode): unknown {

@@ -1,0 +1,53 @@
+import { readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+
+/**
+ * A start of the service reads a few files in place of three hundred, which is most of the time that it takes. They are
+ * made of the compiled files, and lie flat in one folder, two below the package: what finds a file beside itself or in the
+ * package (threads, workers, examples) finds it from there too. Names and lines stay readable, for stacks.
+ */
+const bundleDir = 'dist/bundle'
+
+const entries = {
+  main: 'server/dist/cli/main.js',
+  'worker-main': 'server/dist/app/workers/worker-main.js',
+  'loader-thread': 'dist/sources/loader-thread.js',
+}
+
+/** bundleOutputs are the files of a bundle that have a fixed name. */
+export function bundleOutputs(root) {
+  return [...Object.keys(entries).map((name) => `${name}.js`), 'yaml.cjs'].map((file) =>
+    join(root, 'server', bundleDir, file),
+  )
+}
+
+/** writeBundle makes the bundle of what is compiled. */
+export async function writeBundle(root) {
+  const dir = join(root, 'server', bundleDir)
+  rmSync(dir, { recursive: true, force: true })
+  const input = Object.fromEntries(Object.entries(entries).map(([name, file]) => [name, join(root, file)]))
+  await write({ cwd: root, input, plugins: [yamlBeside] }, { dir, format: 'esm', chunkFileNames: '[name].js' })
+  const yaml = join(root, 'node_modules', 'yaml')
+  const licence = readFileSync(join(yaml, 'LICENSE'), 'utf8').trim()
+  const { version, main } = JSON.parse(readFileSync(join(yaml, 'package.json'), 'utf8'))
+  const banner = `/*! yaml ${version}\n\n${licence}\n*/`
+  await write({ cwd: root, input: join(yaml, main) }, { file: join(dir, 'yaml.cjs'), format: 'cjs', banner })
+}
+
+async function write(input, output) {
+  // Not there before the first installation, and of no use where nothing is built.
+  const { rolldown } = await import('rolldown')
+  const bundle = await rolldown({ platform: 'node', logLevel: 'warn', ...input })
+  await bundle.write(output)
+  await bundle.close()
+}
+
+/** The package `yaml` is 80 files, and loaded by name when the first text is read. In the bundle it is one, beside it. */
+const yamlBeside = {
+  name: 'yaml-beside',
+  transform(code, id) {
+    if (!id.endsWith(join('core', 'rules', 'yaml-package.js'))) return undefined
+    if (!code.includes("load('yaml')")) throw new Error(`${id} loads the package yaml in a way that is not known here`)
+    return code.replace("load('yaml')", "load('./yaml.cjs')")
+  },
+}
