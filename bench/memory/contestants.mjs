@@ -22,7 +22,7 @@ export const contestants = {
 export const kept = { answer: undefined }
 
 function sluice({ limit, windowMs, ...options }) {
-  const limiter = rateLimit({ limit, window: windowMs, ...options })
+  const limiter = rateLimit({ limit, window: `${windowMs}ms`, ...options })
   return {
     run(keys) {
       let refused = 0
@@ -49,7 +49,7 @@ function sluice({ limit, windowMs, ...options }) {
 
 /** sluiceAwaited shows what a promise alone would cost: nobody has to await a check. */
 function sluiceAwaited({ limit, windowMs }) {
-  const limiter = rateLimit({ limit, window: windowMs })
+  const limiter = rateLimit({ limit, window: `${windowMs}ms` })
   return {
     async run(keys) {
       let refused = 0

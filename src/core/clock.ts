@@ -25,10 +25,15 @@ export class SteadyClock implements Clock {
   }
 
   nowMs(): number {
-    const at = this.#monotonic()
+    return this.msAt(this.#monotonic())
+  }
+
+  /** msAt is nowMs for who has just asked the monotonic clock. */
+  msAt(at: number): number {
     const sinceMs = at - this.#syncedAt
-    if (sinceMs >= RESYNC_MS) this.#sync(at, this.#syncedMs + sinceMs * this.#pace)
-    return Math.floor(this.#syncedMs + (at - this.#syncedAt) * this.#pace)
+    if (sinceMs < RESYNC_MS) return Math.floor(this.#syncedMs + sinceMs * this.#pace)
+    this.#sync(at, this.#syncedMs + sinceMs * this.#pace)
+    return Math.floor(this.#syncedMs)
   }
 
   /** #sync goes on from nowMs, or from the wall if that is ahead, at the pace that meets the wall a second from now. */

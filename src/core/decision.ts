@@ -67,9 +67,13 @@ export const UNLIMITED_VERDICT: Verdict = Object.freeze(allowedVerdict(MAX_COUNT
 
 /** verdictOf spells an Outcome as a Verdict. */
 export function verdictOf(out: Outcome, limit: Limit): Verdict {
+  if (out.allowed) return allowedVerdict(limit.max, compact(out.remaining), compact(out.resetAfterMs), out.delayMs)
+  return deniedOf(out, limit)
+}
+
+function deniedOf(out: Outcome, limit: Limit): Verdict {
   const remaining = compact(out.remaining)
   const resetAfterMs = compact(out.resetAfterMs)
-  if (out.allowed) return allowedVerdict(limit.max, remaining, resetAfterMs, out.delayMs)
   if (out.impossible) return impossibleVerdict(limit.max, remaining, resetAfterMs, limit.capacity)
   return refusedVerdict(limit.max, remaining, resetAfterMs, compact(out.retryAfterMs))
 }

@@ -10,6 +10,12 @@ export class KeyedHash {
   high = 0
   readonly #key0: number
   readonly #key1: number
+  /** The text that was hashed several times in a row, if one was: one busy caller, or a limit for all callers together. */
+  #repeated: string | undefined
+  #lastLow = 0
+  #lastHigh = 0
+  #lastSpace = 0
+  #lastDomain = 0
 
   constructor(key0: number, key1: number) {
     this.#key0 = key0 | 0
@@ -21,6 +27,25 @@ export class KeyedHash {
    * callers' own (0; 1 is taken by wide text) is for names that no caller can spell, in whatever space.
    */
   of(text: string, space: number, domain = 0): void {
+    if (text === this.#repeated && space === this.#lastSpace && domain === this.#lastDomain) {
+      this.low = this.#lastLow
+      this.high = this.#lastHigh
+    } else this.#hash(text, space, domain)
+  }
+
+  /** #hash remembers a text only when it comes again: to do so for each would cost more than it saves. */
+  #hash(text: string, space: number, domain: number): void {
+    this.#mix(text, space, domain)
+    const isAgain = this.low === this.#lastLow && this.high === this.#lastHigh
+    if (isAgain) this.#repeated = text
+    else if (this.#repeated !== undefined) this.#repeated = undefined
+    this.#lastLow = this.low
+    this.#lastHigh = this.high
+    this.#lastSpace = space
+    this.#lastDomain = domain
+  }
+
+  #mix(text: string, space: number, domain: number): void {
     const length = text.length
     let v0 = this.#key0
     let v1 = this.#key1 ^ domain
@@ -56,7 +81,7 @@ export class KeyedHash {
       word |= c << shift
     }
     if (seen > 0xff) {
-      this.of(narrow(text), space, domain ^ WIDE)
+      this.#mix(narrow(text), space, domain ^ WIDE)
       return
     }
     v3 ^= word

@@ -60,10 +60,13 @@ export class Decider<S extends Store> {
    * nothing allocated for anybody who does not listen.
    */
   decideOne(rule: Rule, key: string, cost: number): Verdict {
-    const sync = this.#sync as SyncStore
-    if (this.#observer === undefined) return sync.decideOne(key, rule.limit, cost)
+    if (this.#observer !== undefined) return this.#decideObserved(rule, key, cost)
+    return (this.#sync as SyncStore).decideOne(key, rule.limit, cost)
+  }
+
+  #decideObserved(rule: Rule, key: string, cost: number): Verdict {
     const startedAt = this.#now()
-    const verdict = sync.decideOne(key, rule.limit, cost)
+    const verdict = (this.#sync as SyncStore).decideOne(key, rule.limit, cost)
     this.#conclude([chargeOf(rule, key, cost, { domain: '', entries: [], descriptor: 0 })], [verdict], startedAt)
     return verdict
   }

@@ -12,14 +12,20 @@ const MAX_KEY_CHARACTERS = 65_536
 
 export function checkKey(key: unknown): void {
   if (typeof key !== 'string' || key.length === 0 || key.length > MAX_KEY_CHARACTERS) {
-    throw new SluiceError('KEY_INVALID', 'key', typeof key === 'string' ? `got ${key.length} characters` : got(key))
+    throw invalidKey(key)
   }
 }
 
+function invalidKey(key: unknown): SluiceError {
+  return new SluiceError('KEY_INVALID', 'key', typeof key === 'string' ? `got ${key.length} characters` : got(key))
+}
+
 export function checkCost(cost: number): void {
-  if (!Number.isInteger(cost) || cost > MAX_COUNT || cost < -MAX_COUNT) {
-    throw new SluiceError('COST_INVALID', 'cost', got(cost))
-  }
+  if (!Number.isInteger(cost) || cost > MAX_COUNT || cost < -MAX_COUNT) throw invalidCost(cost)
+}
+
+function invalidCost(cost: number): SluiceError {
+  return new SluiceError('COST_INVALID', 'cost', got(cost))
 }
 
 /** checkSettled refuses costs that cannot be what a request was charged, and what it has cost in the end. */

@@ -25,25 +25,27 @@ export function monotonicMs(): number {
 class SystemClock implements Clock {
   /** Made when first asked, so that a fake clock that was there before may show any date. */
   #steady: SteadyClock | undefined
-  /** Whether the steady clock is all that there is to ask. */
-  #isPlain = false
+  /** The steady clock, where it is all that there is to ask. */
+  #plain: SteadyClock | undefined
   #isFake = false
   #aheadMs = 0
   #lastMs = Number.NEGATIVE_INFINITY
 
   nowMs(): number {
-    return this.#isPlain && Date.now === realNow ? this.#steadyMs() : this.#followedMs()
+    // Every decision passes here: no call more than is needed.
+    if (this.#plain !== undefined && Date.now === realNow) return this.#plain.msAt(monotonicMs())
+    return this.#followedMs()
   }
 
   #followedMs(): number {
-    if (this.#isPlain) this.#lastMs = this.#steadyMs()
+    if (this.#plain !== undefined) this.#lastMs = this.#steadyMs()
     const isFake = Date.now !== realNow
     const ms = isFake ? Math.floor(Date.now()) : this.#steadyMs()
     if (isFake !== this.#isFake) this.#aheadMs = 0
     this.#isFake = isFake
     this.#aheadMs = Math.max(this.#aheadMs, this.#lastMs - ms)
     this.#lastMs = ms + this.#aheadMs
-    this.#isPlain = !isFake && this.#aheadMs === 0
+    this.#plain = !isFake && this.#aheadMs === 0 ? this.#steady : undefined
     return this.#lastMs
   }
 
