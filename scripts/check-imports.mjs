@@ -22,12 +22,20 @@ const library = (...layers) => layers.map((layer) => `sluice/${layer}`)
 
 /** serverLayers says the same of server/src. The layers of the library are called sluice/NAME there. */
 export const serverLayers = {
+  installation: [],
   grpc: [],
   observe: library('core', 'engine'),
   quotas: library('core', 'engine'),
   edge: ['grpc', 'observe', ...library('core', 'engine', 'identity', 'http-door')],
-  app: ['grpc', 'observe', 'quotas', 'edge', ...library('core', 'engine', 'stores', 'sources', 'identity')],
-  cli: ['app', ...library('core', 'engine', 'sources')],
+  app: [
+    'installation',
+    'grpc',
+    'observe',
+    'quotas',
+    'edge',
+    ...library('core', 'engine', 'stores', 'sources', 'identity'),
+  ],
+  cli: ['installation', 'app', ...library('core', 'engine', 'sources')],
 }
 
 // The packages of the repository. What is pure runs without Node.js: the layers named, or the whole package.
