@@ -6,7 +6,7 @@ import { manifestOf, type Packed, pack, root } from './project.suite.ts'
 const LIBRARY =
   /^(dist\/.+\.(js|cjs|d\.ts|d\.cts)|schema\/rules\.schema\.json|(README|CHANGELOG)\.md|LICENSE|package\.json)$/
 const SERVER =
-  /^(dist\/.+\.(js|d\.ts)|bin\/sluice\.mjs|examples\/.+\.yaml|proto\/.+\.(proto|md)|README\.md|LICENSE|package\.json)$/
+  /^(dist\/.+\.(js|d\.ts)|dist\/bundle\/yaml\.cjs|bin\/sluice\.mjs|examples\/.+\.yaml|proto\/.+\.(proto|md)|README\.md|LICENSE|package\.json)$/
 const TEST_CODE = /\.(test|suite)\./
 
 let packed: Packed
