@@ -6,7 +6,7 @@ import { manifestOf, type Packed, pack, root } from './project.suite.ts'
 const LIBRARY =
   /^(dist\/.+\.(js|cjs|d\.ts|d\.cts)|schema\/rules\.schema\.json|(README|CHANGELOG)\.md|LICENSE|package\.json)$/
 const SERVER =
-  /^(dist\/.+\.(js|d\.ts)|bin\/sluice\.mjs|examples\/.+\.yaml|proto\/.+\.(proto|md)|README\.md|LICENSE|package\.json)$/
+  /^(dist\/.+\.(js|d\.ts)|dist\/bundle\/yaml\.cjs|bin\/sluice\.mjs|examples\/.+\.yaml|proto\/.+\.(proto|md)|README\.md|LICENSE|package\.json)$/
 const TEST_CODE = /\.(test|suite)\./
 
 let packed: Packed
@@ -48,6 +48,13 @@ describe.each([
 
   it('has the license of the project', () => {
     expect(readFileSync(join(folder(), 'LICENSE'), 'utf8')).toBe(readFileSync(join(root, 'LICENSE'), 'utf8'))
+  })
+})
+
+describe('the package sluice-server', () => {
+  it('has the license of what is bundled into it', () => {
+    const license = readFileSync(join(root, 'node_modules', 'yaml', 'LICENSE'), 'utf8').trim()
+    expect(readFileSync(join(packed.server, 'dist/bundle/yaml.cjs'), 'utf8')).toContain(license)
   })
 })
 
