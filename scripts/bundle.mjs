@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 /**
  * A start of the service reads a few files in place of three hundred, which is most of the time that it takes. They are
- * made of the compiled files, and lie flat in one folder, two below the package: what finds a file beside itself or in the
+ * made of the compiled files, and lie flat in one folder: what finds a file beside itself or in the
  * package (threads, workers, examples) finds it from there too. Names and lines stay readable, for stacks.
  */
 const bundleDir = 'dist/bundle'

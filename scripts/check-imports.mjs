@@ -22,7 +22,6 @@ const library = (...layers) => layers.map((layer) => `sluice/${layer}`)
 
 /** serverLayers says the same of server/src. The layers of the library are called sluice/NAME there. */
 export const serverLayers = {
-  installation: [],
   grpc: [],
   observe: library('core', 'engine'),
   quotas: library('core', 'engine'),
@@ -35,7 +34,7 @@ export const serverLayers = {
     'edge',
     ...library('core', 'engine', 'stores', 'sources', 'identity'),
   ],
-  cli: ['installation', 'app', ...library('core', 'engine', 'sources')],
+  cli: ['app', ...library('core', 'engine', 'sources')],
 }
 
 // The packages of the repository. What is pure runs without Node.js: the layers named, or the whole package.

@@ -51,6 +51,13 @@ describe.each([
   })
 })
 
+describe('the package sluice-server', () => {
+  it('has the license of what is bundled into it', () => {
+    const license = readFileSync(join(root, 'node_modules', 'yaml', 'LICENSE'), 'utf8').trim()
+    expect(readFileSync(join(packed.server, 'dist/bundle/yaml.cjs'), 'utf8')).toContain(license)
+  })
+})
+
 describe('the two packages', () => {
   it('belong together: the server depends on its own version of the library', () => {
     const { version, dependencies } = manifestOf(packed.server)

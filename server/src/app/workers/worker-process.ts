@@ -7,6 +7,13 @@ import type { FromWorker, ToWorker } from './messages.ts'
 
 const MAIN = fileURLToPath(new URL('./worker-main.js', import.meta.url))
 
+/**
+ * What V8 is told in a worker. A decision leaves garbage and keeps next to nothing: a young generation that starts with its
+ * full 16 MiB is collected a fourth as often as one that starts with 1 and grows only with what it keeps. What this process
+ * was told itself comes later, and wins.
+ */
+const V8_FLAGS = ['--min-semi-space-size=16']
+
 /** What a WorkerProcess tells. */
 export interface WorkerEvents {
   told(worker: WorkerProcess, message: FromWorker): void
@@ -43,7 +50,11 @@ export class WorkerProcess {
   constructor(id: number, events: WorkerEvents) {
     this.id = id
     // Parts of rules hold maps and typed arrays, which JSON cannot say.
-    this.#child = fork(MAIN, [], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], serialization: 'advanced' })
+    this.#child = fork(MAIN, [], {
+      execArgv: [...V8_FLAGS, ...process.execArgv],
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      serialization: 'advanced',
+    })
     this.#child.on('message', (message) => events.told(this, message as FromWorker))
     // A message to a process that has just ended: its end is told below.
     this.#child.on('error', () => {})
