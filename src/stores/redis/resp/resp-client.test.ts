@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net'
-import { connect, createServer, type Server, type Socket } from 'node:net'
-import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { connect, createServer, type Server, Socket } from 'node:net'
+import { afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { startRedis } from '../../../../tests/servers/redis.mjs'
 import { RespClient, type RespClientOptions } from './resp-client.ts'
 
@@ -48,6 +48,18 @@ describe('a RespClient', () => {
     ])
     const bytes = Buffer.from([0, 13, 10, 255])
     expect(replies).toEqual(['OK', bytes, null, 7, [bytes, null, Buffer.from('7')]])
+  })
+
+  it('writes all that is asked in one turn at once', async () => {
+    const client = await open()
+    const write = vi.spyOn(Socket.prototype, 'write')
+    onTestFinished(() => write.mockRestore())
+    const replies = [client.call(['ECHO', 'one']), client.call(['ECHO', 'two'])]
+    await Promise.resolve()
+    replies.push(client.call(['ECHO', 'three']))
+    expect(await Promise.all(replies)).toEqual(['one', 'two', 'three'].map((word) => Buffer.from(word)))
+    const echo = (word: string): string => `*2\r\n$4\r\nECHO\r\n$${word.length}\r\n${word}\r\n`
+    expect(write.mock.calls.map(([bytes]) => String(bytes))).toEqual([echo('one') + echo('two') + echo('three')])
   })
 
   it('tells an error that the server answers, and goes on', async () => {

@@ -41,6 +41,8 @@ export class RespClient {
   readonly #askers = new AskerQueue()
   readonly #ended: Promise<string>
   #end: (reason: string) => void = () => {}
+  readonly #flush = (): void => this.#writeOut()
+  #isFlushing = false
   #isReady = false
   #isOver = false
   #heard: ((message: string) => void) | undefined
@@ -92,7 +94,7 @@ export class RespClient {
     return this.#ended
   }
 
-  /** ask sends a command at once. */
+  /** ask sends a command at the end of this turn, with all others of the turn: one write to the socket, and one read there. */
   ask(args: Args, asker: Asker): void {
     if (this.#isOver) {
       asker.failed(new Error('the connection has ended'))
@@ -100,7 +102,9 @@ export class RespClient {
     }
     this.#askers.add(asker)
     this.#writer.write(args)
-    this.#socket.write(this.#writer.take())
+    if (this.#isFlushing) return
+    this.#isFlushing = true
+    process.nextTick(this.#flush)
   }
 
   call(args: Args): Promise<Reply> {
@@ -133,6 +137,11 @@ export class RespClient {
     const connected = new Promise<undefined>((resolve) => this.#socket.once(event, () => resolve(undefined)))
     const reason = await Promise.race([connected, this.#ended])
     if (reason !== undefined) throw new Error(reason)
+  }
+
+  #writeOut(): void {
+    this.#isFlushing = false
+    if (!this.#isOver) this.#socket.write(this.#writer.take())
   }
 
   #read(piece: Buffer): void {
