@@ -10,12 +10,12 @@ export class KeyedHash {
   high = 0
   readonly #key0: number
   readonly #key1: number
-  /** The text that was hashed several times in a row, if one was: one busy caller, or a limit for all callers together. */
+  /** The text that was hashed twice in a row, if it was: one busy caller, or a limit for all callers together. */
   #repeated: string | undefined
-  #lastLow = 0
-  #lastHigh = 0
-  #lastSpace = 0
-  #lastDomain = 0
+  #repeatedIn = 0
+  #repeatedDomain = 0
+  #repeatedLow = 0
+  #repeatedHigh = 0
 
   constructor(key0: number, key1: number) {
     this.#key0 = key0 | 0
@@ -27,22 +27,10 @@ export class KeyedHash {
    * callers' own (0; 1 is taken by wide text) is for names that no caller can spell, in whatever space.
    */
   of(text: string, space: number, domain = 0): void {
-    if (text === this.#repeated && space === this.#lastSpace && domain === this.#lastDomain) {
-      this.low = this.#lastLow
-      this.high = this.#lastHigh
-    } else this.#hash(text, space, domain)
-  }
-
-  /** #hash remembers a text only when it comes again: to do so for each would cost more than it saves. */
-  #hash(text: string, space: number, domain: number): void {
-    this.#mix(text, space, domain)
-    const isAgain = this.low === this.#lastLow && this.high === this.#lastHigh
-    if (isAgain) this.#repeated = text
-    else if (this.#repeated !== undefined) this.#repeated = undefined
-    this.#lastLow = this.low
-    this.#lastHigh = this.high
-    this.#lastSpace = space
-    this.#lastDomain = domain
+    if (text === this.#repeated && space === this.#repeatedIn && domain === this.#repeatedDomain) {
+      this.low = this.#repeatedLow
+      this.high = this.#repeatedHigh
+    } else this.#mix(text, space, domain)
   }
 
   #mix(text: string, space: number, domain: number): void {
@@ -109,8 +97,18 @@ export class KeyedHash {
       v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2
       v2 = (v2 << 16) | (v2 >>> 16)
     }
-    this.low = v1 ^ v3
-    this.high = v0 ^ v2
+    const low = v1 ^ v3
+    const high = v0 ^ v2
+    // Only a text that comes again is remembered: to keep each would cost more than it saves.
+    if (low === this.low && high === this.high) {
+      this.#repeated = text
+      this.#repeatedIn = space
+      this.#repeatedDomain = domain
+      this.#repeatedLow = low
+      this.#repeatedHigh = high
+    } else this.#repeated = undefined
+    this.low = low
+    this.high = high
   }
 }
 

@@ -115,7 +115,10 @@ export class MemoryStore implements SyncStore, LendingStore {
 
   decideOne(key: string, limit: Limit, cost: number): Verdict {
     const nowMs = this.#clock.nowMs()
-    this.#charge(key, limit, nowMs, cost, modeOf(limit, cost, LOOK))
+    this.#hash.of(key, limit.space)
+    const id = cost === 0 || limit.isLog ? NONE : this.#find()
+    if (id !== NONE) this.#chargeNumbers(id, limit, nowMs, cost)
+    else this.#chargeHashed(limit, nowMs, cost, modeOf(limit, cost, LOOK))
     return verdictOf(this.#out, limit)
   }
 
