@@ -26,14 +26,7 @@ export const serverLayers = {
   observe: library('core', 'engine'),
   quotas: library('core', 'engine'),
   edge: ['grpc', 'observe', ...library('core', 'engine', 'identity', 'http-door')],
-  app: [
-    'installation',
-    'grpc',
-    'observe',
-    'quotas',
-    'edge',
-    ...library('core', 'engine', 'stores', 'sources', 'identity'),
-  ],
+  app: ['grpc', 'observe', 'quotas', 'edge', ...library('core', 'engine', 'stores', 'sources', 'identity')],
   cli: ['app', ...library('core', 'engine', 'sources')],
 }
 

@@ -103,10 +103,11 @@ export class SingleConnection implements RedisConnection {
         client = made
       })
       const opened = await this.#unlessClosed(opening)
+      // From now on: what is asked first may be what is never answered.
+      pings = pingEvery(opened)
       if (this.#subscription === undefined) await this.#checkStanding(opened)
       else await this.#unlessClosed(subscribe(opened, this.#subscription))
       this.#client = opened
-      pings = pingEvery(opened)
       onConnected()
       this.#events.connected(this.#shard)
       if (this.#subscription === undefined) await this.#lookAtSettings(opened)
