@@ -31,7 +31,7 @@ export interface LeasedStoreOptions {
   readonly maxKeys?: number
   /**
    * How many hits of a caller, in the time that a slice is meant to last, make it worth one. Until then the parent decides.
-   * 1: the first hit takes a slice. Default: 4.
+   * 1: the first hit takes a slice. Default: 16.
    */
   readonly minHits?: number
   /** For how long a slice is spent after it was asked for. The lender waits twice as long. Default: 5,000. */
@@ -65,7 +65,7 @@ export interface LeasedStats {
 const DEFAULT_MAX_KEYS = 50_000
 const DEFAULT_LEASE_MS = 5_000
 const DEFAULT_TIMEOUT_MS = 5
-const DEFAULT_MIN_HITS = 4
+const DEFAULT_MIN_HITS = 16
 /** While no notices arrive, a refusal is not kept for longer: another node may have reset the counter. */
 const MAX_UNHEARD_MS = 1_000
 
