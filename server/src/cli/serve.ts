@@ -61,6 +61,8 @@ function stopper(starting: Promise<Service>, log: Log, signal: 'SIGTERM' | 'SIGI
     void starting.then(async (service) => {
       await service.close()
       if (signals > 1) return
+      // What is still being counted comes before the last line.
+      await log.end()
       log.info('service.stopped', 'stopped')
       await log.end()
       process.exit(0)
