@@ -24,6 +24,7 @@ import {
   watchStore,
 } from './partitions.suite.ts'
 
+const ELECTION_MS = 45_000
 vi.setConfig({ testTimeout: 60_000 })
 
 const FAULTS = /^(offline|timeout|broken|unavailable|breaker_open)$/
@@ -112,7 +113,9 @@ describe('a master with a replica', () => {
     }
     expect(watched.breakers).toEqual([`127.0.0.1:${victim.port} open`])
     const counter = fresh(partition)
-    const admitted = await until('the replica answers', async () => (await watched.store.decide([counter]))[0].allowed)
+    // A replica that is not elected at once tries again after six seconds.
+    const decided = async (): Promise<boolean> => (await watched.store.decide([counter]))[0].allowed
+    const admitted = await until('the replica answers', decided, ELECTION_MS)
     expect(admitted).toBe(true)
     expect(await remaining(watched.store, counter)).toBe(9)
     victim.resume()
