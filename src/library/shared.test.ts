@@ -30,9 +30,9 @@ const named = () => ({ name: randomUUID(), timeoutMs })
 describe('rateLimit on Redis', () => {
   it('shares a budget between limiters of one name, and not with those of another', async () => {
     const own = named()
-    const one = opened(rateLimit({ limit: 2, window: '1h', redis: url, ...own }))
-    const two = opened(rateLimit({ limit: 2, window: '1h', redis: url, ...own }))
-    const other = opened(rateLimit({ limit: 2, window: '1h', redis: url, ...named() }))
+    const one = opened(rateLimit({ limit: 2, window: '1d', redis: url, ...own }))
+    const two = opened(rateLimit({ limit: 2, window: '1d', redis: url, ...own }))
+    const other = opened(rateLimit({ limit: 2, window: '1d', redis: url, ...named() }))
     expect((await one.check('a')).remaining).toBe(1)
     expect((await two.check('a')).remaining).toBe(0)
     expect(await one.check('a')).toMatchObject({ kind: 'refused', remaining: 0 })
@@ -41,12 +41,12 @@ describe('rateLimit on Redis', () => {
   })
 
   it('reaches Redis with its very first call', async () => {
-    const verdict = await opened(rateLimit({ limit: 2, window: '1h', redis: url, ...named() })).check('a')
+    const verdict = await opened(rateLimit({ limit: 2, window: '1d', redis: url, ...named() })).check('a')
     expect(verdict.fallback).toBeUndefined()
   })
 
   it('looks, weighs, refunds and resets', async () => {
-    const limiter = opened(rateLimit({ limit: 10, window: '1h', redis: url, ...named() }))
+    const limiter = opened(rateLimit({ limit: 10, window: '1d', redis: url, ...named() }))
     expect((await limiter.check('a', 4)).remaining).toBe(6)
     expect((await limiter.peek('a')).remaining).toBe(6)
     expect((await limiter.refund('a', 3)).remaining).toBe(9)
@@ -70,7 +70,7 @@ describe('rateLimit on Redis', () => {
 
   it('takes a client of the app, and leaves it open', async () => {
     const client = await createClient({ url, RESP: 2 }).connect()
-    const limiter = rateLimit({ limit: 1, window: '1h', redis: client as unknown as RedisClient, ...named() })
+    const limiter = rateLimit({ limit: 1, window: '1d', redis: client as unknown as RedisClient, ...named() })
     expect([(await limiter.check('a')).allowed, (await limiter.check('a')).allowed]).toEqual([true, false])
     await limiter.close()
     expect(client.isReady).toBe(true)
@@ -81,7 +81,7 @@ describe('rateLimit on Redis', () => {
     const redis = await startRedis()
     const limits = (['open', 'closed', 'local'] as const).map((onStoreFailure) =>
       opened(
-        rateLimit({ limit: 10, window: '1h', redis: redis.url, onStoreFailure, log: () => {}, name: onStoreFailure }),
+        rateLimit({ limit: 10, window: '1d', redis: redis.url, onStoreFailure, log: () => {}, name: onStoreFailure }),
       ),
     )
     await redis.stop()
@@ -123,7 +123,7 @@ describe('rateLimit on Redis', () => {
   it('tells an observer of every decision', async () => {
     const told: unknown[] = []
     const observer = { decided: (charges: readonly object[]) => told.push(...charges) }
-    const limiter = opened(rateLimit({ limit: 1, window: '1h', redis: url, observer, ...named() }))
+    const limiter = opened(rateLimit({ limit: 1, window: '1d', redis: url, observer, ...named() }))
     await limiter.check('a')
     expect(told).toMatchObject([{ cost: 1, entries: [{ key: 'key', value: 'a' }] }])
   })

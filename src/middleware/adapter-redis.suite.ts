@@ -42,7 +42,7 @@ export function testAdapterOnRedis(adapter: AdapterUnderTest): void {
     const { get } = await start({
       redis,
       limit: 1_000_000,
-      window: '1h',
+      window: '1d',
       name,
       onStoreFailure: 'closed',
       log: () => {},
@@ -71,8 +71,8 @@ export function testAdapterOnRedis(adapter: AdapterUnderTest): void {
     it('counts the same limit for itself wherever it is made, unless it has a name', async () => {
       const told: string[] = []
       const own = { redis: url, keyPrefix: `${randomUUID()}:`, log: (line: string) => void told.push(line) } as const
-      const limit = { ...own, limit: 2, window: '1h', timeoutMs: 10_000, onStoreFailure: 'closed' } as const
-      const probe = await start({ ...own, limit: 1_000, window: '1h', name: 'probe', onStoreFailure: 'closed' })
+      const limit = { ...own, limit: 2, window: '1d', timeoutMs: 10_000, onStoreFailure: 'closed' } as const
+      const probe = await start({ ...own, limit: 1_000, window: '1d', name: 'probe', onStoreFailure: 'closed' })
       await until('decisions are made in Redis', async () => (await probe.get()).status === 200)
       const apart = await adapter.start([limit, limit], new Routes())
       apps.push(apart)
@@ -91,7 +91,7 @@ export function testAdapterOnRedis(adapter: AdapterUnderTest): void {
 
     it.skipIf(adapter.name.includes('fetch'))('charges there what a request has cost in the end', async () => {
       await ready()
-      const { get } = await start({ limit: 8, window: '1h', algorithm: 'sliding_log', name: randomUUID() })
+      const { get } = await start({ limit: 8, window: '1d', algorithm: 'sliding_log', name: randomUUID() })
       await get('/settle')
       expect((await get()).headers['x-ratelimit-remaining']).toBe('2')
       expect([(await get('/settle')).status, (await get()).status]).toEqual([200, 429])
@@ -143,7 +143,7 @@ export function testAdapterOnRedis(adapter: AdapterUnderTest): void {
       skip(adapter.cannotReset !== undefined, adapter.cannotReset)
       await ready()
       const key = `sk_live_${randomUUID()}`
-      const limit = { limit: 1, window: '1h', name: randomUUID(), identity: { apiKey: true } } as const
+      const limit = { limit: 1, window: '1d', name: randomUUID(), identity: { apiKey: true } } as const
       const { get, limiters } = await start(limit)
       const ask = async (): Promise<number> => (await get('/', { 'x-api-key': key })).status
       expect([await ask(), await ask()]).toEqual([200, 429])
@@ -154,7 +154,7 @@ export function testAdapterOnRedis(adapter: AdapterUnderTest): void {
     })
 
     it.each<[string, () => SuiteOptions]>([
-      ['a limit', () => ({ limit: 3, window: '1h', algorithm: 'sliding_log', name: randomUUID() })],
+      ['a limit', () => ({ limit: 3, window: '1d', algorithm: 'sliding_log', name: randomUUID() })],
       ['rules', () => ({ rules: rulesOf(randomUUID()) })],
     ])('gives nothing back of what was admitted without Redis, with %s', async (_, optionsOf) => {
       const proxy = await startProxied()
@@ -177,7 +177,7 @@ export function testAdapterOnRedis(adapter: AdapterUnderTest): void {
 
     it('shares its connections with others, and the last one to be closed closes them', async () => {
       const proxy = await startProxied()
-      const limit = { redis: proxy.url, limit: 1, window: '1h', name: randomUUID(), onStoreFailure: 'closed' } as const
+      const limit = { redis: proxy.url, limit: 1, window: '1d', name: randomUUID(), onStoreFailure: 'closed' } as const
       const one = await start({ ...limit, log: () => {} })
       await until('decisions are made in Redis', async () => (await one.get()).status === 429)
       await until('it can ask and listen', () => proxy.connections === 2)
@@ -198,7 +198,7 @@ export function testAdapterOnRedis(adapter: AdapterUnderTest): void {
             start({
               redis: server.url,
               limit: 1,
-              window: '1h',
+              window: '1d',
               name: onStoreFailure,
               onStoreFailure,
               timeoutMs: 100,

@@ -17,19 +17,19 @@ vi.setConfig({ testTimeout: 60_000 })
 const MOST = 4
 const HOUR_MS = 3_600_000
 const LIMITS: readonly LimitOptions[] = [
-  { algorithm: 'sliding_window', limit: MOST, window: '1h' },
-  { algorithm: 'sliding_window', limit: MOST, window: '1h', subWindows: 6 },
-  { algorithm: 'sliding_window', limit: MOST, window: '1h', countDenied: true },
-  { algorithm: 'token_bucket', limit: MOST, window: '1h' },
-  { algorithm: 'token_bucket', limit: MOST, window: '1h', countDenied: true },
-  { algorithm: 'gcra', limit: MOST, window: '1h' },
-  { algorithm: 'leaky_bucket', limit: MOST, window: '1h' },
-  { algorithm: 'fixed_window', limit: MOST, window: '1h' },
-  { algorithm: 'fixed_window', limit: MOST, window: '1h', anchor: 'first_hit' },
+  { algorithm: 'sliding_window', limit: MOST, window: '1d' },
+  { algorithm: 'sliding_window', limit: MOST, window: '1d', subWindows: 6 },
+  { algorithm: 'sliding_window', limit: MOST, window: '1d', countDenied: true },
+  { algorithm: 'token_bucket', limit: MOST, window: '1d' },
+  { algorithm: 'token_bucket', limit: MOST, window: '1d', countDenied: true },
+  { algorithm: 'gcra', limit: MOST, window: '1d' },
+  { algorithm: 'leaky_bucket', limit: MOST, window: '1d' },
+  { algorithm: 'fixed_window', limit: MOST, window: '1d' },
+  { algorithm: 'fixed_window', limit: MOST, window: '1d', anchor: 'first_hit' },
   { algorithm: 'fixed_window', limit: MOST, calendar: { unit: 'month' } },
-  { algorithm: 'sliding_log', limit: MOST, window: '1h' },
-  { algorithm: 'sliding_log', limit: MOST, window: '1h', countDenied: true },
-  { algorithm: 'concurrency', limit: MOST, leaseTtl: '1h' },
+  { algorithm: 'sliding_log', limit: MOST, window: '1d' },
+  { algorithm: 'sliding_log', limit: MOST, window: '1d', countDenied: true },
+  { algorithm: 'concurrency', limit: MOST, leaseTtl: '1d' },
 ]
 
 const doubles = (...values: number[]): Buffer => Buffer.from(new Float64Array(values).buffer)
@@ -158,7 +158,7 @@ describe.each(LIMITS)('a counter of %j', (options) => {
 })
 
 describe('a book of slices', () => {
-  const limit = compileLimit({ limit: MOST, window: '1h' })
+  const limit = compileLimit({ limit: MOST, window: '1d' })
   const book = (key: string): string => bookKey(storedKey(key, limit))
   const request = (key: string): SliceRequest => ({
     key,

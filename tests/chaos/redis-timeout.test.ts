@@ -70,7 +70,7 @@ const HASTY = { timeoutMs: 1, onStoreFailure: 'closed' } as const
 
 it('redisTimeoutMs of the library does the same for limits', async () => {
   const { client, letGo } = slowClient()
-  const shared = { limit: 3, window: '1h', redis: client, redisTimeoutMs: 60_000 } as const
+  const shared = { limit: 3, window: '1d', redis: client, redisTimeoutMs: 60_000 } as const
   const patient = rateLimit({ ...shared, name: 'patient' }).check('a')
   const hasty = await rateLimit({ ...shared, name: 'hasty', ...HASTY }).check('a')
   expect(hasty.fallback).toBe('closed')

@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => redis.stop())
 
 /** Its window begins with the first hit, so that it does not end while a test runs. */
-const HOUR = compileLimit({ limit: 3, window: '1h', algorithm: 'fixed_window', anchor: 'first_hit' })
+const HOUR = compileLimit({ limit: 3, window: '1d', algorithm: 'fixed_window', anchor: 'first_hit' })
 const keyOf = (): string => `sluice:{1}:${randomBytes(6).toString('hex')}`
 
 function charge(key: string, limit: Limit, consistency: 'exact' | 'leased' | 'eventual', cost = 1): Charge {
@@ -100,7 +100,7 @@ describe('a leased rule on Redis', () => {
   it('goes on from its slice while the server is away, and no further than that', async () => {
     const proxy = await startProxy(redis.port)
     const node = await open(`redis://127.0.0.1:${proxy.port}`)
-    const limit = compileLimit({ limit: 1_000_000, window: '1h' })
+    const limit = compileLimit({ limit: 1_000_000, window: '1d' })
     const one = charge(keyOf(), limit, 'leased')
     for (let i = 0; i < 500; i++) await node.decide([one])
     expect(node.stats.held).toBeGreaterThan(10)
@@ -117,7 +117,7 @@ describe('a leased rule on Redis', () => {
   it('is lent by a cluster, each counter by the server that has it', async () => {
     const cluster = await sharedCluster()
     const nodes = [await open(urlOf(cluster), 3), await open(urlOf(cluster), 3)]
-    const limit = compileLimit({ limit: 40, window: '1h' })
+    const limit = compileLimit({ limit: 40, window: '1d' })
     const prefix = randomBytes(6).toString('hex')
     const admitted = new Map<string, number>()
     for (let i = 0; i < 1_000; i++) {

@@ -44,7 +44,7 @@ const nodeRedis = async (url: string) => {
 async function connected(url: string): Promise<string> {
   const app = await serve({
     limit: 1,
-    window: '1h',
+    window: '1d',
     name: randomUUID(),
     redis: url,
     timeoutMs: 10_000,
@@ -63,14 +63,14 @@ const statuses = async (count: number, ...apps: FastifyInstance[]): Promise<numb
 describe('sluice/fastify on Redis', () => {
   it('shares a plain limit between apps, by its name', async () => {
     const url = await connected((await sharedRedis()).url)
-    const options = { limit: 3, window: '1h', name: randomUUID(), redis: url, timeoutMs: 10_000 } as const
+    const options = { limit: 3, window: '1d', name: randomUUID(), redis: url, timeoutMs: 10_000 } as const
     const [one, two] = [await serve(options), await serve(options)]
     expect(await statuses(4, one, two)).toEqual([200, 200, 200, 429])
   })
 
   it('counts the limits of routes and hooks there, and lets go of it with the app', async () => {
     await using proxy = await startProxy((await sharedRedis()).port)
-    const limit = { limit: 1, window: '1h', onStoreFailure: 'closed', timeoutMs: 10_000 } as const
+    const limit = { limit: 1, window: '1d', onStoreFailure: 'closed', timeoutMs: 10_000 } as const
     const names = [randomUUID(), randomUUID(), randomUUID()]
     const run = async (): Promise<FastifyInstance> => {
       const app = fastify()
