@@ -27,4 +27,12 @@ export interface CheckRequest {
   readonly descriptors: readonly Descriptor[]
   /** Above 0 charges (default 1), 0 looks, below 0 refunds. */
   readonly cost?: number
+  /** For those who observe decisions. It changes none. */
+  readonly context?: RequestContext | undefined
+}
+
+/** A RequestContext is what a door knows of a request beside what is limited. */
+export interface RequestContext {
+  /** The trace that the request is part of, as W3C's `traceparent` has it: 32 hexadecimal digits. */
+  readonly traceId?: string | undefined
 }

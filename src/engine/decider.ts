@@ -1,6 +1,7 @@
 import { combine, combineOne, type Decision, type RuleVerdict, UNLIMITED } from '../core/combine.ts'
 import { allowedVerdict, UNLIMITED_VERDICT, type Verdict } from '../core/decision.ts'
 import { holdsPermits, MAX_COUNT } from '../core/limit.ts'
+import type { RequestContext } from '../core/request.ts'
 import type { Rule } from '../core/rules/rule-set.ts'
 import { chargeOf, type PlannedCharge } from './charge.ts'
 import type { Observer } from './observer.ts'
@@ -32,21 +33,21 @@ export class Decider<S extends Store> {
   }
 
   /** decide asks about all charges, and charges every one of them or none. */
-  decide(charges: readonly PlannedCharge[]): Answer<S, Decision> {
+  decide(charges: readonly PlannedCharge[], context?: RequestContext): Answer<S, Decision> {
     const startedAt = this.#now()
-    return this.#decide(charges, startedAt) as Answer<S, Decision>
+    return this.#decide(charges, startedAt, context) as Answer<S, Decision>
   }
 
   /** acquire is decide, and also takes the places of `concurrency` limits. */
-  acquire(charges: readonly PlannedCharge[]): Answer<S, Held> {
+  acquire(charges: readonly PlannedCharge[], context?: RequestContext): Answer<S, Held> {
     const startedAt = this.#now()
     if (!charges.some(isConcurrency)) {
-      const decision = this.#decide(charges, startedAt)
+      const decision = this.#decide(charges, startedAt, context)
       return (decision instanceof Promise ? decision.then(withoutPermits) : withoutPermits(decision)) as Answer<S, Held>
     }
     const acquired = this.#store.acquire(countedOf(charges))
     const hold = (verdicts: readonly Verdict[], permits: HeldPermits | undefined): Held => {
-      return { decision: this.#conclude(charges, verdicts, startedAt), permits }
+      return { decision: this.#conclude(charges, verdicts, startedAt, context), permits }
     }
     return (
       acquired instanceof Promise
@@ -118,20 +119,31 @@ export class Decider<S extends Store> {
     return (pending.length === 0 ? undefined : Promise.all(pending).then(() => undefined)) as Answer<S, void>
   }
 
-  #decide(charges: readonly PlannedCharge[], startedAt: number): MaybePromise<Decision> {
+  #decide(
+    charges: readonly PlannedCharge[],
+    startedAt: number,
+    context: RequestContext | undefined,
+  ): MaybePromise<Decision> {
     if (charges.length === 1 && this.#sync !== undefined && !charges[0].rule.unlimited && charges[0].debit !== true) {
       const { key, limit, cost } = charges[0]
-      return this.#conclude(charges, [this.#sync.decideOne(key, limit, cost)], startedAt)
+      return this.#conclude(charges, [this.#sync.decideOne(key, limit, cost)], startedAt, context)
     }
     const counted = countedOf(charges)
-    if (counted.length === 0) return this.#conclude(charges, NO_VERDICTS, startedAt)
+    if (counted.length === 0) return this.#conclude(charges, NO_VERDICTS, startedAt, context)
     const verdicts = this.#store.decide(counted)
-    if (verdicts instanceof Promise) return verdicts.then((all) => this.#conclude(charges, all, startedAt))
-    return this.#conclude(charges, verdicts, startedAt)
+    if (verdicts instanceof Promise) return verdicts.then((all) => this.#conclude(charges, all, startedAt, context))
+    return this.#conclude(charges, verdicts, startedAt, context)
   }
 
-  #conclude(charges: readonly PlannedCharge[], verdicts: readonly Verdict[], startedAt: number): Decision {
-    return conclude(charges, verdicts, this.#observer, startedAt)
+  #conclude(
+    charges: readonly PlannedCharge[],
+    verdicts: readonly Verdict[],
+    startedAt: number,
+    context?: RequestContext,
+  ): Decision {
+    const decision = fold(charges, verdicts)
+    if (this.#observer !== undefined) this.#observer.decided(charges, decision, performance.now() - startedAt, context)
+    return decision
   }
 
   #now(): number {

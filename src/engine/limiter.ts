@@ -62,7 +62,7 @@ export class Limiter<S extends Store> {
 
   /** check plans and decides. */
   check(request: CheckRequest): Answer<S, Decision> {
-    return this.#decider.decide(this.plan(request))
+    return this.#decider.decide(this.plan(request), request.context)
   }
 
   /**
@@ -82,7 +82,7 @@ export class Limiter<S extends Store> {
 
   /** acquire is check, and also takes the places of the `concurrency` rules that matched. */
   acquire(request: CheckRequest): Answer<S, Held> {
-    return this.#decider.acquire(this.plan(request))
+    return this.#decider.acquire(this.plan(request), request.context)
   }
 
   /** release gives back what acquire took. */

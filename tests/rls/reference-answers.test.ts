@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { afterAll, describe, expect, it } from 'vitest'
 import { compileOptionsOf, limiterPartsOf, storeFor } from '../../server/src/app/settings/compatibility.ts'
 import { readConfig } from '../../server/src/app/settings/config.ts'
+import { observerOf } from '../../server/src/observe/door-observer.ts'
 import { RuleStats } from '../../server/src/observe/rule-stats.ts'
 import { loadRules } from '../../src/core/rules/load.ts'
 import { Limiter } from '../../src/engine/limiter.ts'
@@ -43,7 +44,7 @@ async function answersOf(
   const texts = fixture.cases.map((_, i) => ({ file: `${domainOf(i)}.yaml`, text: rulesOf(fixture, i) }))
   const rules = loadRules(texts, compileOptionsOf(config.mergeDomains, config.compatibility))
   const observer = new RuleStats({ asReference: true })
-  const parts = { ...limiterPartsOf(config), shadow: config.shadowMode, observer }
+  const parts = { ...limiterPartsOf(config), shadow: config.shadowMode, observer: observerOf('rls', [observer]) }
   const { shadowMode, responseHeaders, dynamicMetadata } = config
   const options = { shadowMode, responseHeaders, dynamicMetadata, asReference: true, nowMs: () => NOW_MS }
   const service = await startService(new Limiter(() => rules, storeFor(config, store), parts), options)

@@ -4,6 +4,7 @@ import type { LimiterPort } from '../../server/src/edge/limiter-port.ts'
 import { codecOf } from '../../server/src/edge/protobuf/protos.suite.ts'
 import { bytesField } from '../../server/src/edge/protobuf/writer.ts'
 import type { RlsOptions } from '../../server/src/edge/rls/rls-options.ts'
+import { observerOf } from '../../server/src/observe/door-observer.ts'
 import { RuleStats } from '../../server/src/observe/rule-stats.ts'
 import { type Decision, UNLIMITED } from '../../src/core/combine.ts'
 import { loadRules } from '../../src/core/rules/load.ts'
@@ -45,7 +46,7 @@ async function start(
 /** observed is a limiter on the rules, and what it counts. */
 function observed(): { limiter: LimiterPort; stats: RuleStats } {
   const stats = new RuleStats()
-  return { limiter: new Limiter(() => rules, new MemoryStore(), { observer: stats }), stats }
+  return { limiter: new Limiter(() => rules, new MemoryStore(), { observer: observerOf('rls', [stats]) }), stats }
 }
 
 /** limiterOf is a limiter that checks in some way, and knows no places. */

@@ -26,7 +26,7 @@ function bench() {
       descriptors: [{ entries: [{ key, value: 'a' }] }],
       cost,
     })
-    stats.decided(charges, { verdicts: [{ verdict }] } as unknown as Decision)
+    stats.decided('rls', charges, { verdicts: [{ verdict }] } as unknown as Decision)
   }
   const counts = (key: string) => {
     const prefix = `ratelimit.service.rate_limit.d.${key}.`

@@ -2,8 +2,8 @@ import type { Decision } from 'sluice/internal/core/combine'
 import type { Verdict } from 'sluice/internal/core/decision'
 import type { Rule } from 'sluice/internal/core/rules/rule-set'
 import type { PlannedCharge } from 'sluice/internal/engine/charge'
-import type { Observer } from 'sluice/internal/engine/observer'
 import { OVERRIDE_ID } from 'sluice/internal/engine/plan'
+import type { DoorObserver, ObservedDoor } from './door-observer.ts'
 import { namesValues, referenceStatName } from './reference-stat-names.ts'
 
 /** RuleCounts counts hits on one rule, in the words of envoyproxy/ratelimit. */
@@ -27,7 +27,7 @@ export interface RuleStatsOptions {
 }
 
 /** RuleStats counts what each rule decides, whichever door asked, for people who look at /stats. */
-export class RuleStats implements Observer {
+export class RuleStats implements DoorObserver {
   /** By name. They outlive a rule: one that is loaded again goes on counting. */
   readonly #byName = new Map<string, RuleCounts>()
   readonly #byRule = new WeakMap<Rule, RuleCounts>()
@@ -37,7 +37,7 @@ export class RuleStats implements Observer {
     this.#isReference = asReference
   }
 
-  decided(charges: readonly PlannedCharge[], { verdicts }: Decision): void {
+  decided(_: ObservedDoor, charges: readonly PlannedCharge[], { verdicts }: Decision): void {
     for (let i = 0; i < charges.length; i++) {
       const { verdict } = verdicts[i]
       if (verdict.unasked === true) continue

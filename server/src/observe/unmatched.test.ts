@@ -18,8 +18,8 @@ describe('Unmatched', () => {
       ['sluice.unmatched.unknown_domain', 0],
       ['sluice.unmatched.no_rule', 0],
     ])
-    unmatched.add('wbe', entries('user'), false)
-    for (let i = 0; i < 3; i++) unmatched.add('web', entries('usr'), true)
+    unmatched.unmatched('wbe', entries('user'), false)
+    for (let i = 0; i < 3; i++) unmatched.unmatched('web', entries('usr'), true)
     expect([...unmatched.list()]).toEqual([
       ['sluice.unmatched.unknown_domain', 1],
       ['sluice.unmatched.no_rule', 3],
@@ -28,30 +28,30 @@ describe('Unmatched', () => {
 
   it('tells the first at once, with its keys and without values', () => {
     const { told, unmatched } = listening()
-    unmatched.add('web', entries('user', 'path'), true)
+    unmatched.unmatched('web', entries('user', 'path'), true)
     expect(told).toEqual([{ kind: 'no_rule', domain: 'web', keys: ['user', 'path'], count: 1 }])
     expect(JSON.stringify(told)).not.toContain('hunter2')
   })
 
   it('tells all others once a minute, with their number and the keys of the first of them', () => {
     const { told, unmatched } = listening()
-    unmatched.add('web', entries('user'), true)
+    unmatched.unmatched('web', entries('user'), true)
     vi.advanceTimersByTime(1_000)
-    unmatched.add('web', entries('path'), true)
-    for (let i = 0; i < 99; i++) unmatched.add('api', entries('other'), true)
+    unmatched.unmatched('web', entries('path'), true)
+    for (let i = 0; i < 99; i++) unmatched.unmatched('api', entries('other'), true)
     vi.advanceTimersByTime(58_999)
     expect(told).toHaveLength(1)
     vi.advanceTimersByTime(1)
     expect(told[1]).toEqual({ kind: 'no_rule', domain: 'web', keys: ['path'], count: 100 })
     vi.advanceTimersByTime(600_000)
     expect(told).toHaveLength(2)
-    unmatched.add('web', entries('late'), true)
+    unmatched.unmatched('web', entries('late'), true)
     expect(told[2]).toEqual({ kind: 'no_rule', domain: 'web', keys: ['late'], count: 1 })
   })
 
   it('keeps what callers choose short', () => {
     const { told, unmatched } = listening()
-    unmatched.add('d'.repeat(1_000), entries(...Array.from({ length: 32 }, () => 'k'.repeat(1_000))), false)
+    unmatched.unmatched('d'.repeat(1_000), entries(...Array.from({ length: 32 }, () => 'k'.repeat(1_000))), false)
     expect(JSON.stringify(told).length).toBeLessThan(800)
   })
 })

@@ -1,4 +1,5 @@
 import type { Entry } from 'sluice/internal/core/request'
+import type { DoorObserver } from './door-observer.ts'
 
 /** An UnmatchedTold is one line about requests, or descriptors of them, that no rule is about. */
 export interface UnmatchedTold {
@@ -17,7 +18,7 @@ const MAX_KEYS = 8
 const MAX_CHARACTERS = 64
 
 /** Unmatched counts what no rule is about, and tells of it: the first at once, and then once a minute at the most. */
-export class Unmatched {
+export class Unmatched implements DoorObserver {
   readonly #kinds: Readonly<Record<UnmatchedKind, UnmatchedOfKind>>
 
   constructor(tell: (told: UnmatchedTold) => void) {
@@ -27,8 +28,10 @@ export class Unmatched {
     }
   }
 
-  /** add counts a descriptor without a rule, or a request of a domain without rules. It is on the hot path. */
-  add(domain: string, entries: readonly Entry[], isKnown: boolean): void {
+  decided(): void {}
+
+  /** unmatched counts a descriptor without a rule, or a request of a domain without rules. It is on the hot path. */
+  unmatched(domain: string, entries: readonly Entry[], isKnown: boolean): void {
     this.#kinds[isKnown ? 'no_rule' : 'unknown_domain'].add(domain, entries)
   }
 

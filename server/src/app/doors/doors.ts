@@ -13,6 +13,7 @@ import { registerLimiter } from '../../edge/limiter/limiter-door.ts'
 import { registerRls } from '../../edge/rls/rls-door.ts'
 import type { RlsOptions } from '../../edge/rls/rls-options.ts'
 import type { GrpcServer } from '../../grpc/index.ts'
+import { type DoorObserver, type ObservedDoor, observerOf } from '../../observe/door-observer.ts'
 import { RuleStats } from '../../observe/rule-stats.ts'
 import { StoreStats } from '../../observe/store-stats.ts'
 import { Unmatched } from '../../observe/unmatched.ts'
@@ -64,20 +65,22 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log): Doors
     if (isReached) arrive()
     if (config.healthNeedsRedis && !isLeaving) health.set(isReached)
   })
+  const store = storeFor(config, open.store)
   const tls = config.grpc.tls && new CertificateWatch(config.grpc.tls, (options) => grpc.setTls(options), log)
-  const { http, grpc, rls } = makeServers(
-    config,
-    new Limiter(rules, storeFor(config, open.store), {
+  const observers: readonly DoorObserver[] = [ruleStats, unmatched]
+  const limiterOf = (door: ObservedDoor): Limiter<Store> =>
+    new Limiter(rules, store, {
       ...open.parts,
       ...limiterPartsOf(config),
       shadow: config.shadowMode,
-      observer: {
-        decided: (charges, decision) => ruleStats.decided(charges, decision),
-        unmatched: (domain, entries, isKnown) => unmatched.add(domain, entries, isKnown),
-      },
-    }),
-    { health, log, shownValue: secretsHidden(rules, open.keys) },
-  )
+      observer: observerOf(door, observers),
+    })
+  const limiters = { rls: limiterOf('rls'), grpc: limiterOf('grpc'), http: limiterOf('http') }
+  const { http, grpc, rls } = makeServers(config, limiters, {
+    health,
+    log,
+    shownValue: secretsHidden(rules, open.keys),
+  })
   tls?.start()
   return {
     all: { http: httpDoor(http), grpc: grpcDoor(grpc, config) },
@@ -126,13 +129,17 @@ interface Shared extends Required<Pick<RlsOptions, 'shownValue'>> {
 }
 
 /** makeServers joins the doors with what they share: the limiter, health, leases and counts. */
-function makeServers(config: Config, limiter: Limiter<Store>, { health, log, shownValue }: Shared) {
+function makeServers(
+  config: Config,
+  limiters: Readonly<Record<ObservedDoor, Limiter<Store>>>,
+  { health, log, shownValue }: Shared,
+) {
   const { shadowMode, responseHeaders, requestHeaders, dynamicMetadata, unitMultipliers } = config
   const failed = faultLog(log)
   const callers = new Callers({ tokens: config.tokens, trustAll: config.trustCallers })
   const leases = new LeaseTokens(leaseSecretOf(config))
   const grpc = grpcServer(config.grpc, failed)
-  const rls = registerRls(grpc, limiter, {
+  const rls = registerRls(grpc, limiters.rls, {
     shadowMode,
     responseHeaders,
     requestHeaders,
@@ -143,9 +150,9 @@ function makeServers(config: Config, limiter: Limiter<Store>, { health, log, sho
     callers,
     failed,
   })
-  registerLimiter(grpc, limiter, { leases, callers, shadowMode, failed })
+  registerLimiter(grpc, limiters.grpc, { leases, callers, shadowMode, failed })
   registerHealth(grpc, health, SERVICES)
-  return { http: checkServer(limiter, { rls, leases, health, callers, shadowMode, failed }), grpc, rls }
+  return { http: checkServer(limiters.http, { rls, leases, health, callers, shadowMode, failed }), grpc, rls }
 }
 
 /**

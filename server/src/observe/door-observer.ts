@@ -1,0 +1,35 @@
+import type { Decision } from 'sluice/internal/core/combine'
+import type { Entry, RequestContext } from 'sluice/internal/core/request'
+import type { PlannedCharge } from 'sluice/internal/engine/charge'
+import type { Observer } from 'sluice/internal/engine/observer'
+
+/** An ObservedDoor is a way in: Envoy's protocol (gRPC and /json), our own over gRPC, or HTTP. */
+export type ObservedDoor = 'rls' | 'grpc' | 'http'
+
+export const OBSERVED_DOORS: readonly ObservedDoor[] = ['rls', 'grpc', 'http']
+
+/** A DoorObserver is an Observer of all doors. What it does happens on the hot path. */
+export interface DoorObserver {
+  /** decided is told what Observer.decided is, and which door asked. */
+  decided(
+    door: ObservedDoor,
+    charges: readonly PlannedCharge[],
+    decision: Decision,
+    ms: number,
+    context: RequestContext | undefined,
+  ): void
+  unmatched?(domain: string, entries: readonly Entry[], isKnown: boolean): void
+}
+
+/** observerOf is what one door tells several observers. */
+export function observerOf(door: ObservedDoor, observers: readonly DoorObserver[]): Observer {
+  const listeners = observers.filter(({ unmatched }) => unmatched !== undefined)
+  return {
+    decided: (charges, decision, ms, context) => {
+      for (let i = 0; i < observers.length; i++) observers[i].decided(door, charges, decision, ms, context)
+    },
+    unmatched: (domain, entries, isKnown) => {
+      for (const observer of listeners) observer.unmatched?.(domain, entries, isKnown)
+    },
+  }
+}

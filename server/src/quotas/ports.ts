@@ -1,0 +1,55 @@
+import type { QuotaChange, QuotaRecords, QuotaSnapshot, QuotaTable } from './model.ts'
+
+/** A Database runs SQL, on PostgreSQL or PGlite alike. Values come back as JavaScript has them: 64-bit integers as numbers, jsonb parsed. */
+export interface Database {
+  query<Row>(sql: string, values?: readonly unknown[]): Promise<readonly Row[]>
+  /** transaction runs `work`, and commits when it resolves. Within it only `tx` may be used. */
+  transaction<T>(work: (tx: Pick<Database, 'query'>) => Promise<T>): Promise<T>
+  /** listen hears NOTIFY on a channel. `missed` is called when some may have been lost: read everything again. */
+  listen(channel: string, heard: (payload: string) => void, missed: () => void): () => void
+  close(): Promise<void>
+}
+
+/** An Actor is who changes something, and from where. */
+export interface Actor {
+  /** The id of a token, or `cli`. */
+  readonly id: string
+  readonly name: string
+  readonly address: string | undefined
+  readonly reason: string | undefined
+}
+
+/** A Page of a list, in a stable order. `next` is where the following page begins. */
+export interface Page<T> {
+  readonly items: readonly T[]
+  readonly next: string | undefined
+}
+
+/**
+ * A QuotaStore keeps records. Each change is made in one transaction with its audit entry and a rise of the revision, and is
+ * told to every node. `version` is what the caller has seen: a change of another version throws VERSION_STALE; undefined takes any.
+ */
+export interface QuotaStore {
+  snapshot(): Promise<QuotaSnapshot>
+  /** follow hears of changes, this node's own included, in the order of their revisions; `missed`: read a snapshot. */
+  follow(changed: (changes: readonly QuotaChange[]) => void, missed: () => void): () => void
+  get<T extends QuotaTable>(table: T, id: string): Promise<QuotaRecords[T] | undefined>
+  put<T extends QuotaTable>(table: T, record: QuotaRecords[T], by: Actor, version?: number): Promise<QuotaRecords[T]>
+  remove<T extends QuotaTable>(table: T, id: string, by: Actor, version?: number): Promise<void>
+  /** changeAll makes several changes, all or none. */
+  changeAll(
+    changes: readonly { readonly table: QuotaTable; readonly id: string; readonly record: unknown }[],
+    by: Actor,
+  ): Promise<void>
+  list<T extends QuotaTable>(table: T, query: ListQuery): Promise<Page<QuotaRecords[T]>>
+}
+
+/** A ListQuery narrows a list. */
+export interface ListQuery {
+  /** Exact values of fields, such as `{ tier: 'pro' }` or `{ customerId: 'acme' }`. */
+  readonly where?: Readonly<Record<string, string>>
+  /** The beginning of an id, a name or a key's prefix. */
+  readonly search?: string | undefined
+  readonly after?: string | undefined
+  readonly limit: number
+}
