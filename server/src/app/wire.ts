@@ -97,7 +97,7 @@ function startAlone(config: Config, log: Log): Promise<Service> {
     const places = placesOf(config)
     const http = await doors.all.http.listen(places.http)
     const grpc = await doors.all.grpc.listen(places.grpc)
-    const admin = await openAdmin(config, log, rules, doors.stats)
+    const admin = await openAdmin(config, log, rules, doors.reports.stats)
     return {
       addresses: { grpc, http, admin: admin.address },
       storeName: doors.storeName,

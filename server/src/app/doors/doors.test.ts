@@ -62,7 +62,7 @@ describe('openDoors', () => {
 
   it('counts calls and connections', async () => {
     const { doors } = await open()
-    expect(doors.stats()).toMatchObject({
+    expect(doors.reports.stats()).toMatchObject({
       'ratelimit_server.ShouldRateLimit.total_requests': 0,
       'sluice.grpc.connections_open': 0,
       'sluice.grpc.closed_for.protocol_errors': 0,
@@ -95,7 +95,7 @@ descriptors:
     onTestFinished(() => client.close())
     await shouldRateLimit(client, rlsRequest('apl', 'hunter2'))
     await limiterCheck(client, 'apl', 'hunter2')
-    expect(doors.stats()).toMatchObject({ 'sluice.unmatched.unknown_domain': 5, 'sluice.unmatched.no_rule': 3 })
+    expect(doors.reports.stats()).toMatchObject({ 'sluice.unmatched.unknown_domain': 5, 'sluice.unmatched.no_rule': 3 })
     expect(entries).toEqual([
       {
         level: 'warn',

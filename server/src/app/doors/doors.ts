@@ -28,7 +28,7 @@ import { CertificateWatch } from './grpc-certificates.ts'
 import { grpcDoor, grpcServer } from './grpc-door.ts'
 import { listen, portOf, reachable } from './listen.ts'
 import { openServiceStore } from './open-store.ts'
-import type { ServiceStats } from './service-stats.ts'
+import type { Reporter } from './reports.ts'
 
 /** How long a connection may wait for its next request while its door drains. */
 const IDLE_MS = 1_000
@@ -41,7 +41,7 @@ export interface Doors {
   readonly storeName: string
   /** Resolves when the store can be reached, or when waiting for it would help nobody. */
   readonly ready: Promise<void>
-  stats(): ServiceStats
+  readonly reports: Reporter
   /** notServing has health checks say no from now on. */
   notServing(): void
   /** close answers what is under way, gives back what the store lent, and ends. */
@@ -86,15 +86,17 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log): Doors
     all: { http: httpDoor(http), grpc: grpcDoor(grpc, config) },
     storeName: open.name,
     ready: config.redisUrl === undefined ? Promise.resolve() : within(arrived, MAX_WAIT_MS),
-    stats: () =>
-      Object.fromEntries([
-        ...rls.calls.list(),
-        ...ruleStats.list(),
-        ...unmatched.list(),
-        ...storeStats.list(),
-        ...named('sluice.store', open.stats()),
-        ...grpcStats(grpc),
-      ]),
+    reports: {
+      stats: () =>
+        Object.fromEntries([
+          ...rls.calls.list(),
+          ...ruleStats.list(),
+          ...unmatched.list(),
+          ...storeStats.list(),
+          ...named('sluice.store', open.stats()),
+          ...grpcStats(grpc),
+        ]),
+    },
     notServing: () => {
       isLeaving = true
       health.set(false)

@@ -1,7 +1,7 @@
 import type { RuleInput } from 'sluice/internal/core/rules/load'
 import type { RulePart } from 'sluice/internal/core/rules/packed-rules'
 import type { DoorName } from '../doors/door.ts'
-import type { ServiceStats } from '../doors/service-stats.ts'
+import type { ReportName, Reports } from '../doors/reports.ts'
 import type { LogEntry } from '../log/log-entry.ts'
 import type { Config } from '../settings/config.ts'
 
@@ -17,7 +17,8 @@ export type ToWorker =
   | { readonly type: 'shed'; readonly door: DoorName; readonly count: number }
   | { readonly type: 'not-serving' }
   | { readonly type: 'drain' }
-  | { readonly type: 'stats'; readonly question: number }
+  /** To be answered with a report of that name. */
+  | { readonly type: 'ask'; readonly question: number; readonly name: ReportName }
   /** To be answered `alive`. */
   | { readonly type: 'beat' }
 
@@ -35,5 +36,5 @@ export type FromWorker =
   | { readonly type: 'closed'; readonly door: DoorName }
   /** It was told to end by somebody else, and wants no more connections. */
   | { readonly type: 'leaving' }
-  | { readonly type: 'stats'; readonly question: number; readonly stats: ServiceStats }
+  | { readonly type: 'report'; readonly question: number; readonly report: Reports[ReportName] | undefined }
   | { readonly type: 'alive' }

@@ -4,6 +4,7 @@ import { SluiceError } from 'sluice/internal/core/errors'
 import type { RuleOrigin } from 'sluice/internal/engine/live-rules'
 import { DOOR_NAMES, type DoorName } from '../doors/door.ts'
 import { listen, type Place, portOf, reachable } from '../doors/listen.ts'
+import type { ReportName, Reports } from '../doors/reports.ts'
 import { type ServiceStats, sumStats } from '../doors/service-stats.ts'
 import type { Log } from '../log/log.ts'
 import type { Config } from '../settings/config.ts'
@@ -15,7 +16,7 @@ import { type Connection, WorkerProcess } from './worker-process.ts'
 
 /** Connections that wait for a worker while there is none. */
 const MAX_WAITING = 1_024
-const STATS_TIMEOUT_MS = 1_000
+const REPORT_TIMEOUT_MS = 1_000
 /** What workers get beyond the time for draining, to close the store and end. */
 const EXTRA_MS = 2_000
 /** How long a worker may take to be ready: as long as its rules may take to load, and more where many start at once. */
@@ -33,7 +34,7 @@ export class Primary {
   readonly #pace = new CrashPace()
   readonly #servers: Server[] = []
   readonly #waiting: Connection[] = []
-  readonly #questions = new Map<number, (stats: ServiceStats) => void>()
+  readonly #questions = new Map<number, (report: Reports[ReportName] | undefined) => void>()
   /** Those that wait longest for a connection come first. */
   #workers: WorkerProcess[] = []
   #question = 0
@@ -113,9 +114,19 @@ export class Primary {
 
   /** stats are the sums of all workers that answer. */
   async stats(): Promise<ServiceStats> {
-    const answers = this.#workers.filter(({ state }) => state !== 'starting').map((worker) => this.#ask(worker))
-    const known = (await Promise.all(answers)).filter((stats) => stats !== undefined)
-    return { ...sumStats(known), ...Object.fromEntries(this.#connectionCounts()) }
+    const known = await this.reports('stats')
+    const all = known.map(({ report }) => report)
+    return { ...sumStats(all), ...Object.fromEntries(this.#connectionCounts()) }
+  }
+
+  /** reports asks every worker for a report, and returns those that come in time. */
+  async reports<Name extends ReportName>(name: Name): Promise<{ worker: number; report: Reports[Name] }[]> {
+    const asked = this.#workers.filter(({ state }) => state !== 'starting')
+    const answers = await Promise.all(asked.map((worker) => this.#ask(worker, name)))
+    return asked.flatMap(({ id }, i) => {
+      const report = answers[i]
+      return report === undefined ? [] : [{ worker: id, report }]
+    })
   }
 
   /** stop has the workers say that they are not serving, then drains them. */
@@ -183,7 +194,7 @@ export class Primary {
     else if (message.type === 'ready') this.#isReady(worker, message.storeName)
     else if (message.type === 'leaving') this.#replace(worker)
     else if (message.type === 'alive') worker.heartbeat?.answered()
-    else if (message.type === 'stats') this.#questions.get(message.question)?.(message.stats)
+    else if (message.type === 'report') this.#questions.get(message.question)?.(message.report)
     else worker.lastWords = message.message
   }
 
@@ -281,17 +292,17 @@ export class Primary {
     }
   }
 
-  #ask(worker: WorkerProcess): Promise<ServiceStats | undefined> {
+  #ask<Name extends ReportName>(worker: WorkerProcess, name: Name): Promise<Reports[Name] | undefined> {
     const question = this.#question++
     return new Promise((resolve) => {
-      const answer = (stats: ServiceStats | undefined): void => {
+      const answer = (report: Reports[ReportName] | undefined): void => {
         clearTimeout(timeout)
         this.#questions.delete(question)
-        resolve(stats)
+        resolve(report as Reports[Name] | undefined)
       }
-      const timeout = setTimeout(answer, STATS_TIMEOUT_MS, undefined)
+      const timeout = setTimeout(answer, REPORT_TIMEOUT_MS, undefined)
       this.#questions.set(question, answer)
-      worker.tell({ type: 'stats', question })
+      worker.tell({ type: 'ask', question, name })
     })
   }
 }

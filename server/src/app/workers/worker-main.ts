@@ -67,7 +67,7 @@ function receive(message: ToWorker, socket?: Socket): void {
   else if (message.type === 'not-serving') doors?.notServing()
   else if (message.type === 'drain') void leave()
   else if (message.type === 'beat') tell({ type: 'alive' })
-  else tell({ type: 'stats', question: message.question, stats: doors?.stats() ?? {} })
+  else tell({ type: 'report', question: message.question, report: doors?.reports[message.name]() })
 }
 
 process.on('uncaughtException', crash)

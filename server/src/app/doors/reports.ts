@@ -1,0 +1,11 @@
+import type { ServiceStats } from './service-stats.ts'
+
+/** Reports are what each process that answers requests can be asked for: plain data, which workers send. */
+export interface Reports {
+  readonly stats: ServiceStats
+}
+
+export type ReportName = keyof Reports
+
+/** A Reporter answers with a report of its process. */
+export type Reporter = { readonly [Name in ReportName]: () => Reports[Name] }
