@@ -98,6 +98,8 @@ export const ERROR_RULES = {
   SWITCH_INVALID: 'a switch is true or false',
   ARGUMENT_MISSING: 'usage is shown by --help',
   DOMAIN_UNKNOWN: 'a domain is one that the rules define',
+  WEBHOOK_SECRET_INVALID: 'a secret of a webhook is whsec_ and 24 to 64 bytes in base64',
+  WEBHOOK_URL_INVALID: 'a webhook goes to an https URL of a public address, without a user or a password',
   ENTRY_INVALID: 'an entry is written key=value',
   REDIS_URL_INVALID:
     'an address is redis://host:port, rediss:// for TLS, unix:///path, redis+sentinel://hosts/master or redis+cluster://hosts',
