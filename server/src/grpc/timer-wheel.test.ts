@@ -31,6 +31,21 @@ describe('TimerWheel', () => {
     expect(ran).toEqual(['near@50', 'far@15410'])
   })
 
+  it('never waits longer than a round, because the timers of Node.js end at once after 24.8 days', () => {
+    const { clock, wheel, ran, startMs, timer } = scene()
+    const waits: number[] = []
+    const after = clock.after.bind(clock)
+    clock.after = (delayMs, run) => {
+      waits.push(delayMs)
+      return after(delayMs, run)
+    }
+    // The longest grpc-timeout there is.
+    wheel.set(timer('99999999H'), startMs + 99_999_999 * 3_600_000)
+    clock.advance(20_000)
+    expect(Math.max(...waits)).toBeLessThanOrEqual(5_120)
+    expect(ran).toEqual([])
+  })
+
   it('runs what is overdue in the next tick', () => {
     const { clock, wheel, ran, startMs, timer } = scene()
     wheel.set(timer('late'), startMs - 1_000)

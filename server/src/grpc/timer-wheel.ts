@@ -63,7 +63,9 @@ export class TimerWheel {
   #arm(tick: number): void {
     this.#disarm?.()
     this.#armedTick = tick
-    this.#disarm = this.#clock.after(Math.max(tick * TICK_MS - this.#clock.nowMs(), 0), this.#turn)
+    const delayMs = Math.max(tick * TICK_MS - this.#clock.nowMs(), 0)
+    // A round at the most: the timers of Node.js end at once after 24.8 days, and clients choose their deadlines.
+    this.#disarm = this.#clock.after(Math.min(delayMs, SLOTS * TICK_MS), this.#turn)
   }
 
   readonly #turn = (): void => {
