@@ -145,7 +145,9 @@ const SERVICES = ['envoy.service.ratelimit.v3.RateLimitService', 'sluice.v1.Limi
 /** secretsHidden spells values as they may be shown: those of keys that the rules in force mark as secret as a hash. */
 function secretsHidden(rules: () => RuleSet, keys: KeySpeller): NonNullable<RlsOptions['shownValue']> {
   return (name, entry) => {
-    const domain = rules().domains.get(name)
+    const { domains } = rules()
+    // Where no rules define the domain, a key is secret that is secret in any other.
+    const domain = domains.get(name) ?? [...domains.values()].find(({ secretKeys }) => secretKeys.has(entry.key))
     const step = domain && stepWithoutPattern(domain, entry)
     return step?.secret ? keys.value(entry.value, step) : entry.value
   }
