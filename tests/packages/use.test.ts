@@ -27,6 +27,7 @@ const ENTRIES: readonly [entry: string, needs: readonly string[], names: readonl
     ['@nestjs/common', '@nestjs/core', 'reflect-metadata', 'rxjs'],
     ['SluiceModule', 'SluiceGuard', 'RateLimit', 'SluiceError'],
   ],
+  ['sluice/opentelemetry', ['@opentelemetry/api'], ['opentelemetry']],
 ]
 
 describe('an app that has installed sluice, and nothing that is optional', { timeout: 120_000 }, () => {
