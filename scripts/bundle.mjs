@@ -35,9 +35,10 @@ export async function writeBundle(root) {
 }
 
 async function write(input, output) {
+  // What is optional is loaded by name, if somebody asks for it and has installed it.
   // Not there before the first installation, and of no use where nothing is built.
   const { rolldown } = await import('rolldown')
-  const bundle = await rolldown({ platform: 'node', logLevel: 'warn', ...input })
+  const bundle = await rolldown({ platform: 'node', logLevel: 'warn', external: /^@opentelemetry\//, ...input })
   await bundle.write(output)
   await bundle.close()
 }

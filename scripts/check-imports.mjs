@@ -15,6 +15,7 @@ export const libraryLayers = {
   'http-door': ['core', 'engine', 'stores', 'sources', 'identity'],
   library: ['core', 'engine', 'stores'],
   middleware: ['core', 'engine', 'identity', 'stores', 'sources', 'http-door'],
+  opentelemetry: ['core', 'engine'],
   'index.ts': ['core', 'engine', 'stores', 'library'],
 }
 
@@ -26,7 +27,13 @@ export const serverLayers = {
   observe: library('core', 'engine'),
   quotas: library('core', 'engine'),
   edge: ['grpc', 'observe', ...library('core', 'engine', 'identity', 'http-door')],
-  app: ['grpc', 'observe', 'quotas', 'edge', ...library('core', 'engine', 'stores', 'sources', 'identity')],
+  app: [
+    'grpc',
+    'observe',
+    'quotas',
+    'edge',
+    ...library('core', 'engine', 'stores', 'sources', 'identity', 'opentelemetry'),
+  ],
   cli: ['app', ...library('core', 'engine', 'sources')],
 }
 

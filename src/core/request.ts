@@ -35,4 +35,12 @@ export interface CheckRequest {
 export interface RequestContext {
   /** The trace that the request is part of, as W3C's `traceparent` has it: 32 hexadecimal digits. */
   readonly traceId?: string | undefined
+  /** The caller's span in it: 16 hexadecimal digits. */
+  readonly parentSpanId?: string | undefined
+  /** Whether the caller's span is recorded. */
+  readonly isSampled?: boolean | undefined
+  /** What other tracing systems passed along, as W3C's `tracestate` has it. */
+  readonly traceState?: string | undefined
+  /** When the door had read the request, as performance.now() counts. */
+  readonly startedAtMs?: number | undefined
 }

@@ -52,6 +52,8 @@ export interface Started {
   readonly welcome: string
   /** What it prints in all; known when it has ended. */
   readonly output: Promise<string>
+  /** errors is what it has written to standard error. */
+  errors(): string
   /** printed waits until it has printed so many lines that contain a text, and returns all it has printed. */
   printed(text: string, times?: number): Promise<string>
 }
@@ -108,5 +110,5 @@ export async function startWith(env: Record<string, string>, ...args: string[]):
   const [, grpc = ''] = /gRPC {3}(\S+)/.exec(all) ?? []
   const printed = (text: string, times = 1): Promise<string> =>
     until(() => all.split('\n').filter((line) => line.includes(text)).length >= times)
-  return { child, url, grpc, admin, welcome, output, printed }
+  return { child, url, grpc, admin, welcome, output, errors: () => complaint, printed }
 }

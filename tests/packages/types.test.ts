@@ -45,11 +45,12 @@ koaLimit({ limit: 1, window: '1m' })
 const OTHERS = `import Fastify from 'fastify'
 import { Hono } from 'hono'
 import fastifyLimit, { rateLimit } from 'sluice/fastify'
+import { opentelemetry } from 'sluice/opentelemetry'
 import { rateLimit as honoLimit, rateLimiter, type RateLimitVariable } from 'sluice/hono'
 
 const fastify = Fastify()
 void fastify.register(fastifyLimit, { max: 1, timeWindow: '1 minute' })
-void fastify.register(rateLimit, { limit: 1, window: '1m' })
+void fastify.register(rateLimit, { limit: 1, window: '1m', observer: opentelemetry() })
 fastify.get('/', async (request) => request.rateLimit.remaining + request.rateLimit.resetTime.getTime())
 new Hono().use(rateLimiter({ limit: 1, window: '1m' })).use(honoLimit({ limit: 1, windowMs: 1 })).get('/', (c) => {
   const said: RateLimitVariable = c.get('rateLimit')
@@ -74,7 +75,16 @@ const FILES = {
   'others.cts': OTHERS,
   'nest.mts': NEST,
 }
-const PEERS = ['express', 'koa', 'fastify', 'hono', '@nestjs/common', '@nestjs/core', '@nestjs/throttler']
+const PEERS = [
+  'express',
+  'koa',
+  'fastify',
+  'hono',
+  '@nestjs/common',
+  '@nestjs/core',
+  '@nestjs/throttler',
+  '@opentelemetry/api',
+]
 const TYPES = ['@types/node', '@types/express', '@types/koa', 'reflect-metadata', 'rxjs']
 
 let packed: Packed

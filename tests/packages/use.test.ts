@@ -27,6 +27,7 @@ const ENTRIES: readonly [entry: string, needs: readonly string[], names: readonl
     ['@nestjs/common', '@nestjs/core', 'reflect-metadata', 'rxjs'],
     ['SluiceModule', 'SluiceGuard', 'RateLimit', 'SluiceError'],
   ],
+  ['sluice/opentelemetry', ['@opentelemetry/api'], ['opentelemetry']],
 ]
 
 describe('an app that has installed sluice, and nothing that is optional', { timeout: 120_000 }, () => {
@@ -99,6 +100,18 @@ describe('an app that counts in Redis', { timeout: 120_000 }, () => {
 })
 
 describe('an operator who has installed sluice-server', { timeout: 120_000 }, () => {
+  it('is told what to install for traces, and needs none of it without them', async () => {
+    project = new Project().install(packed.library).install(packed.server, { without: ['sluice'] })
+    project.write({
+      'serve.mjs': `process.env.OTEL_TRACES_EXPORTER = 'otlp'
+        process.argv.push('serve', '--examples')
+        await import('./node_modules/sluice-server/bin/sluice.mjs')`,
+    })
+    const { code, stderr } = await project.run('serve.mjs')
+    expect(code).toBe(1)
+    expect(stderr).toContain('TRACES_PACKAGES_MISSING: OTEL_TRACES_EXPORTER: @opentelemetry/api, ')
+  })
+
   it('has its commands', async () => {
     project = new Project().install(packed.library).install(packed.server, { without: ['sluice'] })
     const folder = join('node_modules', 'sluice-server')

@@ -3,6 +3,7 @@ import { SluiceError } from 'sluice/internal/core/errors'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import type { MaybePromise } from 'sluice/internal/engine/ports'
 import { adminServer } from '../edge/admin/admin-server.ts'
+import { type DecisionOutlet, openOutlet } from './decisions/decision-outlet.ts'
 import type { DoorName } from './doors/door.ts'
 import { openDoors } from './doors/doors.ts'
 import { listen, type Place, portOf, reachable } from './doors/listen.ts'
@@ -13,6 +14,8 @@ import type { Log } from './log/log.ts'
 import { compatibilityLine } from './settings/compatibility.ts'
 import type { Config } from './settings/config.ts'
 import { requireFiles } from './settings/pem-files.ts'
+import { openTraces } from './traces/open-traces.ts'
+import { requireTracePackages } from './traces/trace-packages.ts'
 
 /** A Service is a running Sluice. */
 export interface Service {
@@ -22,7 +25,7 @@ export interface Service {
   readonly storeName: string
   /** The rules in force. */
   rules(): RuleSet
-  /** reload reads the rule files at once, and logs what came of it. */
+  /** reload reads the rule files at once, and logs what came of it. The file of the decision log is opened anew. */
   reload(): Promise<void>
   /** close says that it does not serve any more, answers what is under way, and ends. */
   close(): Promise<void>
@@ -87,11 +90,21 @@ async function starting<T>(start: (undo: Undo) => Promise<T>): Promise<T> {
   }
 }
 
+/** reload is what SIGHUP asks for: rules are read again, and what others may have put aside is begun anew. */
+async function reload(rules: FollowedRules, outlet: DecisionOutlet | undefined): Promise<void> {
+  await outlet?.reopen()
+  await rules.reload()
+}
+
 function startAlone(config: Config, log: Log): Promise<Service> {
   return starting(async (undo) => {
     const rules = await followRules(config, log)
     undo.push(rules.stop)
-    const doors = openDoors(config, rules.current, log)
+    const outlet = openOutlet(config, log)
+    const doors = openDoors(config, rules.current, log, {
+      traces: await openTraces(config, log),
+      decisions: outlet?.send,
+    })
     undo.push(() => doors.close())
     await doors.ready
     const places = placesOf(config)
@@ -102,13 +115,14 @@ function startAlone(config: Config, log: Log): Promise<Service> {
       addresses: { grpc, http, admin: admin.address },
       storeName: doors.storeName,
       rules: rules.current,
-      reload: rules.reload,
+      reload: () => reload(rules, outlet),
       close: async () => {
         rules.stop()
         doors.notServing()
         if (config.drainDelayMs > 0) await pause(config.drainDelayMs)
         log.info('drain.closing', 'taking no new connections, answering what is under way')
         await doors.close()
+        await outlet?.close()
         admin.close()
       },
       kill: () => {},
@@ -121,7 +135,15 @@ function startWorkers(config: Config, log: Log): Promise<Service> {
   requireFiles(config)
   return starting(async (undo) => {
     const { Primary } = await import('./workers/primary.ts')
-    const primary = new Primary(config, log, () => rules.origin())
+    // Workers would find out, too, and their reason would be told late.
+    if (config.traces !== undefined) requireTracePackages(config.traces)
+    const outlet = openOutlet(config, log)
+    const primary = new Primary(
+      config,
+      log,
+      () => rules.origin(),
+      (text) => void outlet?.send(text),
+    )
     primary.prepare()
     undo.push(() => primary.kill())
     const rules = await followRules(config, log, (origin) => primary.applyRules(origin))
@@ -140,10 +162,11 @@ function startWorkers(config: Config, log: Log): Promise<Service> {
       addresses: { grpc, http, admin: admin.address },
       storeName: primary.storeName,
       rules: rules.current,
-      reload: rules.reload,
+      reload: () => reload(rules, outlet),
       close: async () => {
         rules.stop()
         await primary.stop()
+        await outlet?.close()
         admin.close()
       },
       kill: () => primary.kill(),

@@ -5,6 +5,7 @@ import { domainDefaults } from './limit-defaults.ts'
 import { Problems } from './problems.ts'
 import { objectDocument, type RuleDocument } from './rule-document.ts'
 import type { Domain, RuleSet } from './rule-set.ts'
+import { rulesVersion } from './rules-version.ts'
 import type { RuleFile, TierRule } from './schema.ts'
 
 export interface CompileOptions {
@@ -15,7 +16,7 @@ export interface CompileOptions {
 }
 
 /** NO_RULES is the set that limits nothing. */
-export const NO_RULES: RuleSet = Object.freeze({ domains: new Map(), ruleCount: 0 })
+export const NO_RULES: RuleSet = Object.freeze({ domains: new Map(), ruleCount: 0, version: rulesVersion([]) })
 
 interface CheckedSource {
   readonly source: RuleDocument
@@ -41,7 +42,8 @@ export function compileRules(sources: readonly RuleDocument[], options: CompileO
     ruleCount += tree.ruleCount
   }
   problems.throwIfAny()
-  return Object.freeze({ domains, ruleCount })
+  const version = rulesVersion([...byDomain.values()].flatMap((files) => files.map(({ file }) => file)))
+  return Object.freeze({ domains, ruleCount, version })
 }
 
 /** compileObjects compiles rules that are given as objects. */

@@ -58,11 +58,11 @@ class Packer {
     return this.#nodes.get(node) as number
   }
 
-  *records({ domains, ruleCount }: RuleSet): Generator<PackedRecord> {
+  *records({ domains, ruleCount, version }: RuleSet): Generator<PackedRecord> {
     for (const domain of domains.values()) yield* this.#node(domain.root)
     for (const node of this.#nodes.keys()) yield* this.#links(node)
     for (const domain of domains.values()) yield this.#domain(domain)
-    yield ['end', ruleCount]
+    yield ['end', ruleCount, version]
   }
 
   /** #node numbers a node and all nodes below it. */

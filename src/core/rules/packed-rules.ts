@@ -32,7 +32,7 @@ export type PackedRecord =
   | readonly [kind: 'wildcards-end', tries: readonly [starts: boolean, ends: boolean, middles: boolean]]
   | readonly [kind: 'tiers', node: number, names: readonly string[], nodes: readonly number[]]
   | readonly [kind: 'domain', domain: PackedDomain]
-  | readonly [kind: 'end', ruleCount: number]
+  | readonly [kind: 'end', ruleCount: number, version: string]
 
 export interface PackedNode {
   readonly id: string

@@ -41,4 +41,6 @@ export interface Domain {
 export interface RuleSet {
   readonly domains: ReadonlyMap<string, Domain>
   readonly ruleCount: number
+  /** The content as 12 hexadecimal digits, see rulesVersion. */
+  readonly version: string
 }

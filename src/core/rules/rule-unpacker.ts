@@ -63,7 +63,7 @@ export class RuleUnpacker {
         this.#addDomain(record[1])
         break
       case 'end':
-        this.#rules = Object.freeze({ domains: this.#domains, ruleCount: record[1] })
+        this.#rules = Object.freeze({ domains: this.#domains, ruleCount: record[1], version: record[2] })
         break
       default:
         this.#takeIndex(record)

@@ -13,15 +13,18 @@ import { registerLimiter } from '../../edge/limiter/limiter-door.ts'
 import { registerRls } from '../../edge/rls/rls-door.ts'
 import type { RlsOptions } from '../../edge/rls/rls-options.ts'
 import type { GrpcServer } from '../../grpc/index.ts'
+import { DecisionLog } from '../../observe/decision-log.ts'
 import { type DoorObserver, type ObservedDoor, observerOf } from '../../observe/door-observer.ts'
 import { RuleStats } from '../../observe/rule-stats.ts'
 import { StoreStats } from '../../observe/store-stats.ts'
 import { Unmatched } from '../../observe/unmatched.ts'
+import { LineQueue } from '../decisions/line-queue.ts'
 import { faultLog } from '../log/fault-log.ts'
 import type { Log } from '../log/log.ts'
 import { unmatchedLog } from '../log/unmatched-log.ts'
 import { limiterPartsOf, storeFor } from '../settings/compatibility.ts'
 import type { Config } from '../settings/config.ts'
+import type { Traces } from '../traces/traces.ts'
 import type { Door, DoorName } from './door.ts'
 import { drainable } from './drain.ts'
 import { CertificateWatch } from './grpc-certificates.ts'
@@ -48,8 +51,15 @@ export interface Doors {
   close(): Promise<void>
 }
 
+/** Watchers are told of decisions where somebody asked for it. */
+export interface Watchers {
+  readonly traces?: Traces | undefined
+  /** Takes lines of the decision log, if there is one. It resolves when it may have more, and never rejects. */
+  readonly decisions?: ((text: string) => Promise<void>) | undefined
+}
+
 /** openDoors opens the store and makes the doors to it. Nothing listens yet. */
-export function openDoors(config: Config, rules: () => RuleSet, log: Log): Doors {
+export function openDoors(config: Config, rules: () => RuleSet, log: Log, watchers: Watchers = {}): Doors {
   const health = new Health()
   let isLeaving = false
   let arrive = (): void => {}
@@ -67,7 +77,10 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log): Doors
   })
   const store = storeFor(config, open.store)
   const tls = config.grpc.tls && new CertificateWatch(config.grpc.tls, (options) => grpc.setTls(options), log)
-  const observers: readonly DoorObserver[] = [ruleStats, unmatched]
+  const { traces } = watchers
+  const decisions = openDecisionLog(config, rules, open.keys, watchers)
+  const asked = [traces?.observer, decisions?.observer].filter((observer) => observer !== undefined)
+  const observers: readonly DoorObserver[] = [ruleStats, unmatched, ...asked]
   const limiterOf = (door: ObservedDoor): Limiter<Store> =>
     new Limiter(rules, store, {
       ...open.parts,
@@ -80,6 +93,7 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log): Doors
     health,
     log,
     shownValue: secretsHidden(rules, open.keys),
+    readsTraces: asked.length > 0,
   })
   tls?.start()
   return {
@@ -107,9 +121,22 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log): Doors
       await Promise.all(Object.values(this.all).map((door) => door.drain(config.drainTimeoutMs)))
       unmatched.stop()
       tls?.stop()
-      await open.close()
+      await Promise.all([open.close(), decisions?.close(), traces?.close()])
     },
   }
+}
+
+/** openDecisionLog makes the observer that writes the decision log, if there is one. */
+function openDecisionLog(
+  { decisionLog, region, shadowMode }: Config,
+  rules: () => RuleSet,
+  keys: KeySpeller,
+  { decisions: send }: Watchers,
+) {
+  if (decisionLog === undefined || send === undefined) return undefined
+  const queue = new LineQueue(send)
+  const observer = new DecisionLog({ ...decisionLog, region, shadowMode }, { rules, keys, write: queue.write })
+  return { observer, close: () => queue.close() }
 }
 
 /** The services whose health can be asked for by name. */
@@ -118,7 +145,9 @@ const SERVICES = ['envoy.service.ratelimit.v3.RateLimitService', 'sluice.v1.Limi
 /** secretsHidden spells values as they may be shown: those of keys that the rules in force mark as secret as a hash. */
 function secretsHidden(rules: () => RuleSet, keys: KeySpeller): NonNullable<RlsOptions['shownValue']> {
   return (name, entry) => {
-    const domain = rules().domains.get(name)
+    const { domains } = rules()
+    // Where no rules define the domain, a key is secret that is secret in any other.
+    const domain = domains.get(name) ?? [...domains.values()].find(({ secretKeys }) => secretKeys.has(entry.key))
     const step = domain && stepWithoutPattern(domain, entry)
     return step?.secret ? keys.value(entry.value, step) : entry.value
   }
@@ -128,13 +157,15 @@ function secretsHidden(rules: () => RuleSet, keys: KeySpeller): NonNullable<RlsO
 interface Shared extends Required<Pick<RlsOptions, 'shownValue'>> {
   readonly health: Health
   readonly log: Log
+  /** Somebody wants to know the traces of requests. */
+  readonly readsTraces: boolean
 }
 
 /** makeServers joins the doors with what they share: the limiter, health, leases and counts. */
 function makeServers(
   config: Config,
   limiters: Readonly<Record<ObservedDoor, Limiter<Store>>>,
-  { health, log, shownValue }: Shared,
+  { health, log, shownValue, readsTraces }: Shared,
 ) {
   const { shadowMode, responseHeaders, requestHeaders, dynamicMetadata, unitMultipliers } = config
   const failed = faultLog(log)
@@ -150,11 +181,13 @@ function makeServers(
     shownValue,
     asReference: config.compatibility !== undefined,
     callers,
+    readsTraces,
     failed,
   })
-  registerLimiter(grpc, limiters.grpc, { leases, callers, shadowMode, failed })
+  registerLimiter(grpc, limiters.grpc, { leases, callers, shadowMode, readsTraces, failed })
   registerHealth(grpc, health, SERVICES)
-  return { http: checkServer(limiters.http, { rls, leases, health, callers, shadowMode, failed }), grpc, rls }
+  const http = checkServer(limiters.http, { rls, leases, health, callers, shadowMode, readsTraces, failed })
+  return { http, grpc, rls }
 }
 
 /**

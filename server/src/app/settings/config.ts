@@ -8,6 +8,7 @@ import type { Compatibility } from './compatibility.ts'
 import { ignoredWarnings, refuseUnsupported } from './envoy-settings.ts'
 import { parseFlags } from './flags.ts'
 import { misspelledVariables, refuseMisspelled } from './misspelled-variables.ts'
+import { type TracesConfig, tracesOf } from './otel-settings.ts'
 import { packageFile } from './package-file.ts'
 import { redisUrlOf, redisWarnings } from './redis-settings.ts'
 import { SettingSources } from './setting-sources.ts'
@@ -64,8 +65,24 @@ export interface Config {
   readonly logLevel: LogLevel
   /** Undefined: text on a terminal, else json. */
   readonly logFormat: 'text' | 'json' | undefined
+  /** Undefined: decisions are not logged. */
+  readonly decisionLog: DecisionLogConfig | undefined
+  /** Where this node runs. */
+  readonly region: string | undefined
+  /** Undefined: the environment does not ask for traces. */
+  readonly traces: TracesConfig | undefined
   /** What was said that has no effect. */
   readonly warnings: readonly string[]
+}
+
+/** DecisionLogConfig says which decisions are logged, and where. */
+export interface DecisionLogConfig {
+  /** A path, or `stdout`. */
+  readonly target: string
+  readonly refusalsPerSecond: number
+  readonly share: number
+  readonly maxMib: number
+  readonly files: number
 }
 
 /** RedisTls names files. */
@@ -153,6 +170,9 @@ export function readConfig(args: readonly string[], env: Env): Config {
     healthNeedsRedis: from.value('health-needs-redis'),
     logLevel: from.value('log-level'),
     logFormat: from.value('log-format'),
+    decisionLog: decisionLogOf(from),
+    region: from.value('region'),
+    traces: tracesOf(env),
     warnings: [
       ...ignoredWarnings(env),
       ...misspelledVariables(env),
@@ -260,6 +280,16 @@ function requestHeadersOf(from: SettingSources): LimitHeaders | undefined {
   const remaining = from.value('request-remaining-header')
   const reset = from.value('request-reset-header')
   return from.value('request-headers') ? { limit, remaining, reset } : undefined
+}
+
+/** decisionLogOf reads the numbers even where there is no log: a wrong one is told today, not when it is needed. */
+function decisionLogOf(from: SettingSources): DecisionLogConfig | undefined {
+  const target = from.value('decision-log')
+  const refusalsPerSecond = from.value('decision-log-refusals') ?? 100
+  const share = from.value('decision-log-share')
+  const maxMib = from.value('decision-log-size') ?? 100
+  const files = from.value('decision-log-files') ?? 5
+  return target === undefined ? undefined : { target, refusalsPerSecond, share, maxMib, files }
 }
 
 function workerCount(from: SettingSources, isShared: boolean): number {

@@ -80,6 +80,13 @@ export function countOf(given: Given): number | undefined {
   return Number(value) === 0 ? undefined : Number(value)
 }
 
+/** shareOf reads a share: a number from 0 to 1. */
+export function shareOf(given: Given): number {
+  const value = lastOf(given)
+  if (!/^(0|1|0?\.\d{1,9}|1\.0{1,9})$/.test(value)) throw new SluiceError('SHARE_INVALID', given.where, got(value))
+  return Number(value)
+}
+
 /** workersOf returns how many processes are to serve; `auto` is one for each core that this process may use. */
 export function workersOf(given: Given): number {
   const value = lastOf(given)
@@ -117,6 +124,7 @@ export const READERS = {
   level: levelOf,
   paths: pathsOf,
   port: portOf,
+  share: shareOf,
   switch: isOn,
   text: lastOf,
   workers: workersOf,

@@ -30,6 +30,8 @@ export type FromWorker =
   /** It cannot start, for a reason that somebody has to mend. */
   | { readonly type: 'failed'; readonly message: string }
   | { readonly type: 'log'; readonly entry: LogEntry }
+  /** Lines of the decision log. */
+  | { readonly type: 'decisions'; readonly text: string }
   /** It has a connection that it was given. */
   | { readonly type: 'taken'; readonly number: number }
   /** A connection that it was given has ended. */

@@ -31,6 +31,7 @@ export class Primary {
   readonly #config: Config
   readonly #log: Log
   readonly #origin: () => RuleOrigin
+  readonly #decisions: (text: string) => void
   readonly #pace = new CrashPace()
   readonly #servers: Server[] = []
   readonly #waiting: Connection[] = []
@@ -52,7 +53,9 @@ export class Primary {
   /** Rejects when workers cannot be kept running. */
   readonly failed: Promise<never>
 
-  constructor(config: Config, log: Log, origin: () => RuleOrigin) {
+  /** decisions takes lines of the decision log. */
+  constructor(config: Config, log: Log, origin: () => RuleOrigin, decisions: (text: string) => void = () => {}) {
+    this.#decisions = decisions
     this.#config = config
     this.#log = log
     this.#origin = origin
@@ -191,6 +194,7 @@ export class Primary {
     else if (message.type === 'rule-part') this.#tellPart(worker, message.version, message.at)
     else if (message.type === 'closed') worker.lost(message.door)
     else if (message.type === 'log') this.#log.write({ ...message.entry, worker: worker.id })
+    else if (message.type === 'decisions') this.#decisions(message.text)
     else if (message.type === 'ready') this.#isReady(worker, message.storeName)
     else if (message.type === 'leaving') this.#replace(worker)
     else if (message.type === 'alive') worker.heartbeat?.answered()

@@ -5,6 +5,7 @@ import type { DoorName } from '../doors/door.ts'
 import { type Doors, openDoors } from '../doors/doors.ts'
 import { logTo } from '../log/log.ts'
 import { compileOptionsOf } from '../settings/compatibility.ts'
+import { openTraces } from '../traces/open-traces.ts'
 import type { FromWorker, ToWorker } from './messages.ts'
 import { WorkerRules } from './worker-rules.ts'
 
@@ -25,12 +26,19 @@ const rules = new WorkerRules((version, at) => tell({ type: 'rule-part', version
 let options: CompileOptions = {}
 let isLeaving = false
 
-function start({ config, inputs }: Extract<ToWorker, { type: 'start' }>): void {
+/** send gives lines of the decision log to the primary, which alone writes them. */
+function send(text: string): Promise<void> {
+  return new Promise((resolve) => tell({ type: 'decisions', text }, resolve))
+}
+
+async function start({ config, inputs }: Extract<ToWorker, { type: 'start' }>): Promise<void> {
   options = compileOptionsOf(config.mergeDomains, config.compatibility)
   rules.apply(inputs, options)
-  doors = openDoors(config, rules.current, log)
+  const traces = await openTraces(config, log)
+  doors = openDoors(config, rules.current, log, { traces, decisions: send })
   const { storeName, ready } = doors
-  void ready.then(() => tell({ type: 'ready', storeName }))
+  await ready
+  tell({ type: 'ready', storeName })
 }
 
 function take(door: DoorName, number: number, socket: Socket | undefined): void {
@@ -59,7 +67,7 @@ function crash(error: unknown): void {
 
 function receive(message: ToWorker, socket?: Socket): void {
   if (message.type === 'connection') take(message.door, message.number, socket)
-  else if (message.type === 'start') start(message)
+  else if (message.type === 'start') void start(message).catch(crash)
   else if (message.type === 'rules') rules.apply(message.inputs, options)
   else if (message.type === 'packed-rules') rules.announce(message.version)
   else if (message.type === 'rule-part') rules.take(message.version, message.part)

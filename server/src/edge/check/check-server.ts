@@ -3,7 +3,7 @@ import type { Decision } from 'sluice/internal/core/combine'
 import { decisionJson } from 'sluice/internal/core/http/decision-json'
 import { rateLimitFields } from 'sluice/internal/core/http/fields'
 import { problem } from 'sluice/internal/core/http/problem'
-import type { CheckRequest } from 'sluice/internal/core/request'
+import type { CheckRequest, RequestContext } from 'sluice/internal/core/request'
 import type { RuleResponse } from 'sluice/internal/core/rule'
 import { GrpcStatus } from '../../grpc/index.ts'
 import { applyShadowMode } from '../apply-shadow-mode.ts'
@@ -19,6 +19,7 @@ import { LeaseTokens } from '../leases/lease-tokens.ts'
 import type { LimiterPort } from '../limiter-port.ts'
 import { Refusal, RlsDoor } from '../rls/rls-door.ts'
 import { parseRlsJson } from '../rls/rls-json.ts'
+import { requestContext, withContext } from '../trace-context.ts'
 import { parseCheckRequest, parseRelease } from './check-request.ts'
 
 /** What a checkServer shares with the other doors of its process. */
@@ -31,6 +32,8 @@ export interface CheckServerOptions {
   readonly callers?: Callers
   /** Every request passes: a refusal is told, but answered 200 (SHADOW_MODE). */
   readonly shadowMode?: boolean
+  /** Somebody wants to know the trace that a request is part of. Default: false. */
+  readonly readsTraces?: boolean
   /** Told of errors of our own. */
   readonly failed?: (error: unknown) => void
   readonly bounds?: Partial<HttpBounds>
@@ -51,7 +54,9 @@ export function checkServer(limiter: LimiterPort, options: CheckServerOptions = 
       requireOwnSite(request)
       const isTrusted = callers.admitRequest(request)
       requireJson(request, mayBeUntyped)
-      return answer({ body: await bodies.read(request), isTrusted }, response)
+      const body = await bodies.read(request)
+      const context = options.readsTraces === true ? requestContext(request.headers) : undefined
+      return answer({ body, isTrusted, context }, response)
     },
   })
   const routes: [string, Route][] = [
@@ -71,16 +76,17 @@ interface Parts {
   readonly shadowMode: boolean
 }
 
-/** Asked is what a request says, and whether whoever sent it is trusted. */
+/** Asked is what a request says, whether its sender is trusted, and its trace where somebody wants to know. */
 interface Asked {
   readonly body: string
   readonly isTrusted: boolean
+  readonly context: RequestContext | undefined
 }
 
-function requestOf({ body, isTrusted }: Asked): CheckRequest {
+function requestOf({ body, isTrusted, context }: Asked): CheckRequest {
   const request = parseCheckRequest(body)
   requireTrust(request, isTrusted)
-  return request
+  return withContext(request, context)
 }
 
 async function check({ limiter, shadowMode }: Parts, asked: Asked, response: ServerResponse): Promise<void> {
@@ -109,11 +115,11 @@ async function release({ limiter, leases }: Parts, { body }: Asked, response: Se
  * rateLimit answers /json with the statuses of envoyproxy/ratelimit: 200, 429, 400, 500; 403 to whom nobody trusts; and to
  * who is refused by a rule with a `response` of its own, the status of that.
  */
-async function rateLimit(rls: RlsDoor, { body, isTrusted }: Asked, response: ServerResponse): Promise<void> {
+async function rateLimit(rls: RlsDoor, { body, isTrusted, context }: Asked, response: ServerResponse): Promise<void> {
   try {
     const request = parseRlsJson(body)
     requireTrust(request, isTrusted)
-    const { status, json } = await rls.answerJson(request)
+    const { status, json } = await rls.answerJson(withContext(request, context))
     response.setHeader('Cache-Control', 'no-store')
     writeJson(response, status, 'application/json', json)
   } catch (error) {

@@ -1,6 +1,6 @@
 import type { Decision } from 'sluice/internal/core/combine'
 import { SluiceError } from 'sluice/internal/core/errors'
-import type { CheckRequest } from 'sluice/internal/core/request'
+import type { CheckRequest, RequestContext } from 'sluice/internal/core/request'
 import type { Held } from 'sluice/internal/engine/decider'
 import type { MaybePromise } from 'sluice/internal/engine/ports'
 import type { GrpcServer, UnaryCall } from '../../grpc/index.ts'
@@ -11,6 +11,7 @@ import { requireTrust } from '../callers/requested-trust.ts'
 import type { LeaseTokens } from '../leases/lease-tokens.ts'
 import type { LimiterPort } from '../limiter-port.ts'
 import { MalformedMessage, ProtoReader } from '../protobuf/reader.ts'
+import { callContext, withContext } from '../trace-context.ts'
 import { checkRequest, decodeAcquireRequest, decodeCheckRequest, decodeReleaseRequest } from './limiter-request.ts'
 import { type AnswerError, encodeAcquireResponse, encodeCheckResponse } from './limiter-response.ts'
 
@@ -21,6 +22,8 @@ export interface LimiterDoorOptions {
   readonly callers?: Callers
   /** Every request passes: a refusal is told in the verdicts only (SHADOW_MODE). Default: false. */
   readonly shadowMode?: boolean
+  /** Somebody wants to know the trace that a call is part of. Default: false. */
+  readonly readsTraces?: boolean
   /** Told of errors of our own. */
   readonly failed?: (error: unknown) => void
 }
@@ -50,7 +53,8 @@ class LimiterDoor {
   check(call: UnaryCall): void {
     this.#answer(call, (isTrusted) => {
       const requests = decodeCheckRequest(this.#reader, call.message)
-      const answers = requests.map((request) => this.#checkOne(request, isTrusted))
+      const context = this.#contextOf(call)
+      const answers = requests.map((request) => this.#checkOne(withContext(request, context), isTrusted))
       if (answers.some((answer) => answer instanceof Promise)) return Promise.all(answers).then(encodeCheckResponse)
       return encodeCheckResponse(answers as (Decision | AnswerError)[])
     })
@@ -61,7 +65,7 @@ class LimiterDoor {
       const request = decodeAcquireRequest(this.#reader, call.message)
       checkRequest(request)
       requireTrust(request, isTrusted)
-      const held = this.#limiter.acquire(request)
+      const held = this.#limiter.acquire(withContext(request, this.#contextOf(call)))
       return held instanceof Promise ? held.then((all) => this.#heldBytes(all)) : this.#heldBytes(held)
     })
   }
@@ -89,6 +93,10 @@ class LimiterDoor {
     } catch (error) {
       return this.#errorOf(error)
     }
+  }
+
+  #contextOf(call: UnaryCall): RequestContext | undefined {
+    return this.#options.readsTraces === true ? callContext(call.metadata) : undefined
   }
 
   #applyShadowMode(decision: Decision): Decision {

@@ -6,6 +6,7 @@ import { GrpcStatus } from '../../grpc/index.ts'
 import type { Callers } from '../callers/callers.ts'
 import type { Checker } from '../limiter-port.ts'
 import { MalformedMessage, ProtoReader } from '../protobuf/reader.ts'
+import { callContext } from '../trace-context.ts'
 import { OVER_LIMIT, RlsAnswer } from './rls-answer.ts'
 import { RlsCalls } from './rls-calls.ts'
 import { rlsAnswerJson } from './rls-json.ts'
@@ -22,6 +23,8 @@ export interface RlsEvents {
 /** RlsDoorOptions are what an operator chooses, and who may call over gRPC: anyone, unless told otherwise. */
 export interface RlsDoorOptions extends RlsOptions, RlsEvents {
   readonly callers?: Callers
+  /** Somebody wants to know the trace that a call is part of. Default: false. */
+  readonly readsTraces?: boolean
 }
 
 /** A Refusal is why a call is not answered: a gRPC status, and words. What was not evaluated is never OK. */
@@ -49,6 +52,7 @@ export class RlsDoor {
   readonly #limiter: Checker
   readonly #options: RlsDoorOptions
   readonly #asksForToken: boolean
+  readonly #readsTraces: boolean
   readonly #reader = new ProtoReader()
   readonly #answer: RlsAnswer
 
@@ -56,6 +60,7 @@ export class RlsDoor {
     this.#limiter = limiter
     this.#options = options
     this.#asksForToken = options.callers?.asksForToken === true
+    this.#readsTraces = options.readsTraces === true
     this.#answer = new RlsAnswer(new RuleForms(options))
   }
 
@@ -64,7 +69,8 @@ export class RlsDoor {
     try {
       // Envoy says what its own configuration says: whoever may call is trusted here.
       if (this.#asksForToken) this.#options.callers?.admitCall(call)
-      const request = this.#decode(call)
+      const decoded = this.#decode(call)
+      const request = this.#readsTraces ? { ...decoded, context: callContext(call.metadata) } : decoded
       const decision = this.#limiter.check(request)
       if (!(decision instanceof Promise)) this.#respond(call, request, decision)
       else {

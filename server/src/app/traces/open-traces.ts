@@ -1,0 +1,15 @@
+import type { Log } from '../log/log.ts'
+import type { Config } from '../settings/config.ts'
+import { requireTracePackages } from './trace-packages.ts'
+import type { Traces } from './traces.ts'
+
+/** openTraces loads what traces need, where they are asked for. It is the only way to any of it. */
+export async function openTraces(
+  { traces, shadowMode }: Pick<Config, 'traces' | 'shadowMode'>,
+  log: Log,
+): Promise<Traces | undefined> {
+  if (traces === undefined) return undefined
+  requireTracePackages(traces)
+  const { startTraces } = await import('./span-traces.ts')
+  return startTraces(traces, log, shadowMode)
+}

@@ -1,0 +1,78 @@
+import { readFileSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
+import { DiagLogLevel, diag } from '@opentelemetry/api'
+import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources'
+import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from '@opentelemetry/sdk-trace-base'
+import { DecisionSpans, remoteParent } from 'sluice/internal/opentelemetry/decision-spans'
+import type { DoorObserver, ObservedDoor } from '../../observe/door-observer.ts'
+import type { Log } from '../log/log.ts'
+import type { TraceProtocol, TracesConfig } from '../settings/otel-settings.ts'
+import { packageFile } from '../settings/package-file.ts'
+import type { Traces } from './traces.ts'
+import { WatchedExporter } from './watched-exporter.ts'
+
+/** How long a process that ends waits for the collector. */
+const MAX_WAIT_MS = 1_000
+
+/** startTraces exports a span of each decision, as OTEL_* says. The queue is bounded, and nobody waits for it. */
+export async function startTraces({ protocol }: TracesConfig, log: Log, isShadow: boolean): Promise<Traces> {
+  diag.setLogger(warningsTo(log), { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true })
+  const exporter = new WatchedExporter(await exporterOf(protocol), log)
+  const provider = new BasicTracerProvider({ resource: resource(), spanProcessors: [new BatchSpanProcessor(exporter)] })
+  const spans = new DecisionSpans(provider.getTracer('sluice', version()))
+  return {
+    observer: observerOf(spans, isShadow),
+    close: async () => {
+      const given = new AbortController()
+      const deadline = pause(MAX_WAIT_MS, undefined, { signal: given.signal })
+      await Promise.race([provider.shutdown(), deadline]).catch(() => {})
+      given.abort()
+      await deadline.catch(() => {})
+    },
+  }
+}
+
+function observerOf(spans: DecisionSpans, isShadow: boolean): DoorObserver {
+  const attributesOf = (door: ObservedDoor) => ({
+    'ratelimit.door': door,
+    // Whatever the rules say, the request passes.
+    ...(isShadow && { 'ratelimit.outcome': 'allowed' }),
+  })
+  const attributes = { rls: attributesOf('rls'), grpc: attributesOf('grpc'), http: attributesOf('http') }
+  return {
+    decided: (door, charges, decision, ms, context) =>
+      spans.record({ charges, decision, ms, context }, remoteParent(context), attributes[door]),
+  }
+}
+
+async function exporterOf(protocol: TraceProtocol): Promise<SpanExporter> {
+  if (protocol === 'http/json') {
+    const { OTLPTraceExporter } = await import('@opentelemetry/exporter-trace-otlp-http')
+    return new OTLPTraceExporter()
+  }
+  const { OTLPTraceExporter } = await import('@opentelemetry/exporter-trace-otlp-proto')
+  return new OTLPTraceExporter()
+}
+
+/** resource says who sends. What OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say comes first. */
+function resource() {
+  const own = { 'service.name': 'sluice', 'service.version': version(), 'process.pid': process.pid }
+  return defaultResource()
+    .merge(resourceFromAttributes(own))
+    .merge(detectResources({ detectors: [envDetector] }))
+}
+
+function version(): string {
+  return (JSON.parse(readFileSync(packageFile('package.json'), 'utf8')) as { version: string }).version
+}
+
+/** warningsTo logs what the SDK has to say of its settings, and of spans that its queue had no room for. */
+function warningsTo(log: Log) {
+  const quiet = (): void => {}
+  const warn = (message: string): void => log.warn('traces.warning', message.split('\n', 1)[0])
+  // Errors of exports are told by WatchedExporter, and in fewer words.
+  const error = (message: string): void => {
+    if (!message.startsWith('{')) warn(message)
+  }
+  return { error, warn, info: quiet, debug: quiet, verbose: quiet }
+}

@@ -1,0 +1,35 @@
+import { createRequire } from 'node:module'
+import { SluiceError } from 'sluice/internal/core/errors'
+import type { TraceProtocol, TracesConfig } from '../settings/otel-settings.ts'
+
+/** What traces need, in the lines that run on every Node.js that Sluice does. */
+const ALWAYS = ['@opentelemetry/api@1.9', '@opentelemetry/sdk-trace-base@2', '@opentelemetry/resources@2']
+const EXPORTERS: Readonly<Record<TraceProtocol, string>> = {
+  'http/protobuf': '@opentelemetry/exporter-trace-otlp-proto@0.223',
+  'http/json': '@opentelemetry/exporter-trace-otlp-http@0.223',
+}
+
+/** requireTracePackages throws where traces are asked for, and something for them is not installed. It loads nothing. */
+export function requireTracePackages(
+  { protocol, askedBy }: TracesConfig,
+  resolve: (name: string) => unknown = createRequire(import.meta.url).resolve,
+): void {
+  const needed = [...ALWAYS, EXPORTERS[protocol]]
+  const missing = needed.map(nameOf).filter((name) => !isThere(name, resolve))
+  if (missing.length === 0) return
+  const detail = `${missing.join(', ')} cannot be found; install them beside it: npm install ${needed.join(' ')}`
+  throw new SluiceError('TRACES_PACKAGES_MISSING', askedBy, detail)
+}
+
+function nameOf(spec: string): string {
+  return spec.slice(0, spec.lastIndexOf('@'))
+}
+
+function isThere(name: string, resolve: (name: string) => unknown): boolean {
+  try {
+    resolve(name)
+    return true
+  } catch {
+    return false
+  }
+}

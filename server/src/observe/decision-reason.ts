@@ -1,0 +1,49 @@
+import type { Decision, RuleVerdict } from 'sluice/internal/core/combine'
+
+/** The reasons of decisions that a decision log tells, and no others. docs/observability.md says what each means. */
+export const DECISION_REASONS = [
+  'within_limit',
+  'over_limit',
+  'cost_above_limit',
+  'shadow_over_limit',
+  'store_unavailable_open',
+  'store_unavailable_closed',
+  'store_unavailable_local',
+  'no_limit',
+  'no_rule',
+  'unknown_domain',
+] as const
+
+export type DecisionReason = (typeof DECISION_REASONS)[number]
+
+/** isShadowRefusal says whether a rule that only reports would have refused. */
+function isShadowRefusal({ rule, verdict }: RuleVerdict): boolean {
+  return rule.shadow && !verdict.allowed && verdict.unasked !== true
+}
+
+/** tellsRefusal says whether a rule refused, or would have. It allocates nothing: every decision asks it. */
+export function tellsRefusal({ allowed, verdicts }: Decision): boolean {
+  if (!allowed) return true
+  for (let i = 0; i < verdicts.length; i++) if (isShadowRefusal(verdicts[i])) return true
+  return false
+}
+
+/**
+ * decisiveOf is the verdict that a decision is told by: that of a rule that would have refused, where all that enforce admit;
+ * otherwise that of the tightest rule.
+ */
+export function decisiveOf({ allowed, tightest, verdicts }: Decision): RuleVerdict | undefined {
+  const reported = allowed ? verdicts.find(isShadowRefusal) : undefined
+  return reported ?? tightest ?? verdicts[0]
+}
+
+/** reasonOf says why a rule decided as it did. `isShadow`: it lets requests pass that it refuses. */
+export function reasonOf({ rule, verdict }: RuleVerdict, isShadow: boolean): DecisionReason {
+  if (rule.unlimited) return 'no_limit'
+  if (verdict.fallback === 'open') return 'store_unavailable_open'
+  if (verdict.fallback === 'closed') return 'store_unavailable_closed'
+  if (verdict.allowed) return verdict.fallback === 'local' ? 'store_unavailable_local' : 'within_limit'
+  if (rule.shadow || isShadow) return 'shadow_over_limit'
+  // A limit of 0 refuses whatever a request costs.
+  return verdict.kind === 'impossible' && verdict.limit > 0 ? 'cost_above_limit' : 'over_limit'
+}

@@ -1,0 +1,30 @@
+import type { KeySpeller } from 'sluice/internal/core/key-speller'
+import type { Entry } from 'sluice/internal/core/request'
+import type { Domain } from 'sluice/internal/core/rules/rule-set'
+import type { PlannedCharge } from 'sluice/internal/engine/charge'
+
+const MAX_NAME = 64
+const MAX_KIND = 256
+const MAX_KEY = 512
+
+/** kindOf is what a key is made of: the keys of its entries, as in `api_key/endpoint`. */
+export function kindOf(entries: readonly Entry[]): string {
+  return short(entries.map(({ key }) => short(key, MAX_NAME)).join('/'), MAX_KIND)
+}
+
+/**
+ * shownKey spells whom a charge is about: `api_key=sk_l~0123456789abcdef|endpoint=/v1`. Values are spelled as keys of counters
+ * are, secrets and long ones as a keyed hash; and a secret is what any rule of the domain says is one.
+ */
+export function shownKey({ rule, entries }: PlannedCharge, domain: Domain | undefined, keys: KeySpeller): string {
+  const shown = rule.path.map((step, i) => {
+    const { key, value } = entries[i]
+    const secret = step.secret || domain?.secretKeys.has(key) === true
+    return `${short(key, MAX_NAME)}=${keys.value(value, secret === step.secret ? step : { ...step, secret })}`
+  })
+  return short(shown.join('|'), MAX_KEY)
+}
+
+export function short(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most)}…` : text
+}
