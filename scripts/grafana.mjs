@@ -8,7 +8,7 @@ import { root } from './setup.mjs'
 /** grafanaDir is where the dashboards are. */
 export const grafanaDir = join(root, 'deploy', 'grafana')
 
-// Grafana 10.0 wrote this version, and newer ones migrate it when they load it.
+// A version of the model from Grafana 10. Newer ones bring older models up to date when they load them.
 const schemaVersion = 38
 const columns = 24
 const datasource = { type: 'prometheus', uid: '$datasource' }
