@@ -11,7 +11,7 @@ import { misspelledVariables, refuseMisspelled } from './misspelled-variables.ts
 import { packageFile } from './package-file.ts'
 import { redisUrlOf, redisWarnings } from './redis-settings.ts'
 import { SettingSources } from './setting-sources.ts'
-import { type Given, isOn, type LogLevel, lastOf, pathsOf } from './setting-values.ts'
+import { type Address, type Given, isOn, type LogLevel, lastOf, pathsOf } from './setting-values.ts'
 import { SETTINGS } from './settings.ts'
 import { tokensOf } from './tokens.ts'
 
@@ -61,11 +61,31 @@ export interface Config {
   readonly drainDelayMs: number
   readonly drainTimeoutMs: number
   readonly healthNeedsRedis: boolean
+  readonly metrics: MetricsConfig
+  /** Undefined: counts are not sent anywhere. */
+  readonly statsd: StatsdConfig | undefined
   readonly logLevel: LogLevel
   /** Undefined: text on a terminal, else json. */
   readonly logFormat: 'text' | 'json' | undefined
   /** What was said that has no effect. */
   readonly warnings: readonly string[]
+}
+
+export interface MetricsConfig {
+  readonly isOn: boolean
+  /** How many rules have series of their own. */
+  readonly maxRules: number
+  /** Where they are served beside the admin port. */
+  readonly place: (Address & { readonly path: string }) | undefined
+}
+
+/** StatsdConfig is where counts are sent, and how: over TCP, or over UDP with tags that DogStatsD understands. */
+export interface StatsdConfig {
+  readonly host: string
+  readonly port: number
+  readonly isDog: boolean
+  readonly intervalMs: number
+  readonly tags: Readonly<Record<string, string>>
 }
 
 /** RedisTls names files. */
@@ -126,7 +146,7 @@ export function readConfig(args: readonly string[], env: Env): Config {
     mergeDomains: from.value('merge-domains'),
     shadowMode: from.value('shadow-mode'),
     compatibility: from.value('compatibility'),
-    stopsWhenOverLimit: stopsWhenOverLimit(env),
+    stopsWhenOverLimit: isSwitchedOn(env, 'STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT'),
     redisUrl,
     redisTimeoutMs: redisTimeoutOf(from),
     keyPrefix: keyPrefixOf(from),
@@ -151,6 +171,8 @@ export function readConfig(args: readonly string[], env: Env): Config {
     drainDelayMs: from.value('drain-delay'),
     drainTimeoutMs: from.value('drain-timeout'),
     healthNeedsRedis: from.value('health-needs-redis'),
+    metrics: metricsOf(from),
+    statsd: statsdOf(from, env),
     logLevel: from.value('log-level'),
     logFormat: from.value('log-format'),
     warnings: [
@@ -202,6 +224,43 @@ export function redisTlsOf(from: SettingSources, env: Env): RedisTls {
     keyFile: from.value('redis-key'),
     anyHostName: value !== '' && isOn({ values: [value], where: name, source: 'env' }),
   }
+}
+
+const MAX_RULES = 1_000
+
+function metricsOf(from: SettingSources): MetricsConfig {
+  const path = from.value('prometheus-path')
+  const place = { ...from.value('prometheus-address'), path: path.startsWith('/') ? path : `/${path}` }
+  return {
+    isOn: from.value('metrics') === 'on',
+    maxRules: from.value('metrics-max-rules') ?? MAX_RULES,
+    place: from.value('prometheus') ? place : undefined,
+  }
+}
+
+/**
+ * statsdOf says where counts are sent. In envoyproxy/ratelimit StatsD is on unless it is switched off; here it is off unless
+ * somebody asks for it or says where it is.
+ */
+function statsdOf(from: SettingSources, env: Env): StatsdConfig | undefined {
+  const isDog = from.value('dog-statsd')
+  const isWanted = from.given('statsd') === undefined ? from.given('statsd-host') !== undefined : from.value('statsd')
+  if (isSwitchedOn(env, 'DISABLE_STATS') || !(isWanted || isDog)) return undefined
+  return {
+    host: from.value('statsd-host') ?? 'localhost',
+    port: from.value('statsd-port'),
+    isDog,
+    // Without a pause, nothing else would ever be done.
+    intervalMs: Math.max(MIN_STATSD_MS, from.value('statsd-interval')),
+    tags: from.value('statsd-tags') ?? {},
+  }
+}
+
+const MIN_STATSD_MS = 100
+
+function isSwitchedOn(env: Env, name: string): boolean {
+  const value = env[name] ?? ''
+  return value !== '' && isOn({ values: [value], where: name, source: 'env' })
 }
 
 function grpcOf(from: SettingSources, host: string): GrpcConfig {
@@ -272,10 +331,4 @@ function workerCount(from: SettingSources, isShared: boolean): number {
 
 function exampleRules(): string {
   return fileURLToPath(packageFile('examples'))
-}
-
-function stopsWhenOverLimit(env: Env): boolean {
-  const name = 'STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT'
-  const value = env[name] ?? ''
-  return value !== '' && isOn({ values: [value], where: name, source: 'env' })
 }
