@@ -69,13 +69,15 @@ export class PrometheusServer {
   }
 
   /**
-   * query evaluates an expression that is a vector, now. A wrong one rejects.
+   * query evaluates an expression that is a vector, now or at another time (in seconds). A wrong one rejects.
    * @param {string} expression
+   * @param {number} [at]
    * @returns {Promise<Sample[]>}
    */
-  async query(expression) {
+  async query(expression, at) {
+    const form = new URLSearchParams({ query: expression, ...(at !== undefined && { time: `${at}` }) })
     /** @type {{ result: { metric: Record<string, string>, value: [number, string] }[] }} */
-    const { result } = await this.#ask('query', new URLSearchParams({ query: expression }))
+    const { result } = await this.#ask('query', form)
     return result.map(({ metric, value: [, text] }) => ({ labels: metric, value: toNumber(text) }))
   }
 
@@ -88,6 +90,14 @@ export class PrometheusServer {
     const samples = await this.query(expression)
     if (samples.length > 1) throw new Error(`${expression} has ${samples.length} values`)
     return samples[0]?.value
+  }
+
+  /**
+   * series returns all that was ever scraped or recorded, as labels.
+   * @returns {Promise<Record<string, string>[]>}
+   */
+  series() {
+    return this.#ask('series', new URLSearchParams({ 'match[]': '{__name__!=""}' }))
   }
 
   /**
