@@ -16,7 +16,7 @@ function seriesIn(text: string): string[] {
 }
 
 /** valueOf is the value of one series. */
-function valueOf(text: string, series: string): number | undefined {
+function numberOf(text: string, series: string): number | undefined {
   const line = text.split('\n').find((each) => each.startsWith(`${series} `))
   return line === undefined ? undefined : Number(line.slice(series.length + 1))
 }
@@ -45,9 +45,9 @@ describe('what strangers send, and the metrics', () => {
     expect(seriesIn(after).filter((series) => !before.includes(series) && !doors.test(series))).toEqual([])
     expect(after).not.toContain('aaaa')
     // There was one of each before, and a line end is refused over HTTP.
-    expect(valueOf(after, 'ratelimit_unmatched_total{reason="unknown_domain"}')).toBe(2 * WEIRD.length)
+    expect(numberOf(after, 'ratelimit_unmatched_total{reason="unknown_domain"}')).toBe(2 * WEIRD.length)
     const overrides = 'ratelimit_decisions_total{domain="other",rule="override",outcome="allowed",door="http"}'
-    expect(valueOf(after, overrides)).toBe(WEIRD.length)
+    expect(numberOf(after, overrides)).toBe(WEIRD.length)
   })
 
   it('a rule file makes as many series as the operator says, and what is beyond is counted as other', async () => {
@@ -60,6 +60,6 @@ describe('what strangers send, and the metrics', () => {
       'ratelimit_hits_total{domain="other",rule="override"}',
       'ratelimit_hits_total{domain="d",rule="user"}',
     ])
-    expect(valueOf(text, 'ratelimit_hits_total{domain="other",rule="other"}')).toBe(1)
+    expect(numberOf(text, 'ratelimit_hits_total{domain="other",rule="other"}')).toBe(1)
   })
 })

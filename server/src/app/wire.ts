@@ -1,3 +1,4 @@
+import type { Server } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import { SluiceError } from 'sluice/internal/core/errors'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
@@ -58,35 +59,49 @@ function placesOf({ host, httpPort, grpc }: Config): Readonly<Record<DoorName, P
 
 /** openAdmin opens the door for operators. It answers until the very end: that is when they look. */
 async function openAdmin(config: Config, log: Log, rules: FollowedRules, fleet: Fleet) {
-  const failed = faultLog(log)
   const metrics = config.metrics.isOn ? nodeMetrics(config, rules, fleet) : undefined
   const sources = {
     rules: rules.current,
     stats: async () => [...Object.entries(await fleet.stats()), ...ruleStats(rules)],
     ...(metrics && { metrics }),
     unready: () => fleet.unready(),
-    failed,
+    failed: faultLog(log),
   }
   const server = adminServer(sources, [config.adminHost, ...config.adminNames])
   const place = { host: config.adminHost, port: config.adminPort }
   await listen(server, place)
-  const servers = [server]
-  const { place: other } = config.metrics
-  if (metrics !== undefined && other !== undefined) {
-    const beside = routeServer(new Map([[other.path, metricsRoute(metrics)]]), { failed })
-    servers.push(beside)
-    await listen(beside, { host: other.host, port: other.port })
-    log.info('metrics.started', `metrics are at http://${reachable(portOf(beside), other)}${other.path}`)
-  }
+  const beside = await openMetrics(config, log, metrics).catch((error: unknown) => {
+    closeServer(server)
+    throw error
+  })
   const statsd = config.statsd && new StatsdExport(config.statsd, { log, reports: () => statsdReports(rules, fleet) })
-  const close = (): void => {
-    for (const each of servers) {
-      each.close()
-      each.closeAllConnections()
-    }
+  return {
+    address: reachable(portOf(server), place),
+    /** flush sends the last counts, while there is somebody who knows them. */
+    flush: () => statsd?.stop(),
+    close: () => {
+      closeServer(server)
+      if (beside !== undefined) closeServer(beside)
+    },
   }
-  return { address: reachable(portOf(server), place), close, flush: () => statsd?.stop() }
 }
+
+/** openMetrics serves the metrics alone, where that is wanted. */
+async function openMetrics(config: Config, log: Log, metrics: MetricsOfNode | undefined): Promise<Server | undefined> {
+  if (metrics === undefined || config.metrics.place === undefined) return undefined
+  const { host, port, path } = config.metrics.place
+  const server = routeServer(new Map([[path, metricsRoute(metrics)]]), { failed: faultLog(log) })
+  await listen(server, { host, port })
+  log.info('metrics.started', `metrics are at http://${reachable(portOf(server), { host, port })}${path}`)
+  return server
+}
+
+function closeServer(server: Server): void {
+  server.close()
+  server.closeAllConnections()
+}
+
+type MetricsOfNode = () => Promise<MergedMetrics>
 
 /** A Fleet is the processes that answer requests, or the one that does. */
 interface Fleet extends Pick<NodeState, 'workers' | 'isPrimary'> {
@@ -98,7 +113,7 @@ interface Fleet extends Pick<NodeState, 'workers' | 'isPrimary'> {
 }
 
 /** nodeMetrics adds to what the processes tell what the node tells once. */
-function nodeMetrics(config: Config, rules: FollowedRules, fleet: Fleet): () => Promise<MergedMetrics> {
+function nodeMetrics(config: Config, rules: FollowedRules, fleet: Fleet): MetricsOfNode {
   const { workers, isPrimary } = fleet
   const { maxRules } = config.metrics
   const node = new NodeMetrics(rules, { workers, isPrimary, maxRules, version: packageVersion() })

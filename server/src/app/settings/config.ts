@@ -245,16 +245,25 @@ function metricsOf(from: SettingSources): MetricsConfig {
 function statsdOf(from: SettingSources, env: Env): StatsdConfig | undefined {
   const isDog = from.value('dog-statsd')
   const isWanted = from.given('statsd') === undefined ? from.given('statsd-host') !== undefined : from.value('statsd')
-  if (isSwitchedOn(env, 'DISABLE_STATS') || !(isWanted || isDog)) return undefined
-  return {
+  const config = {
     host: from.value('statsd-host') ?? 'localhost',
-    port: from.value('statsd-port'),
+    port: statsdPortOf(from),
     isDog,
     // Without a pause, nothing else would ever be done.
     intervalMs: Math.max(MIN_STATSD_MS, from.value('statsd-interval')),
     tags: from.value('statsd-tags') ?? {},
   }
+  return (isWanted || isDog) && !isSwitchedOn(env, 'DISABLE_STATS') ? config : undefined
 }
+
+/** statsdPortOf leaves out what Kubernetes sets by itself where there is a service of the name statsd: an address. */
+function statsdPortOf(from: SettingSources): number {
+  const given = from.given('statsd-port')
+  const isLink = given?.source === 'env' && lastOf(given).startsWith('tcp://')
+  return isLink ? STATSD_PORT : from.value('statsd-port')
+}
+
+const STATSD_PORT = 8_125
 
 const MIN_STATSD_MS = 100
 

@@ -168,7 +168,7 @@ export const SETTINGS = [
     kind: 'port',
     value: 'PORT',
     default: '8080',
-    text: 'HTTP: /v1/check, /json, /healthcheck; 0 picks a free port',
+    text: 'HTTP: /v1/check, /json, probes; 0 picks a free port',
   },
   {
     group: 'Doors',
@@ -186,7 +186,7 @@ export const SETTINGS = [
     kind: 'port',
     value: 'PORT',
     default: '8082',
-    text: 'for operators: /rlconfig, /stats; 0 picks a free port',
+    text: 'for operators: /metrics, /rlconfig, /stats, probes; 0 picks a free port',
   },
   {
     group: 'Doors',

@@ -62,9 +62,9 @@ export function checkServer(limiter: LimiterPort, options: CheckServerOptions = 
     ['/v1/release', post((asked, response) => release(parts, asked, response))],
     // Clients of envoyproxy/ratelimit need no content type.
     ['/json', post((asked, response) => rateLimit(rls, asked, response), true)],
+    ['/healthcheck', { methods: ['GET', 'HEAD'], answer: (_, response) => tellHealth(health, response) }],
     ['/livez', LIVEZ],
     ['/readyz', readyz(() => health.unready)],
-    ['/healthcheck', { methods: ['GET', 'HEAD'], answer: (_, response) => tellHealth(health, response) }],
   ]
   return routeServer(new Map(routes), { failed: options.failed, bounds: options.bounds })
 }
