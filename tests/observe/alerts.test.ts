@@ -63,6 +63,13 @@ describe.each(alerts)('$alert', ({ alert, labels, annotations }) => {
   })
 })
 
+it('docs/observability.md lists every alert with its severity', () => {
+  const rows = read('docs/observability.md').matchAll(/^\| `(Sluice\w+)` \| (\w+) \|/gm)
+  expect([...rows].map(([, alert, severity]) => [alert, severity])).toEqual(
+    alerts.map(({ alert, labels }) => [alert, labels.severity]),
+  )
+})
+
 describe('docs/runbooks.md', () => {
   const sections = read('docs/runbooks.md').split(/^## /m).slice(1)
 

@@ -1,22 +1,12 @@
-import { execFileSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readQueries } from '../../scripts/grafana.mjs'
 import { requireCommand } from '../../scripts/system-packages.mjs'
 import { FAMILIES } from '../../server/src/observe/metrics/families.ts'
-import { PLANTED } from './mixed-load.suite.ts'
-import { type Lived, liveThrough, watchFleet } from './watched-fleet.suite.ts'
-
-let lived: Lived
-let pages: readonly string[]
-beforeAll(async () => {
-  const fleet = await watchFleet()
-  lived = await liveThrough(fleet)
-  pages = await Promise.all(fleet.nodes.map(async ({ admin }) => (await fetch(`${admin}/metrics`)).text()))
-}, 120_000)
-afterAll(() => lived?.fleet.stop())
-
-/** at asks about the moment when all was over: the nodes may have ended since. */
-const at = (expression: string) => lived.fleet.prometheus.query(expression, lived.end)
+import type { RuleState, Sample } from '../servers/prometheus.mjs'
+import { until } from '../servers/until.mjs'
+import { type Answered, PLANTED } from './mixed-load.suite.ts'
+import { liveThrough, type WatchedFleet, watchFleet } from './watched-fleet.suite.ts'
 
 const onBothNodes = (expression: string): string => `count(${expression}) == 2`
 const grows = (series: string): string => onBothNodes(`sum by (instance) (${series}) > 0`)
@@ -55,12 +45,12 @@ const CLAIMS: readonly (readonly [metric: string, claim: string, expression: str
   [
     'ratelimit_shadow_denied_total',
     'only the shadow rule grows',
-    'count(ratelimit_shadow_denied_total > 0) by (rule) == 2',
+    'sum(ratelimit_shadow_denied_total{rule!="shadow"}) == 0 < sum(ratelimit_shadow_denied_total)',
   ],
   [
     'ratelimit_hits_total',
-    'all nodes and windows together charge no more than the limit, but for one Redis that forgot',
-    'sum(ratelimit_hits_total{rule="user"}) <= 10',
+    'no more than the limit is charged, once in each life of Redis',
+    'sum(ratelimit_hits_total{rule="user"}) <= 10 > 0',
   ],
   ['ratelimit_hits_total', 'busy rules are charged', grows('ratelimit_hits_total{rule="leased"}')],
   [
@@ -109,7 +99,7 @@ const CLAIMS: readonly (readonly [metric: string, claim: string, expression: str
   [
     'ratelimit_circuit_state',
     'it was closed before, and is again',
-    onBothNodes('ratelimit_circuit_state == 0 and min_over_time(ratelimit_circuit_state[5m] offset 5s) == 0'),
+    onBothNodes('ratelimit_circuit_state == 0 and changes(ratelimit_circuit_state[5m]) >= 2'),
   ],
   ['ratelimit_unmatched_total', 'both reasons are told apart', 'count(ratelimit_unmatched_total > 0) == 4'],
   [
@@ -215,16 +205,75 @@ const CLAIMS: readonly (readonly [metric: string, claim: string, expression: str
   ],
 ]
 
+/** Alerts that what the fleet lives through concerns. None lasts long enough here to fire. */
+const CONCERNED = [
+  'SluiceRefusalSpike',
+  'SluiceUnknownDomain',
+  'SluiceCircuitOpen',
+  'SluiceFailOpen',
+  'SluiceFailClosed',
+  'SluiceLocalFallback',
+  'SluiceRedisErrors',
+  'SluiceConfigRefused',
+].map((alert) => ({ alert, expression: `count_over_time(ALERTS{alertname="${alert}",alertstate="pending"}[5m])` }))
+
 // Counted where keys are followed, over minutes.
-const OF_HOT_KEYS = /ratelimit_(hot_keys_detected_total|keys_exhausted)/
+const OF_HOT_KEYS = /hot_keys_detected_total|ratelimit_keys_exhausted/
+
+interface Panel {
+  readonly targets: readonly { readonly expr: string }[]
+}
+
+/** What the dashboards ask, as Grafana sends it when all nodes, domains and rules are chosen. */
+const { annotation, dashboards } = readQueries()
+const PANELS: readonly Panel[] = dashboards.flatMap(({ rows }: { rows: { panels: Panel[] }[] }) =>
+  rows.flatMap(({ panels }) => panels),
+)
+const ASKED: readonly string[] = [annotation, ...PANELS.flatMap(({ targets }) => targets)]
+  .map(({ expr }) => expr.replaceAll('$__rate_interval', '2m').replace(/\$\w+/g, '.*'))
+  .filter((expression) => !OF_HOT_KEYS.test(expression))
+
+// Everything is asked while the nodes are there: they end with the first test.
+let fleet: WatchedFleet
+let answered: Answered
+let rules: readonly RuleState[]
+let pages: readonly string[]
+const found = new Map<string, readonly Sample[]>()
+
+const recorded = (): string[] => [
+  ...new Set(rules.filter(({ type, name }) => type === 'recording' && !OF_HOT_KEYS.test(name)).map(({ name }) => name)),
+]
+
+beforeAll(async () => {
+  fleet = await watchFleet()
+  answered = await liveThrough(fleet)
+  rules = await fleet.prometheus.rules()
+  await Promise.all(
+    [
+      ...CLAIMS.map(([, , expression]) => expression),
+      ...CONCERNED.map(({ expression }) => expression),
+      ...ASKED,
+      ...recorded(),
+    ].map(ask),
+  )
+  pages = await Promise.all(fleet.nodes.map(async ({ admin }) => (await fetch(`${admin}/metrics`)).text()))
+}, 120_000)
+afterAll(() => fleet?.stop())
+
+/** ask waits until an expression finds a number, and gives up when the nodes have been read often enough. */
+async function ask(expression: string): Promise<void> {
+  const isNumber = ({ value }: Sample): boolean => Number.isFinite(value)
+  const look = async () => {
+    const samples = await fleet.prometheus.query(expression)
+    return samples.some(isNumber) && samples
+  }
+  found.set(expression, await until(`${expression} finds something`, look, 5_000).catch(() => []))
+}
 
 describe('every metric moves as it should', () => {
   it.each(CLAIMS)('%s: %s', async (metric, _claim, expression) => {
     expect(expression).toContain(metric)
-    const found = await at(expression)
-    expect(found, `now: ${JSON.stringify(await at(`{__name__=~"${metric}.*"}`), null, 1).slice(0, 4_000)}`).not.toEqual(
-      [],
-    )
+    expect(found.get(expression), expression).not.toEqual([])
   })
 
   it('all metrics are in the list', () => {
@@ -233,61 +282,51 @@ describe('every metric moves as it should', () => {
     expect(missing).toEqual([])
   })
 
-  it('what callers were answered, is what was counted, by all workers together', async () => {
-    const total = async (selector: string) => (await at(`sum(ratelimit_requests_total{${selector}})`))[0].value
-    expect({ refused: await total('outcome="denied"'), admitted: await total('outcome!="denied"') }).toEqual({
-      ...lived.answered,
-    })
+  it('what callers were answered is what was counted, by all workers together', () => {
+    const counted = { admitted: 0, refused: 0 }
+    for (const [, outcome, value] of pages
+      .join('')
+      .matchAll(/^ratelimit_requests_total\{outcome="(\w+)".*\} (\d+)$/gm)) {
+      counted[outcome === 'denied' ? 'refused' : 'admitted'] += Number(value)
+    }
+    expect(counted).toEqual(answered)
   })
 
   it('values of requests are in no metric', async () => {
-    const told = `${pages.join('')}${JSON.stringify(await lived.fleet.prometheus.series())}`
+    const told = `${pages.join('')}${JSON.stringify(await fleet.prometheus.series())}`
     expect(told).toContain('ratelimit_decisions_total')
     expect(PLANTED.filter((value) => told.includes(value))).toEqual([])
   })
 
-  it('promtool has nothing to say about the text', () => {
-    const lint = (text: string) => execFileSync(requireCommand('promtool'), ['check', 'metrics'], { input: text })
-    expect(pages.map((text) => lint(text).toString())).toEqual(['', ''])
+  it.each([0, 1])('promtool has nothing to say about the text of node %i but for one label', (node) => {
+    const { status, stderr } = spawnSync(requireCommand('promtool'), ['check', 'metrics'], {
+      input: pages[node],
+      encoding: 'utf8',
+    })
+    // It takes quantiles for those of a summary, which could not tell the maximum.
+    const known = 'ratelimit_eventloop_delay_seconds non-summary metrics should not have "quantile" label'
+    expect(stderr.split('\n').filter((line) => line !== '' && line !== known)).toEqual([])
+    expect([0, 3]).toContain(status)
   })
 })
 
 describe('rules and dashboards', () => {
-  it('every rule was evaluated without an error', async () => {
-    const rules = await lived.fleet.prometheus.rules()
+  it('every rule is evaluated without an error', () => {
     expect(rules.length).toBeGreaterThan(30)
     expect(rules.filter(({ health }) => health !== 'ok')).toEqual([])
   })
 
-  it('every recording rule returns data', async () => {
-    const recorded = (await lived.fleet.prometheus.rules()).filter(({ type }) => type === 'recording')
-    const names = [...new Set(recorded.map(({ name }) => name))].filter((name) => !name.includes('hot_keys'))
-    const empty = await Promise.all(names.map(async (name) => ((await hasData(name)) ? [] : [name])))
-    expect(empty.flat()).toEqual([])
+  it.each(CONCERNED)('$alert notices', ({ expression }) => {
+    expect(found.get(expression)).not.toEqual([])
   })
 
-  it('every query of a dashboard returns data', async () => {
-    const queries = readQueries()
-    const panels: Panel[] = queries.dashboards.flatMap(({ rows }: { rows: { panels: Panel[] }[] }) =>
-      rows.flatMap(({ panels }) => panels),
-    )
-    const expressions = [queries.annotation, ...panels.flatMap(({ targets }) => targets)].map(({ expr }) => expr)
-    expect(expressions.length).toBeGreaterThan(50)
-    const asked = expressions.filter((expression) => !OF_HOT_KEYS.test(expression))
-    const empty = await Promise.all(asked.map(async (each) => ((await hasData(asGrafana(each))) ? [] : [each])))
-    expect(empty.flat()).toEqual([])
+  it('every recording rule returns data', () => {
+    expect(recorded().length).toBeGreaterThan(15)
+    expect(recorded().filter((name) => found.get(name)?.length === 0)).toEqual([])
+  })
+
+  it('every query of a dashboard returns data', () => {
+    expect(ASKED.length).toBeGreaterThan(50)
+    expect(ASKED.filter((expression) => found.get(expression)?.length === 0)).toEqual([])
   })
 })
-
-interface Panel {
-  readonly targets: readonly { readonly expr: string }[]
-}
-
-/** asGrafana is a query as Grafana sends it when all nodes, domains and rules are chosen. */
-function asGrafana(expression: string): string {
-  return expression.replaceAll('$__rate_interval', '2m').replace(/\$\w+/g, '.*')
-}
-
-async function hasData(expression: string): Promise<boolean> {
-  return (await at(expression)).some(({ value }) => Number.isFinite(value))
-}

@@ -58,33 +58,33 @@ export async function watchFleet(): Promise<WatchedFleet> {
 
 const configFor = (nodes: readonly Started[]): string =>
   JSON.stringify({
-    global: { scrape_interval: '250ms', scrape_timeout: '250ms', evaluation_interval: '250ms' },
+    global: { scrape_interval: '400ms', scrape_timeout: '400ms', evaluation_interval: '400ms' },
     rule_files: [join(DEPLOY, 'rules.yml'), join(DEPLOY, 'alerts.yml')],
     scrape_configs: [
       { job_name: 'sluice', static_configs: [{ targets: nodes.map(({ admin }) => new URL(admin).host) }] },
     ],
   })
 
-/** A Lived is what is known of a fleet that has been through everything. */
-export interface Lived {
-  readonly fleet: WatchedFleet
-  /** What callers were answered. */
-  readonly answered: Answered
-  /** A time, in seconds, at which everything had been read. */
-  readonly end: number
-}
-
-/** liveThrough has a fleet live through load, a Redis that hangs, dies and comes back, rules that are wrong, and good ones. */
-export async function liveThrough(fleet: WatchedFleet): Promise<Lived> {
+/**
+ * liveThrough has a fleet live through load, a Redis that hangs, dies and comes back, rules that are wrong, and good ones. It
+ * returns what callers were answered.
+ */
+export async function liveThrough(fleet: WatchedFleet): Promise<Answered> {
   const { prometheus, redis } = fleet
   const load = startMixedLoad(fleet.nodes)
   const comes = (what: string, expression: string): Promise<unknown> =>
     until(what, async () => (await prometheus.query(expression)).length > 0, 30_000)
 
   await comes('both nodes refuse at every door', 'count(ratelimit_requests_total{outcome="denied"} > 20) == 6')
+  await comes('both nodes hold slices', 'count(ratelimit_slices_held > 0) == 2')
   await redis.pause()
   await comes('both circuits were seen open', 'count(max_over_time(ratelimit_circuit_state[1m]) == 2) == 2')
   await comes('every mode answers on both nodes', 'count(sum by (instance, mode) (ratelimit_fallback_total) > 0) == 6')
+  await redis.kill()
+  await comes(
+    'both nodes go without it',
+    'count(sum by (instance) (ratelimit_fallback_total{reason="offline"}) > 0) == 2',
+  )
   await redis.restart()
   await comes('both circuits are closed', 'count(ratelimit_circuit_state == 0) == 2')
 
@@ -96,11 +96,5 @@ export async function liveThrough(fleet: WatchedFleet): Promise<Lived> {
     'count(ratelimit_config_rules == 8 and ratelimit_config_last_load_successful == 1) == 2',
   )
 
-  const answered = await load.stop()
-  await comes('all is told', `sum(ratelimit_requests_total) >= ${answered.admitted + answered.refused}`)
-  await comes(
-    'all is recorded',
-    `sum(rate_limiter_allowed_total) == sum(ratelimit_decisions_total{outcome=~"allowed|shadow_denied|fallback_allowed"})`,
-  )
-  return { fleet, answered, end: Date.now() / 1000 }
+  return load.stop()
 }
