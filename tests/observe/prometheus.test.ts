@@ -210,6 +210,7 @@ const CONCERNED = [
   'SluiceRefusalSpike',
   'SluiceUnknownDomain',
   'SluiceCircuitOpen',
+  'SluiceRedisOffline',
   'SluiceFailOpen',
   'SluiceFailClosed',
   'SluiceLocalFallback',
