@@ -3,18 +3,13 @@ import type { Verdict } from 'sluice/internal/core/decision'
 import type { Entry } from 'sluice/internal/core/request'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import type { PlannedCharge } from 'sluice/internal/engine/charge'
+import { ALLOWED, DENIED, OUTCOMES, outcomeOf, SHADOW_DENIED } from 'sluice/internal/engine/verdict-outcome'
 import { type DoorObserver, OBSERVED_DOORS, type ObservedDoor } from '../door-observer.ts'
 import { Histograms } from './histograms.ts'
 import { labelsOf } from './labels.ts'
 import type { ReportBuilder } from './metrics-report.ts'
 import { RuleSlots } from './rule-slots.ts'
 
-const OUTCOMES = ['allowed', 'denied', 'shadow_denied', 'fallback_allowed', 'fallback_denied'] as const
-const ALLOWED = 0
-const DENIED = 1
-const SHADOW_DENIED = 2
-const FALLBACK_ALLOWED = 3
-const FALLBACK_DENIED = 4
 const DOORS = OBSERVED_DOORS.length
 
 /** The columns of a rule's row: each outcome at each door, then one for each other count. */
@@ -147,12 +142,6 @@ export class DecisionMetrics implements DoorObserver {
     larger.set(this.#counts)
     this.#counts = larger
   }
-}
-
-function outcomeOf({ enforce }: PlannedCharge, { allowed, fallback }: Verdict): number {
-  if (!allowed && !enforce) return SHADOW_DENIED
-  if (fallback === undefined) return allowed ? ALLOWED : DENIED
-  return allowed ? FALLBACK_ALLOWED : FALLBACK_DENIED
 }
 
 /** pairs spells the labels of every outcome at every door, in the order of their columns. */
