@@ -6,7 +6,7 @@ import type { MaybePromise } from 'sluice/internal/engine/ports'
 import { adminServer } from '../edge/admin/admin-server.ts'
 import { metricsRoute } from '../edge/admin/metrics-route.ts'
 import { routeServer } from '../edge/http/routes.ts'
-import { type MergedMetrics, mergeAll, mergeInto } from '../observe/metrics/merge-reports.ts'
+import { type MergedMetrics, mergedWith, mergeInto } from '../observe/metrics/merge-reports.ts'
 import type { CountsReport } from '../observe/statsd/statsd-counts.ts'
 import type { DoorName } from './doors/door.ts'
 import { type Doors, openDoors } from './doors/doors.ts'
@@ -117,12 +117,7 @@ function nodeMetrics(config: Config, rules: FollowedRules, fleet: Fleet): Metric
   const { workers, isPrimary } = fleet
   const { maxRules } = config.metrics
   const node = new NodeMetrics(rules, { workers, isPrimary, maxRules, version: packageVersion() })
-  return async () => {
-    const merged: MergedMetrics = new Map()
-    mergeAll(merged, await fleet.metrics())
-    mergeInto(merged, node.report(), 'primary')
-    return merged
-  }
+  return async () => mergedWith(await fleet.metrics(), node.report(), 'primary')
 }
 
 async function statsdReports(rules: FollowedRules, fleet: Fleet): Promise<readonly CountsReport[]> {

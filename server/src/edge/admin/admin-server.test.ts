@@ -3,6 +3,7 @@ import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { loadRules } from 'sluice/internal/core/rules/load'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { mergeInto } from '../../observe/metrics/merge-reports.ts'
 import { adminServer, type Stat } from './admin-server.ts'
 
 const rules = loadRules([
@@ -47,7 +48,11 @@ beforeAll(async () => {
   server = adminServer({
     rules: () => rules,
     stats: () => stats,
-    metrics: () => new Map([['ratelimit_config_rules', new Map([['', Float64Array.of(3)]])]]),
+    metrics: () => {
+      const metrics = new Map()
+      mergeInto(metrics, { ratelimit_config_rules: { labels: [''], values: Float64Array.of(3) } }, '1')
+      return metrics
+    },
     unready: async () => unready,
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')

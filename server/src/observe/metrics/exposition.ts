@@ -1,5 +1,5 @@
 import { FAMILIES, type Family } from './families.ts'
-import type { MergedMetrics, Series } from './merge-reports.ts'
+import type { MergedMetrics } from './merge-reports.ts'
 
 /** A Format is one of the text formats that Prometheus reads. */
 export type Format = 'prometheus' | 'openmetrics'
@@ -37,8 +37,12 @@ const LINES = 1_000
 export function* spell(metrics: MergedMetrics, format: Format): Generator<string> {
   let lines: string[] = []
   for (const family of FAMILIES) {
-    for (const line of linesOf(family, metrics.get(family.name) ?? new Map(), format)) {
-      lines.push(line)
+    lines.push(...headOf(family, format))
+    const series = metrics.get(family.name)
+    if (series === undefined) continue
+    const les = boundsAs(family.bounds ?? [], format)
+    for (const [labels, at] of series.list) {
+      addSamples(lines, family, labels, { values: series.values, at, les })
       if (lines.length < LINES) continue
       yield `${lines.join('\n')}\n`
       lines = []
@@ -48,35 +52,35 @@ export function* spell(metrics: MergedMetrics, format: Format): Generator<string
   yield `${lines.join('\n')}\n`
 }
 
-function* linesOf(family: Family, series: Series, format: Format): Generator<string> {
-  const { name, type, help, bounds = [] } = family
+function headOf({ name, type, help }: Family, format: Format): readonly string[] {
   // A counter's family is named without the suffix of its samples there.
   const named = format === 'openmetrics' && type === 'counter' ? name.replace(/_total$/, '') : name
-  yield `# HELP ${named} ${help}`
-  yield `# TYPE ${named} ${type}`
-  for (const [labels, values] of series) {
-    if (type === 'histogram') yield* histogramLines(name, labels, values, boundsAs(bounds, format))
-    else if (type === 'summary') {
-      yield sample(`${name}_sum`, labels, values[0])
-      yield sample(`${name}_count`, labels, values[1])
-    } else yield sample(name, labels, values[0])
-  }
+  return [`# HELP ${named} ${help}`, `# TYPE ${named} ${type}`]
 }
 
-function* histogramLines(
-  name: string,
-  labels: string,
-  values: Float64Array,
-  les: readonly string[],
-): Generator<string> {
+/** Where the numbers of a series are, and how the bounds of its family are spelled. */
+interface Numbers {
+  readonly values: readonly number[]
+  readonly at: number
+  readonly les: readonly string[]
+}
+
+function addSamples(lines: string[], { name, type }: Family, labels: string, numbers: Numbers): void {
+  const { values, at } = numbers
+  if (type === 'histogram') addHistogram(lines, name, labels, numbers)
+  else if (type === 'summary') {
+    lines.push(sample(`${name}_sum`, labels, values[at]), sample(`${name}_count`, labels, values[at + 1]))
+  } else lines.push(sample(name, labels, values[at]))
+}
+
+function addHistogram(lines: string[], name: string, labels: string, { values, at, les }: Numbers): void {
   const before = labels === '' ? '' : `${labels},`
   let count = 0
   for (let i = 0; i < les.length; i++) {
-    count += values[i]
-    yield `${name}_bucket{${before}le="${les[i]}"} ${count}`
+    count += values[at + i]
+    lines.push(`${name}_bucket{${before}le="${les[i]}"} ${count}`)
   }
-  yield sample(`${name}_sum`, labels, values[les.length])
-  yield sample(`${name}_count`, labels, count)
+  lines.push(sample(`${name}_sum`, labels, values[at + les.length]), sample(`${name}_count`, labels, count))
 }
 
 /** boundsAs spells bounds, +Inf too. In OpenMetrics whole ones have a fraction. */

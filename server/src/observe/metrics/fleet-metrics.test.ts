@@ -19,7 +19,10 @@ function reportOf(worker: number, pid: number, hits: number, circuit = 0): Worke
 
 /** values are those of a metric, by their labels. */
 function values(metrics: MergedMetrics, name: string): Record<string, number[]> {
-  return Object.fromEntries(Array.from(metrics.get(name) ?? [], ([labels, numbers]) => [labels, [...numbers]]))
+  const series = metrics.get(name)
+  return Object.fromEntries(
+    Array.from(series?.list ?? [], ([labels, at]) => [labels, series?.values.slice(at, at + series.width) ?? []]),
+  )
 }
 
 function hear(fleet: FleetMetrics, ...reports: WorkerReport[]): MergedMetrics {
