@@ -14,6 +14,7 @@ export const libraryLayers = {
   identity: ['core'],
   'http-door': ['core', 'engine', 'stores', 'sources', 'identity'],
   library: ['core', 'engine', 'stores'],
+  observers: ['core', 'engine'],
   middleware: ['core', 'engine', 'identity', 'stores', 'sources', 'http-door'],
   opentelemetry: ['core', 'engine'],
   'index.ts': ['core', 'engine', 'stores', 'library'],

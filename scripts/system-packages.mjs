@@ -10,6 +10,8 @@ export const systemPackages = {
   openssl: 'openssl',
   curl: 'curl',
   h2load: 'nghttp2-client',
+  prometheus: 'prometheus',
+  promtool: 'prometheus',
 }
 
 // Some commands (nginx is one) are in a directory that only root has on its PATH.

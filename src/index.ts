@@ -9,6 +9,7 @@ export type { Algorithm, Limit, LimitOptions } from './core/limit.ts'
 export type { CheckRequest, Descriptor, Entry } from './core/request.ts'
 export type { DescriptorRule, RateLimitRule, RuleFile } from './core/rules/schema.ts'
 export type { PlannedCharge } from './engine/charge.ts'
+export type { DecisionEvent } from './engine/decision-event.ts'
 export type { Observer } from './engine/observer.ts'
 export type { SettledCost } from './library/checks.ts'
 export {

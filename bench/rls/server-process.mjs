@@ -21,8 +21,20 @@ export async function startBare() {
  * startService starts `sluice serve` as an operator would. With `watched`, a module that is loaded before it tells what its
  * process did: see watch-process.mjs.
  */
-export async function startService({ rules, redis, workers, watched = false }) {
-  const flags = ['--rules', rules, '--grpc-port', '0', '--http-port', '0', '--admin-port', '0', '--host', '127.0.0.1']
+export async function startService({ rules, redis, workers, watched = false, more = [] }) {
+  const flags = [
+    '--rules',
+    rules,
+    '--grpc-port',
+    '0',
+    '--http-port',
+    '0',
+    '--admin-port',
+    '0',
+    '--host',
+    '127.0.0.1',
+    ...more,
+  ]
   if (redis !== undefined) flags.push('--redis', redis)
   if (workers > 1) flags.push('--workers', String(workers))
   const preload = watched ? ['--import', watcher] : []

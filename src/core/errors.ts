@@ -88,6 +88,7 @@ export const ERROR_RULES = {
   CONFIG_INVALID: 'a config file is YAML with one setting a line, such as "http_port: 8080"',
   CONFIG_KEY_UNKNOWN: 'settings in a config file are named as the flags in --help, with _ for -',
   FILE_UNREADABLE: 'a file that a setting names exists, and this user may read it',
+  TAGS_INVALID: 'tags are key:value, separated by commas, without spaces and special signs in keys and values',
   TLS_INCOMPLETE: 'a certificate and its key are given together; a name to ask of clients needs their authority',
   TLS_FILE_INVALID: 'certificates and private keys are PEM files, and a key is that of its certificate',
   WORKERS_INVALID: 'workers is a whole number from 1 to 512, or auto',

@@ -13,9 +13,9 @@ import {
   oneOf,
   TEXT,
 } from '../core/option-forms.ts'
-import type { Observer } from '../engine/observer.ts'
+import type { Observed } from '../engine/decision-event.ts'
 import type { MaybePromise } from '../engine/ports.ts'
-import { OBSERVER, STORE_FORMS } from '../stores/open/store-forms.ts'
+import { OBSERVED_FORMS, STORE_FORMS } from '../stores/open/store-forms.ts'
 import type { StoreOptions } from '../stores/open/store-options.ts'
 import type { Cost } from './given-cost.ts'
 import { IDENTITY_FORMS, type IdentityOptions } from './identity-options.ts'
@@ -25,7 +25,7 @@ import type { RuleOptions } from './rule-planner.ts'
 import { SpecRules } from './spec-rules.ts'
 
 /** GateOptions are the plain options of every middleware. One limit, or `limits`, or `rules`. */
-export interface GateOptions<R> extends Partial<LimitSpec<R>>, Partial<RuleOptions<R>>, StoreOptions {
+export interface GateOptions<R> extends Partial<LimitSpec<R>>, Partial<RuleOptions<R>>, StoreOptions, Observed {
   /** Several limits; a request passes when all of them admit it, and is charged to all of them or to none. */
   readonly limits?: readonly LimitSpec<R>[]
   /** Who is calling. Default: the address that the framework sees. */
@@ -44,8 +44,6 @@ export interface GateOptions<R> extends Partial<LimitSpec<R>>, Partial<RuleOptio
   readonly headers?: FieldSettings | boolean
   /** Told what went wrong inside of the limiter; requests go on as `onStoreFailure` says. Default: a process warning. */
   readonly onError?: (error: unknown) => void
-  /** Hears of every decision. Default: nobody. */
-  readonly observer?: Observer | undefined
 }
 
 /** What of the plain options is found in no other library: whoever gives one of these means them. */
@@ -82,7 +80,7 @@ export const GATE_FORMS: FormsOf<GateOptions<never>> = {
   refund: either(oneOf('failure', 'success'), FUNCTION),
   headers: either(BOOLEAN, fields(HEADER_FORMS)),
   onError: FUNCTION,
-  observer: OBSERVER,
+  ...OBSERVED_FORMS,
 }
 
 export function hasRules<R>(options: GateOptions<R>): options is GateOptions<R> & RuleOptions<R> {

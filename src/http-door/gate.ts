@@ -23,6 +23,7 @@
  * decisionOf for a FieldRenderer. hits/counter-store.ts and memory-store.ts are such stores, on the same counters as
  * everything else. PlainMark and GATE_FORMS tell the plain options from another library's.
  */
+
 import { type Decision, UNLIMITED, undecided } from '../core/combine.ts'
 import { got, SluiceError } from '../core/errors.ts'
 import type { FieldList } from '../core/http/field-list.ts'
@@ -30,6 +31,7 @@ import { FieldRenderer } from '../core/http/field-renderer.ts'
 import { type Refusal, refusalOf } from '../core/http/refusal.ts'
 import type { PlannedCharge } from '../engine/charge.ts'
 import { Decider, type Held } from '../engine/decider.ts'
+import { observerOf } from '../engine/decision-event.ts'
 import { andThen } from '../engine/maybe.ts'
 import type { MaybePromise, Store } from '../engine/ports.ts'
 import type { OpenStore } from '../stores/open/open-store.ts'
@@ -176,7 +178,7 @@ export class Gate<R> {
     const specs = limitsOf(options)
     this.#failsClosed = specs.some(({ onStoreFailure }) => onStoreFailure === 'closed')
     this.#open = openAppStore(options)
-    this.#decider = new Decider(this.#open.store, options.observer)
+    this.#decider = new Decider(this.#open.store, observerOf(options))
     const { keys } = this.#open
     try {
       this.#planner = hasRules(options)
@@ -245,7 +247,7 @@ export class Gate<R> {
       throw new SluiceError('RESET_ALL_NOT_APPLICABLE', 'resetAll', 'counters are on Redis')
     }
     this.#open = openAppStore(this.#options)
-    this.#decider = new Decider(this.#open.store, this.#options.observer)
+    this.#decider = new Decider(this.#open.store, observerOf(this.#options))
   }
 
   /** close lets go of the store and of watched rules. */

@@ -1,8 +1,8 @@
 import type { Decision } from '../core/combine.ts'
 import { hitVerdict } from '../core/decision.ts'
 import { got, SluiceError } from '../core/errors.ts'
+import { type Observed, observerOf } from '../engine/decision-event.ts'
 import { andThen } from '../engine/maybe.ts'
-import type { Observer } from '../engine/observer.ts'
 import type { MaybePromise } from '../engine/ports.ts'
 import { CounterStore } from '../stores/hits/counter-store.ts'
 import type { HitStore, Hits } from '../stores/hits/hit-store.ts'
@@ -12,14 +12,12 @@ import { HitDecisions } from './hit-decisions.ts'
 export type About<A extends readonly unknown[], T> = (...about: A) => MaybePromise<T>
 
 /** HitGateOptions is what express-rate-limit and libraries like it know of a limit. A is what their functions are called with. */
-export interface HitGateOptions<A extends readonly unknown[]> {
+export interface HitGateOptions<A extends readonly unknown[]> extends Observed {
   readonly windowMs: number
   readonly limit: number | About<A, number>
   readonly keyGenerator: About<A, string>
   readonly skip: About<A, boolean>
   readonly store: HitStore
-  /** Hears of every decision. Default: nobody. */
-  readonly observer?: Observer | undefined
 }
 
 /** A Hit is one request that was counted: what these libraries put on the request. */
@@ -63,7 +61,7 @@ export class HitGate<A extends readonly unknown[]> {
   constructor(options: HitGateOptions<A>) {
     checkStore(options.store)
     this.#options = options
-    this.#decisions = new HitDecisions(options.observer)
+    this.#decisions = new HitDecisions(observerOf(options))
   }
 
   /** key returns whose hit it is, or undefined for a request that is not counted. */

@@ -6,29 +6,27 @@ import type { CheckRequest } from '../core/request.ts'
 import { compileObjects } from '../core/rules/compile.ts'
 import type { RuleSet } from '../core/rules/rule-set.ts'
 import type { RuleFile } from '../core/rules/schema.ts'
+import { type Observed, observerOf } from '../engine/decision-event.ts'
 import { Limiter, type LimiterParts } from '../engine/limiter.ts'
-import type { Observer } from '../engine/observer.ts'
 import type { Store } from '../engine/ports.ts'
 import { MemoryStore } from '../stores/memory/memory-store.ts'
 import type { OpenStore } from '../stores/open/open-store.ts'
-import { OBSERVER, STORE_FORMS } from '../stores/open/store-forms.ts'
+import { OBSERVED_FORMS, STORE_FORMS } from '../stores/open/store-forms.ts'
 import { openAppStore, type StoreOptions } from '../stores/open/store-options.ts'
 import { checkActual, checkRequest } from './checks.ts'
 import { Permit, SharedPermit } from './permit.ts'
 import { firstConnection } from './ready.ts'
 
 /** LimiterOptions are those of a limiter in memory. */
-export interface LimiterOptions extends Pick<StoreOptions, 'maxKeys' | 'clock'> {
+export interface LimiterOptions extends Pick<StoreOptions, 'maxKeys' | 'clock'>, Observed {
   /** The rules, in the shape of a rule file: one domain, or several. */
   readonly rules: RuleFile | readonly RuleFile[]
   readonly redis?: undefined
-  /** Hears of every decision. Default: nobody. */
-  readonly observer?: Observer
 }
 
 /** SharedLimiterOptions are those of a limiter on Redis. */
 export interface SharedLimiterOptions
-  extends Pick<LimiterOptions, 'rules' | 'observer'>,
+  extends Pick<LimiterOptions, 'rules' | 'observer' | 'onDecision'>,
     Pick<StoreOptions, 'secret' | 'keyPrefix' | 'redisTimeoutMs' | 'log'> {
   readonly redis: NonNullable<StoreOptions['redis']>
 }
@@ -38,7 +36,7 @@ type AnyOptions = Omit<SharedLimiterOptions, 'redis'> & Omit<LimiterOptions, 're
 const FORMS: FormsOf<AnyOptions> = {
   ...STORE_FORMS,
   rules: { expected: 'an object, or a list of them', is: (value) => typeof value === 'object' && value !== null },
-  observer: OBSERVER,
+  ...OBSERVED_FORMS,
 }
 
 /**
@@ -50,8 +48,9 @@ export function createLimiter(options: SharedLimiterOptions): SharedRuleLimiter
 export function createLimiter(options: AnyOptions): RuleLimiter | SharedRuleLimiter
 export function createLimiter(options: AnyOptions): RuleLimiter | SharedRuleLimiter {
   checkOptions(options, FORMS)
-  const { rules, redis, secret, keyPrefix, redisTimeoutMs, maxKeys, log, clock, observer } = options
+  const { rules, redis, secret, keyPrefix, redisTimeoutMs, maxKeys, log, clock } = options
   const ruleSet = compileObjects(isList(rules) ? rules : [rules])
+  const observer = observerOf(options)
   const parts = observer === undefined ? {} : { observer }
   if (redis === undefined) {
     const open = () => new MemoryStore({ ...(maxKeys !== undefined && { maxKeys }), ...(clock && { clock }) })

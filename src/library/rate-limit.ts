@@ -7,9 +7,10 @@ import type { FormsOf } from '../core/option-forms.ts'
 import type { Rule } from '../core/rules/rule-set.ts'
 import { chargeOf } from '../engine/charge.ts'
 import { Decider } from '../engine/decider.ts'
+import { type Observed, observerOf } from '../engine/decision-event.ts'
 import type { Observer } from '../engine/observer.ts'
 import { type MemoryStats, MemoryStore } from '../stores/memory/memory-store.ts'
-import { OBSERVER, STORE_FORMS } from '../stores/open/store-forms.ts'
+import { OBSERVED_FORMS, STORE_FORMS } from '../stores/open/store-forms.ts'
 import type { StoreOptions } from '../stores/open/store-options.ts'
 import { checkCost, checkKey, checkPermits, checkRefund, checkSettled, type SettledCost } from './checks.ts'
 import { limitRule, type SharedLimit } from './limit-rule.ts'
@@ -17,10 +18,8 @@ import { Permit } from './permit.ts'
 import { SharedRateLimiter } from './shared-rate-limit.ts'
 
 /** RateLimitOptions are those of a limit in memory. */
-export interface RateLimitOptions extends PlainLimit, Pick<StoreOptions, 'maxKeys' | 'clock'> {
+export interface RateLimitOptions extends PlainLimit, Pick<StoreOptions, 'maxKeys' | 'clock'>, Observed {
   readonly redis?: undefined
-  /** Hears of every decision. Default: nobody. */
-  readonly observer?: Observer
 }
 
 /** SharedRateLimitOptions are those of a limit on Redis. */
@@ -28,7 +27,7 @@ export interface SharedRateLimitOptions
   extends PlainLimit,
     SharedLimit,
     Pick<StoreOptions, 'secret' | 'keyPrefix' | 'redisTimeoutMs' | 'log'>,
-    Pick<RateLimitOptions, 'observer'> {
+    Pick<RateLimitOptions, 'observer' | 'onDecision'> {
   readonly redis: NonNullable<StoreOptions['redis']>
 }
 
@@ -42,7 +41,7 @@ const FORMS: FormsOf<AnyOptions> = {
   onStoreFailure,
   localShare,
   timeoutMs,
-  observer: OBSERVER,
+  ...OBSERVED_FORMS,
 }
 
 /**
@@ -59,7 +58,8 @@ export function rateLimit(options: AnyOptions): RateLimiter | SharedRateLimiter
 export function rateLimit(options: AnyOptions): RateLimiter | SharedRateLimiter {
   checkOptions(options, FORMS)
   const { redis, secret, keyPrefix, redisTimeoutMs, maxKeys, log, clock, ...others } = options
-  const { name, onStoreFailure, localShare, timeoutMs, observer, ...limit } = others
+  const { name, onStoreFailure, localShare, timeoutMs, observer: own, onDecision, ...limit } = others
+  const observer = observerOf({ observer: own, onDecision })
   const rule = limitRule(limit, defined({ name, onStoreFailure, localShare, timeoutMs }))
   if (redis === undefined) return new RateLimiter(rule, () => new MemoryStore(defined({ maxKeys, clock })), observer)
   return new SharedRateLimiter(

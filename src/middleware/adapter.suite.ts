@@ -267,6 +267,23 @@ export function testAdapter(adapter: AdapterUnderTest): void {
       ])
     })
 
+    it('tells a function of every decision, in plain fields', async () => {
+      const told: unknown[] = []
+      const get = await start({
+        limit: 1,
+        window: '1m',
+        onDecision: ({ rule, cost, allowed, remaining, limit, fallback }) => {
+          told.push([rule, cost, allowed, remaining, limit, fallback])
+        },
+      })
+      await get()
+      await get()
+      expect(told).toEqual([
+        ['1-in-1m', 1, true, 0, 1, undefined],
+        ['1-in-1m', 1, false, 0, 1, undefined],
+      ])
+    })
+
     it('forgets a caller', async ({ skip }) => {
       skip(adapter.cannotReset !== undefined, adapter.cannotReset)
       const get = await start({ limit: 1, window: '1m' })

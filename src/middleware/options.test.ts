@@ -5,7 +5,7 @@ import type { Forms } from '../core/option-forms.ts'
 import { GATE_FORMS } from '../http-door/gate.ts'
 import { createLimiter } from '../library/create-limiter.ts'
 import { rateLimit as libraryLimit } from '../library/rate-limit.ts'
-import { HIT_STORE_FORMS, OBSERVER, STORE_FORMS } from '../stores/open/store-forms.ts'
+import { HIT_STORE_FORMS, OBSERVED_FORMS, STORE_FORMS } from '../stores/open/store-forms.ts'
 import * as express from './express/index.ts'
 import * as expressForms from './express/option-forms.ts'
 import * as fastifyLimit from './fastify/index.ts'
@@ -57,13 +57,13 @@ const DOORS: [string, Make, object, Forms][] = [
     'rateLimit of the library',
     (options) => libraryLimit(options as never),
     PLAIN,
-    { ...STORE_FORMS, observer: OBSERVER },
+    { ...STORE_FORMS, ...OBSERVED_FORMS },
   ],
   [
     'createLimiter',
     (options) => createLimiter(options as never),
     { rules: RULES },
-    { ...STORE_FORMS, observer: OBSERVER },
+    { ...STORE_FORMS, ...OBSERVED_FORMS },
   ],
   ['express-rate-limit', (options) => express.rateLimit(options as never), { windowMs: 1 }, expressForms.HIT_FORMS],
   ['@fastify/rate-limit', (options) => registered(options)(), {}, fastifyForms.HIT_FORMS],

@@ -9,10 +9,12 @@ import { createLimiter, rateLimit, type RateLimitOptions, type RuleFile, SluiceE
 import expressLimit, { type HitOptions, MemoryStore, type PlainOptions, rateLimit as named, SluiceStore } from 'sluice/express'
 import { type FetchOptions, protect } from 'sluice/fetch'
 import koaLimit, { rateLimit as koaNamed } from 'sluice/koa'
+import { prometheus } from 'sluice/prometheus'
 
 const options: RateLimitOptions = { limit: 2, window: '1m' }
 const verdict: Verdict = rateLimit(options).check('a')
 export const waitMs: number = verdict.kind === 'refused' ? verdict.retryAfterMs : 0
+rateLimit({ limit: 1, window: '1m', observer: prometheus({ door: 'a' }), onDecision: ({ rule, ms }) => console.log(rule, ms.toFixed()) })
 // @ts-expect-error: there is no such option
 rateLimit({ limt: 2 })
 const rules: RuleFile = { domain: 'api', descriptors: [{ key: 'ip', rate_limit: { unit: 'minute', requests_per_unit: 2 } }] }
@@ -76,6 +78,7 @@ const FILES = {
   'nest.mts': NEST,
 }
 const PEERS = [
+  'prom-client',
   'express',
   'koa',
   'fastify',

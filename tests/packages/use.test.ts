@@ -21,6 +21,7 @@ const ENTRIES: readonly [entry: string, needs: readonly string[], names: readonl
   ['sluice/fastify', [], ['fastifyRateLimit', 'rateLimit', 'normalizeIP', 'SluiceError']],
   ['sluice/fetch', [], ['rateLimit', 'protect', 'SluiceError']],
   ['sluice/hono', ['hono'], ['rateLimiter', 'webSocketLimiter', 'RedisStore', 'SluiceError']],
+  ['sluice/prometheus', ['prom-client', '@opentelemetry/api', 'tdigest', 'bintrees'], ['prometheus', 'SluiceError']],
   ['sluice/koa', [], ['rateLimit', 'SluiceError']],
   [
     'sluice/nest',

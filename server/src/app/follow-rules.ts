@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto'
+import type { RuleInput } from 'sluice/internal/core/rules/load'
 import { RulesError } from 'sluice/internal/core/rules/problems'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import { LiveRules, type RuleOrigin } from 'sluice/internal/engine/live-rules'
@@ -15,9 +17,22 @@ export interface FollowedRules {
   origin(): RuleOrigin
   /** How often rules came into force, and how often they were refused. */
   counts(): { readonly loads: number; readonly refusals: number }
+  /** What became of the rules that were read. */
+  state(): RulesState
   /** reload reads the files at once, and logs what came of it. */
   reload(): Promise<void>
   stop(): void
+}
+
+/** A RulesState is when rules came into force and were refused, in milliseconds since 1970. */
+export interface RulesState {
+  /** A hash of what is in force: the same on every node that has the same rules. */
+  readonly version: string
+  readonly loadedAtMs: number
+  /** When rules were last refused for a reason that was new. */
+  readonly refusedAtMs: number | undefined
+  /** What was read last is in force. */
+  readonly isLastGood: boolean
 }
 
 /**
@@ -33,6 +48,8 @@ export async function followRules(
   let told = 0
   let refusal: RulesError | undefined
   let origin: RuleOrigin = { inputs: [] }
+  let state: Omit<RulesState, 'version'> = { loadedAtMs: 0, refusedAtMs: undefined, isLastGood: false }
+  let version: string | undefined
   // Workers make their rules of the parts.
   const loader = new ThreadLoader({ keepParts: changed !== undefined })
   const live = new LiveRules(
@@ -42,11 +59,14 @@ export async function followRules(
         told++
         if (isStarted) log.info('rules.loaded', `rules are in force: ${summary(rules)}`)
         origin = from
+        version = undefined
+        state = { ...state, loadedAtMs: Date.now(), isLastGood: true }
         changed?.(from)
       },
       refused: (error) => {
         told++
         refusal = error
+        state = { ...state, refusedAtMs: Date.now(), isLastGood: false }
         if (isStarted) logRefusal(log, error)
       },
     },
@@ -60,6 +80,11 @@ export async function followRules(
     current: live.current,
     origin: () => origin,
     counts: () => live.counts,
+    state: () => {
+      // Of many rules it takes milliseconds: only for those who ask.
+      version ??= versionOf(origin.inputs)
+      return { version, ...state }
+    },
     reload: async () => {
       const before = told
       const isGood = await live.readNow()
@@ -70,6 +95,13 @@ export async function followRules(
     },
     stop: () => live.stop(),
   }
+}
+
+/** versionOf is a hash of what rules are made of. Where they were read from is no part of it. */
+function versionOf(inputs: readonly RuleInput[]): string {
+  const hash = createHash('sha256')
+  for (const input of inputs) hash.update('text' in input ? input.text : JSON.stringify(input.value)).update('\0')
+  return hash.digest('hex').slice(0, 12)
 }
 
 function logRefusal(log: Log, { message, errors }: RulesError): void {

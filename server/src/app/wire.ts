@@ -1,21 +1,30 @@
+import type { Server } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import { SluiceError } from 'sluice/internal/core/errors'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import type { MaybePromise } from 'sluice/internal/engine/ports'
 import { adminServer } from '../edge/admin/admin-server.ts'
+import { metricsRoute } from '../edge/admin/metrics-route.ts'
+import { routeServer } from '../edge/http/routes.ts'
+import { type MergedMetrics, mergedWith, mergeInto } from '../observe/metrics/merge-reports.ts'
+import type { CountsReport } from '../observe/statsd/statsd-counts.ts'
 import { type DecisionOutlet, openOutlet } from './decisions/decision-outlet.ts'
 import type { DoorName } from './doors/door.ts'
-import { openDoors } from './doors/doors.ts'
+import { type Doors, openDoors } from './doors/doors.ts'
 import { listen, type Place, portOf, reachable } from './doors/listen.ts'
 import type { ServiceStats } from './doors/service-stats.ts'
 import { type FollowedRules, followRules } from './follow-rules.ts'
 import { faultLog } from './log/fault-log.ts'
 import type { Log } from './log/log.ts'
+import { NodeMetrics, type NodeState } from './node-metrics.ts'
 import { compatibilityLine } from './settings/compatibility.ts'
 import type { Config } from './settings/config.ts'
+import { packageVersion } from './settings/package-file.ts'
 import { requireFiles } from './settings/pem-files.ts'
+import { StatsdExport } from './statsd.ts'
 import { openTraces } from './traces/open-traces.ts'
 import { requireTracePackages } from './traces/trace-packages.ts'
+import type { Primary } from './workers/primary.ts'
 
 /** A Service is a running Sluice. */
 export interface Service {
@@ -52,20 +61,97 @@ function placesOf({ host, httpPort, grpc }: Config): Readonly<Record<DoorName, P
 }
 
 /** openAdmin opens the door for operators. It answers until the very end: that is when they look. */
-async function openAdmin(config: Config, log: Log, rules: FollowedRules, stats: () => MaybePromise<ServiceStats>) {
+async function openAdmin(config: Config, log: Log, rules: FollowedRules, fleet: Fleet) {
+  const metrics = config.metrics.isOn ? nodeMetrics(config, rules, fleet) : undefined
   const sources = {
     rules: rules.current,
-    stats: async () => [...Object.entries(await stats()), ...ruleStats(rules)],
+    stats: async () => [...Object.entries(await fleet.stats()), ...ruleStats(rules)],
+    ...(metrics && { metrics }),
+    unready: () => fleet.unready(),
     failed: faultLog(log),
   }
   const server = adminServer(sources, [config.adminHost, ...config.adminNames])
   const place = { host: config.adminHost, port: config.adminPort }
   await listen(server, place)
-  const close = (): void => {
-    server.close()
-    server.closeAllConnections()
+  const beside = await openMetrics(config, log, metrics).catch((error: unknown) => {
+    closeServer(server)
+    throw error
+  })
+  const statsd = config.statsd && new StatsdExport(config.statsd, { log, reports: () => statsdReports(rules, fleet) })
+  return {
+    address: reachable(portOf(server), place),
+    /** flush sends the last counts, while there is somebody who knows them. */
+    flush: () => statsd?.stop(),
+    close: () => {
+      closeServer(server)
+      if (beside !== undefined) closeServer(beside)
+    },
   }
-  return { address: reachable(portOf(server), place), close }
+}
+
+/** openMetrics serves the metrics alone, where that is wanted. */
+async function openMetrics(config: Config, log: Log, metrics: MetricsOfNode | undefined): Promise<Server | undefined> {
+  if (metrics === undefined || config.metrics.place === undefined) return undefined
+  const { host, port, path } = config.metrics.place
+  const server = routeServer(new Map([[path, metricsRoute(metrics)]]), { failed: faultLog(log) })
+  await listen(server, { host, port })
+  log.info('metrics.started', `metrics are at http://${reachable(portOf(server), { host, port })}${path}`)
+  return server
+}
+
+function closeServer(server: Server): void {
+  server.close()
+  server.closeAllConnections()
+}
+
+type MetricsOfNode = () => Promise<MergedMetrics>
+
+/** A Fleet is the processes that answer requests, or the one that does. */
+interface Fleet extends Pick<NodeState, 'workers' | 'isPrimary'> {
+  stats(): MaybePromise<ServiceStats>
+  /** What they have counted. */
+  metrics(): MaybePromise<MergedMetrics>
+  statsd(): MaybePromise<readonly CountsReport[]>
+  unready(): MaybePromise<string>
+}
+
+/** nodeMetrics adds to what the processes tell what the node tells once. */
+function nodeMetrics(config: Config, rules: FollowedRules, fleet: Fleet): MetricsOfNode {
+  const { workers, isPrimary } = fleet
+  const { maxRules } = config.metrics
+  const node = new NodeMetrics(rules, { workers, isPrimary, maxRules, version: packageVersion() })
+  return async () => mergedWith(await fleet.metrics(), node.report(), 'primary')
+}
+
+async function statsdReports(rules: FollowedRules, fleet: Fleet): Promise<readonly CountsReport[]> {
+  return [...(await fleet.statsd()), { process: 'rules', counts: Object.fromEntries(ruleStats(rules)) }]
+}
+
+/** fleetOfOne is the fleet of a service without workers. */
+function fleetOfOne({ reports }: Doors): Fleet {
+  return {
+    isPrimary: false,
+    workers: () => ({ ready: 1, starting: 0 }),
+    stats: reports.stats,
+    metrics: () => {
+      const merged: MergedMetrics = new Map()
+      mergeInto(merged, reports.metrics()?.families ?? {}, '1')
+      return merged
+    },
+    statsd: () => [{ process: '1', counts: reports.statsd() }],
+    unready: reports.unready,
+  }
+}
+
+function fleetOf(primary: Primary): Fleet {
+  return {
+    isPrimary: true,
+    workers: () => primary.workerStates(),
+    stats: () => primary.stats(),
+    metrics: () => primary.metrics(),
+    statsd: () => primary.statsdCounts(),
+    unready: () => primary.unready(),
+  }
 }
 
 function ruleStats(rules: FollowedRules): [name: string, value: number][] {
@@ -110,7 +196,7 @@ function startAlone(config: Config, log: Log): Promise<Service> {
     const places = placesOf(config)
     const http = await doors.all.http.listen(places.http)
     const grpc = await doors.all.grpc.listen(places.grpc)
-    const admin = await openAdmin(config, log, rules, doors.reports.stats)
+    const admin = await openAdmin(config, log, rules, fleetOfOne(doors))
     return {
       addresses: { grpc, http, admin: admin.address },
       storeName: doors.storeName,
@@ -123,6 +209,7 @@ function startAlone(config: Config, log: Log): Promise<Service> {
         log.info('drain.closing', 'taking no new connections, answering what is under way')
         await doors.close()
         await outlet?.close()
+        await admin.flush()
         admin.close()
       },
       kill: () => {},
@@ -155,7 +242,7 @@ function startWorkers(config: Config, log: Log): Promise<Service> {
     const places = placesOf(config)
     const http = await primary.listen('http', places.http)
     const grpc = await primary.listen('grpc', places.grpc)
-    const admin = await openAdmin(config, log, rules, () => primary.stats())
+    const admin = await openAdmin(config, log, rules, fleetOf(primary))
     undo.push(admin.close)
     await primary.start()
     return {
@@ -165,6 +252,7 @@ function startWorkers(config: Config, log: Log): Promise<Service> {
       reload: () => reload(rules, outlet),
       close: async () => {
         rules.stop()
+        await admin.flush()
         await primary.stop()
         await outlet?.close()
         admin.close()

@@ -1,8 +1,6 @@
-import { readFileSync } from 'node:fs'
-import { packageFile } from '../app/settings/package-file.ts'
+import { packageVersion } from '../app/settings/package-file.ts'
 
 /** version returns the package's version. */
 export function version(): string {
-  const text = readFileSync(packageFile('package.json'), 'utf8')
-  return (JSON.parse(text) as { version: string }).version
+  return packageVersion()
 }

@@ -219,7 +219,8 @@ export class Connection implements FrameSink, IntakeOwner, ControlOwner, Respons
   }
 
   end(stream: ServerStream, fields: readonly HeaderField[] | undefined): void {
-    if (fields !== undefined && fields[0].value !== '0') this.#host.counters.callsFailed++
+    if (fields === undefined || fields[0].value === '0') this.#host.counters.callsAnswered++
+    else this.#host.counters.callsFailed++
     this.#writer.end(stream, fields)
     this.#wrote()
   }
@@ -250,6 +251,7 @@ export class Connection implements FrameSink, IntakeOwner, ControlOwner, Respons
 
   /** #wroteAnswer is #wrote for whole answers, which leave at once if they are much. */
   #wroteAnswer(): void {
+    this.#host.counters.callsAnswered++
     if (this.#out.length > FLUSH_BYTES) this.flush()
     this.#wrote()
   }

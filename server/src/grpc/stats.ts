@@ -34,6 +34,8 @@ export interface GrpcStats {
   readonly bytesHeld: number
   /** Calls that reached a handler. */
   readonly calls: number
+  /** Calls that were answered OK. */
+  readonly callsAnswered: number
   /** Calls that were answered with another status than OK, by a handler or for it. */
   readonly callsFailed: number
   /** Calls that ended before their answer: by the client, by its connection, or by their deadline. */
@@ -62,6 +64,7 @@ export function newCounters(): Counters {
     streamsWalked: 0,
     bytesHeld: 0,
     calls: 0,
+    callsAnswered: 0,
     callsFailed: 0,
     callsCancelled: 0,
     deadlinesExceeded: 0,

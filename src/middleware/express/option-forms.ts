@@ -1,6 +1,6 @@
 import { ANY, BOOLEAN, either, type FormsOf, FUNCTION, HITS, MS, STATUS, TEXT } from '../../core/option-forms.ts'
 import { GATE_FORMS } from '../../http-door/gate.ts'
-import { OBSERVER, STORE_FORMS } from '../../stores/open/store-forms.ts'
+import { OBSERVED_FORMS, STORE_FORMS } from '../../stores/open/store-forms.ts'
 import { OptionKind } from '../option-kind.ts'
 import type { HitOptions, PlainFields } from './options.ts'
 
@@ -10,7 +10,7 @@ export const PLAIN_FORMS: FormsOf<PlainFields> = { ...GATE_FORMS, handler: FUNCT
 export const HIT_FORMS: FormsOf<HitOptions> = {
   redis: STORE_FORMS.redis,
   secret: STORE_FORMS.secret,
-  observer: OBSERVER,
+  ...OBSERVED_FORMS,
   windowMs: MS,
   limit: either(HITS, FUNCTION),
   max: either(HITS, FUNCTION),

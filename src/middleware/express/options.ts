@@ -1,6 +1,6 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express'
 import type { Refusal } from '../../core/http/refusal.ts'
-import type { Observer } from '../../engine/observer.ts'
+import type { Observed } from '../../engine/decision-event.ts'
 import type { Gate, GateOptions, Pass, PlainMark } from '../../http-door/gate.ts'
 import type { HitStore, Hits } from '../../stores/hits/hit-store.ts'
 import type { StoreOptions } from '../../stores/open/store-options.ts'
@@ -44,9 +44,7 @@ export interface LegacyStore {
 }
 
 /** Options are those of express-rate-limit 8, with the same meaning, and what a shared store needs. */
-export interface Options extends Pick<StoreOptions, 'redis' | 'secret'> {
-  /** Hears of every decision. Default: nobody. */
-  observer?: Observer | undefined
+export interface Options extends Pick<StoreOptions, 'redis' | 'secret'>, Observed {
   /** How long hits are remembered, from a caller's first one on. Default: 60,000. */
   windowMs: number
   /** How many hits a window has. Default: 5. */

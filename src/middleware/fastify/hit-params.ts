@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { got, SluiceError } from '../../core/errors.ts'
+import { observerOf } from '../../engine/decision-event.ts'
 import type { Observer } from '../../engine/observer.ts'
 import { subnetOf } from './normalize-ip.ts'
 import type { errorResponseBuilderContext, RateLimitHook, RateLimitOptions, RateLimitPluginOptions } from './options.ts'
@@ -88,7 +89,7 @@ export function hitParams(options: RateLimitPluginOptions): HitParams {
     errorResponseBuilder: typeof errorResponseBuilder === 'function' ? errorResponseBuilder : refusalError,
     isCustomErrorMessage: typeof errorResponseBuilder === 'function',
     skipOnError: flag(options.skipOnError, false),
-    observer: options.observer,
+    observer: observerOf(options),
     ...(options.cache !== undefined && { cache: options.cache }),
     ...(options.groupId !== undefined && { groupId: groupOf(options.groupId) }),
   }

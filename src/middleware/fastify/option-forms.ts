@@ -13,7 +13,7 @@ import {
   whole,
 } from '../../core/option-forms.ts'
 import { GATE_FORMS } from '../../http-door/gate.ts'
-import { OBSERVER, STORE_FORMS } from '../../stores/open/store-forms.ts'
+import { OBSERVED_FORMS, STORE_FORMS } from '../../stores/open/store-forms.ts'
 import { OptionKind } from '../option-kind.ts'
 import type { PlainOptions, RateLimitOptions, RateLimitPluginOptions } from './options.ts'
 
@@ -62,7 +62,7 @@ export const HIT_FORMS: FormsOf<RateLimitPluginOptions> = {
   global: BOOLEAN,
   redis: STORE_FORMS.redis,
   secret: STORE_FORMS.secret,
-  observer: OBSERVER,
+  ...OBSERVED_FORMS,
   nameSpace: TEXT,
   addHeaders: fields({ ...SHOWN, 'retry-after': BOOLEAN }),
   addHeadersOnExceeding: fields(SHOWN),

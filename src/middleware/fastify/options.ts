@@ -8,7 +8,7 @@ import type {
   RouteOptions,
 } from 'fastify'
 import type { Refusal } from '../../core/http/refusal.ts'
-import type { Observer } from '../../engine/observer.ts'
+import type { Observed } from '../../engine/decision-event.ts'
 import type { Budget } from '../../http-door/budget.ts'
 import type { GateOptions, Pass } from '../../http-door/gate.ts'
 import type { RedisClient } from '../../stores/redis/client-connection.ts'
@@ -153,13 +153,11 @@ interface AddHeaders extends AddHeadersOnExceeding {
 }
 
 /** RateLimitPluginOptions are those of @fastify/rate-limit 11, with the same meaning. */
-export interface RateLimitPluginOptions extends RateLimitOptions {
+export interface RateLimitPluginOptions extends RateLimitOptions, Observed {
   /** Whether routes without options of their own are limited. Default: true. */
   global?: boolean
   /** A client of ioredis or redis; or, beyond @fastify/rate-limit, an address as in the plain options. Default: memory. */
   redis?: RedisClient | string
-  /** Hears of every decision. Default: nobody. */
-  observer?: Observer | undefined
   /** Spells partitions; the same on every node. Default: that of the environment, SLUICE_SECRET. */
   secret?: string
   /** What keys in Redis begin with. Default: `fastify-rate-limit-`. */

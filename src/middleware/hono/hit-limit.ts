@@ -6,6 +6,7 @@ import { prefersProblem } from '../../core/http/accept.ts'
 import type { FieldList } from '../../core/http/field-list.ts'
 import { FIELD_FORMS, type FieldForm, FieldRenderer } from '../../core/http/field-renderer.ts'
 import { refusalOf } from '../../core/http/refusal.ts'
+import { observerOf } from '../../engine/decision-event.ts'
 import { andThen } from '../../engine/maybe.ts'
 import type { Observer } from '../../engine/observer.ts'
 import type { MaybePromise } from '../../engine/ports.ts'
@@ -23,7 +24,7 @@ import type { HitMiddleware, HonoConfigProps, HonoConfigType, Store, WSConfigPro
 
 /** hitLimit makes a middleware of hono-rate-limiter's options. */
 export function hitLimit(given: HonoConfigProps): HitMiddleware {
-  const { getConnInfo, identifier, passOnStoreError = false, observer } = given
+  const { getConnInfo, identifier, passOnStoreError = false } = given
   const store = given.store ?? storeOf(given)
   const options: HonoConfigType = {
     windowMs: 60_000,
@@ -45,7 +46,7 @@ export function hitLimit(given: HonoConfigProps): HitMiddleware {
   const hasOwnAnswer = given.message !== undefined || given.handler !== undefined
   checkStore(store)
   if (typeof store.init === 'function') store.init(options)
-  const limiter = new HitLimiter({ options, identifier, passOnStoreError, hasOwnAnswer, observer })
+  const limiter = new HitLimiter({ options, identifier, passOnStoreError, hasOwnAnswer, observer: observerOf(given) })
   const middleware = (c: Context, next: Next): unknown => limiter.handle(c, next)
   return Object.assign(middleware as unknown as HitMiddleware, {
     resetAll: async () => {

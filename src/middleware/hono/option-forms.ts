@@ -13,7 +13,7 @@ import {
   whole,
 } from '../../core/option-forms.ts'
 import { GATE_FORMS } from '../../http-door/gate.ts'
-import { OBSERVER, STORE_FORMS } from '../../stores/open/store-forms.ts'
+import { OBSERVED_FORMS, STORE_FORMS } from '../../stores/open/store-forms.ts'
 import { OptionKind } from '../option-kind.ts'
 import type { CloudflareConfigProps, HonoConfigProps, PlainFields, WSConfigProps } from './options.ts'
 
@@ -30,7 +30,7 @@ export const HIT_FORMS: FormsOf<HonoConfigProps> = {
   redis,
   secret,
   log,
-  observer: OBSERVER,
+  ...OBSERVED_FORMS,
   getConnInfo: FUNCTION,
   identifier: TEXT,
   passOnStoreError: BOOLEAN,
@@ -65,7 +65,7 @@ export const SOCKET_FORMS: FormsOf<WSConfigProps> = {
   redis,
   secret,
   log,
-  observer: OBSERVER,
+  ...OBSERVED_FORMS,
   getConnInfo: FUNCTION,
   windowMs: MS,
   limit: either(HITS, FUNCTION),

@@ -4,7 +4,7 @@ import type { StatusCode } from 'hono/utils/http-status'
 import type { WSContext } from 'hono/ws'
 import type { Decision } from '../../core/combine.ts'
 import type { Refusal } from '../../core/http/refusal.ts'
-import type { Observer } from '../../engine/observer.ts'
+import type { Observed } from '../../engine/decision-event.ts'
 import type { Gate, GateOptions, Pass, PlainMark } from '../../http-door/gate.ts'
 import type { StoreOptions } from '../../stores/open/store-options.ts'
 
@@ -134,9 +134,7 @@ export interface HonoConfigType<E extends Env = Env, P extends string = string, 
 }
 
 /** What this package adds to them. */
-interface AddedOptions extends Pick<StoreOptions, 'redis' | 'secret' | 'log'>, ConnectionOptions {
-  /** Hears of every decision. Default: nobody. */
-  readonly observer?: Observer | undefined
+interface AddedOptions extends Pick<StoreOptions, 'redis' | 'secret' | 'log'>, ConnectionOptions, Observed {
   /** The name of the policy, in draft-8 and the current form. Default: as in `5-in-1m`. */
   readonly identifier?: string
   /** Let requests through that the store failed to count. Default: false; what it throws goes to the app's onError. */
@@ -186,7 +184,7 @@ export type WSRateLimitExceededEventHandler<E extends Env = Env, P extends strin
 export type WSConfigProps<E extends Env = Env, P extends string = string, I extends Input = Input> = Partial<
   WSConfigType<E, P, I>
 > &
-  Pick<AddedOptions, 'redis' | 'secret' | 'log' | 'getConnInfo' | 'observer'>
+  Pick<AddedOptions, 'redis' | 'secret' | 'log' | 'getConnInfo' | 'observer' | 'onDecision'>
 
 /** The middleware with the options of hono-rate-limiter. */
 export type HitMiddleware<E extends Env = Env, P extends string = string, I extends Input = Input> = MiddlewareHandler<

@@ -57,6 +57,7 @@ class MessageLimiter {
       skip: (event, ws) => options.skip(event, ws),
       store: counting(store),
       observer: given.observer,
+      onDecision: given.onDecision,
     })
     this.#keys = { getKey: store.get?.bind(store), resetKey: (key) => store.resetKey(key) }
   }

@@ -88,6 +88,7 @@ class HitLimiter {
       keyGenerator: addressKey,
       skip: () => false,
       observer: options.observer,
+      onDecision: options.onDecision,
       store: {
         increment: (key) => hits.store.increment(key),
         decrement: (key) => hits.store.decrement(key),

@@ -1,6 +1,6 @@
 import { ANY, BOOLEAN, type FormsOf, FUNCTION, fields, HITS, MS, oneOf, STATUS, TEXT } from '../../core/option-forms.ts'
 import { GATE_FORMS } from '../../http-door/gate.ts'
-import { OBSERVER, STORE_FORMS } from '../../stores/open/store-forms.ts'
+import { OBSERVED_FORMS, STORE_FORMS } from '../../stores/open/store-forms.ts'
 import { OptionKind } from '../option-kind.ts'
 import type { MiddlewareOptions, PlainFields } from './options.ts'
 
@@ -10,7 +10,7 @@ export const HIT_FORMS: FormsOf<MiddlewareOptions> = {
   redis: STORE_FORMS.redis,
   secret: STORE_FORMS.secret,
   log: STORE_FORMS.log,
-  observer: OBSERVER,
+  ...OBSERVED_FORMS,
   driver: oneOf('memory', 'redis'),
   db: { expected: 'a Map, or a client of Redis', is: (value) => typeof value === 'object' && value !== null },
   duration: MS,

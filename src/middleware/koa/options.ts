@@ -1,6 +1,6 @@
 import type { Context, Middleware, Next } from 'koa'
 import type { Refusal } from '../../core/http/refusal.ts'
-import type { Observer } from '../../engine/observer.ts'
+import type { Observed } from '../../engine/decision-event.ts'
 import type { MaybePromise } from '../../engine/ports.ts'
 import type { Gate, GateOptions, Pass, PlainMark } from '../../http-door/gate.ts'
 import type { StoreOptions } from '../../stores/open/store-options.ts'
@@ -22,9 +22,7 @@ export interface PlainFields extends GateOptions<Context> {
 }
 
 /** MiddlewareOptions are those of koa-ratelimit 6, with the same meaning, and what a shared store needs. */
-export interface MiddlewareOptions extends Pick<StoreOptions, 'secret' | 'log'> {
-  /** Hears of every decision. Default: nobody. */
-  readonly observer?: Observer | undefined
+export interface MiddlewareOptions extends Pick<StoreOptions, 'secret' | 'log'>, Observed {
   /** Where hits are counted. Default: `redis` with a client as `db` or with `redis`, otherwise `memory`. */
   readonly driver?: 'memory' | 'redis'
   /** A client of `redis` or `ioredis`; or a Map, which then holds the counters: clearing it forgets everybody. */

@@ -56,6 +56,9 @@ export interface LeasedStats {
   readonly refusedHere: number
   /** Requests to the parent about slices, in the background or not. */
   readonly exchanges: number
+  /** Slices that made room for others, and those that another node asked back. */
+  readonly slicesEvicted: number
+  readonly recalls: number
   /** Slices kept now, and what they hold in all. */
   readonly slices: number
   readonly held: number
@@ -126,6 +129,8 @@ export class LeasedStore implements LendingStore {
       asked: this.#asked,
       refusedHere: this.#refusedHere,
       exchanges: this.#slices.exchanges,
+      slicesEvicted: this.#slices.evicted,
+      recalls: this.#slices.recalls,
       slices: this.#slices.size,
       held: this.#slices.held,
       refusals: this.#refusals.size,

@@ -68,6 +68,8 @@ export class Slices {
   maxRefusalMs = Number.POSITIVE_INFINITY
   #timer: NodeJS.Timeout | undefined
   #exchanges = 0
+  #evicted = 0
+  #recalls = 0
   #names = 0
 
   constructor(owner: SliceOwner, isTimed: boolean) {
@@ -95,6 +97,16 @@ export class Slices {
 
   get exchanges(): number {
     return this.#exchanges
+  }
+
+  /** Slices that made room for others before they were idle. */
+  get evicted(): number {
+    return this.#evicted
+  }
+
+  /** Slices that another node asked back, and that had something to give. */
+  get recalls(): number {
+    return this.#recalls
   }
 
   /** What all slices hold. */
@@ -183,6 +195,7 @@ export class Slices {
   recall(key: string): void {
     const slice = this.#slices.get(key)
     if (slice === undefined || slice.kind === 'eventual' || slice.isAsking || slice.inHand <= 0) return
+    this.#recalls++
     this.#send(slice, this.#owner.clock.nowMs(), true)
   }
 
@@ -224,7 +237,10 @@ export class Slices {
 
   #add(key: string, { limit, syncMs, timeoutMs }: SliceTerms, nowMs: number): Slice {
     const { leaseMs, maxKeys } = this.#owner
-    if (this.#slices.size >= maxKeys && this.#order.oldest !== undefined) this.#leave(this.#order.oldest, nowMs)
+    if (this.#slices.size >= maxKeys && this.#order.oldest !== undefined) {
+      this.#evicted++
+      this.#leave(this.#order.oldest, nowMs)
+    }
     const slice = new Slice({ key, limit, newName: this.#newName, leaseMs, syncMs, timeoutMs }, nowMs)
     this.#slices.set(key, slice)
     this.#order.use(slice)

@@ -101,7 +101,8 @@ function openShared(options: OpenStoreOptions & { readonly redis: string | Redis
   // Those who ask are told; nobody has to ask.
   loading.catch((error: unknown) => events.warned?.(`counters cannot be shared: ${(error as Error).message}`))
   const hash = sharedHash(secret)
-  const policy = new FailurePolicy(new LazyStore(loading.then(({ store }) => store)), new MemoryStore(), events)
+  const local = new MemoryStore()
+  const policy = new FailurePolicy(new LazyStore(loading.then(({ store }) => store)), local, events)
   const hearResets = ({ redis }: OpenRedis): void => {
     redis.listen({ noticed: (notice) => policy.noticed(notice), connected() {} })
   }
@@ -115,7 +116,14 @@ function openShared(options: OpenStoreOptions & { readonly redis: string | Redis
     name: 'in Redis',
     ready: typeof place === 'string' ? ready : Promise.resolve(),
     claim: (domain) => domain,
-    stats: () => ({ ...loaded?.store.stats, ...(loaded && { noticesIgnored: loaded.redis.noticesIgnored }) }),
+    stats: () => {
+      const { keys, evicted, shared } = local.stats
+      return {
+        ...loaded?.store.stats,
+        ...(loaded && { noticesIgnored: loaded.redis.noticesIgnored }),
+        ...{ localKeys: keys, localEvicted: evicted, localShared: shared },
+      }
+    },
     close() {
       return this.store.close() as Promise<void>
     },

@@ -34,3 +34,6 @@ export const HIT_STORE_FORMS = {
 
 /** OBSERVER is the form of an Observer. */
 export const OBSERVER = /* @__PURE__ */ has('decided')
+
+/** OBSERVED_FORMS are the forms of who hears of decisions. */
+export const OBSERVED_FORMS = { observer: OBSERVER, onDecision: FUNCTION }

@@ -26,17 +26,21 @@ import { limiterPartsOf, storeFor } from '../settings/compatibility.ts'
 import type { Config } from '../settings/config.ts'
 import type { Traces } from '../traces/traces.ts'
 import type { Door, DoorName } from './door.ts'
+import { DoorMetrics } from './door-metrics.ts'
 import { drainable } from './drain.ts'
 import { CertificateWatch } from './grpc-certificates.ts'
 import { grpcDoor, grpcServer } from './grpc-door.ts'
 import { listen, portOf, reachable } from './listen.ts'
 import { openServiceStore } from './open-store.ts'
 import type { Reporter } from './reports.ts'
+import { snakeCase } from './service-stats.ts'
 
 /** How long a connection may wait for its next request while its door drains. */
 const IDLE_MS = 1_000
 /** How long a process waits for Redis before it serves without. */
 const MAX_WAIT_MS = 1_000
+
+const NO_REDIS = 'Redis is not reached'
 
 /** Doors are what one process needs to answer requests. */
 export interface Doors {
@@ -69,18 +73,27 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, watche
   const storeStats = new StoreStats()
   const ruleStats = new RuleStats({ asReference: config.compatibility !== undefined })
   const unmatched = new Unmatched(unmatchedLog(log))
+  const metrics = config.metrics.isOn ? new DoorMetrics(rules, config.metrics.maxRules) : undefined
+  const statsdStats = config.statsd === undefined ? undefined : new RuleStats({ asReference: true })
   // Until it is known that Redis can be reached, it is not.
-  if (config.healthNeedsRedis && config.redisUrl !== undefined) health.set(false)
-  const open = openServiceStore(config, log, storeStats, (isReached) => {
-    if (isReached) arrive()
-    if (config.healthNeedsRedis && !isLeaving) health.set(isReached)
-  })
+  if (config.healthNeedsRedis && config.redisUrl !== undefined) health.set(false, NO_REDIS)
+  const open = openServiceStore(
+    config,
+    log,
+    storeStats,
+    (isReached) => {
+      if (isReached) arrive()
+      if (config.healthNeedsRedis && !isLeaving) health.set(isReached, NO_REDIS)
+    },
+    metrics?.store,
+  )
   const store = storeFor(config, open.store)
   const tls = config.grpc.tls && new CertificateWatch(config.grpc.tls, (options) => grpc.setTls(options), log)
   const { traces } = watchers
   const decisions = openDecisionLog(config, rules, open.keys, watchers)
   const asked = [traces?.observer, decisions?.observer].filter((observer) => observer !== undefined)
-  const observers: readonly DoorObserver[] = [ruleStats, unmatched, ...asked]
+  const counting = [metrics?.decisions, statsdStats].filter((observer) => observer !== undefined)
+  const observers: readonly DoorObserver[] = [ruleStats, unmatched, ...counting, ...asked]
   const limiterOf = (door: ObservedDoor): Limiter<Store> =>
     new Limiter(rules, store, {
       ...open.parts,
@@ -96,6 +109,7 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, watche
     readsTraces: asked.length > 0,
   })
   tls?.start()
+  const elsewhere = { store: () => open.stats(), grpc: () => grpc.stats }
   return {
     all: { http: httpDoor(http), grpc: grpcDoor(grpc, config) },
     storeName: open.name,
@@ -110,16 +124,21 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, watche
           ...named('sluice.store', open.stats()),
           ...grpcStats(grpc),
         ]),
+      metrics: () => metrics?.report(elsewhere),
+      counted: () => metrics?.counted(elsewhere),
+      unready: () => health.unready,
+      statsd: () => Object.fromEntries(statsdStats === undefined ? [] : [...rls.calls.list(), ...statsdStats.list()]),
     },
     notServing: () => {
       isLeaving = true
-      health.set(false)
+      health.set(false, 'draining')
     },
     async close() {
       this.notServing()
       health.leave()
       await Promise.all(Object.values(this.all).map((door) => door.drain(config.drainTimeoutMs)))
       unmatched.stop()
+      metrics?.stop()
       tls?.stop()
       await Promise.all([open.close(), decisions?.close(), traces?.close()])
     },
@@ -208,10 +227,6 @@ function* grpcStats({ stats }: GrpcServer): Iterable<readonly [name: string, val
 /** named spells counts as /stats does. */
 function* named(prefix: string, counts: Readonly<Record<string, number>>): Iterable<readonly [string, number]> {
   for (const [name, value] of Object.entries(counts)) yield [`${prefix}.${snakeCase(name)}`, value]
-}
-
-function snakeCase(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }
 
 /** within resolves when a promise does, or after a while. Until then it keeps the process alive: nothing else may. */

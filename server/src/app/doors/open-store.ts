@@ -1,5 +1,6 @@
 import { type OpenStore, openStore } from 'sluice/internal/stores/open/open-store'
 import type { Certificates } from 'sluice/internal/stores/redis/address'
+import type { StoreMetrics } from '../../observe/metrics/store-metrics.ts'
 import type { StoreStats } from '../../observe/store-stats.ts'
 import type { Log } from '../log/log.ts'
 import type { Config, RedisTls } from '../settings/config.ts'
@@ -20,6 +21,7 @@ export function openServiceStore(
   log: Log,
   stats: StoreStats,
   reached: (isReached: boolean) => void = () => {},
+  metrics?: StoreMetrics,
 ): OpenStore {
   const { redisUrl: redis, redisTimeoutMs: timeoutMs, keyPrefix, redisTls, redisSentinelAuth, secret } = config
   /** By server that is away: the reasons that were told. */
@@ -35,6 +37,7 @@ export function openServiceStore(
     events: {
       connected: (shard) => {
         away.delete(shard)
+        metrics?.connected(shard)
         log.info('store.connected', `connected to ${shard}`, { shard })
         if (away.size === 0) reached(true)
       },
@@ -50,6 +53,7 @@ export function openServiceStore(
       },
       warned: (warning) => log.warn('store.warning', warning),
       breakerChanged: (shard, state) => {
+        metrics?.breakerChanged(shard, state)
         const text = `circuit breaker of ${shard} is ${state.replace('_', ' ')}`
         log.write({
           level: state === 'open' ? 'error' : 'info',
@@ -58,9 +62,13 @@ export function openServiceStore(
           fields: { shard, state },
         })
       },
-      callEnded: (_shard, durationMs, decisions, fault) => stats.callEnded(durationMs, decisions, fault),
+      callEnded: (shard, durationMs, decisions, fault) => {
+        stats.callEnded(durationMs, decisions, fault)
+        metrics?.callEnded(shard, durationMs, decisions, fault)
+      },
       fellBack: (mode, reason, shard) => {
         stats.fellBack(mode, reason)
+        metrics?.fellBack(mode, reason)
         // An outage may mean this for every request.
         if (!isDue(`${mode} ${reason} ${shard}`)) return
         log.warn('store.fallback', `decisions without ${shard} (${reason}), as on_store_failure says: ${mode}`, {

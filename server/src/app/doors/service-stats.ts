@@ -9,3 +9,8 @@ export function sumStats(all: readonly ServiceStats[]): ServiceStats {
   }
   return Object.fromEntries(sums)
 }
+
+/** snakeCase spells a name of ours as counts are spelled. */
+export function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+}

@@ -276,8 +276,8 @@ describe('readConfig, warnings', () => {
     ['says nothing without a reason', {}, []],
     [
       'names a variable that has no effect',
-      { USE_STATSD: 'true' },
-      ['USE_STATSD is ignored: there is no StatsD client; counts are at /stats of the admin port'],
+      { USE_DOG_STATSD_MOGRIFIERS: 'true' },
+      ['USE_DOG_STATSD_MOGRIFIERS is ignored: names are sent as they are; /metrics of the admin port has labels'],
     ],
     [
       'says nothing about a variable that changes nothing',
@@ -317,5 +317,49 @@ describe('readConfig, warnings', () => {
     ['is content with a secret', { REDIS_URL: 'a:1', SLUICE_SECRET: 'x' }, []],
   ])('%s', (_, env, warnings) => {
     expect(readConfig([], env).warnings).toEqual(warnings)
+  })
+})
+
+describe('readConfig, metrics', () => {
+  const HERE = { host: 'localhost', port: 8_125, isDog: false, intervalMs: 10_000, tags: {} }
+
+  it.each([
+    ['sends nothing to StatsD by itself', {}, undefined],
+    ['nor where only its port is known', { STATSD_PORT: '8126' }, undefined],
+    ['sends where that is switched on', { USE_STATSD: 'true' }, HERE],
+    ['sends where a host is given', { STATSD_HOST: 'stats' }, { ...HERE, host: 'stats' }],
+    ['sends nothing where that is switched off', { STATSD_HOST: 'stats', USE_STATSD: 'false' }, undefined],
+    ['sends nothing without stats', { USE_STATSD: 'true', DISABLE_STATS: 'true' }, undefined],
+    ['takes the port that Kubernetes tells for none', { USE_STATSD: 'true', STATSD_PORT: 'tcp://10.0.0.1:8125' }, HERE],
+    [
+      'sends to DogStatsD with tags',
+      { USE_DOG_STATSD: 'true', EXTRA_TAGS: 'region:eu,cluster:a', STATS_FLUSH_INTERVAL: '1s' },
+      { ...HERE, isDog: true, intervalMs: 1_000, tags: { region: 'eu', cluster: 'a' } },
+    ],
+  ])('%s', (_, env, statsd) => {
+    expect(readConfig([], env).statsd).toEqual(statsd)
+  })
+
+  it.each([
+    [{}, undefined],
+    [{ PROMETHEUS_ADDR: ':9191' }, undefined],
+    [{ USE_PROMETHEUS: 'true' }, { host: '0.0.0.0', port: 9_090, path: '/metrics' }],
+    [
+      { USE_PROMETHEUS: 'true', PROMETHEUS_ADDR: '[::1]:9191', PROMETHEUS_PATH: 'stats' },
+      { host: '::1', port: 9_191, path: '/stats' },
+    ],
+    [
+      { USE_PROMETHEUS: 'true', PROMETHEUS_ADDR: '127.0.0.1:0' },
+      { host: '127.0.0.1', port: 0, path: '/metrics' },
+    ],
+  ])('serves them at another address where that is wanted: %j', (env, place) => {
+    expect(readConfig([], env).metrics).toEqual({ isOn: true, maxRules: 1_000, place })
+  })
+
+  it('counts nothing for Prometheus where that is switched off', () => {
+    expect(readConfig(['--metrics=off', '--metrics-max-rules=7'], {}).metrics).toMatchObject({
+      isOn: false,
+      maxRules: 7,
+    })
   })
 })

@@ -12,7 +12,7 @@ import { type TracesConfig, tracesOf } from './otel-settings.ts'
 import { packageFile } from './package-file.ts'
 import { redisUrlOf, redisWarnings } from './redis-settings.ts'
 import { SettingSources } from './setting-sources.ts'
-import { type Given, isOn, type LogLevel, lastOf, pathsOf } from './setting-values.ts'
+import { type Address, type Given, isOn, type LogLevel, lastOf, pathsOf } from './setting-values.ts'
 import { SETTINGS } from './settings.ts'
 import { tokensOf } from './tokens.ts'
 
@@ -62,6 +62,9 @@ export interface Config {
   readonly drainDelayMs: number
   readonly drainTimeoutMs: number
   readonly healthNeedsRedis: boolean
+  readonly metrics: MetricsConfig
+  /** Undefined: counts are not sent anywhere. */
+  readonly statsd: StatsdConfig | undefined
   readonly logLevel: LogLevel
   /** Undefined: text on a terminal, else json. */
   readonly logFormat: 'text' | 'json' | undefined
@@ -83,6 +86,23 @@ export interface DecisionLogConfig {
   readonly share: number
   readonly maxMib: number
   readonly files: number
+}
+
+export interface MetricsConfig {
+  readonly isOn: boolean
+  /** How many rules have series of their own. */
+  readonly maxRules: number
+  /** Where they are served beside the admin port. */
+  readonly place: (Address & { readonly path: string }) | undefined
+}
+
+/** StatsdConfig is where counts are sent, and how: over TCP, or over UDP with tags that DogStatsD understands. */
+export interface StatsdConfig {
+  readonly host: string
+  readonly port: number
+  readonly isDog: boolean
+  readonly intervalMs: number
+  readonly tags: Readonly<Record<string, string>>
 }
 
 /** RedisTls names files. */
@@ -143,7 +163,7 @@ export function readConfig(args: readonly string[], env: Env): Config {
     mergeDomains: from.value('merge-domains'),
     shadowMode: from.value('shadow-mode'),
     compatibility: from.value('compatibility'),
-    stopsWhenOverLimit: stopsWhenOverLimit(env),
+    stopsWhenOverLimit: isSwitchedOn(env, 'STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT'),
     redisUrl,
     redisTimeoutMs: redisTimeoutOf(from),
     keyPrefix: keyPrefixOf(from),
@@ -168,6 +188,8 @@ export function readConfig(args: readonly string[], env: Env): Config {
     drainDelayMs: from.value('drain-delay'),
     drainTimeoutMs: from.value('drain-timeout'),
     healthNeedsRedis: from.value('health-needs-redis'),
+    metrics: metricsOf(from),
+    statsd: statsdOf(from, env),
     logLevel: from.value('log-level'),
     logFormat: from.value('log-format'),
     decisionLog: decisionLogOf(from),
@@ -222,6 +244,52 @@ export function redisTlsOf(from: SettingSources, env: Env): RedisTls {
     keyFile: from.value('redis-key'),
     anyHostName: value !== '' && isOn({ values: [value], where: name, source: 'env' }),
   }
+}
+
+const MAX_RULES = 1_000
+
+function metricsOf(from: SettingSources): MetricsConfig {
+  const path = from.value('prometheus-path')
+  const place = { ...from.value('prometheus-address'), path: path.startsWith('/') ? path : `/${path}` }
+  return {
+    isOn: from.value('metrics') === 'on',
+    maxRules: from.value('metrics-max-rules') ?? MAX_RULES,
+    place: from.value('prometheus') ? place : undefined,
+  }
+}
+
+/**
+ * statsdOf says where counts are sent. In envoyproxy/ratelimit StatsD is on unless it is switched off; here it is off unless
+ * somebody asks for it or says where it is.
+ */
+function statsdOf(from: SettingSources, env: Env): StatsdConfig | undefined {
+  const isDog = from.value('dog-statsd')
+  const isWanted = from.given('statsd') === undefined ? from.given('statsd-host') !== undefined : from.value('statsd')
+  const config = {
+    host: from.value('statsd-host') ?? 'localhost',
+    port: statsdPortOf(from),
+    isDog,
+    // Without a pause, nothing else would ever be done.
+    intervalMs: Math.max(MIN_STATSD_MS, from.value('statsd-interval')),
+    tags: from.value('statsd-tags') ?? {},
+  }
+  return (isWanted || isDog) && !isSwitchedOn(env, 'DISABLE_STATS') ? config : undefined
+}
+
+/** statsdPortOf leaves out what Kubernetes sets by itself where there is a service of the name statsd: an address. */
+function statsdPortOf(from: SettingSources): number {
+  const given = from.given('statsd-port')
+  const isLink = given?.source === 'env' && lastOf(given).startsWith('tcp://')
+  return isLink ? STATSD_PORT : from.value('statsd-port')
+}
+
+const STATSD_PORT = 8_125
+
+const MIN_STATSD_MS = 100
+
+function isSwitchedOn(env: Env, name: string): boolean {
+  const value = env[name] ?? ''
+  return value !== '' && isOn({ values: [value], where: name, source: 'env' })
 }
 
 function grpcOf(from: SettingSources, host: string): GrpcConfig {
@@ -302,10 +370,4 @@ function workerCount(from: SettingSources, isShared: boolean): number {
 
 function exampleRules(): string {
   return fileURLToPath(packageFile('examples'))
-}
-
-function stopsWhenOverLimit(env: Env): boolean {
-  const name = 'STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT'
-  const value = env[name] ?? ''
-  return value !== '' && isOn({ values: [value], where: name, source: 'env' })
 }

@@ -114,8 +114,30 @@ export function hostNamesOf(given: Given): string[] {
   return names
 }
 
+/** An Address is where something listens. */
+export interface Address {
+  readonly host: string
+  readonly port: number
+}
+
+/** addressOf reads `host:port`, `[::1]:port` or `:port`, which is every address of the machine. */
+export function addressOf(given: Given): Address {
+  const value = lastOf(given)
+  const [, bracketed, host = '', port = ''] = /^(?:\[([^\]]*)\]|([^:]*)):(\d{1,5})$/.exec(value) ?? []
+  if (port === '' || Number(port) > 65_535) throw new SluiceError('PORT_INVALID', given.where, got(value))
+  return { host: bracketed ?? (host || '0.0.0.0'), port: Number(port) }
+}
+
+/** tagsOf reads `key:value,key:value`. What StatsD would take for something else is refused. */
+export function tagsOf(given: Given): Readonly<Record<string, string>> {
+  const tags = pathsOf(given).map((pair) => /^([^:=|@#\s]+):([^:=|@#\s]+)$/.exec(pair))
+  if (tags.includes(null)) throw new SluiceError('TAGS_INVALID', given.where, got(lastOf(given)))
+  return Object.fromEntries(tags.flatMap((tag) => (tag === null ? [] : [[tag[1], tag[2]]])))
+}
+
 /** READERS has a function for each kind of setting: it checks what was given, and returns the value. */
 export const READERS = {
+  address: addressOf,
   choice: choiceOf,
   count: countOf,
   duration: durationOf,
@@ -126,6 +148,7 @@ export const READERS = {
   port: portOf,
   share: shareOf,
   switch: isOn,
+  tags: tagsOf,
   text: lastOf,
   workers: workersOf,
 } as const

@@ -1,6 +1,6 @@
 import type { SettingKind } from './setting-values.ts'
 
-export const SETTING_GROUPS = ['Rules', 'Counters', 'Doors', 'Process', 'gRPC', 'Answers to Envoy'] as const
+export const SETTING_GROUPS = ['Rules', 'Counters', 'Doors', 'Process', 'gRPC', 'Answers to Envoy', 'Metrics'] as const
 
 /** A SettingSpec is one thing that `sluice serve` can be told, and everything that is known about it. */
 export interface SettingSpec {
@@ -168,7 +168,7 @@ export const SETTINGS = [
     kind: 'port',
     value: 'PORT',
     default: '8080',
-    text: 'HTTP: /v1/check, /json, /healthcheck; 0 picks a free port',
+    text: 'HTTP: /v1/check, /json, probes; 0 picks a free port',
   },
   {
     group: 'Doors',
@@ -186,7 +186,7 @@ export const SETTINGS = [
     kind: 'port',
     value: 'PORT',
     default: '8082',
-    text: 'for operators: /rlconfig, /stats; 0 picks a free port',
+    text: 'for operators: /metrics, /rlconfig, /stats, probes; 0 picks a free port',
   },
   {
     group: 'Doors',
@@ -525,6 +525,103 @@ export const SETTINGS = [
     value: 'NAME',
     unset: 'none',
     text: 'where this node runs, as the decision log tells it',
+  },
+  {
+    group: 'Metrics',
+    flag: 'metrics',
+    env: 'SLUICE_METRICS',
+    kind: 'choice',
+    value: 'on|off',
+    choices: ['on', 'off'],
+    default: 'on',
+    text: 'count for Prometheus, at /metrics of the admin port (docs/observability.md)',
+  },
+  {
+    group: 'Metrics',
+    flag: 'metrics-max-rules',
+    env: 'SLUICE_METRICS_MAX_RULES',
+    kind: 'count',
+    value: 'N',
+    unset: '1000',
+    text: 'rules with series of their own, in the order of the files; all others are counted together, as other',
+  },
+  {
+    group: 'Metrics',
+    flag: 'prometheus',
+    env: 'USE_PROMETHEUS',
+    kind: 'switch',
+    unset: 'off',
+    text: 'serve the metrics, and nothing else, at another address too',
+  },
+  {
+    group: 'Metrics',
+    flag: 'prometheus-address',
+    env: 'PROMETHEUS_ADDR',
+    kind: 'address',
+    value: 'HOST:PORT',
+    default: ':9090',
+    text: 'with --prometheus: that address; without a host, every address of the machine',
+  },
+  {
+    group: 'Metrics',
+    flag: 'prometheus-path',
+    env: 'PROMETHEUS_PATH',
+    kind: 'text',
+    value: 'PATH',
+    default: '/metrics',
+    text: 'with --prometheus: the path',
+  },
+  {
+    group: 'Metrics',
+    flag: 'statsd',
+    env: 'USE_STATSD',
+    kind: 'switch',
+    unset: 'off, on where --statsd-host is given',
+    text: 'send counts to StatsD over TCP, by the names of envoyproxy/ratelimit',
+  },
+  {
+    group: 'Metrics',
+    flag: 'dog-statsd',
+    env: 'USE_DOG_STATSD',
+    kind: 'switch',
+    unset: 'off',
+    text: 'the same to DogStatsD, over UDP and with tags',
+  },
+  {
+    group: 'Metrics',
+    flag: 'statsd-host',
+    env: 'STATSD_HOST',
+    kind: 'text',
+    value: 'HOST',
+    unset: 'localhost',
+    text: 'where StatsD is',
+  },
+  {
+    group: 'Metrics',
+    flag: 'statsd-port',
+    env: 'STATSD_PORT',
+    kind: 'port',
+    value: 'PORT',
+    default: '8125',
+    text: 'port of StatsD',
+  },
+  {
+    group: 'Metrics',
+    flag: 'statsd-interval',
+    env: 'STATS_FLUSH_INTERVAL',
+    kind: 'duration',
+    value: 'DURATION',
+    default: '10s',
+    text: 'how often counts are sent',
+  },
+  {
+    group: 'Metrics',
+    flag: 'statsd-tags',
+    env: 'EXTRA_TAGS',
+    kind: 'tags',
+    value: 'K:V,...',
+    unset: 'none',
+    text: 'tags that are sent with every count',
   },
 ] as const satisfies readonly SettingSpec[]
 

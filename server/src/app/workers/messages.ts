@@ -1,5 +1,6 @@
 import type { RuleInput } from 'sluice/internal/core/rules/load'
 import type { RulePart } from 'sluice/internal/core/rules/packed-rules'
+import type { MetricsReport } from '../../observe/metrics/metrics-report.ts'
 import type { DoorName } from '../doors/door.ts'
 import type { ReportName, Reports } from '../doors/reports.ts'
 import type { LogEntry } from '../log/log-entry.ts'
@@ -39,4 +40,6 @@ export type FromWorker =
   /** It was told to end by somebody else, and wants no more connections. */
   | { readonly type: 'leaving' }
   | { readonly type: 'report'; readonly question: number; readonly report: Reports[ReportName] | undefined }
+  /** What it has counted, as it ends. */
+  | { readonly type: 'counted'; readonly report: MetricsReport }
   | { readonly type: 'alive' }

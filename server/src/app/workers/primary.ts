@@ -2,6 +2,10 @@ import { createServer, type Server } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { SluiceError } from 'sluice/internal/core/errors'
 import type { RuleOrigin } from 'sluice/internal/engine/live-rules'
+import { FleetMetrics } from '../../observe/metrics/fleet-metrics.ts'
+import type { MergedMetrics } from '../../observe/metrics/merge-reports.ts'
+import { isMetricsReport } from '../../observe/metrics/metrics-report.ts'
+import type { CountsReport } from '../../observe/statsd/statsd-counts.ts'
 import { DOOR_NAMES, type DoorName } from '../doors/door.ts'
 import { listen, type Place, portOf, reachable } from '../doors/listen.ts'
 import type { ReportName, Reports } from '../doors/reports.ts'
@@ -17,6 +21,8 @@ import { type Connection, WorkerProcess } from './worker-process.ts'
 /** Connections that wait for a worker while there is none. */
 const MAX_WAITING = 1_024
 const REPORT_TIMEOUT_MS = 1_000
+/** How often workers are asked for what they have counted, in case they crash: that much is lost at the most. */
+const COUNTED_EVERY_MS = 5_000
 /** What workers get beyond the time for draining, to close the store and end. */
 const EXTRA_MS = 2_000
 /** How long a worker may take to be ready: as long as its rules may take to load, and more where many start at once. */
@@ -38,6 +44,9 @@ export class Primary {
   readonly #questions = new Map<number, (report: Reports[ReportName] | undefined) => void>()
   /** Those that wait longest for a connection come first. */
   #workers: WorkerProcess[] = []
+  readonly #fleet = new FleetMetrics()
+  #collecting: Promise<MergedMetrics> | undefined
+  #counting: NodeJS.Timeout | undefined
   #question = 0
   /** How often the rules changed. */
   #version = 0
@@ -98,6 +107,8 @@ export class Primary {
     this.#hasRules = true
     for (const worker of this.#workers) this.#tellStart(worker)
     await Promise.race([ready, this.failed])
+    if (this.#config.metrics.isOn)
+      this.#counting = setInterval(() => void this.reports('counted'), COUNTED_EVERY_MS).unref()
   }
 
   /** applyRules has every worker use other rules: loads few, or asks for the parts of many. */
@@ -122,19 +133,59 @@ export class Primary {
     return { ...sumStats(all), ...Object.fromEntries(this.#connectionCounts()) }
   }
 
+  /**
+   * metrics are those of all workers. Whoever asks while they are collected gets the same ones. It never rejects: a worker
+   * that does not answer in time is told as it last was.
+   */
+  metrics(): Promise<MergedMetrics> {
+    this.#collecting ??= this.reports('metrics').then((all) => {
+      this.#collecting = undefined
+      return this.#fleet.merged(all.flatMap(({ worker, report }) => (report === undefined ? [] : [{ worker, report }])))
+    })
+    return this.#collecting
+  }
+
+  /** statsdCounts are the counts of each worker, for StatsD. */
+  async statsdCounts(): Promise<readonly CountsReport[]> {
+    const all = await this.reports('statsd')
+    return all.map(({ pid, report }) => ({ process: String(pid), counts: report }))
+  }
+
+  /** workerStates counts workers: those that take requests, and those that are about to. */
+  workerStates(): { readonly ready: number; readonly starting: number } {
+    return { ready: this.#ready().length, starting: this.#workers.filter(({ state }) => state === 'starting').length }
+  }
+
+  /**
+   * unready says why the node takes no requests: it is about to, or ends, or no worker takes any. A worker that is being
+   * replaced is no reason: the others take its requests.
+   */
+  async unready(): Promise<string> {
+    if (this.#isStopping) return 'draining'
+    if (!this.#isStarted) return 'workers are starting'
+    const ids = new Set(this.#ready().map(({ id }) => id))
+    const answers = (await this.reports('unready')).filter(({ worker }) => ids.has(worker))
+    if (answers.length === 0) return 'no worker answers'
+    const reasons = answers.filter(({ report }) => report !== '')
+    return reasons.map(({ worker, report }) => `worker ${worker}: ${report}`).join('; ')
+  }
+
   /** reports asks every worker for a report, and returns those that come in time. */
-  async reports<Name extends ReportName>(name: Name): Promise<{ worker: number; report: Reports[Name] }[]> {
+  async reports<Name extends ReportName>(
+    name: Name,
+  ): Promise<{ worker: number; pid: number | undefined; report: Reports[Name] }[]> {
     const asked = this.#workers.filter(({ state }) => state !== 'starting')
     const answers = await Promise.all(asked.map((worker) => this.#ask(worker, name)))
-    return asked.flatMap(({ id }, i) => {
+    return asked.flatMap(({ id, pid }, i) => {
       const report = answers[i]
-      return report === undefined ? [] : [{ worker: id, report }]
+      return report === undefined ? [] : [{ worker: id, pid, report }]
     })
   }
 
   /** stop has the workers say that they are not serving, then drains them. */
   async stop(): Promise<void> {
     this.#isStopping = true
+    clearInterval(this.#counting)
     const { drainDelayMs, drainTimeoutMs } = this.#config
     for (const worker of this.#workers) worker.tell({ type: 'not-serving' })
     if (drainDelayMs > 0 && !this.#isKilled) await pause(drainDelayMs)
@@ -161,6 +212,11 @@ export class Primary {
   /** #takers are who may get connections. At the start all wait for the last worker, or the first would get them all. */
   #takers(door: DoorName): { readonly worker: WorkerProcess; readonly open: number }[] {
     return this.#isStarted ? this.#ready().map((worker) => ({ worker, open: worker.open(door) })) : []
+  }
+
+  #reported(worker: WorkerProcess, { question, report }: Extract<FromWorker, { type: 'report' }>): void {
+    if (isMetricsReport(report)) this.#fleet.heard({ worker: worker.id, report })
+    this.#questions.get(question)?.(report)
   }
 
   #spawn(id: number): void {
@@ -197,8 +253,9 @@ export class Primary {
     else if (message.type === 'decisions') this.#decisions(message.text)
     else if (message.type === 'ready') this.#isReady(worker, message.storeName)
     else if (message.type === 'leaving') this.#replace(worker)
+    else if (message.type === 'counted') this.#fleet.heard({ worker: worker.id, report: message.report })
     else if (message.type === 'alive') worker.heartbeat?.answered()
-    else if (message.type === 'report') this.#questions.get(message.question)?.(message.report)
+    else if (message.type === 'report') this.#reported(worker, message)
     else worker.lastWords = message.message
   }
 
@@ -274,6 +331,7 @@ export class Primary {
 
   #ended(worker: WorkerProcess, how: string): void {
     worker.heartbeat?.stop()
+    this.#fleet.ended(worker.pid)
     this.#workers = this.#workers.filter((other) => other !== worker)
     for (const connection of worker.untaken()) this.#give(connection)
     if (this.#isStopping || worker.state === 'leaving' || worker.hasSuccessor) return

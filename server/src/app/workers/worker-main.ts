@@ -56,7 +56,9 @@ async function leave(): Promise<void> {
   if (isLeaving) return
   isLeaving = true
   await doors?.close()
-  process.exit(0)
+  const report = doors?.reports.counted()
+  if (report === undefined) process.exit(0)
+  tell({ type: 'counted', report }, () => process.exit(0))
 }
 
 function crash(error: unknown): void {

@@ -3,6 +3,7 @@ import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { loadRules } from 'sluice/internal/core/rules/load'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { mergeInto } from '../../observe/metrics/merge-reports.ts'
 import { adminServer, type Stat } from './admin-server.ts'
 
 const rules = loadRules([
@@ -40,10 +41,20 @@ const stats: Stat[] = [
   ['a.hits', 1],
 ]
 
+let unready = ''
 let server: Server
 let url = ''
 beforeAll(async () => {
-  server = adminServer({ rules: () => rules, stats: () => stats })
+  server = adminServer({
+    rules: () => rules,
+    stats: () => stats,
+    metrics: () => {
+      const metrics = new Map()
+      mergeInto(metrics, { ratelimit_config_rules: { labels: [''], values: Float64Array.of(3) } }, '1')
+      return metrics
+    },
+    unready: async () => unready,
+  })
   await once(server.listen(0, '127.0.0.1'), 'listening')
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 })
@@ -76,8 +87,34 @@ describe('adminServer', () => {
 
   it('lists its paths', async () => {
     expect(await get('/')).toBe(
-      '/rlconfig: the rules in force, a line for each limit\n/stats: what was counted, as lines; ?format=json as JSON\n',
+      '/livez: whether this process runs\n' +
+        '/metrics: everything for Prometheus\n' +
+        '/readyz: whether the node takes requests: 200, or 503 and why not\n' +
+        '/rlconfig: the rules in force, a line for each limit\n' +
+        '/stats: what was counted, as lines; ?format=json as JSON\n',
     )
+  })
+
+  it.each([
+    [undefined, 'text/plain; version=0.0.4; charset=utf-8', 'ratelimit_config_rules 3\n'],
+    ['application/openmetrics-text', 'application/openmetrics-text; version=1.0.0; charset=utf-8', '\n# EOF\n'],
+  ])('tells Prometheus everything, in the form that it asks for (%s)', async (accept, type, part) => {
+    const response = await fetch(`${url}/metrics`, { headers: { ...(accept && { accept }) } })
+    expect([response.status, response.headers.get('content-type'), response.headers.get('vary')]).toEqual([
+      200,
+      type,
+      'Accept',
+    ])
+    expect(await response.text()).toContain(part)
+  })
+
+  it('is alive, and ready unless somebody knows why not', async () => {
+    expect(await get('/livez')).toBe('ok\n')
+    expect(await get('/readyz')).toBe('ok\n')
+    unready = 'workers are starting'
+    const response = await fetch(`${url}/readyz`)
+    expect([response.status, await response.text()]).toEqual([503, 'not ready: workers are starting\n'])
+    unready = ''
   })
 
   it('takes nothing', async () => {

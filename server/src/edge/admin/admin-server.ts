@@ -1,9 +1,12 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import type { MaybePromise } from 'sluice/internal/engine/ports'
+import type { MergedMetrics } from '../../observe/metrics/merge-reports.ts'
+import { LIVEZ, readyz } from '../health/probe-routes.ts'
 import { HostNames } from '../http/host-names.ts'
 import { type Route, routeServer } from '../http/routes.ts'
 import { write, writeJson } from '../http/write.ts'
+import { metricsRoute } from './metrics-route.ts'
 import { listRules } from './rule-listing.ts'
 
 /** A Stat is a name in the form of envoyproxy/ratelimit, and its value. */
@@ -15,21 +18,28 @@ export interface AdminSources {
   rules(): RuleSet
   /** Everything that is counted, in any order; by several processes, it takes a moment to collect. */
   stats(): MaybePromise<Iterable<Stat>>
+  /** Everything that Prometheus is told. Not there: metrics are off. */
+  metrics?(): MaybePromise<MergedMetrics>
+  /** Why the node cannot take requests; '' if it can. Default: it can. */
+  unready?(): MaybePromise<string>
   /** Told of errors of our own. */
   failed?(error: unknown): void
 }
 
 /**
  * adminServer serves what operators look at: /rlconfig, the rules in force, and /stats, what was counted, as lines of
- * `name: value` or, with `?format=json`, as JSON. / lists the paths. It has no lock of its own: bind it to this machine. It
+ * `name: value` or, with `?format=json`, as JSON; /metrics for Prometheus; /livez and /readyz for probes. / lists the paths. It has no lock of its own: bind it to this machine. It
  * answers to addresses, localhost and `names` only, so that web pages cannot read it under a name of theirs.
  */
 export function adminServer(sources: AdminSources, names: readonly string[] = []): Server {
   const help = new Map<string, string>()
   const routes = new Map<string, Route>()
-  const add = (path: string, about: string, answer: Route['answer']): void => {
+  const addRoute = (path: string, about: string, route: Route): void => {
     help.set(path, about)
-    routes.set(path, { methods: ['GET', 'HEAD'], answer })
+    routes.set(path, route)
+  }
+  const add = (path: string, about: string, answer: Route['answer']): void => {
+    addRoute(path, about, { methods: ['GET', 'HEAD'], answer })
   }
   add('/rlconfig', 'the rules in force, a line for each limit', (_, response) => {
     writeLines(response, listRules(sources.rules()))
@@ -37,6 +47,10 @@ export function adminServer(sources: AdminSources, names: readonly string[] = []
   add('/stats', 'what was counted, as lines; ?format=json as JSON', async (request, response) => {
     writeStats(request, response, await sources.stats())
   })
+  const { metrics, unready = () => '' } = sources
+  if (metrics !== undefined) addRoute('/metrics', 'everything for Prometheus', metricsRoute(metrics))
+  addRoute('/livez', 'whether this process runs', LIVEZ)
+  addRoute('/readyz', 'whether the node takes requests: 200, or 503 and why not', readyz(unready))
   routes.set('/', {
     methods: ['GET', 'HEAD'],
     answer: (_, response) => writeLines(response, [...help].map(([path, about]) => `${path}: ${about}`).sort()),

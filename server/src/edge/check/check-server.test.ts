@@ -7,6 +7,7 @@ import type { CheckRequest } from 'sluice/internal/core/request'
 import type { Held } from 'sluice/internal/engine/decider'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { allowed, impossible, refused, ruleNamed, verdictBy } from '../../../../src/core/verdicts.suite.ts'
+import { Health } from '../health/health.ts'
 import type { Checker } from '../limiter-port.ts'
 import { checkServer } from './check-server.ts'
 
@@ -30,12 +31,12 @@ afterEach(async () => {
   )
 })
 
-async function start(check: Checker['check'] = () => UNLIMITED): Promise<string> {
+async function start(check: Checker['check'] = () => UNLIMITED, health?: Health): Promise<string> {
   const acquire = async (request: CheckRequest): Promise<Held> => ({
     decision: await check(request),
     permits: undefined,
   })
-  const server = checkServer({ check, acquire, release: () => {} })
+  const server = checkServer({ check, acquire, release: () => {} }, { ...(health && { health }) })
   servers.push(server)
   await once(server.listen(0, '127.0.0.1'), 'listening')
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -300,6 +301,24 @@ describe('everything else', () => {
     expect(await response.text()).toBe(method === 'GET' ? 'OK' : '')
   })
 
+  it('is alive whenever it answers, and ready while requests are wanted', async () => {
+    const health = new Health()
+    const url = await start(undefined, health)
+    const probe = async (path: string) => {
+      const response = await fetch(url + path)
+      return [response.status, await response.text(), response.headers.get('cache-control')]
+    }
+    expect(await probe('/livez')).toEqual([200, 'ok\n', 'no-store'])
+    expect(await probe('/readyz')).toEqual([200, 'ok\n', 'no-store'])
+    health.set(false, 'Redis is not reached')
+    expect(await probe('/readyz')).toEqual([503, 'not ready: Redis is not reached\n', 'no-store'])
+    health.set(false, 'draining')
+    expect(await probe('/readyz')).toEqual([503, 'not ready: draining\n', 'no-store'])
+    expect(await probe('/livez')).toEqual([200, 'ok\n', 'no-store'])
+    health.set(true)
+    expect(await probe('/readyz')).toEqual([200, 'ok\n', 'no-store'])
+  })
+
   it.each(['/', '/v1/checks', '/V1/check', '/v1/check/', '/__proto__', '/constructor', '/%2e%2e/etc/passwd'])(
     'answers 404 to %s',
     async (path) => {
@@ -307,7 +326,7 @@ describe('everything else', () => {
       expect(response.status).toBe(404)
       expect(response.headers.get('content-type')).toBe('application/problem+json')
       expect(await response.text()).toBe(
-        '{"type":"about:blank","title":"Not Found","status":404,"detail":"no such path; try /v1/check, /v1/acquire, /v1/release, /json, /healthcheck"}\n',
+        '{"type":"about:blank","title":"Not Found","status":404,"detail":"no such path; try /v1/check, /v1/acquire, /v1/release, /json, /healthcheck, /livez, /readyz"}\n',
       )
     },
   )

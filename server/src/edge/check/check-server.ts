@@ -10,6 +10,7 @@ import { applyShadowMode } from '../apply-shadow-mode.ts'
 import { Callers } from '../callers/callers.ts'
 import { requireTrust } from '../callers/requested-trust.ts'
 import { Health } from '../health/health.ts'
+import { LIVEZ, readyz } from '../health/probe-routes.ts'
 import { Bodies } from '../http/body.ts'
 import { DEFAULT_HTTP_BOUNDS, type HttpBounds } from '../http/bounds.ts'
 import { type Route, routeServer } from '../http/routes.ts'
@@ -41,7 +42,8 @@ export interface CheckServerOptions {
 
 /**
  * checkServer is the HTTP door: POST /v1/check, /v1/acquire and /v1/release (200, or 429 or what the rule's `response`
- * says, the decision as JSON and as fields), POST /json (Envoy's rate limit service as JSON), and GET /healthcheck.
+ * says, the decision as JSON and as fields), POST /json (Envoy's rate limit service as JSON), and GET /healthcheck,
+ * /livez and /readyz.
  */
 export function checkServer(limiter: LimiterPort, options: CheckServerOptions = {}): Server {
   const { leases = new LeaseTokens(), health = new Health(), callers = new Callers(), shadowMode = false } = options
@@ -66,6 +68,8 @@ export function checkServer(limiter: LimiterPort, options: CheckServerOptions = 
     // Clients of envoyproxy/ratelimit need no content type.
     ['/json', post((asked, response) => rateLimit(rls, asked, response), true)],
     ['/healthcheck', { methods: ['GET', 'HEAD'], answer: (_, response) => tellHealth(health, response) }],
+    ['/livez', LIVEZ],
+    ['/readyz', readyz(() => health.unready)],
   ]
   return routeServer(new Map(routes), { failed: options.failed, bounds: options.bounds })
 }

@@ -1,6 +1,7 @@
 /** Health says whether this process wants new requests. The process turns it off before it drains, and tells watchers. */
 export class Health {
   #isServing = true
+  #reason = ''
   readonly #watchers = new Set<(isServing: boolean) => void>()
   readonly #leavers = new Set<() => void>()
 
@@ -8,8 +9,14 @@ export class Health {
     return this.#isServing
   }
 
-  /** set changes the state and tells everybody who watches. */
-  set(isServing: boolean): void {
+  /** Why it does not serve; '' while it does. */
+  get unready(): string {
+    return this.#isServing ? '' : this.#reason
+  }
+
+  /** set changes the state and tells everybody who watches. `reason` is why it does not serve. */
+  set(isServing: boolean, reason = 'draining'): void {
+    this.#reason = reason
     if (isServing === this.#isServing) return
     this.#isServing = isServing
     for (const tell of this.#watchers) tell(isServing)

@@ -1,0 +1,94 @@
+import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
+import type { GrpcStats } from '../../grpc/index.ts'
+import { DecisionMetrics } from '../../observe/metrics/decision-metrics.ts'
+import { keptOf } from '../../observe/metrics/fleet-metrics.ts'
+import { labelsOf } from '../../observe/metrics/labels.ts'
+import { type MetricsReport, ReportBuilder } from '../../observe/metrics/metrics-report.ts'
+import { ProcessMetrics } from '../../observe/metrics/process-metrics.ts'
+import { StoreMetrics } from '../../observe/metrics/store-metrics.ts'
+import { snakeCase } from './service-stats.ts'
+
+/** A MetricsSource adds what it has counted to a report of its process. */
+export interface MetricsSource {
+  report(into: ReportBuilder): void
+}
+
+/** What is counted elsewhere, and only looked at for a report. */
+export interface CountedElsewhere {
+  store(): Readonly<Record<string, number>>
+  grpc(): GrpcStats
+}
+
+const INSTANCE = `${process.pid} ${performance.timeOrigin}`
+
+/** DoorMetrics is what one process that answers requests counts for Prometheus. */
+export class DoorMetrics {
+  readonly decisions: DecisionMetrics
+  readonly store = new StoreMetrics()
+  readonly #process = new ProcessMetrics()
+  readonly #sources: readonly MetricsSource[]
+
+  /** `more` are sources beside those that are here anyway. */
+  constructor(rules: () => RuleSet, maxRules: number, more: readonly MetricsSource[] = []) {
+    this.decisions = new DecisionMetrics(rules, maxRules)
+    this.#sources = [this.decisions, this.store, this.#process, ...more]
+  }
+
+  report(elsewhere: CountedElsewhere): MetricsReport {
+    return this.#report(this.#sources, elsewhere)
+  }
+
+  /** counted is a report without the figures of the process: those are since the last report, or of the moment. */
+  counted(elsewhere: CountedElsewhere): MetricsReport {
+    const { families, ...rest } = this.#report(
+      this.#sources.filter((source) => source !== this.#process),
+      elsewhere,
+    )
+    return { ...rest, families: keptOf(families) }
+  }
+
+  #report(sources: readonly MetricsSource[], elsewhere: CountedElsewhere): MetricsReport {
+    const into = new ReportBuilder()
+    for (const source of sources) source.report(into)
+    reportStore(into, elsewhere.store())
+    reportGrpc(into, elsewhere.grpc())
+    return { instance: INSTANCE, pid: process.pid, families: into.build() }
+  }
+
+  stop(): void {
+    this.#process.stop()
+  }
+}
+
+/** STORE_COUNTS are the names that stores have for what they count: in memory, and behind slices. */
+const STORE_COUNTS: readonly (readonly [metric: string, ...counts: string[]])[] = [
+  ['ratelimit_slices_held', 'slices'],
+  ['ratelimit_slices_budget_held', 'held'],
+  ['ratelimit_slices_exchanges_total', 'exchanges'],
+  ['ratelimit_slices_evicted_total', 'slicesEvicted'],
+  ['ratelimit_slices_recalls_total', 'recalls'],
+  ['ratelimit_memory_keys', 'keys', 'localKeys'],
+  ['ratelimit_memory_evicted_total', 'evicted', 'localEvicted'],
+  ['ratelimit_memory_shared_total', 'shared', 'localShared'],
+]
+
+function reportStore(into: ReportBuilder, counts: Readonly<Record<string, number>>): void {
+  for (const [metric, ...names] of STORE_COUNTS) {
+    into.add(
+      metric,
+      '',
+      names.reduce((sum, name) => sum + (counts[name] ?? 0), 0),
+    )
+  }
+}
+
+function reportGrpc(into: ReportBuilder, stats: GrpcStats): void {
+  const { connectionsOpen, callsAnswered, callsFailed, callsCancelled, closedFor } = stats
+  into.add('ratelimit_grpc_connections', '', connectionsOpen)
+  for (const [status, count] of Object.entries({ ok: callsAnswered, failed: callsFailed, cancelled: callsCancelled })) {
+    into.add('ratelimit_grpc_calls_total', labelsOf({ status }), count)
+  }
+  for (const [reason, count] of Object.entries(closedFor)) {
+    into.add('ratelimit_grpc_closed_total', labelsOf({ reason: snakeCase(reason) }), count)
+  }
+}

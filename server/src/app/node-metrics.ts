@@ -1,0 +1,63 @@
+import { labelsOf } from '../observe/metrics/labels.ts'
+import { type MetricsReport, ReportBuilder } from '../observe/metrics/metrics-report.ts'
+import { ProcessMetrics } from '../observe/metrics/process-metrics.ts'
+import { rulesOf } from '../observe/metrics/rules-of.ts'
+import type { FollowedRules } from './follow-rules.ts'
+
+/** What a node is told of itself, beside its rules. */
+export interface NodeState {
+  /** Processes that answer requests, and those that are about to. */
+  workers(): { readonly ready: number; readonly starting: number }
+  readonly maxRules: number
+  readonly version: string
+  /** This process is the primary: it answers no requests, and has figures of its own. */
+  readonly isPrimary: boolean
+}
+
+/** NodeMetrics is what a node tells once, however many processes it has: its rules, its workers, and what is running. */
+export class NodeMetrics {
+  readonly #rules: FollowedRules
+  readonly #state: NodeState
+  readonly #process: ProcessMetrics | undefined
+
+  constructor(rules: FollowedRules, state: NodeState) {
+    this.#rules = rules
+    this.#state = state
+    this.#process = state.isPrimary ? new ProcessMetrics(true) : undefined
+  }
+
+  report(): MetricsReport['families'] {
+    const into = new ReportBuilder()
+    this.#reportRules(into)
+    this.#reportLimits(into)
+    const { workers, version } = this.#state
+    for (const [state, count] of Object.entries(workers())) into.add('ratelimit_workers', labelsOf({ state }), count)
+    into.add('ratelimit_build_info', labelsOf({ version, node: process.versions.node }), 1)
+    this.#process?.report(into)
+    return into.build()
+  }
+
+  #reportRules(into: ReportBuilder): void {
+    const { loads, refusals } = this.#rules.counts()
+    const { version, loadedAtMs, refusedAtMs = 0, isLastGood } = this.#rules.state()
+    into.add('ratelimit_config_loads_total', '', loads)
+    into.add('ratelimit_config_refusals_total', '', refusals)
+    into.add('ratelimit_config_info', labelsOf({ version }), 1)
+    into.add('ratelimit_config_loaded_timestamp_seconds', '', loadedAtMs / 1000)
+    into.add('ratelimit_config_last_refused_timestamp_seconds', '', refusedAtMs / 1000)
+    into.add('ratelimit_config_last_load_successful', '', Number(isLastGood))
+    into.add('ratelimit_config_rules', '', this.#rules.current().ruleCount)
+  }
+
+  /** #reportLimits tells the limits of the rules that have series of their own. One without a limit has none to tell. */
+  #reportLimits(into: ReportBuilder): void {
+    let left = this.#state.maxRules
+    for (const { domain, rule, tier = 'none' } of rulesOf(this.#rules.current())) {
+      if (left-- === 0) return
+      if (rule.unlimited) continue
+      const labels = labelsOf({ domain, rule: rule.id, tier })
+      into.add('ratelimit_limit', labels, rule.limit.max)
+      into.add('ratelimit_limit_window_seconds', labels, rule.limit.windowMs / 1000)
+    }
+  }
+}

@@ -1,0 +1,61 @@
+import { type CountsReport, linesOf, StatsdCounts } from '../observe/statsd/statsd-counts.ts'
+import { sendLines } from '../observe/statsd/statsd-sender.ts'
+import type { Log } from './log/log.ts'
+import type { StatsdConfig } from './settings/config.ts'
+
+/** What a StatsdExport needs of the service. */
+export interface StatsdSources {
+  reports(): Promise<readonly CountsReport[]>
+  readonly log: Log
+}
+
+/**
+ * StatsdExport sends what has grown to StatsD, again and again. While nobody is there, what has grown is dropped, and told
+ * once: StatsD is for looking, and nothing waits for it.
+ */
+export class StatsdExport {
+  readonly #config: StatsdConfig
+  readonly #sources: StatsdSources
+  readonly #counts = new StatsdCounts()
+  readonly #timer: NodeJS.Timeout
+  #sending: Promise<void> | undefined
+  #isAway = false
+
+  constructor(config: StatsdConfig, sources: StatsdSources) {
+    this.#config = config
+    this.#sources = sources
+    this.#timer = setInterval(() => void this.flush(), config.intervalMs).unref()
+  }
+
+  /** flush sends what has grown since the last time. One at a time: who asks meanwhile waits for that one. */
+  flush(): Promise<void> {
+    this.#sending ??= this.#send().finally(() => {
+      this.#sending = undefined
+    })
+    return this.#sending
+  }
+
+  /** stop sends the rest. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.#sending
+    await this.flush()
+  }
+
+  async #send(): Promise<void> {
+    const { host, port } = this.#config
+    try {
+      const reports = await this.#sources.reports()
+      const grown = this.#counts.grown(reports)
+      if (grown.size > 0) await sendLines(linesOf(grown, this.#config), this.#config)
+      if (this.#isAway) this.#sources.log.info('statsd.connected', `counts are sent to ${host}:${port} again`)
+      this.#isAway = false
+    } catch (error) {
+      if (!this.#isAway) {
+        const reason = (error as Error).message
+        this.#sources.log.warn('statsd.lost', `counts are not sent to ${host}:${port}: ${reason}`, { reason })
+      }
+      this.#isAway = true
+    }
+  }
+}

@@ -1,0 +1,93 @@
+/** A Merging says what several processes make of one series: their sum, the highest, or one series for each worker. */
+export type Merging = 'sum' | 'max' | 'worker'
+
+/** A Family is one metric: its name as Prometheus spells it, and all that is known about it before anything is counted. */
+export interface Family {
+  readonly name: string
+  readonly type: 'counter' | 'gauge' | 'histogram' | 'summary'
+  readonly help: string
+  readonly merging: Merging
+  /** histogram: the upper bounds of its buckets, without +Inf. */
+  readonly bounds?: readonly number[]
+}
+
+/** The bounds of times, in seconds: a decision from memory takes 10 µs, one through Redis 1 ms. */
+const SECONDS = [25e-6, 50e-6, 1e-4, 2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1] as const
+export const SHARES = [0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 1] as const
+const BATCHES = [1, 2, 4, 8, 16, 32, 64, 128] as const
+
+const counter = (name: string, help: string): Family => ({ name, type: 'counter', help, merging: 'sum' })
+const sum = (name: string, help: string): Family => ({ name, type: 'gauge', help, merging: 'sum' })
+const max = (name: string, help: string): Family => ({ name, type: 'gauge', help, merging: 'max' })
+const ofWorker = (name: string, help: string): Family => ({ name, type: 'gauge', help, merging: 'worker' })
+const histogram = (name: string, help: string, bounds: readonly number[]): Family => {
+  return { name, type: 'histogram', help, merging: 'sum', bounds }
+}
+
+/** FAMILIES is every metric, in the order in which they are printed. docs/observability.md has a row for each. */
+export const FAMILIES: readonly Family[] = [
+  counter('ratelimit_decisions_total', 'Verdicts of rules, by outcome and door.'),
+  counter('ratelimit_requests_total', 'Whole decisions, by outcome and door.'),
+  counter('ratelimit_denied_total', 'Requests that a rule refused.'),
+  counter('ratelimit_shadow_denied_total', 'Requests that a rule in shadow mode would have refused.'),
+  counter('ratelimit_hits_total', 'Cost charged to a rule.'),
+  histogram('ratelimit_remaining', 'Share of the limit that is left after a decision.', SHARES),
+  histogram('ratelimit_check_duration_seconds', 'Time of a decision, the store included.', SECONDS),
+  histogram('ratelimit_redis_duration_seconds', 'Time of a call to Redis.', SECONDS),
+  counter('ratelimit_redis_errors_total', 'Calls to Redis that failed.'),
+  histogram('ratelimit_redis_batch_decisions', 'Decisions that a call to Redis carried.', BATCHES),
+  counter('ratelimit_failopen_total', 'Decisions that a rule admitted without a count.'),
+  counter('ratelimit_fallback_total', 'Verdicts made without the store, by what the rule did and why.'),
+  max('ratelimit_circuit_state', 'Circuit breaker of a server: 0 closed, 1 half open, 2 open.'),
+  counter('ratelimit_unmatched_total', 'Requests or descriptors that no rule is about.'),
+  counter('ratelimit_config_loads_total', 'Rule sets that came into force.'),
+  counter('ratelimit_config_refusals_total', 'Rule sets that were refused.'),
+  max('ratelimit_config_info', 'The rule set in force, by a hash of its content.'),
+  max('ratelimit_config_loaded_timestamp_seconds', 'When the rules in force were loaded.'),
+  max('ratelimit_config_last_refused_timestamp_seconds', 'When rules were last refused; 0 for never.'),
+  max('ratelimit_config_last_load_successful', 'Whether the last rules that were read are in force.'),
+  max('ratelimit_config_rules', 'Rules in force.'),
+  max('ratelimit_limit', 'Requests that a rule admits in its window.'),
+  max('ratelimit_limit_window_seconds', 'The window of a rule.'),
+  sum('ratelimit_slices_held', 'Slices of leased budgets that the node holds.'),
+  sum('ratelimit_slices_budget_held', 'Budget in these slices.'),
+  counter('ratelimit_slices_exchanges_total', 'Requests to Redis about slices.'),
+  counter('ratelimit_slices_evicted_total', 'Slices that had to make room for others.'),
+  counter('ratelimit_slices_recalls_total', 'Slices that another node asked back.'),
+  sum('ratelimit_memory_keys', 'Counters in memory.'),
+  counter('ratelimit_memory_evicted_total', 'Counters in memory forgotten before their time.'),
+  counter('ratelimit_memory_shared_total', 'Decisions of newcomers that share a counter in memory.'),
+  counter('ratelimit_hot_keys_detected_total', 'Times that a single key took an unusual share of a rule.'),
+  sum('ratelimit_keys_exhausted', 'Tracked keys without budget for five minutes or longer.'),
+  sum('ratelimit_grpc_connections', 'Open gRPC connections.'),
+  counter('ratelimit_grpc_calls_total', 'gRPC calls, by how they ended.'),
+  counter('ratelimit_grpc_closed_total', 'gRPC connections that the server ended, by reason.'),
+  ofWorker('ratelimit_eventloop_delay_seconds', 'How late the event loop was since the last report.'),
+  {
+    name: 'ratelimit_gc_duration_seconds',
+    type: 'summary',
+    help: 'Pauses of the garbage collector.',
+    merging: 'worker',
+  },
+  sum('ratelimit_workers', 'Processes that answer requests, by state.'),
+  max('ratelimit_build_info', 'What is running.'),
+  { name: 'process_cpu_seconds_total', type: 'counter', help: 'Processor time.', merging: 'worker' },
+  ofWorker('process_resident_memory_bytes', 'Resident memory.'),
+  ofWorker('process_open_fds', 'Open file descriptors.'),
+  ofWorker('process_start_time_seconds', 'When the process started.'),
+  ofWorker('nodejs_heap_used_bytes', 'JavaScript heap in use.'),
+]
+
+const BY_NAME: ReadonlyMap<string, Family> = new Map(FAMILIES.map((family) => [family.name, family]))
+
+export function familyOf(name: string): Family {
+  const family = BY_NAME.get(name)
+  if (family === undefined) throw new Error(`no metric is called ${name}`)
+  return family
+}
+
+/** widthOf is how many numbers a series has: buckets with +Inf and a sum; a sum and a count; or its value. */
+export function widthOf({ type, bounds = [] }: Family): number {
+  if (type === 'histogram') return bounds.length + 2
+  return type === 'summary' ? 2 : 1
+}

@@ -1,0 +1,51 @@
+import { familyOf, widthOf } from './families.ts'
+
+/** A FamilyReport is the series of one family: the labels of each, spelled, and its numbers, one series after the other. */
+export interface FamilyReport {
+  readonly labels: readonly string[]
+  readonly values: Float64Array
+}
+
+/** A MetricsReport is what one process has counted: plain data, which workers send. */
+export interface MetricsReport {
+  /** Tells processes apart, those too that got the number of one that has ended. */
+  readonly instance: string
+  readonly pid: number
+  readonly families: Readonly<Record<string, FamilyReport>>
+}
+
+export function isMetricsReport(report: unknown): report is MetricsReport {
+  return typeof report === 'object' && report !== null && 'instance' in report && 'families' in report
+}
+
+/** A ReportBuilder collects series. The numbers of a histogram are those of its buckets, each for itself, and the sum. */
+export class ReportBuilder {
+  readonly #families = new Map<string, { labels: string[]; values: number[]; width: number }>()
+
+  add(name: string, labels: string, value: number): void {
+    const { labels: all, values } = this.#of(name)
+    all.push(labels)
+    values.push(value)
+  }
+
+  /** addRow adds a series that has several numbers: `row` of a table of such rows. */
+  addRow(name: string, labels: string, table: Float64Array, row = 0): void {
+    const { labels: all, values, width } = this.#of(name)
+    all.push(labels)
+    for (let i = row * width; i < (row + 1) * width; i++) values.push(table[i])
+  }
+
+  build(): MetricsReport['families'] {
+    return Object.fromEntries(
+      Array.from(this.#families, ([name, { labels, values }]) => [name, { labels, values: Float64Array.from(values) }]),
+    )
+  }
+
+  #of(name: string): { labels: string[]; values: number[]; width: number } {
+    const known = this.#families.get(name)
+    if (known !== undefined) return known
+    const made = { labels: [], values: [], width: widthOf(familyOf(name)) }
+    this.#families.set(name, made)
+    return made
+  }
+}

@@ -1,0 +1,87 @@
+import type { Decision } from '../../core/combine.ts'
+import type { Rule } from '../../core/rule.ts'
+import type { PlannedCharge } from '../../engine/charge.ts'
+import type { Observer } from '../../engine/observer.ts'
+import { OUTCOMES, outcomeOf } from '../../engine/verdict-outcome.ts'
+
+/** RuleCounts are the counts of one rule: one for each outcome, and those that it admitted without a count. */
+export interface RuleCounts {
+  readonly domain: string
+  readonly rule: string
+  readonly outcomes: Float64Array
+  failOpen: number
+}
+
+const OTHER = 'other'
+
+/** AppCounts counts the decisions of an app, in numbers alone: nothing is spelled before somebody asks. */
+export class AppCounts implements Observer {
+  readonly bounds: Float64Array
+  /** How long decisions took: one count for each bound, and one for all beyond. */
+  readonly times: Float64Array
+  timeSum = 0
+  allowed = 0
+  denied = 0
+  withoutRule = 0
+  readonly #most: number
+  readonly #byName = new Map<string, RuleCounts>()
+  readonly #byRule = new WeakMap<Rule, RuleCounts>()
+
+  constructor(bounds: readonly number[], maxRules: number) {
+    this.bounds = Float64Array.from(bounds)
+    this.times = new Float64Array(bounds.length + 1)
+    this.#most = maxRules
+  }
+
+  decided(charges: readonly PlannedCharge[], decision: Decision, ms: number): void {
+    this.#took(ms / 1000)
+    if (charges.length === 0) {
+      this.withoutRule++
+      return
+    }
+    let isRequest = false
+    for (let i = 0; i < charges.length; i++) {
+      const charge = charges[i]
+      const { verdict } = decision.verdicts[i]
+      // What gives back, looks, or is charged later, is no request.
+      if (charge.debit === true || (charge.cost <= 0 && charge.isFree !== true)) continue
+      isRequest = true
+      if (verdict.unasked === true) continue
+      const counts = this.#countsOf(charge)
+      counts.outcomes[outcomeOf(charge, verdict)]++
+      if (verdict.fallback === 'open') counts.failOpen++
+    }
+    if (!isRequest) return
+    if (decision.allowed) this.allowed++
+    else this.denied++
+  }
+
+  rules(): Iterable<RuleCounts> {
+    return this.#byName.values()
+  }
+
+  #took(seconds: number): void {
+    let bucket = 0
+    while (bucket < this.bounds.length && seconds > this.bounds[bucket]) bucket++
+    this.times[bucket]++
+    this.timeSum += seconds
+  }
+
+  #countsOf({ rule, domain }: PlannedCharge): RuleCounts {
+    const known = this.#byRule.get(rule)
+    if (known !== undefined) return known
+    const counts = this.#countsBy(domain, rule.id)
+    this.#byRule.set(rule, counts)
+    return counts
+  }
+
+  #countsBy(domain: string, rule: string): RuleCounts {
+    const name = `${domain.length} ${domain} ${rule}`
+    const known = this.#byName.get(name)
+    if (known !== undefined) return known
+    if (this.#byName.size >= this.#most && rule !== OTHER) return this.#countsBy(OTHER, OTHER)
+    const counts = { domain, rule, outcomes: new Float64Array(OUTCOMES.length), failOpen: 0 }
+    this.#byName.set(name, counts)
+    return counts
+  }
+}

@@ -1,0 +1,196 @@
+const onBothNodes = (expression: string): string => `count(${expression}) == 2`
+const grows = (series: string): string => onBothNodes(`sum by (instance) (${series}) > 0`)
+
+/** What must be true of each metric in the end: an expression that finds something then. */
+export const CLAIMS: readonly (readonly [metric: string, claim: string, expression: string])[] = [
+  ['ratelimit_decisions_total', 'rules admit', grows('ratelimit_decisions_total{domain="api",outcome="allowed"}')],
+  [
+    'ratelimit_decisions_total',
+    'rules refuse at every door',
+    'count(sum by (door) (ratelimit_decisions_total{rule="user",outcome="denied"}) > 0) == 3',
+  ],
+  [
+    'ratelimit_decisions_total',
+    'a shadow rule refuses nobody',
+    grows('ratelimit_decisions_total{rule="shadow",outcome="shadow_denied"}'),
+  ],
+  [
+    'ratelimit_decisions_total',
+    'rules admit without the store',
+    grows('ratelimit_decisions_total{rule="open",outcome="fallback_allowed"}'),
+  ],
+  [
+    'ratelimit_decisions_total',
+    'rules refuse without the store',
+    grows('ratelimit_decisions_total{rule="closed",outcome="fallback_denied"}'),
+  ],
+  [
+    'ratelimit_requests_total',
+    'each outcome is counted',
+    'count(sum by (outcome) (ratelimit_requests_total) > 0) == 3',
+  ],
+  ['ratelimit_requests_total', 'each door is counted', 'count(sum by (door) (ratelimit_requests_total) > 0) == 3'],
+  ['ratelimit_denied_total', 'the rule that refuses grows', grows('ratelimit_denied_total{domain="api",rule="user"}')],
+  ['ratelimit_denied_total', 'a rule that admits everybody stays', 'ratelimit_denied_total{rule="open"} == 0'],
+  [
+    'ratelimit_shadow_denied_total',
+    'only the shadow rule grows',
+    'sum(ratelimit_shadow_denied_total{rule!="shadow"}) == 0 < sum(ratelimit_shadow_denied_total)',
+  ],
+  [
+    'ratelimit_hits_total',
+    'no more than the limit is charged, once in each life of Redis',
+    'sum(ratelimit_hits_total{rule="user"}) <= 10 > 0',
+  ],
+  ['ratelimit_hits_total', 'busy rules are charged', grows('ratelimit_hits_total{rule="leased"}')],
+  [
+    'ratelimit_remaining',
+    'most decisions of the tier leave nearly everything',
+    'sum(ratelimit_remaining_sum{tier="pro"}) / sum(ratelimit_remaining_count{tier="pro"}) > 0.9',
+  ],
+  [
+    'ratelimit_remaining',
+    'callers who are refused have nothing left',
+    'sum(ratelimit_remaining_bucket{tier="none",le=~"0|0.0"}) > 0',
+  ],
+  [
+    'ratelimit_check_duration_seconds',
+    'every door has times',
+    'count(sum by (door) (ratelimit_check_duration_seconds_count) > 0) == 3',
+  ],
+  [
+    'ratelimit_check_duration_seconds',
+    'as many times as requests',
+    'sum(ratelimit_check_duration_seconds_count) == sum(ratelimit_requests_total)',
+  ],
+  [
+    'ratelimit_redis_duration_seconds',
+    'calls take less than a second each',
+    'sum(ratelimit_redis_duration_seconds_sum) < sum(ratelimit_redis_duration_seconds_count)',
+  ],
+  [
+    'ratelimit_redis_errors_total',
+    'calls to a Redis that hangs fail',
+    grows('ratelimit_redis_errors_total{reason="timeout"}'),
+  ],
+  [
+    'ratelimit_redis_batch_decisions',
+    'a call carries one decision or more',
+    'sum(ratelimit_redis_batch_decisions_sum) >= sum(ratelimit_redis_batch_decisions_count) > 0',
+  ],
+  [
+    'ratelimit_failopen_total',
+    'the rule that says so fails open',
+    grows('ratelimit_failopen_total{domain="api",rule="open"}'),
+  ],
+  ['ratelimit_failopen_total', 'no other does', 'sum(ratelimit_failopen_total{rule!="open"}) == 0'],
+  ['ratelimit_fallback_total', 'every mode answered', 'count(sum by (mode) (ratelimit_fallback_total) > 0) == 3'],
+  ['ratelimit_circuit_state', 'it was open', onBothNodes('max_over_time(ratelimit_circuit_state[5m]) == 2')],
+  [
+    'ratelimit_circuit_state',
+    'it was closed before, and is again',
+    onBothNodes('ratelimit_circuit_state == 0 and changes(ratelimit_circuit_state[5m]) >= 2'),
+  ],
+  ['ratelimit_unmatched_total', 'both reasons are told apart', 'count(ratelimit_unmatched_total > 0) == 4'],
+  [
+    'ratelimit_config_loads_total',
+    'the mended rules were loaded',
+    onBothNodes('changes(ratelimit_config_loads_total[5m]) == 1'),
+  ],
+  [
+    'ratelimit_config_refusals_total',
+    'the wrong rules were refused',
+    onBothNodes('changes(ratelimit_config_refusals_total[5m]) >= 1'),
+  ],
+  ['ratelimit_config_info', 'both nodes have the same rules', 'count(count by (version) (ratelimit_config_info)) == 1'],
+  [
+    'ratelimit_config_info',
+    'which are others than at first',
+    'count(count by (version) (count_over_time(ratelimit_config_info[5m]))) == 2',
+  ],
+  [
+    'ratelimit_config_loaded_timestamp_seconds',
+    'it is the time of the last load',
+    onBothNodes('time() - ratelimit_config_loaded_timestamp_seconds < 120 > 0'),
+  ],
+  [
+    'ratelimit_config_last_refused_timestamp_seconds',
+    'the refusal was before it',
+    onBothNodes('ratelimit_config_last_refused_timestamp_seconds < ratelimit_config_loaded_timestamp_seconds'),
+  ],
+  [
+    'ratelimit_config_last_load_successful',
+    'it fell to 0, and is 1',
+    onBothNodes(
+      'min_over_time(ratelimit_config_last_load_successful[5m]) == 0 and ratelimit_config_last_load_successful == 1',
+    ),
+  ],
+  [
+    'ratelimit_config_rules',
+    'one rule was added',
+    onBothNodes('delta(ratelimit_config_rules[5m]) > 0 and ratelimit_config_rules == 8'),
+  ],
+  ['ratelimit_limit', 'it is the limit', 'max(ratelimit_limit{domain="api",rule="user"}) == 5'],
+  ['ratelimit_limit_window_seconds', 'it is a day', 'max(ratelimit_limit_window_seconds{rule="user"}) == 86400'],
+  [
+    'ratelimit_slices_held',
+    'both nodes hold slices at some time',
+    onBothNodes('max_over_time(ratelimit_slices_held[5m]) > 0'),
+  ],
+  [
+    'ratelimit_slices_budget_held',
+    'with budget in them',
+    onBothNodes('max_over_time(ratelimit_slices_budget_held[5m]) > 0'),
+  ],
+  ['ratelimit_slices_exchanges_total', 'slices are exchanged', grows('ratelimit_slices_exchanges_total')],
+  ['ratelimit_slices_evicted_total', 'there is room for all', onBothNodes('ratelimit_slices_evicted_total == 0')],
+  ['ratelimit_slices_recalls_total', 'it is told', onBothNodes('ratelimit_slices_recalls_total >= 0')],
+  [
+    'ratelimit_memory_keys',
+    'without the store, counters are in memory',
+    onBothNodes('max_over_time(ratelimit_memory_keys[5m]) > 0'),
+  ],
+  ['ratelimit_memory_evicted_total', 'there is room for all', onBothNodes('ratelimit_memory_evicted_total == 0')],
+  ['ratelimit_memory_shared_total', 'none is shared', onBothNodes('ratelimit_memory_shared_total == 0')],
+  [
+    'ratelimit_grpc_connections',
+    'there were two on each node',
+    onBothNodes('max_over_time(ratelimit_grpc_connections[5m]) == 2'),
+  ],
+  [
+    'ratelimit_grpc_calls_total',
+    'as many as were decided',
+    'sum(ratelimit_grpc_calls_total{status="ok"}) == sum(ratelimit_requests_total{door=~"rls|grpc"})',
+  ],
+  ['ratelimit_grpc_closed_total', 'no client broke a rule', 'sum(ratelimit_grpc_closed_total) == 0'],
+  [
+    'ratelimit_eventloop_delay_seconds',
+    'every worker tells it',
+    'count(ratelimit_eventloop_delay_seconds{worker=~"1|2"} >= 0) == 12',
+  ],
+  [
+    'ratelimit_gc_duration_seconds',
+    'every worker tells it',
+    'count(ratelimit_gc_duration_seconds_count{worker=~"1|2"} > 0) == 4',
+  ],
+  ['ratelimit_workers', 'all are ready', onBothNodes('ratelimit_workers{state="ready"} == 2')],
+  ['ratelimit_workers', 'none is missing', onBothNodes('ratelimit_workers{state="starting"} == 0')],
+  [
+    'ratelimit_build_info',
+    'both nodes say what they are',
+    onBothNodes('ratelimit_build_info{version!="",node!=""} == 1'),
+  ],
+  ['process_cpu_seconds_total', 'all processes work', 'count(increase(process_cpu_seconds_total[5m]) > 0) == 6'],
+  ['process_resident_memory_bytes', 'all processes have memory', 'count(process_resident_memory_bytes > 1e7) == 6'],
+  ['process_open_fds', 'all processes have files open', 'count(process_open_fds > 3) == 6'],
+  [
+    'process_start_time_seconds',
+    'all processes started just now',
+    'count(time() - process_start_time_seconds < 300 > 0) == 6',
+  ],
+  [
+    'nodejs_heap_used_bytes',
+    'it is less than all memory',
+    'count(nodejs_heap_used_bytes < process_resident_memory_bytes) == 6',
+  ],
+]
