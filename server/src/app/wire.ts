@@ -3,11 +3,13 @@ import { SluiceError } from 'sluice/internal/core/errors'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import type { MaybePromise } from 'sluice/internal/engine/ports'
 import { adminServer } from '../edge/admin/admin-server.ts'
+import type { HotKeysScope } from '../edge/admin/hot-keys-route.ts'
 import type { DoorName } from './doors/door.ts'
 import { openDoors } from './doors/doors.ts'
 import { listen, type Place, portOf, reachable } from './doors/listen.ts'
 import type { ServiceStats } from './doors/service-stats.ts'
 import { type FollowedRules, followRules } from './follow-rules.ts'
+import { type NodeHotKeys, openHotKeys } from './hot-keys/node-hot-keys.ts'
 import { faultLog } from './log/fault-log.ts'
 import type { Log } from './log/log.ts'
 import { compatibilityLine } from './settings/compatibility.ts'
@@ -49,10 +51,16 @@ function placesOf({ host, httpPort, grpc }: Config): Readonly<Record<DoorName, P
 }
 
 /** openAdmin opens the door for operators. It answers until the very end: that is when they look. */
-async function openAdmin(config: Config, log: Log, rules: FollowedRules, stats: () => MaybePromise<ServiceStats>) {
+async function openAdmin(
+  config: Config,
+  log: Log,
+  rules: FollowedRules,
+  { stats, hotKeys }: { stats: () => MaybePromise<ServiceStats>; hotKeys: NodeHotKeys },
+) {
   const sources = {
     rules: rules.current,
     stats: async () => [...Object.entries(await stats()), ...ruleStats(rules)],
+    hotKeys: (scope: HotKeysScope) => hotKeys.ask(scope),
     failed: faultLog(log),
   }
   const server = adminServer(sources, [config.adminHost, ...config.adminNames])
@@ -97,7 +105,9 @@ function startAlone(config: Config, log: Log): Promise<Service> {
     const places = placesOf(config)
     const http = await doors.all.http.listen(places.http)
     const grpc = await doors.all.grpc.listen(places.grpc)
-    const admin = await openAdmin(config, log, rules, doors.reports.stats)
+    const hotKeys = openHotKeys(config, log, () => [doors.reports.hotKeys()])
+    undo.push(() => hotKeys.close())
+    const admin = await openAdmin(config, log, rules, { stats: doors.reports.stats, hotKeys })
     return {
       addresses: { grpc, http, admin: admin.address },
       storeName: doors.storeName,
@@ -109,6 +119,7 @@ function startAlone(config: Config, log: Log): Promise<Service> {
         if (config.drainDelayMs > 0) await pause(config.drainDelayMs)
         log.info('drain.closing', 'taking no new connections, answering what is under way')
         await doors.close()
+        await hotKeys.close()
         admin.close()
       },
       kill: () => {},
@@ -133,7 +144,9 @@ function startWorkers(config: Config, log: Log): Promise<Service> {
     const places = placesOf(config)
     const http = await primary.listen('http', places.http)
     const grpc = await primary.listen('grpc', places.grpc)
-    const admin = await openAdmin(config, log, rules, () => primary.stats())
+    const hotKeys = openHotKeys(config, log, async () => (await primary.reports('hotKeys')).map(({ report }) => report))
+    undo.push(() => hotKeys.close())
+    const admin = await openAdmin(config, log, rules, { stats: () => primary.stats(), hotKeys })
     undo.push(admin.close)
     await primary.start()
     return {
@@ -144,6 +157,7 @@ function startWorkers(config: Config, log: Log): Promise<Service> {
       close: async () => {
         rules.stop()
         await primary.stop()
+        await hotKeys.close()
         admin.close()
       },
       kill: () => primary.kill(),

@@ -14,6 +14,8 @@ import { registerRls } from '../../edge/rls/rls-door.ts'
 import type { RlsOptions } from '../../edge/rls/rls-options.ts'
 import type { GrpcServer } from '../../grpc/index.ts'
 import { type DoorObserver, type ObservedDoor, observerOf } from '../../observe/door-observer.ts'
+import { HotKeys, TURNS_A_SECOND } from '../../observe/hot-keys/hot-keys.ts'
+import { NO_HOT_KEYS } from '../../observe/hot-keys/hot-keys-report.ts'
 import { RuleStats } from '../../observe/rule-stats.ts'
 import { StoreStats } from '../../observe/store-stats.ts'
 import { Unmatched } from '../../observe/unmatched.ts'
@@ -67,7 +69,9 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log): Doors
   })
   const store = storeFor(config, open.store)
   const tls = config.grpc.tls && new CertificateWatch(config.grpc.tls, (options) => grpc.setTls(options), log)
-  const observers: readonly DoorObserver[] = [ruleStats, unmatched]
+  const hotKeys = config.hotKeys ? new HotKeys(performance.now()) : undefined
+  const turning = hotKeys && setInterval(() => hotKeys.turn(performance.now()), 1_000 / TURNS_A_SECOND).unref()
+  const observers: readonly DoorObserver[] = [ruleStats, unmatched, ...(hotKeys === undefined ? [] : [hotKeys])]
   const limiterOf = (door: ObservedDoor): Limiter<Store> =>
     new Limiter(rules, store, {
       ...open.parts,
@@ -96,6 +100,7 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log): Doors
           ...named('sluice.store', open.stats()),
           ...grpcStats(grpc),
         ]),
+      hotKeys: () => hotKeys?.report() ?? NO_HOT_KEYS,
     },
     notServing: () => {
       isLeaving = true
@@ -106,6 +111,7 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log): Doors
       health.leave()
       await Promise.all(Object.values(this.all).map((door) => door.drain(config.drainTimeoutMs)))
       unmatched.stop()
+      clearInterval(turning)
       tls?.stop()
       await open.close()
     },

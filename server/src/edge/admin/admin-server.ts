@@ -4,6 +4,7 @@ import type { MaybePromise } from 'sluice/internal/engine/ports'
 import { HostNames } from '../http/host-names.ts'
 import { type Route, routeServer } from '../http/routes.ts'
 import { write, writeJson } from '../http/write.ts'
+import { type HotKeysSource, hotKeysRoute } from './hot-keys-route.ts'
 import { listRules } from './rule-listing.ts'
 
 /** A Stat is a name in the form of envoyproxy/ratelimit, and its value. */
@@ -15,13 +16,15 @@ export interface AdminSources {
   rules(): RuleSet
   /** Everything that is counted, in any order; by several processes, it takes a moment to collect. */
   stats(): MaybePromise<Iterable<Stat>>
+  /** The keys that rules refuse most, and are asked about most. */
+  readonly hotKeys?: HotKeysSource
   /** Told of errors of our own. */
   failed?(error: unknown): void
 }
 
 /**
  * adminServer serves what operators look at: /rlconfig, the rules in force, and /stats, what was counted, as lines of
- * `name: value` or, with `?format=json`, as JSON. / lists the paths. It has no lock of its own: bind it to this machine. It
+ * `name: value` or, with `?format=json`, as JSON; /admin/v1/hot-keys. / lists the paths. It has no lock of its own: bind it to this machine. It
  * answers to addresses, localhost and `names` only, so that web pages cannot read it under a name of theirs.
  */
 export function adminServer(sources: AdminSources, names: readonly string[] = []): Server {
@@ -37,6 +40,9 @@ export function adminServer(sources: AdminSources, names: readonly string[] = []
   add('/stats', 'what was counted, as lines; ?format=json as JSON', async (request, response) => {
     writeStats(request, response, await sources.stats())
   })
+  if (sources.hotKeys !== undefined) {
+    add('/admin/v1/hot-keys', 'the keys that rules refuse most, or are asked about most', hotKeysRoute(sources.hotKeys))
+  }
   routes.set('/', {
     methods: ['GET', 'HEAD'],
     answer: (_, response) => writeLines(response, [...help].map(([path, about]) => `${path}: ${about}`).sort()),
