@@ -95,6 +95,8 @@ export const ERROR_RULES = {
   WORKERS_NEED_REDIS: 'several workers share counters through Redis (--redis); in memory each would count for itself',
   WORKERS_CRASH: 'workers start; when none does, the service ends',
   HOST_NAME_INVALID: 'the name of a host has letters, digits, - and ., without a port; several are separated by commas',
+  ADMIN_URL_INVALID: 'an admin port is http://HOST:PORT or https://HOST:PORT, without a password or a query',
+  ADMIN_UNREACHABLE: 'sluice top --once shows a service whose admin port answers',
   COMMAND_UNKNOWN: 'commands are listed by --help',
   PORT_UNAVAILABLE: 'a port is free and allowed to this user, or 0 to pick a free one',
   SWITCH_INVALID: 'a switch is true or false',

@@ -149,7 +149,10 @@ async function showOn(watch: Watch, { intervalMs }: Options): Promise<void> {
     const { columns = 80, rows = 24 } = process.stdout
     const trouble = watch.trouble === undefined ? undefined : `${troubleOf(watch)}; trying again`
     terminal.draw(
-      drawScreen({ admin: watch.admin, view: watch.view, trouble }, { columns, rows, hasColour: !process.env.NO_COLOR }),
+      drawScreen(
+        { admin: watch.admin, view: watch.view, trouble },
+        { columns, rows, hasColour: !process.env.NO_COLOR },
+      ),
     )
   }
   process.on('exit', () => terminal.close())
@@ -173,8 +176,15 @@ function troubleOf({ admin, trouble }: Watch): string {
 
 function plainScreen(watch: Watch): string {
   const { columns = 80, rows = 40 } = process.stdout
-  const lines = drawScreen({ ...watch, admin: watch.admin, view: watch.view, trouble: undefined }, { columns, rows, hasColour: false })
-  return lines.slice(0, -1).map((line) => line.trimEnd()).join('\n').trimEnd()
+  const lines = drawScreen(
+    { ...watch, admin: watch.admin, view: watch.view, trouble: undefined },
+    { columns, rows, hasColour: false },
+  )
+  return lines
+    .slice(0, -1)
+    .map((line) => line.trimEnd())
+    .join('\n')
+    .trimEnd()
 }
 
 function print(text: string): void {

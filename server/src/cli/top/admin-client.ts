@@ -62,7 +62,8 @@ function parsed(text: string): unknown {
 }
 
 function statsIn(value: unknown): Readonly<Record<string, number>> {
-  if (typeof value !== 'object' || value === null) throw new Error('this is no admin port of Sluice: /stats is no object')
+  if (typeof value !== 'object' || value === null)
+    throw new Error('this is no admin port of Sluice: /stats is no object')
   return Object.fromEntries(Object.entries(value).filter(([, count]) => typeof count === 'number'))
 }
 

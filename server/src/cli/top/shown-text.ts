@@ -2,7 +2,8 @@
  * What a terminal would do something with instead of showing it: control characters, invisible ones, those that combine with
  * others, those that turn the direction of a line, and spaces that are none.
  */
-const HOSTILE = /[\p{C}\p{M}\p{Zl}\p{Zp}]|(?! )\p{Zs}|[֐-ࣿיִ-﷿ﹰ-﻿\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/gu
+const HOSTILE =
+  /[\p{C}\p{M}\p{Zl}\p{Zp}]|(?! )\p{Zs}|[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/gu
 
 /** plainText spells a text so that a terminal shows it, and does nothing else: `\u{1b}` for what it would act on. */
 export function plainText(text: string): string {

@@ -41,6 +41,9 @@ export function drawScreen({ admin, view, trouble }: Shown, { columns, rows, has
   return lines.slice(0, Math.max(rows - 1, 1)).concat(paint(DIM, fitted(FOOT, width)))
 }
 
+/** How wide the numbers of a rule are. */
+const RULE_COLUMNS = [14, 12, 11]
+
 const BOLD = 1
 const DIM = 2
 const RED = 31
@@ -57,7 +60,8 @@ function headOf(admin: string, view: TopView | undefined): string {
 }
 
 function decisionsOf({ counted, perSecond, refusedPerSecond, p50Ms, p99Ms }: TopView): string {
-  const share = perSecond && refusedPerSecond !== null ? ` (${((refusedPerSecond / perSecond) * 100).toFixed(1)} %)` : ''
+  const share =
+    perSecond && refusedPerSecond !== null ? ` (${((refusedPerSecond / perSecond) * 100).toFixed(1)} %)` : ''
   const refused = `refused ${shown(refusedPerSecond, 0)}/s${share}`
   return [
     `${counted} ${shown(perSecond, 0)}/s`.padEnd(22),
@@ -86,9 +90,12 @@ function listsOf(hotKeys: HotKeysAnswer, width: number, room: number, head: (lin
   const { rules, keys, by, reason } = hotKeys
   const ruleRows = Math.min(rules.length, Math.max(MIN_RULES, Math.floor(room * RULE_SHARE)))
   const named = (domain: string, rule: string): string => `${domain}/${rule}`
-  const [ruleWidth, keyWidth] = [width - 33, Math.floor((width - 22) * 0.6)]
+  const [ruleWidth, keyWidth] = [
+    width - RULE_COLUMNS.reduce((sum, columns) => sum + columns),
+    Math.floor((width - 22) * 0.6),
+  ]
   const ruleLine = (name: string, ...numbers: string[]): string =>
-    fitted(name, ruleWidth) + numbers.map((number, i) => fitted(number, i === 2 ? 9 : 12, 'right')).join('')
+    fitted(name, ruleWidth) + numbers.map((number, i) => fitted(number, RULE_COLUMNS[i], 'right')).join('')
   const keyLine = (key: string, rule: string, count: string, share: string): string =>
     `${fitted(key, keyWidth)} ${fitted(rule, width - 22 - keyWidth)} ${fitted(count, 12, 'right')}${fitted(share, 8, 'right')}`
   return [

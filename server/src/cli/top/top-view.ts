@@ -114,7 +114,9 @@ const hits = (sample: Sample, stat: string) =>
   statsOf(sample, new RegExp(`^ratelimit\\.service\\.rate_limit\\..*\\.${stat}$`, 's')) ?? 0
 
 function isShared(sample: Sample): boolean {
-  return statsOf(sample, /^sluice\.redis\.calls$/) !== undefined || sample.metrics?.has('ratelimit_circuit_state') === true
+  return (
+    statsOf(sample, /^sluice\.redis\.calls$/) !== undefined || sample.metrics?.has('ratelimit_circuit_state') === true
+  )
 }
 
 function errors(sample: Sample): number | undefined {
@@ -123,7 +125,8 @@ function errors(sample: Sample): number | undefined {
 }
 
 function fallbacks(sample: Sample): number | undefined {
-  const counted = sumOf(sample, 'ratelimit_fallback_total') ?? statsOf(sample, /^sluice\.fallback\.(open|closed|local)$/)
+  const counted =
+    sumOf(sample, 'ratelimit_fallback_total') ?? statsOf(sample, /^sluice\.fallback\.(open|closed|local)$/)
   return counted ?? (isShared(sample) ? 0 : undefined)
 }
 

@@ -35,6 +35,12 @@ const REPORT = {
   rulesLeftOut: 0,
 }
 
+interface Body {
+  readonly keys: readonly { readonly key: string }[]
+  readonly code?: string
+  readonly detail?: string
+}
+
 /** asked asks a server, and returns the status and the answer. */
 async function asked(query: string) {
   const hotKeys = (scope: HotKeysScope) => ({ report: REPORT, scope, nodes: 2, nodesLeftOut: 0 })
@@ -42,7 +48,7 @@ async function asked(query: string) {
   onTestFinished(() => void server.close())
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const answer = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/admin/v1/hot-keys${query}`)
-  return { status: answer.status, body: await answer.json() }
+  return { status: answer.status, body: (await answer.json()) as Body }
 }
 
 describe('GET /admin/v1/hot-keys', () => {
@@ -77,7 +83,7 @@ describe('GET /admin/v1/hot-keys', () => {
     ['?minutes=60', []],
   ])('answers %s', async (query, keys) => {
     const { body } = await asked(query)
-    expect(body.keys.map(({ key }: { key: string }) => key)).toEqual(keys)
+    expect(body.keys.map(({ key }) => key)).toEqual(keys)
   })
 
   it.each([

@@ -35,7 +35,7 @@ function watched(bounds: Partial<HotKeysBounds> = {}, parts: Partial<LimiterPart
     for (let i = 0; i < times; i++) void limiter.check(request)
   }
   const wait = (ms: number): void => {
-    for (const endMs = nowMs + ms; nowMs < endMs; ) hotKeys.turn((nowMs += 250))
+    for (const endMs = nowMs + ms; nowMs < endMs; hotKeys.turn(nowMs)) nowMs += 250
   }
   const ruleOf = (id: string): RuleReport | undefined => hotKeys.report().rules.find(({ rule }) => rule === id)
   const reload = (): void => {
