@@ -146,7 +146,8 @@ async function showOn(watch: Watch, { intervalMs }: Options): Promise<void> {
   }
   const terminal = new Terminal(process.stdout, process.stdin, (key) => keys[key]?.())
   const draw = (): void => {
-    const { columns = 80, rows = 24 } = process.stdout
+    // A terminal that does not know its size says 0.
+    const [columns, rows] = [process.stdout.columns || 80, process.stdout.rows || 24]
     const trouble = watch.trouble === undefined ? undefined : `${troubleOf(watch)}; trying again`
     terminal.draw(
       drawScreen(
@@ -175,7 +176,7 @@ function troubleOf({ admin, trouble }: Watch): string {
 }
 
 function plainScreen(watch: Watch): string {
-  const { columns = 80, rows = 40 } = process.stdout
+  const [columns, rows] = [process.stdout.columns || 80, process.stdout.rows || 40]
   const lines = drawScreen(
     { ...watch, admin: watch.admin, view: watch.view, trouble: undefined },
     { columns, rows, hasColour: false },

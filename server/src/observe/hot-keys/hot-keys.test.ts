@@ -75,6 +75,14 @@ describe('HotKeys', () => {
     expect(ruleOf('user')?.windows[60].active.total).toBe(1)
   })
 
+  it('counts every refusal, and about every request, of a rule that is busy', () => {
+    const { ask, ruleOf } = watched()
+    ask('user', 'refused', 20_002)
+    for (let i = 0; i < 20_000; i++) ask('rule0', `${i}`)
+    expect(ruleOf('user')?.windows[1]).toMatchObject({ refused: { total: 20_000 }, active: { total: 20_002 } })
+    expect(Math.abs((ruleOf('rule0')?.windows[1].active.total ?? 0) - 20_000)).toBeLessThan(8)
+  })
+
   it('spells keys as they are shown: without the key of the store, and secrets as a hash', () => {
     const { ask, hotKeys } = watched({}, { partitions: 16, keyPrefix: 'p:' })
     ask('user', 'a|b')

@@ -39,15 +39,15 @@ export class KeyTally {
     return this.#counts.size
   }
 
-  /** add counts a key. It is on the hot path. */
-  add(key: string, size: number): void {
-    this.#total++
+  /** add counts a key, so many times. It is on the hot path. */
+  add(key: string, size: number, weight = 1): void {
+    this.#total += weight
     const known = this.#counts.get(key)
     if (known !== undefined) {
-      known.count++
+      known.count += weight
       return
     }
-    this.#counts.set(key, { count: 1 })
+    this.#counts.set(key, { count: weight })
     if (this.#counts.size >= 2 * size) this.cut(size)
   }
 

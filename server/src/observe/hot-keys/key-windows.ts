@@ -44,9 +44,9 @@ export class KeyWindows {
     return this.#open.total === 0 && this.#closed.length === 0
   }
 
-  /** add counts a key. It is on the hot path. */
-  add(key: string, size: number): void {
-    this.#open.add(key, size)
+  /** add counts a key, so many times. It is on the hot path. */
+  add(key: string, size: number, weight = 1): void {
+    this.#open.add(key, size, weight)
   }
 
   /** turn closes the open slice when it is due, joins older ones and forgets the oldest. */

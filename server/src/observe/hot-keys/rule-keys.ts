@@ -4,6 +4,7 @@ import { ExhaustedKeys } from './exhausted-keys.ts'
 import type { Ranking } from './hot-keys-report.ts'
 import type { TallyList } from './key-tally.ts'
 import { KeyWindows, SLICE_MS, type WindowMinutes } from './key-windows.ts'
+import { Sample } from './sample.ts'
 
 /** HotKeysBounds is what a process spends on knowing its keys. */
 export interface HotKeysBounds {
@@ -32,6 +33,7 @@ export class RuleKeys {
   isFollowed = true
   readonly #windows: Readonly<Record<Ranking, KeyWindows>>
   readonly #exhausted = new ExhaustedKeys()
+  readonly #sample = new Sample()
   #turnedMs: number
 
   /** nameOf tells rules apart. */
@@ -66,9 +68,12 @@ export class RuleKeys {
 
   /** decided counts a request's key, and returns how many more keys at 0 it follows. It is on the hot path. */
   decided({ key, enforce }: PlannedCharge, verdict: Verdict, nowMs: number, size: number, room: number): number {
+    const weight = verdict.allowed ? this.#sample.weight() : 1
+    // Nearly always, where there is much to do.
+    if (weight === 0 && verdict.remaining > 0) return 0
     const counted = key.length > MAX_KEY ? `${key.slice(0, MAX_KEY)}…` : key
     this.isShadow = !enforce
-    this.#windows.active.add(counted, size)
+    if (weight > 0) this.#windows.active.add(counted, size, weight)
     if (!verdict.allowed) this.#windows.refused.add(counted, size)
     // What a rule does without the store says nothing of the key, and one that admits nothing has no budget to run out of.
     if (verdict.fallback !== undefined || verdict.limit === 0) return 0
@@ -84,6 +89,7 @@ export class RuleKeys {
 
   turn(nowMs: number, size: number, isCrowded: boolean): void {
     this.#turnedMs = nowMs
+    this.#sample.turn()
     this.#windows.active.turn(nowMs, size)
     this.#windows.refused.turn(nowMs, size)
     this.#exhausted.turn(nowMs, isCrowded)
