@@ -9,8 +9,8 @@ export interface TerminalInput {
   setRawMode?(isRaw: boolean): unknown
   resume(): unknown
   pause(): unknown
-  on(event: 'data', listener: (chunk: Buffer | string) => void): unknown
-  off(event: 'data', listener: (chunk: Buffer | string) => void): unknown
+  on(name: 'data', listener: (chunk: Buffer | string) => void): unknown
+  off(name: 'data', listener: (chunk: Buffer | string) => void): unknown
 }
 
 // Alternate screen, no cursor, no wrapping; and back.
