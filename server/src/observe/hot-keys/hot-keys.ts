@@ -6,10 +6,10 @@ import { type HotKeysReport, mapTallies, type RuleReport } from './hot-keys-repo
 import { type HotKeysBounds, RuleKeys } from './rule-keys.ts'
 
 export const DEFAULT_BOUNDS: HotKeysBounds = {
-  maxKeys: 131_072,
+  maxKeys: 65_536,
   maxRules: 512,
   maxExhausted: 8_192,
-  maxSize: 512,
+  maxSize: 256,
   maxListed: 200,
   maxReported: 6_000,
 }
@@ -20,6 +20,8 @@ const MIN_SIZE = 16
 const OPEN_A_RULE = 4
 /** How often `turn` is called. */
 export const TURNS_A_SECOND = 4
+/** In how many turns all rules have theirs: at 250 ms each, before the next slice is due. */
+const TURNS_FOR_ALL = 32
 /** How much of all keys the open slices may take: a quarter. */
 const OPEN_SHARE = 4
 
@@ -72,8 +74,7 @@ export class HotKeys implements DoorObserver {
     this.#nowMs = nowMs
     const due = [...this.#rules.values()].filter((rule) => rule.isDue(nowMs))
     if (due.length === 0) return
-    // A quarter of them: each a second or two late at the most.
-    for (const rule of due.slice(0, Math.ceil(due.length / TURNS_A_SECOND))) {
+    for (const rule of due.slice(0, Math.ceil(due.length / TURNS_FOR_ALL))) {
       rule.turn(nowMs, this.#size, this.#exhausted >= this.#bounds.maxExhausted)
       if (!rule.isEmpty) continue
       rule.isFollowed = false
@@ -89,7 +90,7 @@ export class HotKeys implements DoorObserver {
     const length = Math.min(maxListed, Math.ceil(maxReported / (6 * Math.max(this.#rules.size, 1))))
     const rules = [...this.#rules.values()].map((rule): RuleReport => {
       const { domain, id, isShadow, exhausted } = rule
-      const windows = mapTallies((minutes, ranking) => rule.list(ranking, minutes, this.#nowMs, length))
+      const windows = mapTallies((minutes, ranking) => rule.list(ranking, minutes, length))
       return { domain, rule: id, isShadow, exhausted, windows }
     })
     return { rules, rulesLeftOut: this.#leftOut.size }

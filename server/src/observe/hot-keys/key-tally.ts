@@ -68,8 +68,7 @@ export class KeyTally {
   /** cut has it hold no more keys than that. */
   cut(size: number): void {
     if (this.#counts.size <= size) return
-    const counts = Float64Array.from(this.#counts.values(), ({ count }) => count).sort()
-    const least = counts[counts.length - 1 - size]
+    const least = this.#countAt(size)
     for (const [key, entry] of this.#counts) {
       if (entry.count <= least) this.#counts.delete(key)
       else entry.count -= least
@@ -79,14 +78,18 @@ export class KeyTally {
 
   /** list returns the most frequent keys, the first of them first. Of two that are equal, the one that sorts first. */
   list(length: number): TallyList {
-    const all = Array.from(this.#counts, ([key, { count }]): Counted => [key, count]).sort(byCount)
-    const cutOff = all.length > length ? all[length][1] : 0
-    return {
-      total: this.#total,
-      missed: this.#missed + cutOff,
-      tracked: all.length,
-      keys: all.length > length ? all.slice(0, length) : all,
-    }
+    const least = this.#countAt(length)
+    const first: Counted[] = []
+    for (const [key, { count }] of this.#counts) if (count >= least) first.push([key, count])
+    const keys = first.sort(byCount).slice(0, length)
+    return { total: this.#total, missed: this.#missed + least, tracked: this.#counts.size, keys }
+  }
+
+  /** #countAt is the count of the key at a position of the list. 0: there is none. To sort numbers is 20 times faster. */
+  #countAt(position: number): number {
+    if (this.#counts.size <= position) return 0
+    const counts = Float64Array.from(this.#counts.values(), ({ count }) => count).sort()
+    return counts[counts.length - 1 - position]
   }
 
   #put(key: string, count: number): void {

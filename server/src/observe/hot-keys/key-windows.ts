@@ -14,6 +14,8 @@ const JOINED = [
 ] as const
 const LONGEST_MS = 60 * MINUTE_MS
 
+const NOTHING = Object.freeze({ 1: EMPTY_LIST, 5: EMPTY_LIST, 60: EMPTY_LIST })
+
 interface Slice {
   readonly fromMs: number
   toMs: number
@@ -23,13 +25,15 @@ interface Slice {
 /**
  * KeyWindows counts keys in the last minute, five and sixty. It counts into an open slice and keeps closed ones, about
  * 19 of them: a window is all slices that reach into it, so that it looks back up to 10 seconds, a minute or ten minutes
- * further than it says. It has no clock: who calls says what time it is.
+ * further than it says, and ten seconds more until the next turn. It has no clock: who calls says what time it is.
  */
 export class KeyWindows {
   #open = new KeyTally()
   #openedMs: number
   /** The oldest first. */
   readonly #closed: Slice[] = []
+  /** What the closed slices come to, as of the last turn: a report adds the open one. */
+  #recent: Readonly<Record<WindowMinutes, TallyList>> = NOTHING
 
   constructor(nowMs: number) {
     this.#openedMs = nowMs
@@ -60,6 +64,7 @@ export class KeyWindows {
     this.#openedMs = nowMs
     while (this.#closed.length > 0 && this.#closed[0].toMs <= nowMs - LONGEST_MS) this.#closed.shift()
     for (const { olderMs, spanMs } of JOINED) this.#join(nowMs - olderMs, spanMs, size)
+    this.#recent = this.#closed.length === 0 ? NOTHING : this.#summed(nowMs, size)
   }
 
   /** cut has no slice hold more keys than that. */
@@ -69,15 +74,24 @@ export class KeyWindows {
   }
 
   /** list returns the most frequent keys of the last minutes. */
-  list(minutes: WindowMinutes, nowMs: number, length: number): TallyList {
-    const sinceMs = nowMs - minutes * MINUTE_MS
-    const slices = this.#closed.filter(({ toMs }) => toMs > sinceMs)
-    if (slices.length === 0 && this.#open.total === 0) return EMPTY_LIST
-    if (slices.length === 0) return this.#open.list(length)
+  list(minutes: WindowMinutes, length: number): TallyList {
+    const recent = this.#recent[minutes]
+    if (recent.total === 0) return this.#open.list(length)
     const all = new KeyTally()
-    for (const { tally } of slices) all.take(tally)
+    all.takeList(recent)
     all.take(this.#open)
     return all.list(length)
+  }
+
+  /** #summed adds the closed slices up, from the newest on: each window has all that the shorter one has. */
+  #summed(nowMs: number, size: number): Readonly<Record<WindowMinutes, TallyList>> {
+    const all = new KeyTally()
+    let at = this.#closed.length - 1
+    const upTo = (minutes: WindowMinutes): TallyList => {
+      for (; at >= 0 && this.#closed[at].toMs > nowMs - minutes * MINUTE_MS; at--) all.take(this.#closed[at].tally)
+      return all.list(size)
+    }
+    return { 1: upTo(1), 5: upTo(5), 60: upTo(60) }
   }
 
   /** #join joins neighbours that ended before a time, as long as both together are no longer than a slice may be. */

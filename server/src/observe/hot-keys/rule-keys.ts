@@ -101,8 +101,8 @@ export class RuleKeys {
     this.#windows.refused.cut(size)
   }
 
-  list(ranking: Ranking, minutes: WindowMinutes, nowMs: number, length: number): TallyList {
-    const list = this.#windows[ranking].list(minutes, nowMs, length)
+  list(ranking: Ranking, minutes: WindowMinutes, length: number): TallyList {
+    const list = this.#windows[ranking].list(minutes, length)
     return { ...list, keys: list.keys.map(([key, count]) => [shownKey(key), count]) }
   }
 }
