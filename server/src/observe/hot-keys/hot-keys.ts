@@ -22,6 +22,8 @@ const OPEN_A_RULE = 4
 export const TURNS_A_SECOND = 4
 /** In how many turns all rules have theirs: at 250 ms each, before the next slice is due. */
 const TURNS_FOR_ALL = 32
+/** To what part of their bound slices are cut when they are beyond it. */
+const FITTED = 0.75
 /** How much of all keys the open slices may take: a quarter. */
 const OPEN_SHARE = 4
 
@@ -128,7 +130,9 @@ export class HotKeys implements DoorObserver {
   /** #fit has slices hold fewer keys, the largest first, until all fit. Open slices have their share for themselves. */
   #fit(): void {
     const maxHeld = this.#bounds.maxKeys * (1 - 1 / OPEN_SHARE)
-    for (let size = this.#size; size >= 1 && this.#heldInSlices() > maxHeld; size = Math.floor(size / 2)) {
+    // Well below the bound, so that it is not to be done at every turn.
+    const aim = this.#heldInSlices() > maxHeld ? maxHeld * FITTED : maxHeld
+    for (let size = this.#size; size >= 1 && this.#heldInSlices() > aim; size = Math.floor(size / 2)) {
       for (const rule of this.#rules.values()) rule.cut(size)
     }
     this.#exhausted = 0
