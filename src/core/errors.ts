@@ -57,6 +57,8 @@ export const ERROR_RULES = {
     'a check is {"domain": text, "descriptors": [{"entries": [{"key": text, "value": text}]}], "cost": whole number}',
   LIMITS_TOO_MANY: 'a message of sluice.v1.Limiter brings at most 256 limits of its own, over all its requests',
   BODIES_TOO_MANY: 'bodies of requests that are not complete take at most 32 MiB together',
+  HOT_KEYS_QUERY_INVALID:
+    'hot keys are asked for with by=refused or active, minutes=1, 5 or 60, limit=1 to 200, scope=node or fleet, domain and rule, each once',
   BODY_TOO_LARGE: 'a request body has at most 65536 bytes',
   CONTENT_TYPE_INVALID: 'a body is sent as JSON, with "Content-Type: application/json"; to /json it may be left out',
   CROSS_SITE_REQUEST: 'programs ask, and pages of the same origin; web pages of other sites may not',
@@ -100,6 +102,8 @@ export const ERROR_RULES = {
     'traces need packages of OpenTelemetry, which are not installed with sluice-server; OTEL_TRACES_EXPORTER=none asks for no traces',
   WORKERS_CRASH: 'workers start; when none does, the service ends',
   HOST_NAME_INVALID: 'the name of a host has letters, digits, - and ., without a port; several are separated by commas',
+  ADMIN_URL_INVALID: 'an admin port is http://HOST:PORT or https://HOST:PORT, without a password or a query',
+  ADMIN_UNREACHABLE: 'sluice top --once shows a service whose admin port answers',
   COMMAND_UNKNOWN: 'commands are listed by --help',
   PORT_UNAVAILABLE: 'a port is free and allowed to this user, or 0 to pick a free one',
   SWITCH_INVALID: 'a switch is true or false',

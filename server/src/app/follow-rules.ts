@@ -1,5 +1,3 @@
-import { createHash } from 'node:crypto'
-import type { RuleInput } from 'sluice/internal/core/rules/load'
 import { RulesError } from 'sluice/internal/core/rules/problems'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import { LiveRules, type RuleOrigin } from 'sluice/internal/engine/live-rules'
@@ -49,7 +47,6 @@ export async function followRules(
   let refusal: RulesError | undefined
   let origin: RuleOrigin = { inputs: [] }
   let state: Omit<RulesState, 'version'> = { loadedAtMs: 0, refusedAtMs: undefined, isLastGood: false }
-  let version: string | undefined
   // Workers make their rules of the parts.
   const loader = new ThreadLoader({ keepParts: changed !== undefined })
   const live = new LiveRules(
@@ -59,7 +56,6 @@ export async function followRules(
         told++
         if (isStarted) log.info('rules.loaded', `rules are in force: ${summary(rules)}`)
         origin = from
-        version = undefined
         state = { ...state, loadedAtMs: Date.now(), isLastGood: true }
         changed?.(from)
       },
@@ -80,11 +76,7 @@ export async function followRules(
     current: live.current,
     origin: () => origin,
     counts: () => live.counts,
-    state: () => {
-      // Of many rules it takes milliseconds: only for those who ask.
-      version ??= versionOf(origin.inputs)
-      return { version, ...state }
-    },
+    state: () => ({ version: live.current().version, ...state }),
     reload: async () => {
       const before = told
       const isGood = await live.readNow()
@@ -95,13 +87,6 @@ export async function followRules(
     },
     stop: () => live.stop(),
   }
-}
-
-/** versionOf is a hash of what rules are made of. Where they were read from is no part of it. */
-function versionOf(inputs: readonly RuleInput[]): string {
-  const hash = createHash('sha256')
-  for (const input of inputs) hash.update('text' in input ? input.text : JSON.stringify(input.value)).update('\0')
-  return hash.digest('hex').slice(0, 12)
 }
 
 function logRefusal(log: Log, { message, errors }: RulesError): void {

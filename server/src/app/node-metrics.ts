@@ -1,7 +1,8 @@
+import type { HotKeyFigures } from '../observe/hot-keys/hot-key-alarm.ts'
 import { labelsOf } from '../observe/metrics/labels.ts'
 import { type MetricsReport, ReportBuilder } from '../observe/metrics/metrics-report.ts'
 import { ProcessMetrics } from '../observe/metrics/process-metrics.ts'
-import { rulesOf } from '../observe/metrics/rules-of.ts'
+import { type PlacedRule, rulesOf } from '../observe/metrics/rules-of.ts'
 import type { FollowedRules } from './follow-rules.ts'
 
 /** What a node is told of itself, beside its rules. */
@@ -12,6 +13,8 @@ export interface NodeState {
   readonly version: string
   /** This process is the primary: it answers no requests, and has figures of its own. */
   readonly isPrimary: boolean
+  /** What single keys do to rules. */
+  hotKeys(): readonly HotKeyFigures[]
 }
 
 /** NodeMetrics is what a node tells once, however many processes it has: its rules, its workers, and what is running. */
@@ -30,6 +33,7 @@ export class NodeMetrics {
     const into = new ReportBuilder()
     this.#reportRules(into)
     this.#reportLimits(into)
+    this.#reportHotKeys(into)
     const { workers, version } = this.#state
     for (const [state, count] of Object.entries(workers())) into.add('ratelimit_workers', labelsOf({ state }), count)
     into.add('ratelimit_build_info', labelsOf({ version, node: process.versions.node }), 1)
@@ -49,15 +53,41 @@ export class NodeMetrics {
     into.add('ratelimit_config_rules', '', this.#rules.current().ruleCount)
   }
 
+  /** #reportHotKeys has a series for each rule that has series of its own, from 0 on, and one for all others together. */
+  #reportHotKeys(into: ReportBuilder): void {
+    const series = new Map<string, { detected: number; exhausted: number }>()
+    for (const { domain, rule } of this.#rulesOfTheirOwn()) {
+      series.set(labelsOf({ domain, rule: rule.id }), { detected: 0, exhausted: 0 })
+    }
+    const others = { detected: 0, exhausted: 0 }
+    for (const { domain, rule, detected, exhausted } of this.#state.hotKeys()) {
+      const sums = series.get(labelsOf({ domain, rule })) ?? others
+      sums.detected += detected
+      sums.exhausted += exhausted
+    }
+    if (others.detected + others.exhausted > 0) series.set(labelsOf({ domain: 'other', rule: 'other' }), others)
+    for (const [labels, { detected, exhausted }] of series) {
+      into.add('ratelimit_hot_keys_detected_total', labels, detected)
+      into.add('ratelimit_keys_exhausted', labels, exhausted)
+    }
+  }
+
   /** #reportLimits tells the limits of the rules that have series of their own. One without a limit has none to tell. */
   #reportLimits(into: ReportBuilder): void {
-    let left = this.#state.maxRules
-    for (const { domain, rule, tier = 'none' } of rulesOf(this.#rules.current())) {
-      if (left-- === 0) return
+    for (const { domain, rule, tier = 'none' } of this.#rulesOfTheirOwn()) {
       if (rule.unlimited) continue
       const labels = labelsOf({ domain, rule: rule.id, tier })
       into.add('ratelimit_limit', labels, rule.limit.max)
       into.add('ratelimit_limit_window_seconds', labels, rule.limit.windowMs / 1000)
+    }
+  }
+
+  /** #rulesOfTheirOwn are the rules that have series of their own. */
+  *#rulesOfTheirOwn(): Generator<PlacedRule> {
+    let left = this.#state.maxRules
+    for (const placed of rulesOf(this.#rules.current())) {
+      if (left-- === 0) return
+      yield placed
     }
   }
 }

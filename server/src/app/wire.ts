@@ -4,6 +4,7 @@ import { SluiceError } from 'sluice/internal/core/errors'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import type { MaybePromise } from 'sluice/internal/engine/ports'
 import { adminServer } from '../edge/admin/admin-server.ts'
+import type { HotKeysScope } from '../edge/admin/hot-keys-route.ts'
 import { metricsRoute } from '../edge/admin/metrics-route.ts'
 import { routeServer } from '../edge/http/routes.ts'
 import { type MergedMetrics, mergedWith, mergeInto } from '../observe/metrics/merge-reports.ts'
@@ -14,6 +15,7 @@ import { type Doors, openDoors } from './doors/doors.ts'
 import { listen, type Place, portOf, reachable } from './doors/listen.ts'
 import type { ServiceStats } from './doors/service-stats.ts'
 import { type FollowedRules, followRules } from './follow-rules.ts'
+import { type NodeHotKeys, openHotKeys } from './hot-keys/node-hot-keys.ts'
 import { faultLog } from './log/fault-log.ts'
 import type { Log } from './log/log.ts'
 import { NodeMetrics, type NodeState } from './node-metrics.ts'
@@ -61,13 +63,14 @@ function placesOf({ host, httpPort, grpc }: Config): Readonly<Record<DoorName, P
 }
 
 /** openAdmin opens the door for operators. It answers until the very end: that is when they look. */
-async function openAdmin(config: Config, log: Log, rules: FollowedRules, fleet: Fleet) {
-  const metrics = config.metrics.isOn ? nodeMetrics(config, rules, fleet) : undefined
+async function openAdmin(config: Config, log: Log, rules: FollowedRules, { fleet, hotKeys }: Watched) {
+  const metrics = config.metrics.isOn ? nodeMetrics(config, rules, { fleet, hotKeys }) : undefined
   const sources = {
     rules: rules.current,
     stats: async () => [...Object.entries(await fleet.stats()), ...ruleStats(rules)],
     ...(metrics && { metrics }),
     unready: () => fleet.unready(),
+    hotKeys: (scope: HotKeysScope) => hotKeys.ask(scope),
     failed: faultLog(log),
   }
   const server = adminServer(sources, [config.adminHost, ...config.adminNames])
@@ -106,6 +109,12 @@ function closeServer(server: Server): void {
 
 type MetricsOfNode = () => Promise<MergedMetrics>
 
+/** What the admin port tells of: the processes that answer requests, and the busiest keys. */
+interface Watched {
+  readonly fleet: Fleet
+  readonly hotKeys: NodeHotKeys
+}
+
 /** A Fleet is the processes that answer requests, or the one that does. */
 interface Fleet extends Pick<NodeState, 'workers' | 'isPrimary'> {
   stats(): MaybePromise<ServiceStats>
@@ -116,10 +125,16 @@ interface Fleet extends Pick<NodeState, 'workers' | 'isPrimary'> {
 }
 
 /** nodeMetrics adds to what the processes tell what the node tells once. */
-function nodeMetrics(config: Config, rules: FollowedRules, fleet: Fleet): MetricsOfNode {
+function nodeMetrics(config: Config, rules: FollowedRules, { fleet, hotKeys }: Watched): MetricsOfNode {
   const { workers, isPrimary } = fleet
   const { maxRules } = config.metrics
-  const node = new NodeMetrics(rules, { workers, isPrimary, maxRules, version: packageVersion() })
+  const node = new NodeMetrics(rules, {
+    workers,
+    isPrimary,
+    maxRules,
+    version: packageVersion(),
+    hotKeys: () => hotKeys.figures(),
+  })
   return async () => mergedWith(await fleet.metrics(), node.report(), 'primary')
 }
 
@@ -196,7 +211,9 @@ function startAlone(config: Config, log: Log): Promise<Service> {
     const places = placesOf(config)
     const http = await doors.all.http.listen(places.http)
     const grpc = await doors.all.grpc.listen(places.grpc)
-    const admin = await openAdmin(config, log, rules, fleetOfOne(doors))
+    const hotKeys = openHotKeys(config, log, () => [doors.reports.hotKeys()])
+    undo.push(() => hotKeys.close())
+    const admin = await openAdmin(config, log, rules, { fleet: fleetOfOne(doors), hotKeys })
     return {
       addresses: { grpc, http, admin: admin.address },
       storeName: doors.storeName,
@@ -210,6 +227,7 @@ function startAlone(config: Config, log: Log): Promise<Service> {
         await doors.close()
         await outlet?.close()
         await admin.flush()
+        await hotKeys.close()
         admin.close()
       },
       kill: () => {},
@@ -242,7 +260,9 @@ function startWorkers(config: Config, log: Log): Promise<Service> {
     const places = placesOf(config)
     const http = await primary.listen('http', places.http)
     const grpc = await primary.listen('grpc', places.grpc)
-    const admin = await openAdmin(config, log, rules, fleetOf(primary))
+    const hotKeys = openHotKeys(config, log, async () => (await primary.reports('hotKeys')).map(({ report }) => report))
+    undo.push(() => hotKeys.close())
+    const admin = await openAdmin(config, log, rules, { fleet: fleetOf(primary), hotKeys })
     undo.push(admin.close)
     await primary.start()
     return {
@@ -255,6 +275,7 @@ function startWorkers(config: Config, log: Log): Promise<Service> {
         await admin.flush()
         await primary.stop()
         await outlet?.close()
+        await hotKeys.close()
         admin.close()
       },
       kill: () => primary.kill(),

@@ -44,6 +44,8 @@ Usage:
                                    and their keys in Redis
   sluice reset --redis URL --rules RULES [--domain NAME] KEY=VALUE…
                                    forget what a caller has used, on all nodes
+  sluice top [--admin URL]         watch a running service: decisions, refusals,
+                                   latency, its store, its busiest keys
   sluice serve --help              the flags of serve
   sluice --help                    this page
   sluice --version
@@ -55,7 +57,10 @@ explain takes --nodes N and --rate HITS (of each node, a second): how much more
 than its limit an eventual rule may then admit; with --redis URL it shows what
 the counters say. reset takes --key REDISKEY instead of a descriptor, or --all
 --domain NAME for a whole domain. Both take the flags and variables of serve
-about Redis: SLUICE_SECRET and --key-prefix decide what keys are. Rules are
+about Redis: SLUICE_SECRET and --key-prefix decide what keys are. top takes
+--admin URL (default: http://localhost:8082), --token or SLUICE_ADMIN_TOKEN,
+--by refused|active, --minutes 1|5|60, --scope node|fleet, --interval DURATION,
+--json (a document of one line for each look) and --once. Rules are
 described in docs/rules.md, errors in docs/errors.md, running it in
 docs/operate.md.
 

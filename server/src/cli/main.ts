@@ -9,6 +9,7 @@ const COMMANDS: ReadonlyMap<string, (args: readonly string[]) => Promise<void>> 
   ['serve', async (args: readonly string[]) => (await import('./serve.ts')).serve(args)],
   ['check', async (args: readonly string[]) => (await import('./check.ts')).check(args)],
   ['reset', async (args: readonly string[]) => (await import('./reset.ts')).reset(args)],
+  ['top', async (args: readonly string[]) => (await import('./top.ts')).top(args)],
   ['explain', async (args: readonly string[]) => (await import('./explain.ts')).explain(args)],
 ])
 

@@ -25,6 +25,7 @@ import { FunctionUse } from './function-use.ts'
 import { laneOf } from './lane.ts'
 import { encodeNotice, NoticeChannel, noticeChannel } from './notice-channel.ts'
 import { RedisCounters } from './redis-counters.ts'
+import { RedisNotes } from './redis-notes.ts'
 import { loadScript } from './scripts.ts'
 import { sendScript } from './send-script.ts'
 import { sentinelLocate } from './sentinel.ts'
@@ -69,6 +70,8 @@ export class RedisStore implements LendingStore {
   readonly tellsResets = true
   /** What operators do with counters. */
   readonly counters: RedisCounters
+  /** What nodes tell each other about their busiest keys. */
+  readonly hotKeyNotes: RedisNotes
 
   constructor(options: RedisStoreOptions) {
     const told = { ...NO_EVENTS, ...options.events }
@@ -85,6 +88,7 @@ export class RedisStore implements LendingStore {
     const { keyPrefix = '' } = options
     this.#channel = noticeChannel(keyPrefix)
     this.counters = new RedisCounters(connection, keyPrefix)
+    this.hotKeyNotes = new RedisNotes(connection, keyPrefix, 'hot-keys')
     const breakers = new Map()
     this.#connection = connection
     this.#notices = notices

@@ -15,6 +15,8 @@ import type { RlsOptions } from '../../edge/rls/rls-options.ts'
 import type { GrpcServer } from '../../grpc/index.ts'
 import { DecisionLog } from '../../observe/decision-log.ts'
 import { type DoorObserver, type ObservedDoor, observerOf } from '../../observe/door-observer.ts'
+import { HotKeys, TURNS_A_SECOND } from '../../observe/hot-keys/hot-keys.ts'
+import { NO_HOT_KEYS } from '../../observe/hot-keys/hot-keys-report.ts'
 import { RuleStats } from '../../observe/rule-stats.ts'
 import { StoreStats } from '../../observe/store-stats.ts'
 import { Unmatched } from '../../observe/unmatched.ts'
@@ -89,10 +91,12 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, watche
   )
   const store = storeFor(config, open.store)
   const tls = config.grpc.tls && new CertificateWatch(config.grpc.tls, (options) => grpc.setTls(options), log)
+  const hotKeys = config.hotKeys ? new HotKeys(performance.now()) : undefined
+  const turning = hotKeys && setInterval(() => hotKeys.turn(performance.now()), 1_000 / TURNS_A_SECOND).unref()
   const { traces } = watchers
   const decisions = openDecisionLog(config, rules, open.keys, watchers)
   const asked = [traces?.observer, decisions?.observer].filter((observer) => observer !== undefined)
-  const counting = [metrics?.decisions, statsdStats].filter((observer) => observer !== undefined)
+  const counting = [metrics?.decisions, statsdStats, hotKeys].filter((observer) => observer !== undefined)
   const observers: readonly DoorObserver[] = [ruleStats, unmatched, ...counting, ...asked]
   const limiterOf = (door: ObservedDoor): Limiter<Store> =>
     new Limiter(rules, store, {
@@ -128,6 +132,7 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, watche
       counted: () => metrics?.counted(elsewhere),
       unready: () => health.unready,
       statsd: () => Object.fromEntries(statsdStats === undefined ? [] : [...rls.calls.list(), ...statsdStats.list()]),
+      hotKeys: () => hotKeys?.report() ?? NO_HOT_KEYS,
     },
     notServing: () => {
       isLeaving = true
@@ -139,6 +144,7 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, watche
       await Promise.all(Object.values(this.all).map((door) => door.drain(config.drainTimeoutMs)))
       unmatched.stop()
       metrics?.stop()
+      clearInterval(turning)
       tls?.stop()
       await Promise.all([open.close(), decisions?.close(), traces?.close()])
     },

@@ -1,3 +1,4 @@
+import type { HotKeysReport } from '../../observe/hot-keys/hot-keys-report.ts'
 import type { MetricsReport } from '../../observe/metrics/metrics-report.ts'
 import type { ServiceStats } from './service-stats.ts'
 
@@ -12,6 +13,7 @@ export interface Reports {
   readonly unready: string
   /** Counts in the words of envoyproxy/ratelimit, for StatsD; of nothing where nobody asked for that. */
   readonly statsd: ServiceStats
+  readonly hotKeys: HotKeysReport
 }
 
 export type ReportName = keyof Reports

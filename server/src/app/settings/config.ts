@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { got, SluiceError } from 'sluice/internal/core/errors'
 import { checkKeyPrefix } from 'sluice/internal/core/key-prefix'
 import { LIMIT_OPTIONS } from 'sluice/internal/core/limit-options'
+import { DEFAULT_HOT_KEY_LIMITS, type HotKeyLimits } from '../../observe/hot-keys/hot-key-alarm.ts'
 import type { Compatibility } from './compatibility.ts'
 import { ignoredWarnings, refuseUnsupported } from './envoy-settings.ts'
 import { parseFlags } from './flags.ts'
@@ -74,6 +75,8 @@ export interface Config {
   readonly region: string | undefined
   /** Undefined: the environment does not ask for traces. */
   readonly traces: TracesConfig | undefined
+  readonly hotKeys: boolean
+  readonly hotKeyLimits: HotKeyLimits
   /** What was said that has no effect. */
   readonly warnings: readonly string[]
 }
@@ -195,6 +198,8 @@ export function readConfig(args: readonly string[], env: Env): Config {
     decisionLog: decisionLogOf(from),
     region: from.value('region'),
     traces: tracesOf(env),
+    hotKeys: from.value('hot-keys') === 'on',
+    hotKeyLimits: hotKeyLimitsOf(from),
     warnings: [
       ...ignoredWarnings(env),
       ...misspelledVariables(env),
@@ -366,6 +371,16 @@ function workerCount(from: SettingSources, isShared: boolean): number {
   const isOne = given === undefined || lastOf(given) === '1'
   if (isShared || isOne) return count
   throw new SluiceError('WORKERS_NEED_REDIS', given.where, `${got(lastOf(given))}, and counters live in memory`)
+}
+
+function hotKeyLimitsOf(from: SettingSources): HotKeyLimits {
+  const { share, minRequests, minOthers } = DEFAULT_HOT_KEY_LIMITS
+  const percent = from.value('hot-key-share')
+  return {
+    share: percent === undefined ? share : percent / 100,
+    minRequests: from.value('hot-key-min') ?? minRequests,
+    minOthers,
+  }
 }
 
 function exampleRules(): string {

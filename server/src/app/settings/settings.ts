@@ -623,6 +623,34 @@ export const SETTINGS = [
     unset: 'none',
     text: 'tags that are sent with every count',
   },
+  {
+    group: 'Metrics',
+    flag: 'hot-keys',
+    env: 'SLUICE_HOT_KEYS',
+    kind: 'choice',
+    value: 'ON|OFF',
+    choices: ['on', 'off'],
+    default: 'on',
+    text: 'know the keys that each rule refuses most and is asked about most (docs/observability.md)',
+  },
+  {
+    group: 'Metrics',
+    flag: 'hot-key-share',
+    env: 'SLUICE_HOT_KEY_SHARE',
+    kind: 'count',
+    value: 'PERCENT',
+    unset: '50',
+    text: "a key with more than this share of a rule's requests in a minute is logged; 100: none is",
+  },
+  {
+    group: 'Metrics',
+    flag: 'hot-key-min',
+    env: 'SLUICE_HOT_KEY_MIN',
+    kind: 'count',
+    value: 'N',
+    unset: '1000',
+    text: 'if it has at least so many requests in that minute',
+  },
 ] as const satisfies readonly SettingSpec[]
 
 export type SettingName = (typeof SETTINGS)[number]['flag']

@@ -7,6 +7,7 @@ import { HostNames } from '../http/host-names.ts'
 import { type Route, routeServer } from '../http/routes.ts'
 import { write, writeJson } from '../http/write.ts'
 import { metricsRoute } from './metrics-route.ts'
+import { type HotKeysSource, hotKeysRoute } from './hot-keys-route.ts'
 import { listRules } from './rule-listing.ts'
 
 /** A Stat is a name in the form of envoyproxy/ratelimit, and its value. */
@@ -22,13 +23,16 @@ export interface AdminSources {
   metrics?(): MaybePromise<MergedMetrics>
   /** Why the node cannot take requests; '' if it can. Default: it can. */
   unready?(): MaybePromise<string>
+  /** The keys that rules refuse most, and are asked about most. */
+  readonly hotKeys?: HotKeysSource
   /** Told of errors of our own. */
   failed?(error: unknown): void
 }
 
 /**
  * adminServer serves what operators look at: /rlconfig, the rules in force, and /stats, what was counted, as lines of
- * `name: value` or, with `?format=json`, as JSON; /metrics for Prometheus; /livez and /readyz for probes. / lists the paths. It has no lock of its own: bind it to this machine. It
+ * `name: value` or, with `?format=json`, as JSON; /metrics for Prometheus; /livez and /readyz for probes; /admin/v1/hot-keys. /
+ * lists the paths. It has no lock of its own: bind it to this machine. It
  * answers to addresses, localhost and `names` only, so that web pages cannot read it under a name of theirs.
  */
 export function adminServer(sources: AdminSources, names: readonly string[] = []): Server {
@@ -51,6 +55,9 @@ export function adminServer(sources: AdminSources, names: readonly string[] = []
   if (metrics !== undefined) addRoute('/metrics', 'everything for Prometheus', metricsRoute(metrics))
   addRoute('/livez', 'whether this process runs', LIVEZ)
   addRoute('/readyz', 'whether the node takes requests: 200, or 503 and why not', readyz(unready))
+  if (sources.hotKeys !== undefined) {
+    add('/admin/v1/hot-keys', 'the keys that rules refuse most, or are asked about most', hotKeysRoute(sources.hotKeys))
+  }
   routes.set('/', {
     methods: ['GET', 'HEAD'],
     answer: (_, response) => writeLines(response, [...help].map(([path, about]) => `${path}: ${about}`).sort()),

@@ -1,0 +1,122 @@
+import { KeyTally, type TallyList } from './key-tally.ts'
+import { WINDOWS, type WindowMinutes } from './key-windows.ts'
+
+/** By what keys are ranked: requests that a rule refused, or all that it was asked about. */
+export const RANKINGS = ['refused', 'active'] as const
+export type Ranking = (typeof RANKINGS)[number]
+
+/** A RuleReport is what is known of the keys of one rule. Its keys are spelled as they may be shown: `user=42`. */
+export interface RuleReport {
+  readonly domain: string
+  readonly rule: string
+  /** The rule only reports: what it refused passed all the same. */
+  readonly isShadow: boolean
+  /** How many keys have been at 0 remaining for five minutes. */
+  readonly exhausted: number
+  readonly windows: Readonly<Record<WindowMinutes, Readonly<Record<Ranking, TallyList>>>>
+}
+
+/** A HotKeysReport is what a process, a node or a fleet knows of its keys: plain data. */
+export interface HotKeysReport {
+  readonly rules: readonly RuleReport[]
+  /** How many rules are not followed, because there are too many of them. */
+  readonly rulesLeftOut: number
+}
+
+export const NO_HOT_KEYS: HotKeysReport = Object.freeze({ rules: Object.freeze([]), rulesLeftOut: 0 })
+
+/** mapTallies makes the lists of a report's windows, one by one. */
+export function mapTallies(
+  make: (minutes: WindowMinutes, ranking: Ranking) => TallyList,
+): Readonly<Record<WindowMinutes, Readonly<Record<Ranking, TallyList>>>> {
+  const windowOf = (minutes: WindowMinutes) => ({ refused: make(minutes, 'refused'), active: make(minutes, 'active') })
+  return { 1: windowOf(1), 5: windowOf(5), 60: windowOf(60) }
+}
+
+/** mergeReports makes one report of those of several processes or nodes. Lists have no more keys than `length`. */
+export function mergeReports(reports: readonly HotKeysReport[], length: number): HotKeysReport {
+  if (reports.length === 1) return reports[0]
+  const byRule = new Map<string, RuleReport[]>()
+  for (const report of reports) {
+    for (const rule of report.rules) {
+      const name = JSON.stringify([rule.domain, rule.rule])
+      byRule.set(name, [...(byRule.get(name) ?? []), rule])
+    }
+  }
+  return {
+    rules: [...byRule.values()].map((parts) => mergeRules(parts, length)),
+    rulesLeftOut: Math.max(0, ...reports.map(({ rulesLeftOut }) => rulesLeftOut)),
+  }
+}
+
+function mergeRules(parts: readonly RuleReport[], length: number): RuleReport {
+  const [{ domain, rule }] = parts
+  return {
+    domain,
+    rule,
+    isShadow: parts.every(({ isShadow }) => isShadow),
+    // A key that several processes see at 0 is one key; how many they have in common, is not known.
+    exhausted: Math.max(...parts.map(({ exhausted }) => exhausted)),
+    windows: mapTallies((minutes, ranking) =>
+      mergeLists(
+        parts.map(({ windows }) => windows[minutes][ranking]),
+        length,
+      ),
+    ),
+  }
+}
+
+function mergeLists(lists: readonly TallyList[], length: number): TallyList {
+  const tally = new KeyTally()
+  for (const list of lists) tally.takeList(list)
+  const merged = tally.list(length)
+  return { ...merged, tracked: Math.max(merged.tracked, ...lists.map(({ tracked }) => tracked)) }
+}
+
+/** shorten returns a report whose lists have no more keys than `length`. */
+export function shorten(report: HotKeysReport, length: number): HotKeysReport {
+  const rules = report.rules.map((rule) => ({
+    ...rule,
+    windows: mapTallies((minutes, ranking) => shortList(rule.windows[minutes][ranking], length)),
+  }))
+  return { ...report, rules }
+}
+
+function shortList(list: TallyList, length: number): TallyList {
+  if (list.keys.length <= length) return list
+  return { ...list, missed: list.missed + list.keys[length][1], keys: list.keys.slice(0, length) }
+}
+
+/** readReport checks a report that somebody else wrote. Undefined: it is none. */
+export function readReport(value: unknown): HotKeysReport | undefined {
+  if (!isRecord(value) || !isCount(value.rulesLeftOut) || !Array.isArray(value.rules)) return undefined
+  return value.rules.every(isRuleReport) ? (value as unknown as HotKeysReport) : undefined
+}
+
+function isRuleReport(value: unknown): boolean {
+  if (!isRecord(value) || typeof value.domain !== 'string' || typeof value.rule !== 'string') return false
+  if (typeof value.isShadow !== 'boolean' || !isCount(value.exhausted)) return false
+  const { windows } = value
+  return isRecord(windows) && WINDOWS.every((minutes) => isWindow(windows[minutes]))
+}
+
+function isWindow(value: unknown): boolean {
+  return isRecord(value) && RANKINGS.every((ranking) => isList(value[ranking]))
+}
+
+function isList(value: unknown): boolean {
+  if (!isRecord(value) || !isCount(value.total) || !isCount(value.missed) || !isCount(value.tracked)) return false
+  return Array.isArray(value.keys) && value.keys.every(isCounted)
+}
+
+function isCounted(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 2 && typeof value[0] === 'string' && isCount(value[1])
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
+}

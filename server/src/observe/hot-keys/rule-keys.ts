@@ -1,0 +1,119 @@
+import type { Verdict } from 'sluice/internal/core/decision'
+import type { PlannedCharge } from 'sluice/internal/engine/charge'
+import { ExhaustedKeys } from './exhausted-keys.ts'
+import type { Ranking } from './hot-keys-report.ts'
+import type { TallyList } from './key-tally.ts'
+import { KeyWindows, SLICE_MS, type WindowMinutes } from './key-windows.ts'
+import { Sample } from './sample.ts'
+
+/** HotKeysBounds is what a process spends on knowing its keys. */
+export interface HotKeysBounds {
+  /** Keys in all slices of all rules. */
+  readonly maxKeys: number
+  readonly maxRules: number
+  /** Keys at 0 remaining that are followed. */
+  readonly maxExhausted: number
+  /** How many keys a slice of a rule tells apart, if few rules have traffic. */
+  readonly maxSize: number
+  /** Keys in a list of a report, and in all its lists together. */
+  readonly maxListed: number
+  readonly maxReported: number
+}
+
+/** The longest key that is followed. Of one that is longer, that much: all that begin like it are one. */
+export const MAX_KEY = 512
+
+/** RuleKeys knows the keys of one rule. */
+export class RuleKeys {
+  readonly name: string
+  readonly domain: string
+  readonly id: string
+  isShadow = false
+  /** False when it was forgotten: its rule is to be found anew. */
+  isFollowed = true
+  readonly #windows: Readonly<Record<Ranking, KeyWindows>>
+  readonly #exhausted = new ExhaustedKeys()
+  readonly #sample = new Sample()
+  #turnedMs: number
+
+  /** nameOf tells rules apart. */
+  static nameOf({ domain, rule }: PlannedCharge): string {
+    return `${domain}\0${rule.id}`
+  }
+
+  constructor(charge: PlannedCharge, nowMs: number) {
+    this.name = RuleKeys.nameOf(charge)
+    this.domain = charge.domain
+    this.id = charge.rule.id
+    this.#turnedMs = nowMs
+    this.#windows = { active: new KeyWindows(nowMs), refused: new KeyWindows(nowMs) }
+  }
+
+  get held(): number {
+    return this.#windows.active.held + this.#windows.refused.held + this.#exhausted.held
+  }
+
+  get heldExhausted(): number {
+    return this.#exhausted.held
+  }
+
+  /** How many keys have been at 0 remaining for five minutes. */
+  get exhausted(): number {
+    return this.#exhausted.count()
+  }
+
+  get isEmpty(): boolean {
+    return this.#windows.active.isEmpty && this.#exhausted.held === 0
+  }
+
+  /** decided counts a request's key, and returns how many more keys at 0 it follows. It is on the hot path. */
+  decided({ key, enforce }: PlannedCharge, verdict: Verdict, nowMs: number, size: number, room: number): number {
+    const weight = verdict.allowed ? this.#sample.weight() : 1
+    // Nearly always, where there is much to do.
+    if (weight === 0 && verdict.remaining > 0) return 0
+    const counted = key.length > MAX_KEY ? `${key.slice(0, MAX_KEY)}…` : key
+    this.isShadow = !enforce
+    if (weight > 0) this.#windows.active.add(counted, size, weight)
+    if (!verdict.allowed) this.#windows.refused.add(counted, size)
+    // What a rule does without the store says nothing of the key, and one that admits nothing has no budget to run out of.
+    if (verdict.fallback !== undefined || verdict.limit === 0) return 0
+    const before = this.#exhausted.held
+    if (verdict.remaining > 0) this.#exhausted.above(counted)
+    else this.#exhausted.atZero(counted, nowMs, room)
+    return this.#exhausted.held - before
+  }
+
+  isDue(nowMs: number): boolean {
+    return nowMs - this.#turnedMs >= SLICE_MS
+  }
+
+  turn(nowMs: number, size: number, isCrowded: boolean): void {
+    this.#turnedMs = nowMs
+    this.#sample.turn()
+    this.#windows.active.turn(nowMs, size)
+    this.#windows.refused.turn(nowMs, size)
+    this.#exhausted.turn(nowMs, isCrowded)
+  }
+
+  /** cut has no slice hold more keys than that. */
+  cut(size: number): void {
+    this.#windows.active.cut(size)
+    this.#windows.refused.cut(size)
+  }
+
+  list(ranking: Ranking, minutes: WindowMinutes, length: number): TallyList {
+    const list = this.#windows[ranking].list(minutes, length)
+    return { ...list, keys: list.keys.map(([key, count]) => [shownKey(key), count]) }
+  }
+}
+
+/**
+ * shownKey is what of a counter's key tells callers apart: `user=42` of `sluice:{17}:api|user|user=42`. Domain and rule
+ * are told apart, and separators inside of them are escaped.
+ */
+export function shownKey(key: string): string {
+  const start = key.indexOf('}:') + 1
+  const rule = key.indexOf('|', start)
+  const caller = rule < 0 ? -1 : key.indexOf('|', rule + 1)
+  return caller < 0 ? key : key.slice(caller + 1)
+}

@@ -1,0 +1,74 @@
+import { call, type RedisConnection } from './connection.ts'
+import { faultOf } from './send-script.ts'
+import { within } from './within.ts'
+
+const TIMEOUT_MS = 1_000
+/** Who has not written for this long is taken off the list, by the clock of who writes. */
+const FORGOTTEN_MS = 600_000
+/** How many notes are read at the most. */
+const MAX_READ = 64
+/** A longer note is none of ours. */
+export const MAX_NOTE = 524_288
+
+/** ReadNotes are the notes of others, and how many there are that were not read. */
+export interface ReadNotes {
+  readonly notes: ReadonlyMap<string, string>
+  readonly leftOut: number
+}
+
+/**
+ * RedisNotes lets nodes tell each other something that is of interest for a while: each has one note, which is gone some time
+ * after it last wrote it. A hash lists who wrote. It takes no other rights than slices do.
+ */
+export class RedisNotes {
+  readonly #connection: RedisConnection
+  readonly #index: string
+
+  constructor(connection: RedisConnection, keyPrefix: string, subject: string) {
+    this.#connection = connection
+    this.#index = `${keyPrefix}sluice:${subject}:1`
+  }
+
+  /** put writes the note of a node. It rejects with a StoreFault when Redis does not take it. */
+  async put(node: string, text: string, ttlMs: number, nowMs: number): Promise<void> {
+    await this.#ask(this.#keyOf(node), 'SET', this.#keyOf(node), text, 'PX', String(ttlMs))
+    await this.#ask(this.#index, 'HSET', this.#index, node, String(nowMs))
+    await this.#ask(this.#index, 'PEXPIRE', this.#index, String(FORGOTTEN_MS))
+    const gone = [...(await this.#nodes())].filter(([, atMs]) => !(nowMs - atMs < FORGOTTEN_MS)).map(([id]) => id)
+    if (gone.length > 0) await this.#ask(this.#index, 'HDEL', this.#index, ...gone.slice(0, MAX_READ))
+  }
+
+  /** others returns the notes of all nodes but one: of those that wrote last, if there are many. */
+  async others(node: string): Promise<ReadNotes> {
+    const nodes = [...(await this.#nodes())].filter(([id]) => id !== node).sort(([, a], [, b]) => b - a)
+    const read = nodes.slice(0, MAX_READ).map(async ([id]): Promise<[string, string] | undefined> => {
+      const text = await this.#ask(this.#keyOf(id), 'GET', this.#keyOf(id))
+      return text === null ? undefined : [id, String(text)]
+    })
+    const there = (await Promise.all(read)).filter((note) => note !== undefined)
+    return {
+      notes: new Map(there.filter(([, text]) => text.length <= MAX_NOTE)),
+      leftOut: Math.max(0, nodes.length - MAX_READ),
+    }
+  }
+
+  async #nodes(): Promise<ReadonlyMap<string, number>> {
+    const fields = (await this.#ask(this.#index, 'HGETALL', this.#index)) as readonly unknown[]
+    const nodes = new Map<string, number>()
+    for (let i = 0; i + 1 < fields.length; i += 2) nodes.set(String(fields[i]), Number(String(fields[i + 1])))
+    return nodes
+  }
+
+  #keyOf(node: string): string {
+    return `${this.#index}:${node}`
+  }
+
+  async #ask(key: string, ...args: string[]): Promise<unknown> {
+    const shard = this.#connection.shardOf(key)
+    try {
+      return await within(TIMEOUT_MS, call(this.#connection, key, args), shard)
+    } catch (error) {
+      throw faultOf(error, this.#connection, shard)
+    }
+  }
+}
