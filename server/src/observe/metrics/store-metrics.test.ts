@@ -34,7 +34,10 @@ describe('StoreMetrics', () => {
     const into = new ReportBuilder()
     metrics.report(into)
     const { labels, values } = into.build().ratelimit_circuit_state
-    expect([labels, [...values]]).toEqual([['shard="a:1"', 'shard="b:1"'], [0, 2]])
+    expect([labels, [...values]]).toEqual([
+      ['shard="a:1"', 'shard="b:1"'],
+      [0, 2],
+    ])
     metrics.breakerChanged('b:1', 'half_open')
     expect(seriesOf(metrics, 'ratelimit_circuit_state')).toEqual({ 'shard="b:1"': 1 })
   })
