@@ -1,5 +1,5 @@
 import { readdirSync, statSync } from 'node:fs'
-import { type IntervalHistogram, monitorEventLoopDelay, PerformanceObserver, performance } from 'node:perf_hooks'
+import type { IntervalHistogram, PerformanceObserver } from 'node:perf_hooks'
 import { labelsOf } from './labels.ts'
 import type { ReportBuilder } from './metrics-report.ts'
 
@@ -16,6 +16,7 @@ export class ProcessMetrics {
   /** Without an event loop of interest (`isIdle`: the primary's), only the figures of the process are told. */
   constructor(isIdle = false) {
     if (isIdle) return
+    const { monitorEventLoopDelay, PerformanceObserver } = process.getBuiltinModule('node:perf_hooks')
     this.#delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
     this.#delay.enable()
     this.#observer = new PerformanceObserver((list) => {

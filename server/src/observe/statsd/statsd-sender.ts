@@ -1,4 +1,3 @@
-import { createSocket } from 'node:dgram'
 import { connect } from 'node:net'
 
 /** Where StatsD is, and over what it is reached. */
@@ -32,6 +31,7 @@ function sendStream(text: string, { host, port }: StatsdPlace): Promise<void> {
 
 function sendDatagrams(datagrams: readonly string[], { host, port }: StatsdPlace): Promise<void> {
   return new Promise((resolve, reject) => {
+    const { createSocket } = process.getBuiltinModule('node:dgram')
     const socket = createSocket(host.includes(':') ? 'udp6' : 'udp4')
     const end = (error?: Error | null): void => {
       socket.close()
