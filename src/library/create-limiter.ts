@@ -29,7 +29,7 @@ export interface LimiterOptions extends Pick<StoreOptions, 'maxKeys' | 'clock'> 
 /** SharedLimiterOptions are those of a limiter on Redis. */
 export interface SharedLimiterOptions
   extends Pick<LimiterOptions, 'rules' | 'observer'>,
-    Pick<StoreOptions, 'secret' | 'keyPrefix' | 'redisTimeoutMs' | 'log'> {
+    Pick<StoreOptions, 'secret' | 'keyPrefix' | 'keys' | 'redisTimeoutMs' | 'log'> {
   readonly redis: NonNullable<StoreOptions['redis']>
 }
 
@@ -50,7 +50,7 @@ export function createLimiter(options: SharedLimiterOptions): SharedRuleLimiter
 export function createLimiter(options: AnyOptions): RuleLimiter | SharedRuleLimiter
 export function createLimiter(options: AnyOptions): RuleLimiter | SharedRuleLimiter {
   checkOptions(options, FORMS)
-  const { rules, redis, secret, keyPrefix, redisTimeoutMs, maxKeys, log, clock, observer } = options
+  const { rules, redis, secret, keyPrefix, keys, redisTimeoutMs, maxKeys, log, clock, observer } = options
   const ruleSet = compileObjects(isList(rules) ? rules : [rules])
   const parts = observer === undefined ? {} : { observer }
   if (redis === undefined) {
@@ -59,7 +59,7 @@ export function createLimiter(options: AnyOptions): RuleLimiter | SharedRuleLimi
   }
   return new SharedRuleLimiter(
     ruleSet,
-    openAppStore({ redis, secret, keyPrefix, redisTimeoutMs, ...(log && { log }) }),
+    openAppStore({ redis, secret, keyPrefix, keys, redisTimeoutMs, ...(log && { log }) }),
     parts,
   )
 }

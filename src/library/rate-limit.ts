@@ -27,7 +27,7 @@ export interface RateLimitOptions extends PlainLimit, Pick<StoreOptions, 'maxKey
 export interface SharedRateLimitOptions
   extends PlainLimit,
     SharedLimit,
-    Pick<StoreOptions, 'secret' | 'keyPrefix' | 'redisTimeoutMs' | 'log'>,
+    Pick<StoreOptions, 'secret' | 'keyPrefix' | 'keys' | 'redisTimeoutMs' | 'log'>,
     Pick<RateLimitOptions, 'observer'> {
   readonly redis: NonNullable<StoreOptions['redis']>
 }
@@ -58,14 +58,14 @@ export function rateLimit(options: SharedRateLimitOptions): SharedRateLimiter
 export function rateLimit(options: AnyOptions): RateLimiter | SharedRateLimiter
 export function rateLimit(options: AnyOptions): RateLimiter | SharedRateLimiter {
   checkOptions(options, FORMS)
-  const { redis, secret, keyPrefix, redisTimeoutMs, maxKeys, log, clock, ...others } = options
+  const { redis, secret, keyPrefix, keys, redisTimeoutMs, maxKeys, log, clock, ...others } = options
   const { name, onStoreFailure, localShare, timeoutMs, observer, ...limit } = others
   const rule = limitRule(limit, defined({ name, onStoreFailure, localShare, timeoutMs }))
   if (redis === undefined) return new RateLimiter(rule, () => new MemoryStore(defined({ maxKeys, clock })), observer)
   return new SharedRateLimiter(
     rule,
     name !== undefined,
-    { redis, secret, keyPrefix, redisTimeoutMs, ...defined({ log }) },
+    { redis, secret, keyPrefix, keys, redisTimeoutMs, ...defined({ log }) },
     observer,
   )
 }

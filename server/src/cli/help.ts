@@ -55,8 +55,8 @@ explain takes --nodes N and --rate HITS (of each node, a second): how much more
 than its limit an eventual rule may then admit; with --redis URL it shows what
 the counters say. reset takes --key REDISKEY instead of a descriptor, or --all
 --domain NAME for a whole domain. Both take the flags and variables of serve
-about Redis: SLUICE_SECRET and --key-prefix decide what keys are. Rules are
-described in docs/rules.md, errors in docs/errors.md, running it in
+about Redis: SLUICE_SECRET, --key-prefix and --keys decide what keys are. Rules
+are described in docs/rules.md, errors in docs/errors.md, running it in
 docs/operate.md.
 
 Try it:  sluice serve --examples   with the example rules; it says what to do

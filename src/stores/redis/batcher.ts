@@ -7,6 +7,7 @@ import { Flight, type FlightDesk, type Lane } from './flight.ts'
 import { FunctionUse } from './function-use.ts'
 import { LimitTexts } from './limit-texts.ts'
 import { askScript } from './send-script.ts'
+import type { StoredKeys } from './stored-keys.ts'
 import { excuse, refuse, refuseAll, settle, soonestDue, type WaitingJob } from './waiting-job.ts'
 
 /** What a batcher tells. */
@@ -21,6 +22,8 @@ export interface BatcherOptions {
   readonly now?: () => number
   /** For tests: the time that scripts are told instead of asking the server. */
   readonly scriptNowMs?: () => number
+  /** How counters are named. Default: as they are spelled. */
+  readonly keys?: StoredKeys
   /** The circuit breakers, by server, where several batchers talk to the same ones. */
   readonly breakers?: Map<string, CircuitBreaker>
   /** Which servers can run functions, where several batchers talk to the same ones. */
@@ -73,7 +76,7 @@ export class Batcher<Job, Answer> {
     this.#events = events
     this.#now = options.now ?? (() => performance.now())
     this.#scriptNowMs = options.scriptNowMs
-    this.#texts = new LimitTexts(options.scriptNowMs)
+    this.#texts = new LimitTexts(options.scriptNowMs, options.keys)
     this.#deadlines = new DeadlineTimer(this.#now, {
       stalled: (nowAt) => this.#excuse(nowAt),
       due: (hasStalled) => this.#expire(hasStalled),

@@ -100,6 +100,7 @@ l = { leaky_bucket, '<d' },
 f = { fixed_window, '<dI4' },
 a = { fixed_window, '<dI4' },
 }
+local SMALL = { S = 's', F = 'f', A = 'a' }
 local function is_finite(x) return x == x and x > -math.huge and x < math.huge end
 local function copy_of(L)
 local copy = {}
@@ -114,12 +115,14 @@ local L = {
 limit = number(2), window = number(3), capacity = number(4), per_ms = number(5), per_hit = number(6),
 quantum = number(7), count_denied = words[8] == '1', most = MAX_COUNT,
 }
+local letter = SMALL[words[1]] or words[1]
 L.full = L.capacity * L.per_hit
-L.holders = words[1] == 'c'
-L.anchored = words[1] == 'a'
-L.is_log = L.holders or words[1] == 'x'
+L.holders = letter == 'c'
+L.anchored = letter == 'a'
+L.is_log = L.holders or letter == 'x'
+L.is_numbered = letter ~= words[1]
 if not L.is_log then
-L.run, L.format = NUMBERS[words[1]][1], NUMBERS[words[1]][2]
+L.run, L.format = NUMBERS[letter][1], NUMBERS[letter][2]
 L.size = struct.size(L.format)
 end
 if words[9] then
@@ -180,7 +183,17 @@ end
 return
 end
 at[k], first[k], second[k] = NEVER, 0, 0
-if not raw or #raw ~= L.size then return end
+if not raw then return end
+if L.is_numbered then
+at[k], first[k], second[k] = read_window(raw, L)
+if L.run == sliding_window then
+if second[k] > 0 then stored_until[k] = at[k] + 2 * L.window end
+elseif first[k] > 0 then
+stored_until[k] = end_of(at[k], L)
+end
+return
+end
+if #raw ~= L.size then return end
 if not is_finite(struct.unpack('<d', raw)) then return end
 if L.size == 8 then
 at[k] = struct.unpack('<d', raw)
@@ -219,6 +232,8 @@ end
 local L, raw = owner[k], nil
 if L.is_log then
 raw = struct.pack('<I4', hits[k]) .. records[k]
+elseif L.is_numbered then
+raw = spell_window(at[k], first[k], second[k], L)
 else
 raw = struct.pack(L.format, at[k], first[k], second[k])
 end
@@ -869,5 +884,42 @@ elseif code == 2 then
 reset = finish - now
 end
 return code, math.max(limit - count, 0), reset, wait, expires, start, count, 0, dropped
+end
+local ONE = { [2] = '%.0f%02.0f2', [4] = '%.0f%04.0f4', [5] = '%.0f%05.0f5', [6] = '%.0f%06.0f6', [10] = '%.0f%010.0f0' }
+local TWO = {
+[2] = '%.0f%02.0f%02.0f2', [4] = '%.0f%04.0f%04.0f4', [5] = '%.0f%05.0f%05.0f5', [6] = '%.0f%06.0f%06.0f6',
+[10] = '%.0f%010.0f%010.0f0',
+}
+local function width_of(count)
+if count < 100 then return 2 end
+if count < 10000 then return 4 end
+if count < 100000 then return 5 end
+if count < 1000000 then return 6 end
+return 10
+end
+local function spell_window(start, first, second, L)
+if L.run ~= sliding_window then return string.format(ONE[width_of(first)], start, first) end
+local number = start / L.window
+if number ~= math.floor(number) then number = -start end
+return string.format(TWO[width_of(math.max(first, second))], number, first, second)
+end
+local MAX_DIGITS = 36
+local function read_window(raw, L)
+local width = tonumber(string.sub(raw, -1))
+if width == 0 then width = 10 end
+if width and #raw <= MAX_DIGITS and string.find(raw, '^-?%d+$') then
+local last = tonumber(string.sub(raw, -1 - width, -2))
+if L.run ~= sliding_window then
+local start = tonumber(string.sub(raw, 1, -2 - width))
+if start and last <= MAX_COUNT then return start, last, 0 end
+else
+local number = tonumber(string.sub(raw, 1, -2 - 2 * width))
+local previous = tonumber(string.sub(raw, -1 - 2 * width, -2 - width))
+if number and previous and previous <= MAX_COUNT and last <= MAX_COUNT then
+return number < 0 and -number or number * L.window, previous, last
+end
+end
+end
+return NEVER, 0, 0
 end`,
 } as const

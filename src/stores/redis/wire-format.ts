@@ -6,7 +6,6 @@ import {
   refusedVerdict,
   type Verdict,
 } from '../../core/decision.ts'
-import { storedKey } from '../../core/keys.ts'
 import { holdsPermits, type Limit } from '../../core/limit.ts'
 import { type Charge, mayBeLent } from '../../engine/ports.ts'
 import { type BatchFormat, type EncodedBatch, isSpanOf, numberOf } from './batch-format.ts'
@@ -43,7 +42,7 @@ export function encodeGroups(groups: readonly Group[], limitTexts: LimitTexts, n
     const packed = Buffer.allocUnsafe(2 + CHARGE_BYTES)
     const isLent = mayBeLent(charge)
     writeCharge(packed, packed.writeUInt16LE(1, 0), 1, 1, isLent ? 2 : 0, charge, groups[0].permits)
-    const spelled = storedKey(charge.key, charge.limit)
+    const spelled = limitTexts.keyOf(charge.key, charge.limit)
     const keys = isLent ? [spelled, headKey(spelled)] : [spelled]
     return { keys, args: [time, '1', limitTexts.of(charge.limit), packed] }
   }
@@ -60,7 +59,7 @@ export function encodeGroups(groups: readonly Group[], limitTexts: LimitTexts, n
   for (const { charges, permits } of groups) {
     at = packed.writeUInt16LE(charges.length, at)
     for (const charge of charges) {
-      const spelled = storedKey(charge.key, charge.limit)
+      const spelled = limitTexts.keyOf(charge.key, charge.limit)
       const key = numberOf(keyNumbers, spelled, () => keys.push(spelled))
       const limit = numberOf(limitNumbers, charge.limit, () => limits.push(limitTexts.of(charge.limit)))
       const head = mayBeLent(charge) ? headNumber(spelled) : 0

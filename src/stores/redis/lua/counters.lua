@@ -18,6 +18,8 @@ local NUMBERS = {
   f = { fixed_window, '<dI4' },
   a = { fixed_window, '<dI4' },
 }
+-- The windows whose state is a whole number, see windows: the same, with a capital.
+local SMALL = { S = 's', F = 'f', A = 'a' }
 
 local function is_finite(x) return x == x and x > -math.huge and x < math.huge end
 
@@ -35,12 +37,14 @@ local function parse_limit(text)
     limit = number(2), window = number(3), capacity = number(4), per_ms = number(5), per_hit = number(6),
     quantum = number(7), count_denied = words[8] == '1', most = MAX_COUNT,
   }
+  local letter = SMALL[words[1]] or words[1]
   L.full = L.capacity * L.per_hit
-  L.holders = words[1] == 'c'
-  L.anchored = words[1] == 'a'
-  L.is_log = L.holders or words[1] == 'x'
+  L.holders = letter == 'c'
+  L.anchored = letter == 'a'
+  L.is_log = L.holders or letter == 'x'
+  L.is_numbered = letter ~= words[1]
   if not L.is_log then
-    L.run, L.format = NUMBERS[words[1]][1], NUMBERS[words[1]][2]
+    L.run, L.format = NUMBERS[letter][1], NUMBERS[letter][2]
     L.size = struct.size(L.format)
   end
   if words[9] then
@@ -121,7 +125,17 @@ local function open(k, L)
     return
   end
   at[k], first[k], second[k] = NEVER, 0, 0
-  if not raw or #raw ~= L.size then return end
+  if not raw then return end
+  if L.is_numbered then
+    at[k], first[k], second[k] = read_window(raw, L)
+    if L.run == sliding_window then
+      if second[k] > 0 then stored_until[k] = at[k] + 2 * L.window end
+    elseif first[k] > 0 then
+      stored_until[k] = end_of(at[k], L)
+    end
+    return
+  end
+  if #raw ~= L.size then return end
   if not is_finite(struct.unpack('<d', raw)) then return end
   -- struct.unpack ends its results with the next position, which is not part of the state.
   if L.size == 8 then
@@ -171,6 +185,8 @@ local function write(k, expires_at, ttls)
   local L, raw = owner[k], nil
   if L.is_log then
     raw = struct.pack('<I4', hits[k]) .. records[k]
+  elseif L.is_numbered then
+    raw = spell_window(at[k], first[k], second[k], L)
   else
     raw = struct.pack(L.format, at[k], first[k], second[k])
   end

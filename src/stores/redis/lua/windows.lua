@@ -146,3 +146,50 @@ local function fixed_window(at, first, _, L, now, cost)
   end
   return code, math.max(limit - count, 0), reset, wait, expires, start, count, 0, dropped
 end
+
+-- A compact state is a whole number in decimal digits, which Redis keeps in the 8 bytes of a pointer when it is less than
+-- 2^63: the window, what was counted in the window before (of a sliding window) and in this one, with as many digits each as
+-- the last digit says, where 0 stands for 10. The window is its number since 1970; with a minus, or where windows do not
+-- follow a grid, the ms at which it began. What is larger than 2^63 is kept as text, and means the same.
+local ONE = { [2] = '%.0f%02.0f2', [4] = '%.0f%04.0f4', [5] = '%.0f%05.0f5', [6] = '%.0f%06.0f6', [10] = '%.0f%010.0f0' }
+local TWO = {
+  [2] = '%.0f%02.0f%02.0f2', [4] = '%.0f%04.0f%04.0f4', [5] = '%.0f%05.0f%05.0f5', [6] = '%.0f%06.0f%06.0f6',
+  [10] = '%.0f%010.0f%010.0f0',
+}
+
+local function width_of(count)
+  if count < 100 then return 2 end
+  if count < 10000 then return 4 end
+  if count < 100000 then return 5 end
+  if count < 1000000 then return 6 end
+  return 10
+end
+
+local function spell_window(start, first, second, L)
+  if L.run ~= sliding_window then return string.format(ONE[width_of(first)], start, first) end
+  local number = start / L.window
+  if number ~= math.floor(number) then number = -start end
+  return string.format(TWO[width_of(math.max(first, second))], number, first, second)
+end
+
+local MAX_DIGITS = 36
+
+-- read_window: the numbers of a compact state. What cannot be one is a window in which nothing was counted.
+local function read_window(raw, L)
+  local width = tonumber(string.sub(raw, -1))
+  if width == 0 then width = 10 end
+  if width and #raw <= MAX_DIGITS and string.find(raw, '^-?%d+$') then
+    local last = tonumber(string.sub(raw, -1 - width, -2))
+    if L.run ~= sliding_window then
+      local start = tonumber(string.sub(raw, 1, -2 - width))
+      if start and last <= MAX_COUNT then return start, last, 0 end
+    else
+      local number = tonumber(string.sub(raw, 1, -2 - 2 * width))
+      local previous = tonumber(string.sub(raw, -1 - 2 * width, -2 - width))
+      if number and previous and previous <= MAX_COUNT and last <= MAX_COUNT then
+        return number < 0 and -number or number * L.window, previous, last
+      end
+    end
+  end
+  return NEVER, 0, 0
+end
