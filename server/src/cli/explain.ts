@@ -10,7 +10,6 @@ import { type ExplainedStep, explain as explainMatch, type TierChoice } from 'sl
 import { loadRules } from 'sluice/internal/core/rules/load'
 import type { Domain, Rule } from 'sluice/internal/core/rules/rule-set'
 import { readRuleFiles } from 'sluice/internal/sources/rule-files'
-import type { StoredKeys } from 'sluice/internal/stores/redis/stored-keys'
 import { type CounterState, stateOf } from '../app/counters/counter-state.ts'
 import { COUNTER_FLAGS, keysOf, namesOf, openCounters } from '../app/counters/open-counters.ts'
 import { plural } from '../app/plural.ts'
@@ -123,7 +122,7 @@ async function statesOf(rules: readonly Rule[], counters: readonly SpelledCounte
 function counterLines(
   rules: readonly Rule[],
   counters: readonly SpelledCounter[],
-  names: StoredKeys,
+  names: ReturnType<typeof namesOf>,
   states: readonly (CounterState | undefined)[],
 ): readonly string[][] {
   return rules.map(({ unlimited, limit }, i) => {

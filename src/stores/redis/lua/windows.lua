@@ -29,16 +29,19 @@ end
 
 -- room_for: the largest whole cost that fits now.
 local function room_for(previous, current, left, limit, window)
-  if previous == 0 then return math.max(limit - current, 0) end
-  local weight = previous * (left - 1)
-  local used = math.floor(weight / window)
-  local room = limit - current - used
-  if weight >= (used + 1) * window then
-    room = room - 1
-  elseif weight < used * window then
-    room = room + 1
+  local room = limit - current
+  if previous > 0 then
+    local weight = previous * (left - 1)
+    local used = math.floor(weight / window)
+    room = room - used
+    if weight >= (used + 1) * window then
+      room = room - 1
+    elseif weight < used * window then
+      room = room + 1
+    end
   end
-  return math.max(room, 0)
+  if room < 0 then return 0 end
+  return room
 end
 
 local function sliding_window(at, first, second, L, now, cost)
@@ -51,14 +54,15 @@ local function sliding_window(at, first, second, L, now, cost)
       start = start + window
     else
       previous = 0
-      start = now - math.fmod(now, window)
+      start = now - now % window
     end
     current = 0
   elseif age < 0 then
     start = now + 1
   end
   local left = window - (now - start)
-  local limit, asked = L.limit, asked_by(cost)
+  local limit, asked = L.limit, cost
+  if cost == 0 then asked = 1 end
   local code, wait, dropped = 0, 0, 0
   if cost < 0 then
     local leftover = -cost - current
