@@ -162,8 +162,7 @@ export class Batcher<Job, Answer> {
     lane.flights++
     this.#deadlines.watch(soonestDue(batch))
     try {
-      const jobs = batch.map(({ job }) => job)
-      const { keys, args } = this.#format.encode(jobs, this.#texts, this.#scriptNowMs?.())
+      const { keys, args } = this.#format.encode(flight.jobs, this.#texts, this.#scriptNowMs?.())
       const { script } = this.#format
       askScript({ connection: this.#connection, shard, script, functions: this.#functions, keys, args }, flight)
     } catch (error) {
@@ -173,8 +172,7 @@ export class Batcher<Job, Answer> {
 
   #answered(flight: Flight<Job, Answer>, reply: Reply): void {
     const { batch, shard } = flight
-    const jobs = batch.map(({ job }) => job)
-    const answers = this.#format.decode(reply, jobs)
+    const answers = this.#format.decode(reply, flight.jobs)
     if (answers === undefined) {
       this.#failed(flight, new StoreFault('broken', shard, 'the reply has another size than it should'))
       return
@@ -185,11 +183,11 @@ export class Batcher<Job, Answer> {
       else flight.isAnswered = true
     }
     this.#ended(flight, fault)
-    batch.forEach((waiting, i) => {
+    for (let i = 0; i < batch.length; i++) {
       const answer = answers[i]
-      if (answer !== undefined) settle(waiting, answer)
-      else if (fault !== undefined) refuse(waiting, fault)
-    })
+      if (answer !== undefined) settle(batch[i], answer)
+      else if (fault !== undefined) refuse(batch[i], fault)
+    }
   }
 
   #failed(flight: Flight<Job, Answer>, fault: StoreFault): void {
@@ -213,10 +211,10 @@ export class Batcher<Job, Answer> {
     last.position = flight.position
   }
 
-  /** #rest takes the timer down when nothing is under way. */
+  /** #rest lets the timer rest when nothing is under way. */
   #rest(): void {
     for (const { waiting } of this.#lanes.values()) if (waiting.length > 0) return
-    this.#deadlines.clear()
+    this.#deadlines.rest()
   }
 
   /** #land lets the next jobs of a lane go. */

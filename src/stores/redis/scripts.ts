@@ -40,5 +40,8 @@ function functionOf(name: string, source: string): ServerFunction | undefined {
 KEYS, ARGV = keys, args
 return main()
 end)`
-  return { name, library: `#!lua name=${name}\nlocal register = redis.register_function\nlocal KEYS, ARGV\n${definitions}\n${registration}\n` }
+  return {
+    name,
+    library: `#!lua name=${name}\nlocal register = redis.register_function\nlocal KEYS, ARGV\n${definitions}\n${registration}\n`,
+  }
 }
