@@ -7,7 +7,7 @@ import { WINDOW_MS } from './redis/callers.mjs'
 import { count, header, median, ratioLine, spread, table } from './report.mjs'
 import { measureRounds } from './rounds.mjs'
 
-// npm run bench -- redis [--quick]: decisions through Redis, against one script call for each decision and a peer. A round in
+// npm run bench -- redis [--quick] [--bytes]: decisions through Redis, against one script call for each decision and a peer. A round in
 // which a decision failed, was refused or was not counted is void.
 
 const OURS = 'sluice'
@@ -17,6 +17,7 @@ const LEVELS = [1, 32, 128, 512]
 const CLUSTER_LEVELS = [128, 512]
 const BUSY = 128
 const isQuick = process.argv.includes('--quick')
+const isBytes = process.argv.includes('--bytes')
 const ROUNDS = isQuick ? 1 : 3
 const CALLERS = 10_000
 const MANY_CALLERS = 100_000
@@ -25,6 +26,10 @@ const LATENCY_MS = isQuick ? 500 : 1_500
 
 const CPU_BUDGET_US = 4
 const BYTES_BUDGET = 160
+const COMPACT_GOAL = 130
+const COMPACT_TOO = ['fixed_window', 'gcra', 'token_bucket']
+/** A bucket that is refilled at once would be gone before it is looked at. */
+const FEW = 2
 const P99_BUDGET_MS = 5
 
 const worker = fileURLToPath(new URL('./redis/worker.mjs', import.meta.url))
@@ -121,6 +126,11 @@ async function reportBytes(server) {
   const cases = [
     [`${OURS}, the key a secret`, { contestant: OURS, secret: true }],
     [`${OURS}, the key in full`, { contestant: OURS, secret: false }],
+    [`${OURS}, compact`, { contestant: OURS, secret: true, compact: true }],
+    ...COMPACT_TOO.map((algorithm) => [
+      `${OURS}, compact, ${algorithm}`,
+      { contestant: OURS, compact: true, algorithm, requests: FEW },
+    ]),
     [`${PLAIN}, two windows`, { contestant: PLAIN, nextWindowMs: WINDOW_MS }],
     [PEER, { contestant: PEER }],
   ]
@@ -137,12 +147,13 @@ async function reportBytes(server) {
   say(`Bytes for a caller and rule: ${count(MANY_CALLERS)} callers`, '', table(head, rows))
   const line = (what, value) =>
     `budget bytes for a caller and rule, ${what}, ${value.toFixed(0)} (≤ ${BYTES_BUDGET}): ${verdict(value <= BYTES_BUDGET)}`
-  const [secret, full] = results
+  const [secret, full, compact] = results
   say(
     line('MEMORY USAGE, the key a secret', secret.usage),
     line('MEMORY USAGE, the key in full', full.usage),
     line('used_memory, the key a secret', secret.used),
     line('used_memory, the key in full', full.used),
+    `goal used_memory, compact keys, ${compact.used.toFixed(0)} (≤ ${COMPACT_GOAL}): ${verdict(compact.used <= COMPACT_GOAL)}`,
   )
 }
 
@@ -169,13 +180,19 @@ async function reportCluster(cluster) {
 const startedAt = Date.now()
 const server = await startRedis()
 say(
-  header(`npm run bench -- redis${isQuick ? ' --quick' : ''}`, ['sluice', '@redis/client', PEER]),
+  header(`npm run bench -- redis${isQuick ? ' --quick' : ''}${isBytes ? ' --bytes' : ''}`, [
+    'sluice',
+    '@redis/client',
+    PEER,
+  ]),
   `redis     ${await server.field('redis_version', 'INFO', 'server')}, on loopback; clients and servers share the cores of the machine`,
 )
-await reportServer(server)
+if (!isBytes) await reportServer(server)
 await reportBytes(server)
 await server.stop()
-const cluster = await startCluster({ masters: 3, replicasPerMaster: 0 })
-await reportCluster(cluster)
-await cluster.stop()
+if (!isBytes) {
+  const cluster = await startCluster({ masters: 3, replicasPerMaster: 0 })
+  await reportCluster(cluster)
+  await cluster.stop()
+}
 say(`took ${Math.round((Date.now() - startedAt) / 1000)} s`)

@@ -19,11 +19,11 @@ export const apiKey = (n) => `sk_live_${createHash('sha1').update(`${n}`).digest
  * chargesOf returns the charges of `count` callers on one rule for each API key, as a request makes them, with keys
  * spelled for a shared store. A log keeps every hit, so its window is a second: it holds about ten hits when measured.
  */
-export function chargesOf(count, { algorithm = 'sliding_window', secret = true } = {}) {
+export function chargesOf(count, { algorithm = 'sliding_window', secret = true, requests = LIMIT } = {}) {
   const budget =
     algorithm === 'sliding_log'
       ? { unit: 'second', requests_per_unit: LOG_LIMIT }
-      : { unit: 'day', requests_per_unit: LIMIT }
+      : { unit: 'day', requests_per_unit: requests }
   const limit = { algorithm, ...budget }
   const rules = compileObjects([{ domain: 'api', descriptors: [{ key: 'api_key', secret, rate_limit: limit }] }])
   const planner = new Planner(new KeySpeller(new KeyedHash(17, 42), PARTITIONS))

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { createClient } from '@redis/client'
 import { RateLimiterRedis } from 'rate-limiter-flexible'
+import { KeyedHash } from '../../dist/core/hash.js'
 import { RedisStore } from '../../dist/stores/redis/redis-store.js'
+import { CompactKeys, readableKeys } from '../../dist/stores/redis/stored-keys.js'
 import { chargedTo, SUM_OF_ALL } from '../redis-audit.mjs'
 import { apiKey, chargesOf, LIMIT, WINDOW_MS } from './callers.mjs'
 
@@ -15,11 +17,14 @@ import { apiKey, chargesOf, LIMIT, WINDOW_MS } from './callers.mjs'
  */
 export const contestants = { sluice, 'one EVALSHA each': plain, 'rate-limiter-flexible': flexible }
 
+const HASH = new KeyedHash(17, 42)
+
 /** Overload is to show as a longer wait, not as an answer by the rule's policy. */
 const TIMEOUT_MS = 10_000
 
-async function sluice({ url, callers, algorithm, secret }) {
+async function sluice({ url, callers, algorithm, secret, requests, compact = false }) {
   const seen = { calls: 0, decisions: 0 }
+  const names = compact ? new CompactKeys(HASH, '', false) : readableKeys('')
   let carried = 0
   let isConnected = () => {}
   const connected = new Promise((resolve) => {
@@ -33,9 +38,9 @@ async function sluice({ url, callers, algorithm, secret }) {
       seen.decisions += decisions
     },
   }
-  const store = new RedisStore({ url, timeoutMs: TIMEOUT_MS, events })
+  const store = new RedisStore({ url, timeoutMs: TIMEOUT_MS, events, compactKeys: compact ? HASH : undefined })
   await connected
-  const charges = chargesOf(callers, { algorithm, secret }).map(([{ key, limit, cost, enforce }]) => [
+  const charges = chargesOf(callers, { algorithm, secret, requests }).map(([{ key, limit, cost, enforce }]) => [
     { key, limit, cost, enforce },
   ])
   return {
@@ -43,7 +48,7 @@ async function sluice({ url, callers, algorithm, secret }) {
     // A bucket fills up again and a log forgets: what the server confirmed is all that is known of those.
     counted: async () => (WINDOWS.includes(algorithm) ? chargedTo(store, charges.flat()) : carried),
     calls: () => ({ ...seen }),
-    storedKeys: (n) => charges[n].map(({ key, limit }) => `${key}|${limit.shape}`),
+    storedKeys: (n) => charges[n].map(({ key, limit }) => names.of(`${key}|${limit.shape}`)),
     close: () => store.close(),
   }
 }

@@ -115,6 +115,7 @@ export const ERROR_RULES = {
   REDIS_URL_INVALID:
     'an address is redis://host:port, rediss:// for TLS, unix:///path, redis+sentinel://hosts/master or redis+cluster://hosts',
   KEY_PREFIX_INVALID: 'a prefix of keys has at most 100 characters, without { and } and control characters',
+  COMPACT_KEYS_NEED_SECRET: 'compact keys are hashes under a secret: SLUICE_SECRET, the same on every node',
   REDIS_TIMEOUT_INVALID: 'Redis has from 1ms to 60s to answer a decision',
   RESET_TARGET_INVALID:
     'reset takes key=value with --rules, or --key with a key of Sluice in Redis, or --all with --domain',

@@ -27,7 +27,7 @@ export interface LimiterOptions extends Pick<StoreOptions, 'maxKeys' | 'clock'>,
 /** SharedLimiterOptions are those of a limiter on Redis. */
 export interface SharedLimiterOptions
   extends Pick<LimiterOptions, 'rules' | 'observer' | 'onDecision'>,
-    Pick<StoreOptions, 'secret' | 'keyPrefix' | 'redisTimeoutMs' | 'log'> {
+    Pick<StoreOptions, 'secret' | 'keyPrefix' | 'keys' | 'redisTimeoutMs' | 'log'> {
   readonly redis: NonNullable<StoreOptions['redis']>
 }
 
@@ -48,7 +48,7 @@ export function createLimiter(options: SharedLimiterOptions): SharedRuleLimiter
 export function createLimiter(options: AnyOptions): RuleLimiter | SharedRuleLimiter
 export function createLimiter(options: AnyOptions): RuleLimiter | SharedRuleLimiter {
   checkOptions(options, FORMS)
-  const { rules, redis, secret, keyPrefix, redisTimeoutMs, maxKeys, log, clock } = options
+  const { rules, redis, secret, keyPrefix, keys, redisTimeoutMs, maxKeys, log, clock } = options
   const ruleSet = compileObjects(isList(rules) ? rules : [rules])
   const observer = observerOf(options)
   const parts = observer === undefined ? {} : { observer }
@@ -58,7 +58,7 @@ export function createLimiter(options: AnyOptions): RuleLimiter | SharedRuleLimi
   }
   return new SharedRuleLimiter(
     ruleSet,
-    openAppStore({ redis, secret, keyPrefix, redisTimeoutMs, ...(log && { log }) }),
+    openAppStore({ redis, secret, keyPrefix, keys, redisTimeoutMs, ...(log && { log }) }),
     parts,
   )
 }

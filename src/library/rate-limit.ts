@@ -26,7 +26,7 @@ export interface RateLimitOptions extends PlainLimit, Pick<StoreOptions, 'maxKey
 export interface SharedRateLimitOptions
   extends PlainLimit,
     SharedLimit,
-    Pick<StoreOptions, 'secret' | 'keyPrefix' | 'redisTimeoutMs' | 'log'>,
+    Pick<StoreOptions, 'secret' | 'keyPrefix' | 'keys' | 'redisTimeoutMs' | 'log'>,
     Pick<RateLimitOptions, 'observer' | 'onDecision'> {
   readonly redis: NonNullable<StoreOptions['redis']>
 }
@@ -57,7 +57,7 @@ export function rateLimit(options: SharedRateLimitOptions): SharedRateLimiter
 export function rateLimit(options: AnyOptions): RateLimiter | SharedRateLimiter
 export function rateLimit(options: AnyOptions): RateLimiter | SharedRateLimiter {
   checkOptions(options, FORMS)
-  const { redis, secret, keyPrefix, redisTimeoutMs, maxKeys, log, clock, ...others } = options
+  const { redis, secret, keyPrefix, keys, redisTimeoutMs, maxKeys, log, clock, ...others } = options
   const { name, onStoreFailure, localShare, timeoutMs, observer: own, onDecision, ...limit } = others
   const observer = observerOf({ observer: own, onDecision })
   const rule = limitRule(limit, defined({ name, onStoreFailure, localShare, timeoutMs }))
@@ -65,7 +65,7 @@ export function rateLimit(options: AnyOptions): RateLimiter | SharedRateLimiter 
   return new SharedRateLimiter(
     rule,
     name !== undefined,
-    { redis, secret, keyPrefix, redisTimeoutMs, ...defined({ log }) },
+    { redis, secret, keyPrefix, keys, redisTimeoutMs, ...defined({ log }) },
     observer,
   )
 }

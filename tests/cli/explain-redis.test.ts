@@ -13,7 +13,7 @@ vi.setConfig({ testTimeout: 60_000 })
 const ALGORITHMS = ['sliding_window', 'token_bucket', 'gcra', 'leaky_bucket', 'fixed_window', 'sliding_log'] as const
 
 /** scene has a rule for each algorithm, a limiter that counts by them, and explain with the same settings. */
-function scene(redis: string) {
+function scene(redis: string, keys: 'readable' | 'compact' = 'readable') {
   const domain = `d${randomUUID()}`
   const keyPrefix = `${randomUUID()}:`
   const limit = { unit: 'day', requests_per_unit: 4 } as const
@@ -24,10 +24,11 @@ function scene(redis: string) {
     { key: 'free', rate_limit: { unlimited: true } },
   ]
   const rules = { domain, descriptors }
-  const limiter = createLimiter({ rules, redis, keyPrefix, secret: 's', redisTimeoutMs: 20_000 })
+  const limiter = createLimiter({ rules, redis, keyPrefix, keys, secret: 's', redisTimeoutMs: 20_000 })
   onTestFinished(() => limiter.close())
   const requestOf = (key: string) => ({ domain, descriptors: [{ entries: [{ key, value: 'a' }] }] })
-  const args = ['--redis', redis, '--key-prefix', keyPrefix, '--secret', 's', ruleFile(JSON.stringify(rules))]
+  const settings = ['--redis', redis, '--key-prefix', keyPrefix, '--keys', keys, '--secret', 's']
+  const args = [...settings, ruleFile(JSON.stringify(rules))]
   const explained = (key: string) => printedBy(explain, [...args, `${key}=a`])
   const stateOf = async (key: string) => /^ {5}state {4}(.*)$/m.exec(await explained(key))?.[1]
   const check = async (key: string) => (await limiter.check(requestOf(key))).allowed
@@ -35,10 +36,10 @@ function scene(redis: string) {
   return { keyPrefix, explained, stateOf, check, acquire }
 }
 
-describe('sluice explain --redis', () => {
+describe.each(['readable', 'compact'] as const)('sluice explain --redis, with %s keys', (keys) => {
   it.each(ALGORITHMS)('tells what is used and left of %s, and changes nothing', async (algorithm) => {
     const redis = await sharedRedis()
-    const { keyPrefix, explained, stateOf, check } = scene(redis.url)
+    const { keyPrefix, explained, stateOf, check } = scene(redis.url, keys)
     expect(await stateOf(algorithm)).toBe('0 used, 4 left; not refused')
     expect(await redis.call('KEYS', `${keyPrefix}*`)).toEqual([])
     await check(algorithm)
@@ -53,7 +54,7 @@ describe('sluice explain --redis', () => {
 
   it('tells what is held of places, and what is lent', async () => {
     const { url } = await sharedRedis()
-    const { stateOf, check, acquire } = scene(url)
+    const { stateOf, check, acquire } = scene(url, keys)
     await acquire('places')
     expect(await stateOf('places')).toMatch(/^1 held, 3 free; not refused/)
     await until('something is lent', async () => {
@@ -62,17 +63,26 @@ describe('sluice explain --redis', () => {
     })
   })
 
-  it('says nothing about a rule without a counter', async () => {
-    const { explained } = scene((await sharedRedis()).url)
-    expect(await explained('free')).not.toMatch(/state|redis/)
-  })
-
   it('finds counters on a cluster', async () => {
-    const { stateOf, check } = scene(urlOf(await sharedCluster()))
+    const { stateOf, check } = scene(urlOf(await sharedCluster()), keys)
     await until('a check is counted there', async () => {
       await check('gcra')
       return /^[1-4] used, [0-3] left; /.test((await stateOf('gcra')) ?? '')
     })
+  })
+})
+
+describe('sluice explain --redis', () => {
+  it('says what a compact key stands for', async () => {
+    const { keyPrefix, explained } = scene((await sharedRedis()).url, 'compact')
+    const lines = (await explained('gcra')).split('\n').map((line) => line.trim())
+    expect(lines.find((line) => line.startsWith('redis '))?.slice(9)).toMatch(new RegExp(`^${keyPrefix}~[\\w-]{13}$`))
+    expect(lines.find((line) => line.startsWith('key '))?.slice(9)).toMatch(/^[^{]*sluice:\{\d+\}:d.*gcra=a\|g1d$/)
+  })
+
+  it('says nothing about a rule without a counter', async () => {
+    const { explained } = scene((await sharedRedis()).url)
+    expect(await explained('free')).not.toMatch(/state|redis/)
   })
 
   it('says that Redis cannot be reached', async () => {

@@ -53,18 +53,22 @@ async function admits(node: TestNode, entries: Record<string, string>): Promise<
   await until('the caller is admitted', async () => (await node.check(domain, entries)).allowed)
 }
 
-describe.each(Object.entries(SERVERS))('sluice reset, on %s', (_, urlOfServer) => {
+const PLACES = Object.entries(SERVERS).flatMap(([name, urlOfServer]) =>
+  (['readable', 'compact'] as const).map((keys) => [name, keys, urlOfServer] as const),
+)
+
+describe.each(PLACES)('sluice reset, on %s with %s keys', (_, keys, urlOfServer) => {
   it.each(['exact', 'leased'])('lets a caller pass again on every node (%s)', async (key) => {
     const url = await urlOfServer()
     const rules = ruleFile(rulesOf(domain))
     const nodes = [
-      await startNode(`--rules=${rules}`, `--redis=${url}`),
-      await startNode(`--rules=${rules}`, `--redis=${url}`),
+      await startNode(`--rules=${rules}`, `--redis=${url}`, `--keys=${keys}`),
+      await startNode(`--rules=${rules}`, `--redis=${url}`, `--keys=${keys}`),
     ]
     const caller = { [key]: 'alice' }
     for (const node of nodes) await refuse(node, caller)
     for (const node of nodes) await refuse(node, { [key]: 'bob' })
-    const printed = await printedBy(reset, ['--redis', url, '--rules', rules, `${key}=alice`])
+    const printed = await printedBy(reset, ['--redis', url, '--keys', keys, '--rules', rules, `${key}=alice`])
     expect(printed).toMatch(/^sluice:\{\d+\}:d[^|]+\|[a-z]+\|[a-z]+=alice\|t1d\nreset 1 counter\n$/)
     for (const node of nodes) await admits(node, caller)
     for (const node of nodes) expect((await node.check(domain, { [key]: 'bob' })).allowed).toBe(false)
@@ -73,11 +77,11 @@ describe.each(Object.entries(SERVERS))('sluice reset, on %s', (_, urlOfServer) =
   it('resets a whole domain, and no other, when it is told to', async () => {
     const url = await urlOfServer()
     const [rules, others] = [ruleFile(rulesOf(domain)), ruleFile(rulesOf(`${domain}2`))]
-    const node = await startNode(`--rules=${rules}`, `--rules=${others}`, `--redis=${url}`)
+    const node = await startNode(`--rules=${rules}`, `--rules=${others}`, `--redis=${url}`, `--keys=${keys}`)
     const callers = [{ exact: 'alice' }, { exact: 'bob' }, { leased: 'carol' }]
     for (const caller of callers) await refuse(node, caller)
     await until('others', async () => !(await node.check(`${domain}2`, { exact: 'alice' })).allowed)
-    const printed = await printedBy(reset, ['--redis', url, '--all', '--domain', domain])
+    const printed = await printedBy(reset, ['--redis', url, '--keys', keys, '--all', '--domain', domain])
     expect(printed).toBe(`reset 3 counters of domain ${domain}\n`)
     for (const caller of callers) await admits(node, caller)
     expect((await node.check(`${domain}2`, { exact: 'alice' })).allowed).toBe(false)
@@ -177,6 +181,11 @@ describe('sluice reset refuses', () => {
       'the key of another prefix',
       ['--key', 'sluice:{1}:a', '--key-prefix', 'p:'],
       'RESET_TARGET_INVALID: --key: got "sluice:{1}:a"',
+    ],
+    [
+      'the hash of a key',
+      ['--key', '~AAAbbbbbccccc', '--keys', 'compact', '--secret', 's'],
+      'RESET_TARGET_INVALID: --key: got "~AAAbbbbbccccc"',
     ],
     ['a flag that there is not', ['--alll'], 'FLAG_UNKNOWN: reset: got "--alll", did you mean "--all"?'],
   ])('%s', async (_, args, message) => {

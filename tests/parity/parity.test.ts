@@ -7,10 +7,12 @@ import { jumpySchedules, KIND_NAMES, KINDS, type Kind, play } from '../../src/co
 import { REGRESSIONS } from '../../src/core/algorithms/regressions.suite.ts'
 import type { Schedule } from '../../src/core/algorithms/schedule.suite.ts'
 import type { Verdict } from '../../src/core/decision.ts'
-import { compileLimit, type Limit, type LimitOptions } from '../../src/core/limit.ts'
+import { KeyedHash } from '../../src/core/hash.ts'
+import { compileLimit, type Limit, type LimitOptions, MAX_COUNT } from '../../src/core/limit.ts'
 import { type CounterState, step } from '../../src/core/step.ts'
 import { LimitTexts } from '../../src/stores/redis/limit-texts.ts'
 import { loadScript } from '../../src/stores/redis/scripts.ts'
+import { CompactKeys, readableKeys, type StoredKeys } from '../../src/stores/redis/stored-keys.ts'
 import { decodeVerdicts, encodeGroups, type Group } from '../../src/stores/redis/wire-format.ts'
 import { sharedRedis } from '../servers/shared.ts'
 import { CASES } from './cases.suite.ts'
@@ -20,6 +22,9 @@ vi.setConfig({ testTimeout: 30_000 })
 const SEQUENCES = 150
 /** The script adds this to the life of keys when it is told the time, which does not pass as the server's does. */
 const GRACE_MS = 600_000
+
+const READABLE = readableKeys('')
+const COMPACT: StoredKeys = new CompactKeys(new KeyedHash(17, 42), '', false)
 
 const script = loadScript('decide')
 const prefix = `parity:${randomBytes(6).toString('hex')}`
@@ -68,7 +73,7 @@ function expectedOf(options: LimitOptions, schedule: Schedule): Sequence {
 }
 
 /** send sends the moves without waiting: those of one moment as one call, as a batch would have them. */
-function send({ key, limit, moves }: Sequence): Promise<Verdict[]>[] {
+function send({ key, limit, moves }: Sequence, keys?: StoredKeys): Promise<Verdict[]>[] {
   const calls: Promise<Verdict[]>[] = []
   for (let from = 0; from < moves.length; ) {
     const { nowMs } = moves[from]
@@ -80,23 +85,24 @@ function send({ key, limit, moves }: Sequence): Promise<Verdict[]>[] {
         permits: limit.algorithm === 'concurrency' ? randomBytes(8) : undefined,
       }),
     )
-    calls.push(run(groups, nowMs))
+    calls.push(run(groups, nowMs, keys))
     from = to
   }
   return calls
 }
 
-async function run(groups: readonly Group[], nowMs?: number): Promise<Verdict[]> {
-  const { keys, args } = encodeGroups(groups, new LimitTexts(nowMs === undefined ? Date.now : () => nowMs), nowMs)
+async function run(groups: readonly Group[], nowMs?: number, names = READABLE): Promise<Verdict[]> {
+  const texts = new LimitTexts(nowMs === undefined ? Date.now : () => nowMs, names)
+  const { keys, args } = encodeGroups(groups, texts, nowMs)
   const command = ['EVALSHA', script.sha, String(keys.length), ...keys, ...args]
   const reply = await client.sendCommand(command, { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } })
   return (decodeVerdicts(reply, groups) ?? []).flatMap((verdicts) => verdicts ?? [])
 }
 
 /** check compares what the script said to a sequence, and what it left, with what the algorithms say. */
-async function check(sequence: Sequence, options: LimitOptions, seed: number): Promise<void> {
-  const calls = send(sequence)
-  const ttl = client.sendCommand(['PTTL', `${sequence.key}|${sequence.limit.shape}`])
+async function check(sequence: Sequence, options: LimitOptions, seed: number, keys = READABLE): Promise<void> {
+  const calls = send(sequence, keys)
+  const ttl = client.sendCommand(['PTTL', keys.of(`${sequence.key}|${sequence.limit.shape}`)])
   const actual = (await Promise.all(calls)).flat()
   const at = sequence.verdicts.findIndex((verdict, i) => !isDeepStrictEqual(actual[i], verdict))
   const story = [`seed ${seed}: ${JSON.stringify(options)}`, JSON.stringify(sequence.moves)]
@@ -115,9 +121,9 @@ async function check(sequence: Sequence, options: LimitOptions, seed: number): P
 
 const longestFillMs = ({ fullUnits, unitsPerMs }: Limit) => (unitsPerMs === 0 ? 0 : fullUnits / unitsPerMs)
 
-async function checkSeed(kind: Kind, seed: number): Promise<void> {
+async function checkSeed(kind: Kind, seed: number, keys?: StoredKeys): Promise<void> {
   const samples = fc.sample(fc.tuple(KINDS[kind], jumpySchedules), { seed, numRuns: SEQUENCES })
-  await Promise.all(samples.map(([options, schedule]) => check(expectedOf(options, schedule), options, seed)))
+  await Promise.all(samples.map(([options, schedule]) => check(expectedOf(options, schedule), options, seed, keys)))
 }
 
 describe('the script says what the algorithms say, in every field', () => {
@@ -132,6 +138,44 @@ describe('the script says what the algorithms say, in every field', () => {
       const cases = [...(REGRESSIONS[kind] ?? []), ...(CASES[kind] ?? [])]
       await Promise.all(cases.map(([options, schedule]) => check(expectedOf(options, schedule), options, 0)))
     })
+  })
+})
+
+describe('the script says the same of compact counters', () => {
+  describe.each(['sliding_window', 'fixed_window'] as const)('%s', (kind) => {
+    it.each([1, Math.floor(Math.random() * 2 ** 31)])('over random sequences of seed %i', (seed) =>
+      checkSeed(kind, seed, COMPACT),
+    )
+
+    it('in the cases that failed once', async () => {
+      const cases = [...(REGRESSIONS[kind] ?? []), ...(CASES[kind] ?? [])]
+      await Promise.all(cases.map(([options, schedule]) => check(expectedOf(options, schedule), options, 0, COMPACT)))
+    })
+  })
+
+  it.each<[string, LimitOptions, cost: number]>([
+    ['sliding_window', { limit: 1_000, window: 60_000 }, 999],
+    ['sliding_window of a second', { limit: 9_999, window: 1_000 }, 9_999],
+    ['sliding_window of a day', { limit: 1_000_000, window: 86_400_000 }, 999_999],
+    ['fixed_window', { algorithm: 'fixed_window', limit: 99_999, window: 60_000 }, 99_999],
+    ['a calendar', { algorithm: 'fixed_window', limit: 99_999, calendar: { unit: 'year' } }, 99_999],
+  ])('a counter of %s is one number', async (_, options, cost) => {
+    const limit = compileLimit(options)
+    const key = `${prefix}:number`
+    await run([{ charges: [{ key, limit, cost, enforce: true }], permits: undefined }], 1_790_000_000_000, COMPACT)
+    const name = COMPACT.of(`${key}|${limit.shape}`)
+    expect(await client.sendCommand(['OBJECT', 'ENCODING', name])).toBe('int')
+    expect(name).toHaveLength(14)
+  })
+
+  it('counts may be as large as any', async () => {
+    const limit = compileLimit({ limit: MAX_COUNT, window: 1_000 })
+    const charge = { key: `${prefix}:large`, limit, enforce: true }
+    const remaining = async (cost: number) =>
+      (await run([{ charges: [{ ...charge, cost }], permits: undefined }], 1_790_000_000_000, COMPACT))[0].remaining
+    expect(await remaining(MAX_COUNT - 1)).toBe(1)
+    expect(await remaining(1)).toBe(0)
+    expect(await remaining(-2)).toBe(2)
   })
 })
 

@@ -11,7 +11,7 @@ import { loadRules } from 'sluice/internal/core/rules/load'
 import type { Domain, Rule } from 'sluice/internal/core/rules/rule-set'
 import { readRuleFiles } from 'sluice/internal/sources/rule-files'
 import { type CounterState, stateOf } from '../app/counters/counter-state.ts'
-import { COUNTER_FLAGS, keysOf, openCounters } from '../app/counters/open-counters.ts'
+import { COUNTER_FLAGS, keysOf, namesOf, openCounters } from '../app/counters/open-counters.ts'
 import { plural } from '../app/plural.ts'
 import { compatibilityLine, compileOptionsOf } from '../app/settings/compatibility.ts'
 import { type Flags, parseFlags } from '../app/settings/flags.ts'
@@ -61,6 +61,7 @@ async function explanation(domain: Domain, all: readonly Entry[], fleet: Fleet, 
   const { steps, rules, tiers, note } = explainMatch(domain, entries, tier)
   const keys = new KeySpeller(new KeyedHash(0, 0))
   const shared = keysOf(flags, process.env)
+  const names = namesOf(flags, process.env)
   const counters = rules.map((rule) => ({
     key: keys.spell(domain.name, rule, entries),
     shared: shared.spell(domain.name, rule, entries),
@@ -69,7 +70,7 @@ async function explanation(domain: Domain, all: readonly Entry[], fleet: Fleet, 
   const sections = [
     [headOf(domain, tier)],
     stepLines(steps),
-    note === undefined ? ruleLines(domain, rules, counterLines(rules, counters, states), fleet) : [note],
+    note === undefined ? ruleLines(domain, rules, counterLines(rules, counters, names, states), fleet) : [note],
     tierLines(tiers, tier),
     remarks(steps, rules),
   ]
@@ -121,14 +122,17 @@ async function statesOf(rules: readonly Rule[], counters: readonly SpelledCounte
 function counterLines(
   rules: readonly Rule[],
   counters: readonly SpelledCounter[],
+  names: ReturnType<typeof namesOf>,
   states: readonly (CounterState | undefined)[],
 ): readonly string[][] {
   return rules.map(({ unlimited, limit }, i) => {
     if (unlimited) return ['     counter  none: nothing is counted']
     const state = states[i]
+    const stored = storedKey(counters[i].shared, limit)
     return [
       `     counter  ${counters[i].key}`,
-      `     redis    ${storedKey(counters[i].shared, limit)}`,
+      `     redis    ${names.of(stored)}`,
+      ...(names.isCompact ? [`     key      ${stored}`] : []),
       ...(state === undefined ? [] : [`     state    ${describeState(state)}`]),
     ]
   })

@@ -57,7 +57,8 @@ explain takes --nodes N and --rate HITS (of each node, a second): how much more
 than its limit an eventual rule may then admit; with --redis URL it shows what
 the counters say. reset takes --key REDISKEY instead of a descriptor, or --all
 --domain NAME for a whole domain. Both take the flags and variables of serve
-about Redis: SLUICE_SECRET and --key-prefix decide what keys are. top takes
+about Redis: SLUICE_SECRET, --key-prefix and --keys decide what keys are.
+top takes
 --admin URL (default: http://localhost:8082), --token or SLUICE_ADMIN_TOKEN,
 --by refused|active, --minutes 1|5|60, --scope node|fleet, --interval DURATION,
 --json (a document of one line for each look) and --once. Rules are

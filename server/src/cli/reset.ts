@@ -84,7 +84,7 @@ async function resetKeys({ counters, whenConnected }: Counters, stored: readonly
   print([...stored, `reset ${plural(stored.length, 'counter')}${there}${hint}`], report.isTold)
 }
 
-const NOTHING_THERE = '\nIf that is not so: SLUICE_SECRET, --key-prefix and the rules are those of the service?'
+const NOTHING_THERE = '\nIf that is not so: SLUICE_SECRET, --key-prefix, --keys and the rules are those of the service?'
 
 async function resetDomain({ counters, whenConnected }: Counters, domain: string): Promise<void> {
   const report = await whenConnected(() => counters.resetDomain(domain))

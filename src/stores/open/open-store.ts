@@ -1,4 +1,5 @@
 import type { Clock } from '../../core/clock.ts'
+import { checkCompact, type KeyForm } from '../../core/key-form.ts'
 import { checkKeyPrefix } from '../../core/key-prefix.ts'
 import { KeySpeller } from '../../core/key-speller.ts'
 import { FailurePolicy, type FailurePolicyEvents } from '../../engine/failure-policy.ts'
@@ -24,6 +25,8 @@ export interface OpenStoreOptions {
   readonly secret?: string | undefined
   /** What keys in Redis begin with; installations with other prefixes share nothing. Default: nothing. */
   readonly keyPrefix?: string | undefined
+  /** How counters are named in Redis. Default: readable. */
+  readonly keys?: KeyForm | undefined
   /** How long Redis may take where a rule does not say. */
   readonly timeoutMs?: number | undefined
   readonly tls?: Certificates
@@ -89,6 +92,7 @@ function openMemory({ maxKeys, clock }: OpenStoreOptions): OpenStore {
 function openShared(options: OpenStoreOptions & { readonly redis: string | RedisClient }): OpenStore {
   const { redis: place, secret = '', keyPrefix = '', events = {} } = options
   checkKeyPrefix(keyPrefix, 'keyPrefix')
+  checkCompact(options.keys, secret, 'keys')
   if (typeof place === 'string') {
     parseRedisUrl(place)
   } else checkClient(place)
@@ -131,7 +135,7 @@ function openShared(options: OpenStoreOptions & { readonly redis: string | Redis
 }
 
 function redisOptions(options: OpenStoreOptions, url: string | RedisClient, events: StoreEvents): RedisStoreOptions {
-  const { timeoutMs, keyPrefix, tls, sentinelCredentials, keepAlive = true } = options
+  const { timeoutMs, keyPrefix, keys, secret = '', tls, sentinelCredentials, keepAlive = true } = options
   return {
     url,
     sentinelCredentials,
@@ -139,6 +143,7 @@ function redisOptions(options: OpenStoreOptions, url: string | RedisClient, even
     events,
     ...(timeoutMs !== undefined && { timeoutMs }),
     ...(keyPrefix !== undefined && { keyPrefix }),
+    ...(keys === 'compact' && { compactKeys: sharedHash(secret) }),
     ...(tls !== undefined && { tls }),
   }
 }

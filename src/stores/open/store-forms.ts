@@ -1,3 +1,4 @@
+import { KEY_FORMS } from '../../core/key-form.ts'
 import { type Form, type FormsOf, FUNCTION, has, oneOf, TEXT, whole } from '../../core/option-forms.ts'
 import type { StoreOptions } from './store-options.ts'
 
@@ -15,6 +16,7 @@ export const STORE_FORMS: FormsOf<StoreOptions> = {
   secret: { ...TEXT, is: (value) => typeof value === 'string' },
   // What is not allowed in it is told when the store is opened.
   keyPrefix: { ...TEXT, is: (value) => typeof value === 'string' },
+  keys: /* @__PURE__ */ oneOf(...KEY_FORMS),
   redisTimeoutMs: /* @__PURE__ */ whole(1, 60_000),
   maxKeys: /* @__PURE__ */ whole(1, 2 ** 26, 'MAX_KEYS_INVALID'),
   log: FUNCTION,

@@ -1,5 +1,6 @@
 import type { Clock } from '../../core/clock.ts'
 import { got, SluiceError } from '../../core/errors.ts'
+import type { KeyForm } from '../../core/key-form.ts'
 import { LIMIT_OPTIONS } from '../../core/limit-options.ts'
 import type { RedisClient } from '../redis/client-connection.ts'
 import { ClaimedNames } from './claimed-names.ts'
@@ -18,6 +19,8 @@ export interface StoreOptions {
   readonly redisTimeoutMs?: number | undefined
   /** What keys in Redis begin with: apps with other prefixes share nothing. Default: nothing. */
   readonly keyPrefix?: string | undefined
+  /** How counters are named in Redis: `'compact'` takes less memory there, and needs a secret. Default: `'readable'`. */
+  readonly keys?: KeyForm | undefined
   /** How many counters are kept in memory at the most; about 41 bytes each. Default: 1,000,000. */
   readonly maxKeys?: number
   /** Told what an operator wants to know about Redis, in words. Default: a process warning. */
@@ -40,11 +43,11 @@ const shared = new Map<string | RedisClient, Map<string, SharedStore>>()
  * one to let go closes the connection. It does not keep the process alive.
  */
 export function openAppStore(options: StoreOptions): OpenStore {
-  const { redis, keyPrefix, redisTimeoutMs, maxKeys, clock, log = warn } = options
+  const { redis, keyPrefix, keys, redisTimeoutMs, maxKeys, clock, log = warn } = options
   if (redisTimeoutMs !== undefined) checkTimeout(redisTimeoutMs)
   if (redis === undefined) return openStore({ maxKeys, clock })
   const secret = options.secret ?? globalThis.process?.env.SLUICE_SECRET ?? ''
-  const told = { secret, keyPrefix, timeoutMs: redisTimeoutMs }
+  const told = { secret, keyPrefix, keys, timeoutMs: redisTimeoutMs }
   const name = JSON.stringify(told)
   const byName = shared.get(redis) ?? new Map<string, SharedStore>()
   const entry = byName.get(name) ?? {

@@ -7,6 +7,7 @@ import { Flight, type FlightDesk, type Lane } from './flight.ts'
 import { FunctionUse } from './function-use.ts'
 import { LimitTexts } from './limit-texts.ts'
 import { askScript } from './send-script.ts'
+import type { StoredKeys } from './stored-keys.ts'
 import { excuse, refuse, refuseAll, settle, soonestDue, type WaitingJob } from './waiting-job.ts'
 
 /** What a batcher tells. */
@@ -21,6 +22,8 @@ export interface BatcherOptions {
   readonly now?: () => number
   /** For tests: the time that scripts are told instead of asking the server. */
   readonly scriptNowMs?: () => number
+  /** How counters are named. Default: as they are spelled. */
+  readonly keys?: StoredKeys
   /** The circuit breakers, by server, where several batchers talk to the same ones. */
   readonly breakers?: Map<string, CircuitBreaker>
   /** Which servers can run functions, where several batchers talk to the same ones. */
@@ -73,7 +76,7 @@ export class Batcher<Job, Answer> {
     this.#events = events
     this.#now = options.now ?? (() => performance.now())
     this.#scriptNowMs = options.scriptNowMs
-    this.#texts = new LimitTexts(options.scriptNowMs)
+    this.#texts = new LimitTexts(options.scriptNowMs, options.keys)
     this.#deadlines = new DeadlineTimer(this.#now, {
       stalled: (nowAt) => this.#excuse(nowAt),
       due: (hasStalled) => this.#expire(hasStalled),
@@ -159,8 +162,7 @@ export class Batcher<Job, Answer> {
     lane.flights++
     this.#deadlines.watch(soonestDue(batch))
     try {
-      const jobs = batch.map(({ job }) => job)
-      const { keys, args } = this.#format.encode(jobs, this.#texts, this.#scriptNowMs?.())
+      const { keys, args } = this.#format.encode(flight.jobs, this.#texts, this.#scriptNowMs?.())
       const { script } = this.#format
       askScript({ connection: this.#connection, shard, script, functions: this.#functions, keys, args }, flight)
     } catch (error) {
@@ -170,8 +172,7 @@ export class Batcher<Job, Answer> {
 
   #answered(flight: Flight<Job, Answer>, reply: Reply): void {
     const { batch, shard } = flight
-    const jobs = batch.map(({ job }) => job)
-    const answers = this.#format.decode(reply, jobs)
+    const answers = this.#format.decode(reply, flight.jobs)
     if (answers === undefined) {
       this.#failed(flight, new StoreFault('broken', shard, 'the reply has another size than it should'))
       return
@@ -182,11 +183,11 @@ export class Batcher<Job, Answer> {
       else flight.isAnswered = true
     }
     this.#ended(flight, fault)
-    batch.forEach((waiting, i) => {
+    for (let i = 0; i < batch.length; i++) {
       const answer = answers[i]
-      if (answer !== undefined) settle(waiting, answer)
-      else if (fault !== undefined) refuse(waiting, fault)
-    })
+      if (answer !== undefined) settle(batch[i], answer)
+      else if (fault !== undefined) refuse(batch[i], fault)
+    }
   }
 
   #failed(flight: Flight<Job, Answer>, fault: StoreFault): void {
@@ -210,10 +211,10 @@ export class Batcher<Job, Answer> {
     last.position = flight.position
   }
 
-  /** #rest takes the timer down when nothing is under way. */
+  /** #rest lets the timer rest when nothing is under way. */
   #rest(): void {
     for (const { waiting } of this.#lanes.values()) if (waiting.length > 0) return
-    this.#deadlines.clear()
+    this.#deadlines.rest()
   }
 
   /** #land lets the next jobs of a lane go. */

@@ -1,4 +1,3 @@
-import { storedKey } from '../../core/keys.ts'
 import { type Limit, MAX_COUNT } from '../../core/limit.ts'
 import type { SliceReply, SliceRequest } from '../../engine/ports.ts'
 import { type BatchFormat, type EncodedBatch, isSpanOf, numberOf } from './batch-format.ts'
@@ -39,7 +38,7 @@ export function encodeExchanges(
   const packed = Buffer.allocUnsafe(requests.length * REQUEST_BYTES)
   let at = 0
   for (const request of requests) {
-    const spelled = storedKey(request.key, request.limit)
+    const spelled = limitTexts.keyOf(request.key, request.limit)
     at = packed.writeUInt16LE(
       numberOf(counterNumbers, spelled, () => counters.push(spelled)),
       at,

@@ -21,6 +21,7 @@ export interface FlightDesk<Job, Answer> {
 export class Flight<Job, Answer> implements ScriptAsker {
   readonly lane: Lane<Job, Answer>
   readonly batch: readonly WaitingJob<Job, Answer>[]
+  readonly jobs: readonly Job[]
   readonly shard: string
   readonly breaker: CircuitBreaker
   readonly startedAt: number
@@ -47,6 +48,7 @@ export class Flight<Job, Answer> implements ScriptAsker {
     this.#desk = desk
     this.lane = lane
     this.batch = batch
+    this.jobs = batch.length === 1 ? [batch[0].job] : batch.map(({ job }) => job)
     this.shard = shard
     this.breaker = breaker
     this.startedAt = startedAt

@@ -1,26 +1,43 @@
+import { storedKey } from '../../core/keys.ts'
 import type { Limit } from '../../core/limit.ts'
+import { readableKeys, type StoredKeys } from './stored-keys.ts'
 
-/** LimitTexts spells limits for decide.lua, and remembers the spelling: a limit is frozen, only calendars move on. */
+/**
+ * LimitTexts spells limits for decide.lua, and remembers the spelling: a limit is frozen, only calendars move on. And it names
+ * their counters.
+ */
 export class LimitTexts {
   readonly #texts = new WeakMap<Limit, string>()
   readonly #wallMs: () => number
+  readonly #keys: StoredKeys
 
-  constructor(wallMs: () => number = Date.now) {
+  constructor(wallMs: () => number = Date.now, keys: StoredKeys = readableKeys('')) {
     this.#wallMs = wallMs
+    this.#keys = keys
+  }
+
+  /** keyOf returns the name of a counter in Redis. */
+  keyOf(key: string, limit: Limit): string {
+    return this.#keys.of(storedKey(key, limit))
   }
 
   of(limit: Limit): string {
-    if (limit.calendar !== undefined) return `${spell(limit)} ${edges(limit, this.#wallMs()).join(' ')}`
+    if (limit.calendar !== undefined)
+      return `${spell(limit, this.#keys.isCompact)} ${edges(limit, this.#wallMs()).join(' ')}`
     const known = this.#texts.get(limit)
     if (known !== undefined) return known
-    const text = spell(limit)
+    const text = spell(limit, this.#keys.isCompact)
     this.#texts.set(limit, text)
     return text
   }
 }
 
-function spell(limit: Limit): string {
-  const letter = limit.isLog ? limit.algorithmRecord.logLetter : limit.shape[0]
+/** Windows whose state is one number where counters are compact: then their letter is a capital. */
+const NUMBERED = 'sfa'
+
+function spell(limit: Limit, isCompact: boolean): string {
+  const small = limit.isLog ? limit.algorithmRecord.logLetter : limit.shape[0]
+  const letter = isCompact && NUMBERED.includes(String(small)) ? String(small).toUpperCase() : small
   const { windowMs, capacity, unitsPerMs, unitsPerHit, quantumMs } = limit
   return [letter, limit.max, windowMs, capacity, unitsPerMs, unitsPerHit, quantumMs, limit.countDenied ? 1 : 0].join(
     ' ',

@@ -87,7 +87,12 @@ if left >= 0 and over <= 0 then return { count, left } end
 if over > 0 and doubles then window = math.min(window * 2 ^ (over - 1), LONGEST) end
 redis.call('PEXPIRE', key, string.format('%.0f', window))
 return { count, window }`,
-  counters: `local NEVER = -1 / 0
+  counters: `local function libraries() return math, redis, string, struct, table, tonumber, type, unpack end
+local math, redis, string, struct, table, tonumber, type, unpack
+local function use_libraries()
+if not math then math, redis, string, struct, table, tonumber, type, unpack = libraries() end
+end
+local NEVER = -1 / 0
 local NO_PERMIT = '\\0\\0\\0\\0\\0\\0\\0\\0'
 --- @include "windows"
 --- @include "buckets"
@@ -100,6 +105,7 @@ l = { leaky_bucket, '<d' },
 f = { fixed_window, '<dI4' },
 a = { fixed_window, '<dI4' },
 }
+local SMALL = { S = 's', F = 'f', A = 'a' }
 local function is_finite(x) return x == x and x > -math.huge and x < math.huge end
 local function copy_of(L)
 local copy = {}
@@ -114,12 +120,14 @@ local L = {
 limit = number(2), window = number(3), capacity = number(4), per_ms = number(5), per_hit = number(6),
 quantum = number(7), count_denied = words[8] == '1', most = MAX_COUNT,
 }
+local letter = SMALL[words[1]] or words[1]
 L.full = L.capacity * L.per_hit
-L.holders = words[1] == 'c'
-L.anchored = words[1] == 'a'
-L.is_log = L.holders or words[1] == 'x'
+L.holders = letter == 'c'
+L.anchored = letter == 'a'
+L.is_log = L.holders or letter == 'x'
+L.is_numbered = letter ~= words[1]
 if not L.is_log then
-L.run, L.format = NUMBERS[words[1]][1], NUMBERS[words[1]][2]
+L.run, L.format = NUMBERS[letter][1], NUMBERS[letter][2]
 L.size = struct.size(L.format)
 end
 if words[9] then
@@ -144,53 +152,72 @@ local grace
 local raws, owner, at, first, second, records, hits, expires = {}, {}, {}, {}, {}, {}, {}, {}
 local stored_until = {}
 local function read_time()
-now, grace = tonumber(ARGV[1]), 600000
-if not now then
+local told = ARGV[1]
+if told == '' then
 local time = redis.call('TIME')
 now, grace = time[1] * 1000 + math.floor(time[2] / 1000), 0
+else
+now, grace = tonumber(told), 600000
 end
 end
-local function begin_lone()
-read_time()
-local raw = redis.pcall('GET', KEYS[1])
-raws[1] = type(raw) == 'string' and raw
-owner[1], expires[1], stored_until[1] = nil, nil, nil
-end
+local SMALL = 16
+local size = 0
+local ttls
 local function begin()
 read_time()
+local count = #KEYS
+local is_fresh = count > SMALL or size > SMALL
+if is_fresh then
 raws, owner, at, first, second, records, hits, expires, stored_until = {}, {}, {}, {}, {}, {}, {}, {}, {}
+else
+for k = 1, count do owner[k], expires[k], stored_until[k] = nil, nil, nil end
+end
+size, ttls = count, count > SMALL and {} or nil
+return is_fresh
 end
 local function read(count)
+if count <= SMALL then
+local part = redis.call('MGET', unpack(KEYS, 1, count))
+for k = 1, count do raws[k] = part[k] end
+return
+end
 for i = 1, count, 1000 do
 local part = redis.call('MGET', unpack(KEYS, i, math.min(i + 999, count)))
 for j = 1, #part do raws[i + j - 1] = part[j] end
 end
 end
+local function numbers_of(raw, L)
+if not raw then return NEVER, 0, 0 end
+local run = L.run
+local start, one, two
+if L.is_numbered then
+start, one, two = read_window(raw, L)
+elseif #raw ~= L.size then
+return NEVER, 0, 0
+else
+start, one, two = struct.unpack(L.format, raw)
+end
+if start - start ~= 0 then return NEVER, 0, 0 end
+if run == sliding_window then
+return start, one, two, two > 0 and start + 2 * L.window or nil
+end
+if L.size == 8 then return start, 0, 0 end
+if not (one >= 0 and one <= 2 * MAX_COUNT) then return NEVER, 0, 0 end
+return start, one, 0, run == fixed_window and one > 0 and end_of(start, L) or nil
+end
 local function open(k, L)
 owner[k] = L
 local raw = raws[k]
-if L.is_log then
+if not L.is_log then
+at[k], first[k], second[k], stored_until[k] = numbers_of(raw, L)
+return
+end
 hits[k], records[k] = 0, ''
 if raw and #raw % RECORD == 4 then
 local total, count = struct.unpack('<I4', raw), (#raw - 4) / RECORD
 if total == count or (total > count and count > 0 and not L.holders) then
 hits[k], records[k] = total, string.sub(raw, 5)
 end
-end
-return
-end
-at[k], first[k], second[k] = NEVER, 0, 0
-if not raw or #raw ~= L.size then return end
-if not is_finite(struct.unpack('<d', raw)) then return end
-if L.size == 8 then
-at[k] = struct.unpack('<d', raw)
-elseif L.format == '<dI4I4' then
-at[k], first[k], second[k] = struct.unpack('<dI4I4', raw)
-if second[k] > 0 then stored_until[k] = at[k] + 2 * L.window end
-else
-at[k], first[k] = struct.unpack(L.format, raw)
-if not (first[k] >= 0 and first[k] <= 2 * MAX_COUNT) then at[k], first[k] = NEVER, 0 end
-if L.run == fixed_window and first[k] > 0 then stored_until[k] = end_of(at[k], L) end
 end
 end
 local function evaluate(k, L, time, cost, permit)
@@ -211,35 +238,43 @@ else
 at[k], first[k], second[k] = a, b, c
 end
 end
-local function write(k, expires_at, ttls)
-if expires_at <= now then
-redis.call('DEL', KEYS[k])
+local function write(key, raw, expires_at, stored)
+if stored == expires_at then
+redis.call('SET', key, raw, 'KEEPTTL')
 return
 end
-local L, raw = owner[k], nil
-if L.is_log then
-raw = struct.pack('<I4', hits[k]) .. records[k]
-else
-raw = struct.pack(L.format, at[k], first[k], second[k])
-end
-if stored_until[k] == expires_at then
-redis.call('SET', KEYS[k], raw, 'KEEPTTL')
-return
-end
-local ttl = ttls[expires_at]
+local ttl = expires_at - now + grace
+if ttls then
+ttl = ttls[expires_at]
 if not ttl then
 ttl = string.format('%.0f', expires_at - now + grace)
 ttls[expires_at] = ttl
 end
-redis.call('PSETEX', KEYS[k], ttl, raw)
+end
+redis.call('PSETEX', key, ttl, raw)
+end
+local function spell_numbers(L, start, one, two)
+if L.is_numbered then return spell_window(start, one, two, L) end
+return struct.pack(L.format, start, one, two)
 end
 local function write_all()
-local ttls = {}
-for k, expires_at in pairs(expires) do write(k, expires_at, ttls) end
+for k = 1, size do
+local expires_at = expires[k]
+if expires_at then
+local L = owner[k]
+if expires_at <= now then
+redis.call('DEL', KEYS[k])
+elseif L.is_log then
+write(KEYS[k], struct.pack('<I4', hits[k]) .. records[k], expires_at)
+else
+write(KEYS[k], spell_numbers(L, at[k], first[k], second[k]), expires_at, stored_until[k])
+end
+end
+end
 end`,
   decide: `--- @include "counters"
 --- @include "heads"
-local limits, packed, reply
+local limits, packed, reply = {}, nil, {}
 local CHARGE = 21
 local function permit_at(position, flags)
 if flags % 16 >= 8 then return string.sub(packed, position + 13, position + 20) end
@@ -289,8 +324,9 @@ if flags % 8 >= 4 and code ~= LENT and is_kept(k, L, code, expires_at, a, b, c) 
 reply[#reply + 1] = struct.pack('<BI4dd', code, remaining, reset, wait)
 return position + CHARGE
 end
+local charges, fitted, named, group = {}, {}, {}, 0
 local function decide_group(count, position)
-local charges, fitted, named = {}, {}, {}
+group = group + 1
 local refused, quotas, quotas_refused = false, 0, 0
 local is_simple = true
 for i = 1, count do
@@ -299,17 +335,26 @@ local permit, lent = permit_at(position, flags), lent_at(position, flags, k)
 position = position + CHARGE
 local L = limits[l]
 if not owner[k] then open(k, L) end
-local asked = cost + (fitted[k] or 0)
+local asked = cost
+if named[k] == group then
+asked = cost + fitted[k]
+is_simple = false
+else
+named[k], fitted[k] = group, 0
+end
 local code, remaining, reset, wait, expires_at, a, b, c = evaluate(k, L, now, asked, nil)
 if lent > 0 then code, remaining, reset, wait = beside(lent, k, L, asked, code, remaining, reset, wait) end
-if named[k] or permit then is_simple = false end
-named[k] = true
+if permit then is_simple = false end
 if flags % 32 >= 16 then code = 0 elseif code == 0 then fitted[k] = asked end
-charges[i] = {
-k = k, L = L, cost = cost, asked = asked, flags = flags, permit = permit, lent = lent,
-code = code, remaining = remaining, reset = reset, wait = wait,
-expires_at = expires_at, a = a, b = b, c = c,
-}
+local charge = charges[i]
+if not charge then
+charge = {}
+charges[i] = charge
+end
+charge.k, charge.L, charge.cost, charge.asked, charge.flags = k, L, cost, asked, flags
+charge.permit, charge.lent = permit, lent
+charge.code, charge.remaining, charge.reset, charge.wait = code, remaining, reset, wait
+charge.expires_at, charge.a, charge.b, charge.c = expires_at, a, b, c
 if flags % 2 == 1 then
 if flags % 4 >= 2 then
 quotas = quotas + 1
@@ -341,28 +386,94 @@ if is_kept(k, L, charge.code, expires_at, a, b, c) then keep(k, L, expires_at, a
 end
 reply[#reply + 1] = struct.pack('<BI4dd', charge.code, charge.remaining, charge.reset, charge.wait)
 end
+if count > SMALL then charges = {} end
 return position
 end
 local function decide_lone(L, cost, flags)
-begin_lone()
-open(1, L)
-local code, remaining, reset, wait, expires_at, a, b, c = evaluate(1, L, now, cost, permit_at(3, flags))
-if flags % 8 >= 4 and is_kept(1, L, code, expires_at, a, b, c) then
-keep(1, L, expires_at, a, b, c)
-write(1, expires_at, {})
+read_time()
+ttls = nil
+local key = KEYS[1]
+local raw = redis.pcall('GET', key)
+if type(raw) ~= 'string' then raw = nil end
+local start, one, two, stored = numbers_of(raw, L)
+local code, remaining, reset, wait, expires_at, a, b, c = L.run(start, one, two, L, now, cost)
+if flags % 8 >= 4 then
+if expires_at <= now then
+if raw then redis.call('DEL', key) end
+elseif code == 0 or L.count_denied or a ~= start or b ~= one or c ~= two then
+write(key, spell_numbers(L, a, b, c), expires_at, stored)
+end
 end
 return struct.pack('<BI4dd', code, remaining, reset, wait)
 end
-local function main()
-local limit_total = tonumber(ARGV[2])
-if #ARGV == 4 and #ARGV[4] == 2 + CHARGE then
-packed = ARGV[4]
-local _, _, cost, flags = struct.unpack('<I2I2dB', packed, 3)
-if flags < 16 then return decide_lone(limit_of(ARGV[3]), cost, flags) end
+local function decide_few(count)
+read_time()
+ttls = nil
+local stored = redis.call('MGET', unpack(KEYS))
+local refused, quotas, quotas_refused = false, 0, 0
+for i = 1, count do
+local k, l, cost, flags = struct.unpack('<I2I2dB', packed, 3 + (i - 1) * CHARGE)
+local L, charge = limits[l], charges[i]
+if k ~= i or flags >= 8 or L.is_log then return nil end
+if not charge then
+charge = {}
+charges[i] = charge
 end
-begin()
-limits, packed, reply = {}, ARGV[3 + limit_total], {}
+local start, one, two, stored_end = numbers_of(stored[i], L)
+local code, remaining, reset, wait, expires_at, a, b, c = L.run(start, one, two, L, now, cost)
+if flags % 2 == 1 then
+if flags % 4 >= 2 then
+quotas = quotas + 1
+if code ~= 0 then quotas_refused = quotas_refused + 1 end
+elseif code ~= 0 then
+refused = true
+end
+end
+charge.L, charge.code, charge.remaining, charge.reset, charge.wait = L, code, remaining, reset, wait
+charge.start, charge.one, charge.two, charge.stored_end = start, one, two, stored_end
+charge.is_kept = flags >= 4
+and (code == 0 or expires_at <= now or L.count_denied or a ~= start or b ~= one or c ~= two)
+charge.expires_at, charge.a, charge.b, charge.c = expires_at, a, b, c
+end
+if quotas > 0 and quotas == quotas_refused then refused = true end
+for i = 1, count do
+local charge = charges[i]
+local L, code = charge.L, charge.code
+if refused and code == 0 then
+local _
+_, charge.remaining, charge.reset = L.run(charge.start, charge.one, charge.two, L, now, 0)
+charge.wait = 0
+elseif charge.is_kept then
+local expires_at = charge.expires_at
+if expires_at > now then
+write(KEYS[i], spell_numbers(L, charge.a, charge.b, charge.c), expires_at, charge.stored_end)
+elseif stored[i] then
+redis.call('DEL', KEYS[i])
+end
+end
+reply[i] = struct.pack('<BI4dd', code, charge.remaining, charge.reset, charge.wait)
+end
+return table.concat(reply, '', 1, count)
+end
+local LONE = 2 + CHARGE
+local function main()
+use_libraries()
+packed = ARGV[4]
+if packed and #packed == LONE and not ARGV[5] then
+local cost, flags = struct.unpack('<dB', packed, 7)
+local L = limit_of(ARGV[3])
+if flags < 16 and not L.is_log then return decide_lone(L, cost, flags) end
+end
+local limit_total = tonumber(ARGV[2])
+packed = ARGV[3 + limit_total]
 for i = 1, limit_total do limits[i] = limit_of(ARGV[2 + i]) end
+local few = #KEYS
+if few <= SMALL and #packed == 2 + few * CHARGE and string.byte(packed) == few then
+local verdicts = decide_few(few)
+if verdicts then return verdicts end
+end
+if begin() then fitted, named = {}, {} end
+reply = {}
 read(#KEYS)
 local position, last = 1, #packed
 while position <= last do
@@ -514,6 +625,7 @@ reply_with(k, L, B, 0, held, others, cost)
 end
 local EXCHANGE = 68
 local function main()
+use_libraries()
 begin()
 local limit_total = tonumber(ARGV[2])
 limits, packed, counters, reply, heads = {}, ARGV[3 + limit_total], #KEYS / 3, {}, {}
@@ -759,16 +871,19 @@ end
 return math.min(left, window)
 end
 local function room_for(previous, current, left, limit, window)
-if previous == 0 then return math.max(limit - current, 0) end
+local room = limit - current
+if previous > 0 then
 local weight = previous * (left - 1)
 local used = math.floor(weight / window)
-local room = limit - current - used
+room = room - used
 if weight >= (used + 1) * window then
 room = room - 1
 elseif weight < used * window then
 room = room + 1
 end
-return math.max(room, 0)
+end
+if room < 0 then return 0 end
+return room
 end
 local function sliding_window(at, first, second, L, now, cost)
 local window = L.window
@@ -780,14 +895,15 @@ previous = current
 start = start + window
 else
 previous = 0
-start = now - math.fmod(now, window)
+start = now - now % window
 end
 current = 0
 elseif age < 0 then
 start = now + 1
 end
 local left = window - (now - start)
-local limit, asked = L.limit, asked_by(cost)
+local limit, asked = L.limit, cost
+if cost == 0 then asked = 1 end
 local code, wait, dropped = 0, 0, 0
 if cost < 0 then
 local leftover = -cost - current
@@ -869,5 +985,42 @@ elseif code == 2 then
 reset = finish - now
 end
 return code, math.max(limit - count, 0), reset, wait, expires, start, count, 0, dropped
+end
+local ONE = { [2] = '%.0f%02.0f2', [4] = '%.0f%04.0f4', [5] = '%.0f%05.0f5', [6] = '%.0f%06.0f6', [10] = '%.0f%010.0f0' }
+local TWO = {
+[2] = '%.0f%02.0f%02.0f2', [4] = '%.0f%04.0f%04.0f4', [5] = '%.0f%05.0f%05.0f5', [6] = '%.0f%06.0f%06.0f6',
+[10] = '%.0f%010.0f%010.0f0',
+}
+local function width_of(count)
+if count < 100 then return 2 end
+if count < 10000 then return 4 end
+if count < 100000 then return 5 end
+if count < 1000000 then return 6 end
+return 10
+end
+local function spell_window(start, first, second, L)
+if L.run ~= sliding_window then return string.format(ONE[width_of(first)], start, first) end
+local number = start / L.window
+if number ~= math.floor(number) then number = -start end
+return string.format(TWO[width_of(math.max(first, second))], number, first, second)
+end
+local MAX_DIGITS = 36
+local function read_window(raw, L)
+local width = tonumber(string.sub(raw, -1))
+if width == 0 then width = 10 end
+if width and #raw <= MAX_DIGITS and string.find(raw, '^-?%d+$') then
+local last = tonumber(string.sub(raw, -1 - width, -2))
+if L.run ~= sliding_window then
+local start = tonumber(string.sub(raw, 1, -2 - width))
+if start and last <= MAX_COUNT then return start, last, 0 end
+else
+local number = tonumber(string.sub(raw, 1, -2 - 2 * width))
+local previous = tonumber(string.sub(raw, -1 - 2 * width, -2 - width))
+if number and previous and previous <= MAX_COUNT and last <= MAX_COUNT then
+return number < 0 and -number or number * L.window, previous, last
+end
+end
+end
+return NEVER, 0, 0
 end`,
 } as const

@@ -7,6 +7,7 @@ import { laneOf } from './lane.ts'
 import { encodeNotice, noticeChannel } from './notice-channel.ts'
 import { loadScript } from './scripts.ts'
 import { faultOf, sendScript } from './send-script.ts'
+import type { StoredKeys } from './stored-keys.ts'
 import { within } from './within.ts'
 
 /** A ResetReport says what a reset came to. */
@@ -29,18 +30,22 @@ const SCAN_COUNT = '1000'
 export class RedisCounters {
   readonly #connection: RedisConnection
   readonly #keyPrefix: string
+  readonly #keys: StoredKeys
 
-  constructor(connection: RedisConnection, keyPrefix: string) {
+  constructor(connection: RedisConnection, keyPrefix: string, keys: StoredKeys) {
     this.#connection = connection
     this.#keyPrefix = keyPrefix
+    this.#keys = keys
   }
 
   /**
-   * reset forgets counters by their keys in Redis, and what was lent of them, and tells all nodes. Each part is one atomic step.
+   * reset forgets counters by their keys, as storedKey spells them, and what was lent of them, and tells all nodes. Each part is one atomic step.
    * It rejects with a StoreFault when a server does not answer.
    */
   async reset(stored: readonly string[]): Promise<ResetReport> {
-    return this.#forget(stored, (keys) => keys.map((key) => ({ kind: 'reset', key })))
+    const spelled = new Map(stored.map((key) => [this.#keys.of(key), key]))
+    const noticeOf = (name: string): Notice => ({ kind: 'reset', key: spelled.get(name) as string })
+    return this.#forget([...spelled.keys()], (names) => names.map(noticeOf))
   }
 
   /** resetDomain forgets all counters of a domain. It looks at every key that there is. Nodes are told when all are gone. */
@@ -60,7 +65,10 @@ export class RedisCounters {
   async lent(stored: string): Promise<Lent> {
     const shard = this.#connection.shardOf(stored)
     const ask = (...args: string[]): Promise<unknown> => this.#asked(shard, call(this.#connection, stored, args))
-    const [fields, time] = (await Promise.all([ask('HGETALL', bookKey(stored)), ask('TIME')])) as unknown[][]
+    const [fields, time] = (await Promise.all([
+      ask('HGETALL', bookKey(this.#keys.of(stored))),
+      ask('TIME'),
+    ])) as unknown[][]
     const [seconds, micros] = time.map((part) => Number(String(part)))
     return lentIn(fields as Buffer[], seconds * 1_000 + micros / 1_000)
   }
@@ -127,7 +135,7 @@ export class RedisCounters {
 
   /** #scan finds the counters of a domain on a server, in parts. */
   async *#scan(shard: string, domain: string): AsyncGenerator<readonly string[]> {
-    const pattern = `${globText(this.#keyPrefix)}sluice:{*}:${globText(domain)}|*`
+    const pattern = this.#keys.patternOf(domain)
     let cursor = '0'
     do {
       const step = callShard(this.#connection, shard, ['SCAN', cursor, 'MATCH', pattern, 'COUNT', SCAN_COUNT])
@@ -137,9 +145,4 @@ export class RedisCounters {
       if (stored.size > 0) yield [...stored]
     } while (cursor !== '0')
   }
-}
-
-/** globText spells a text so that a pattern of Redis means nothing but that text. */
-function globText(text: string): string {
-  return text.replace(/[\\*?[\]^-]/g, '\\$&')
 }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll } from 'vitest'
 import { type RedisServer, startRedis } from '../../../tests/servers/redis.mjs'
 import { until } from '../../../tests/servers/until.mjs'
+import { KeyedHash } from '../../core/hash.ts'
 import { storeSuite } from '../store.suite.ts'
 import { RedisStore } from './redis-store.ts'
 
@@ -10,31 +11,39 @@ beforeAll(async () => {
 })
 afterAll(() => server.stop())
 
-storeSuite(
-  'redis store',
-  async ({ startMs }) => {
-    await server.call('FLUSHDB')
-    let nowMs = startMs
-    let isConnected = false
-    const store = new RedisStore({
-      url: server.url,
-      // The claims are about what is decided; a busy machine must not run into the deadline.
-      timeoutMs: 5_000,
-      scriptNowMs: () => nowMs,
-      events: {
-        connected: () => {
-          isConnected = true
+const NAMED = [
+  ['redis store', undefined],
+  ['redis store with compact keys', new KeyedHash(17, 42)],
+] as const
+
+for (const [name, compactKeys] of NAMED) {
+  storeSuite(
+    name,
+    async ({ startMs }) => {
+      await server.call('FLUSHDB')
+      let nowMs = startMs
+      let isConnected = false
+      const store = new RedisStore({
+        url: server.url,
+        compactKeys,
+        // The claims are about what is decided; a busy machine must not run into the deadline.
+        timeoutMs: 5_000,
+        scriptNowMs: () => nowMs,
+        events: {
+          connected: () => {
+            isConnected = true
+          },
         },
-      },
-    })
-    await until('the store is connected', () => isConnected)
-    return {
-      store,
-      setNowMs: (next) => {
-        nowMs = next
-      },
-      close: () => store.close(),
-    }
-  },
-  { seeds: [1, 3_729_438_487, Date.now() % 4_294_967_296] },
-)
+      })
+      await until('the store is connected', () => isConnected)
+      return {
+        store,
+        setNowMs: (next) => {
+          nowMs = next
+        },
+        close: () => store.close(),
+      }
+    },
+    { seeds: [1, 3_729_438_487, Date.now() % 4_294_967_296] },
+  )
+}

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Verdict } from '../../core/decision.ts'
+import type { KeyedHash } from '../../core/hash.ts'
 import { storedKey } from '../../core/keys.ts'
 import { holdsPermits, type Limit } from '../../core/limit.ts'
 import {
@@ -30,14 +31,17 @@ import { loadScript } from './scripts.ts'
 import { sendScript } from './send-script.ts'
 import { sentinelLocate } from './sentinel.ts'
 import { type Locate, SingleConnection } from './single-connection.ts'
+import { CompactKeys, readableKeys, type StoredKeys } from './stored-keys.ts'
 import { decideFormat, type Group } from './wire-format.ts'
 import { within } from './within.ts'
 
-export interface RedisStoreOptions extends BatcherOptions {
+export interface RedisStoreOptions extends Omit<BatcherOptions, 'keys'> {
   /** Where Redis is, see parseRedisUrl; or a client that is connected already, to a single server. */
   readonly url: string | RedisClient
   /** What all keys begin with, and the channel of notices with them. Default: nothing. */
   readonly keyPrefix?: string
+  /** Names counters by this hash of their keys, which is the same on every node. Default: by their keys. */
+  readonly compactKeys?: KeyedHash | undefined
   /** How long a decision may take where its rule does not say. Default: 5. */
   readonly timeoutMs?: number
   /** For rediss://: an authority of your own, and a certificate for a server that asks for one. */
@@ -66,6 +70,7 @@ export class RedisStore implements LendingStore {
   readonly #release = loadScript('release')
   readonly #timeoutMs: number
   readonly #channel: string
+  readonly #keys: StoredKeys
   /** reset tells all nodes in the step that forgets. */
   readonly tellsResets = true
   /** What operators do with counters. */
@@ -87,13 +92,15 @@ export class RedisStore implements LendingStore {
     const { connection, notices } = connect(options, events)
     const { keyPrefix = '' } = options
     this.#channel = noticeChannel(keyPrefix)
-    this.counters = new RedisCounters(connection, keyPrefix)
+    const keys = storedKeys(options.compactKeys, keyPrefix, connection)
+    this.#keys = keys
+    this.counters = new RedisCounters(connection, keyPrefix, keys)
     this.hotKeyNotes = new RedisNotes(connection, keyPrefix, 'hot-keys')
     const breakers = new Map()
     this.#connection = connection
     this.#notices = notices
-    this.#batcher = new Batcher(this.#connection, decideFormat, events, { ...options, breakers, functions })
-    this.#lending = new Batcher(this.#connection, exchangeFormat, events, { ...options, breakers, functions })
+    this.#batcher = new Batcher(this.#connection, decideFormat, events, { ...options, keys, breakers, functions })
+    this.#lending = new Batcher(this.#connection, exchangeFormat, events, { ...options, keys, breakers, functions })
   }
 
   decide(charges: readonly Charge[]): Promise<readonly Verdict[]> {
@@ -120,7 +127,7 @@ export class RedisStore implements LendingStore {
     const byLane = new Map<string, string[]>()
     for (const { key, limit } of permits.held) {
       const lane = this.#laneOf(key)
-      byLane.set(lane, [...(byLane.get(lane) ?? []), storedKey(key, limit)])
+      byLane.set(lane, [...(byLane.get(lane) ?? []), this.#keys.of(storedKey(key, limit))])
     }
     await Promise.all([...byLane.values()].map((keys) => this.#releaseKeys(keys, id, this.#timeoutMs)))
   }
@@ -159,7 +166,7 @@ export class RedisStore implements LendingStore {
   ): Promise<readonly number[]> {
     const shard = this.#connection.shardOf(key)
     const script = COUNTING[name]
-    const run = { connection: this.#connection, shard, script, keys: [key], args: args.map(String) }
+    const run = { connection: this.#connection, shard, script, keys: [this.#keys.of(key)], args: args.map(String) }
     const reply = await within(
       timeoutMs,
       sendScript(run, () => false),
@@ -249,7 +256,7 @@ export class RedisStore implements LendingStore {
     // A refund that does not arrive leaves the caller with less, for a window at most. There is nothing to do about it.
     if (refunds.length > 0) this.#refund(refunds).catch(() => {})
     if (permits === undefined || held.length === 0) return
-    const keys = held.map(({ key, limit }) => storedKey(key, limit))
+    const keys = held.map(({ key, limit }) => this.#keys.of(storedKey(key, limit)))
     this.#releaseKeys(keys, permits, BACKGROUND_TIMEOUT_MS).catch(() => {})
   }
 
@@ -299,6 +306,10 @@ function locateIn(address: RedisAddress): Locate {
   if (address.kind === 'sentinel') return sentinelLocate(address)
   let next = 0
   return async () => address.nodes[next++ % address.nodes.length]
+}
+
+function storedKeys(hash: KeyedHash | undefined, keyPrefix: string, connection: RedisConnection): StoredKeys {
+  return hash === undefined ? readableKeys(keyPrefix) : new CompactKeys(hash, keyPrefix, !connection.spansPartitions)
 }
 
 /** timeoutOf is the shortest of what the charges' rules allow. */

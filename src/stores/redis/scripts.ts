@@ -36,9 +36,12 @@ function textOf(name: ScriptName): string {
 function functionOf(name: string, source: string): ServerFunction | undefined {
   if (!MAIN.test(source)) return undefined
   const definitions = source.replace(MAIN, '')
-  const registration = `redis.register_function('${name}', function(keys, args)
+  const registration = `register('${name}', function(keys, args)
 KEYS, ARGV = keys, args
 return main()
 end)`
-  return { name, library: `#!lua name=${name}\nlocal KEYS, ARGV\n${definitions}\n${registration}\n` }
+  return {
+    name,
+    library: `#!lua name=${name}\nlocal register = redis.register_function\nlocal KEYS, ARGV\n${definitions}\n${registration}\n`,
+  }
 }

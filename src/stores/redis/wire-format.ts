@@ -6,7 +6,6 @@ import {
   refusedVerdict,
   type Verdict,
 } from '../../core/decision.ts'
-import { storedKey } from '../../core/keys.ts'
 import { holdsPermits, type Limit } from '../../core/limit.ts'
 import { type Charge, mayBeLent } from '../../engine/ports.ts'
 import { type BatchFormat, type EncodedBatch, isSpanOf, numberOf } from './batch-format.ts'
@@ -43,7 +42,7 @@ export function encodeGroups(groups: readonly Group[], limitTexts: LimitTexts, n
     const packed = Buffer.allocUnsafe(2 + CHARGE_BYTES)
     const isLent = mayBeLent(charge)
     writeCharge(packed, packed.writeUInt16LE(1, 0), 1, 1, isLent ? 2 : 0, charge, groups[0].permits)
-    const spelled = storedKey(charge.key, charge.limit)
+    const spelled = limitTexts.keyOf(charge.key, charge.limit)
     const keys = isLent ? [spelled, headKey(spelled)] : [spelled]
     return { keys, args: [time, '1', limitTexts.of(charge.limit), packed] }
   }
@@ -60,7 +59,7 @@ export function encodeGroups(groups: readonly Group[], limitTexts: LimitTexts, n
   for (const { charges, permits } of groups) {
     at = packed.writeUInt16LE(charges.length, at)
     for (const charge of charges) {
-      const spelled = storedKey(charge.key, charge.limit)
+      const spelled = limitTexts.keyOf(charge.key, charge.limit)
       const key = numberOf(keyNumbers, spelled, () => keys.push(spelled))
       const limit = numberOf(limitNumbers, charge.limit, () => limits.push(limitTexts.of(charge.limit)))
       const head = mayBeLent(charge) ? headNumber(spelled) : 0
@@ -112,8 +111,14 @@ function flagsOf(charge: Charge, permits: Buffer | undefined): number {
  * that makes no sense. It returns undefined where the reply has another size than it should.
  */
 export function decodeVerdicts(reply: unknown, groups: readonly Group[]): (Verdict[] | undefined)[] | undefined {
-  const count = groups.reduce((sum, group) => sum + group.charges.length, 0)
+  let count = 0
+  for (const { charges } of groups) count += charges.length
   if (!Buffer.isBuffer(reply) || reply.length !== count * VERDICT_BYTES) return undefined
+  // Most calls of a quiet service.
+  if (count === 1 && groups.length === 1) {
+    const verdict = decodeVerdict(reply, 0, groups[0].charges[0])
+    return [verdict === undefined ? undefined : [verdict]]
+  }
   let at = 0
   return groups.map(({ charges }) => {
     const verdicts: Verdict[] = []
@@ -146,11 +151,17 @@ function decodeVerdict(reply: Buffer, at: number, charge: Charge): Verdict | und
   return impossibleVerdict(limit.max, remaining, resetAfterMs, limit.capacity)
 }
 
+function sizeOf({ charges }: Group): number {
+  let names = 0
+  for (const charge of charges) names += mayBeLent(charge) ? 2 : 1
+  return names
+}
+
 /** decideFormat is how groups travel to decide.lua. */
 export const decideFormat: BatchFormat<Group, readonly Verdict[]> = {
   script: loadScript('decide'),
   keyOf: ({ charges }) => charges[0].key,
-  sizeOf: ({ charges }) => charges.reduce((names, charge) => names + (mayBeLent(charge) ? 2 : 1), 0),
+  sizeOf,
   encode: encodeGroups,
   decode: decodeVerdicts,
 }

@@ -6,15 +6,25 @@ import { StoreFault } from 'sluice/internal/engine/store-fault'
 import { parseRedisUrl } from 'sluice/internal/stores/redis/address'
 import type { RedisCounters } from 'sluice/internal/stores/redis/redis-counters'
 import { RedisStore } from 'sluice/internal/stores/redis/redis-store'
+import { CompactKeys, readableKeys, type StoredKeys } from 'sluice/internal/stores/redis/stored-keys'
 import { certificatesOf } from '../doors/open-store.ts'
-import { keyPrefixOf, redisTlsOf } from '../settings/config.ts'
+import { keyFormOf, keyPrefixOf, redisTlsOf } from '../settings/config.ts'
 import type { Flags } from '../settings/flags.ts'
 import { credentialsOf, redisUrlOf } from '../settings/redis-settings.ts'
 import { SettingSources } from '../settings/setting-sources.ts'
 import { lastOf } from '../settings/setting-values.ts'
 import { SETTINGS, type SettingName } from '../settings/settings.ts'
 
-const NAMES: readonly SettingName[] = ['redis', 'redis-ca', 'redis-cert', 'redis-key', 'key-prefix', 'secret', 'config']
+const NAMES: readonly SettingName[] = [
+  'redis',
+  'redis-ca',
+  'redis-cert',
+  'redis-key',
+  'key-prefix',
+  'keys',
+  'secret',
+  'config',
+]
 
 /** COUNTER_FLAGS are the flags of commands that look at counters. They mean what they mean to serve. */
 export const COUNTER_FLAGS = SETTINGS.filter(({ flag }) => NAMES.includes(flag))
@@ -38,6 +48,17 @@ export function keysOf(flags: Flags, env: NodeJS.ProcessEnv): KeySpeller {
   return new KeySpeller(sharedHash(from.value('secret') ?? ''), PARTITIONS, keyPrefixOf(from) ?? '')
 }
 
+/** namesOf names counters in Redis as a service with the same settings does. Where no --redis is given, on a single server. */
+export function namesOf(flags: Flags, env: NodeJS.ProcessEnv): StoredKeys {
+  const from = new SettingSources(flags, env)
+  const [keyPrefix, redis] = [keyPrefixOf(from) ?? '', from.given('redis')]
+  const isCluster = redis !== undefined && parseRedisUrl(redisUrlOf(lastOf(redis), redis.where, env)).kind === 'cluster'
+  const isCompact = keyFormOf(from) === 'compact'
+  return isCompact
+    ? new CompactKeys(sharedHash(from.value('secret') ?? ''), keyPrefix, isCluster)
+    : readableKeys(keyPrefix)
+}
+
 /** openCounters opens the counters that flags and variables name. */
 export function openCounters(command: string, flags: Flags, env: NodeJS.ProcessEnv): Counters {
   const from = new SettingSources(flags, env)
@@ -50,6 +71,7 @@ export function openCounters(command: string, flags: Flags, env: NodeJS.ProcessE
   const store = new RedisStore({
     url,
     keyPrefix: keyPrefixOf(from) ?? '',
+    compactKeys: keyFormOf(from) === 'compact' ? sharedHash(from.value('secret') ?? '') : undefined,
     timeoutMs: CONNECT_MS,
     tls: certificatesOf(redisTlsOf(from, env)),
     sentinelCredentials: auth === undefined ? undefined : credentialsOf(auth),

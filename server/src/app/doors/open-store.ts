@@ -9,7 +9,7 @@ import { credentialsOf } from '../settings/redis-settings.ts'
 
 type StoreConfig = Pick<
   Config,
-  'redisUrl' | 'redisTimeoutMs' | 'keyPrefix' | 'redisTls' | 'redisSentinelAuth' | 'secret'
+  'redisUrl' | 'redisTimeoutMs' | 'keyPrefix' | 'keys' | 'redisTls' | 'redisSentinelAuth' | 'secret'
 >
 
 /**
@@ -23,7 +23,7 @@ export function openServiceStore(
   reached: (isReached: boolean) => void = () => {},
   metrics?: StoreMetrics,
 ): OpenStore {
-  const { redisUrl: redis, redisTimeoutMs: timeoutMs, keyPrefix, redisTls, redisSentinelAuth, secret } = config
+  const { redisUrl: redis, redisTimeoutMs: timeoutMs, keyPrefix, keys, redisTls, redisSentinelAuth, secret } = config
   /** By server that is away: the reasons that were told. */
   const away = new Map<string, Set<string>>()
   const isDue = oncePer(FALLBACK_LOG_MS)
@@ -31,6 +31,7 @@ export function openServiceStore(
     redis,
     timeoutMs,
     keyPrefix,
+    keys,
     secret,
     tls: certificatesOf(redisTls),
     sentinelCredentials: redisSentinelAuth === undefined ? undefined : credentialsOf(redisSentinelAuth),

@@ -192,6 +192,11 @@ describe('readConfig', () => {
       'KEY_PREFIX_INVALID: --key-prefix: got "{a}"; a prefix of keys has at most 100 characters, without { and } and control characters',
     ],
     [
+      'compact keys without a secret',
+      ['--keys', 'compact'],
+      'COMPACT_KEYS_NEED_SECRET: --keys: no secret; compact keys are hashes under a secret: SLUICE_SECRET, the same on every node',
+    ],
+    [
       'a time that no timer takes',
       ['--drain-timeout', '21d'],
       'DURATION_TOO_LONG: --drain-timeout: got "21d"; a time that the service waits for is at most 20 days',

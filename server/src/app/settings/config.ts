@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { got, SluiceError } from 'sluice/internal/core/errors'
+import { checkCompact, type KeyForm } from 'sluice/internal/core/key-form'
 import { checkKeyPrefix } from 'sluice/internal/core/key-prefix'
 import { LIMIT_OPTIONS } from 'sluice/internal/core/limit-options'
 import { DEFAULT_HOT_KEY_LIMITS, type HotKeyLimits } from '../../observe/hot-keys/hot-key-alarm.ts'
@@ -34,6 +35,7 @@ export interface Config {
   readonly redisTimeoutMs: number
   /** What keys in Redis begin with. */
   readonly keyPrefix: string | undefined
+  readonly keys: KeyForm
   readonly redisTls: RedisTls
   /** `password` or `user:password` of the sentinels. */
   readonly redisSentinelAuth: string | undefined
@@ -170,6 +172,7 @@ export function readConfig(args: readonly string[], env: Env): Config {
     redisUrl,
     redisTimeoutMs: redisTimeoutOf(from),
     keyPrefix: keyPrefixOf(from),
+    keys: keyFormOf(from),
     redisTls: redisTlsOf(from, env),
     redisSentinelAuth: env.REDIS_SENTINEL_AUTH || undefined,
     secret: from.value('secret'),
@@ -233,6 +236,13 @@ function redisTimeoutOf(from: SettingSources): number {
 export function keyPrefixOf(from: SettingSources): string | undefined {
   const given = from.given('key-prefix')
   return given && checkKeyPrefix(lastOf(given), given.where)
+}
+
+/** keyFormOf says how counters are named in Redis. */
+export function keyFormOf(from: SettingSources): KeyForm {
+  const form = from.value('keys')
+  checkCompact(form, from.value('secret'), from.given('keys')?.where ?? '--keys')
+  return form
 }
 
 export function redisTlsOf(from: SettingSources, env: Env): RedisTls {

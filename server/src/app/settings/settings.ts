@@ -100,6 +100,16 @@ export const SETTINGS = [
   },
   {
     group: 'Counters',
+    flag: 'keys',
+    env: 'SLUICE_KEYS',
+    kind: 'choice',
+    value: 'FORM',
+    choices: ['readable', 'compact'],
+    default: 'readable',
+    text: 'readable or compact: short hashes under SLUICE_SECRET, for less memory in Redis; the same on every node',
+  },
+  {
+    group: 'Counters',
     flag: 'redis-ca',
     env: 'REDIS_TLS_CACERT',
     kind: 'text',

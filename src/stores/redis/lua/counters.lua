@@ -2,7 +2,14 @@
 -- time in ms, which is empty for the server's own. A server that knows functions keeps all that is defined here between
 -- calls: what belongs to one call is set by `begin`.
 
--- A function is defined where the libraries of Lua are not there yet.
+-- A function is defined where the libraries of Lua are not there yet, and there every global is looked up in three tables.
+-- `main` begins with use_libraries.
+local function libraries() return math, redis, string, struct, table, tonumber, type, unpack end
+local math, redis, string, struct, table, tonumber, type, unpack
+local function use_libraries()
+  if not math then math, redis, string, struct, table, tonumber, type, unpack = libraries() end
+end
+
 local NEVER = -1 / 0
 local NO_PERMIT = '\0\0\0\0\0\0\0\0'
 
@@ -18,6 +25,8 @@ local NUMBERS = {
   f = { fixed_window, '<dI4' },
   a = { fixed_window, '<dI4' },
 }
+-- The windows whose state is a whole number, see windows: the same, with a capital.
+local SMALL = { S = 's', F = 'f', A = 'a' }
 
 local function is_finite(x) return x == x and x > -math.huge and x < math.huge end
 
@@ -35,12 +44,14 @@ local function parse_limit(text)
     limit = number(2), window = number(3), capacity = number(4), per_ms = number(5), per_hit = number(6),
     quantum = number(7), count_denied = words[8] == '1', most = MAX_COUNT,
   }
+  local letter = SMALL[words[1]] or words[1]
   L.full = L.capacity * L.per_hit
-  L.holders = words[1] == 'c'
-  L.anchored = words[1] == 'a'
-  L.is_log = L.holders or words[1] == 'x'
+  L.holders = letter == 'c'
+  L.anchored = letter == 'a'
+  L.is_log = L.holders or letter == 'x'
+  L.is_numbered = letter ~= words[1]
   if not L.is_log then
-    L.run, L.format = NUMBERS[words[1]][1], NUMBERS[words[1]][2]
+    L.run, L.format = NUMBERS[letter][1], NUMBERS[letter][2]
     L.size = struct.size(L.format)
   end
   if words[9] then
@@ -70,70 +81,92 @@ local grace
 -- The counters, by their number in KEYS. All are read in one call, taken apart when first needed, and written once at the
 -- end: numbers in at, first, second; logs in records and hits. expires is set for those that changed.
 local raws, owner, at, first, second, records, hits, expires = {}, {}, {}, {}, {}, {}, {}, {}
--- When a window that has hits expires, as it is stored. Further hits do not move that, and
--- to leave the server's expiry as it is saves a third of the cost of the write.
+-- When a window that has hits expires, as it is stored.
 local stored_until = {}
 
 -- read_time: when a call comes.
 local function read_time()
-  now, grace = tonumber(ARGV[1]), 600000
-  if not now then
+  local told = ARGV[1]
+  if told == '' then
     local time = redis.call('TIME')
     now, grace = time[1] * 1000 + math.floor(time[2] / 1000), 0
+  else
+    now, grace = tonumber(told), 600000
   end
 end
 
--- begin_lone: a call about the first key alone. Nothing else is looked at, so that what calls before it left behind may stay.
-local function begin_lone()
-  read_time()
-  local raw = redis.pcall('GET', KEYS[1])
-  raws[1] = type(raw) == 'string' and raw
-  owner[1], expires[1], stored_until[1] = nil, nil, nil
-end
-
--- begin: a call.
+-- begin: a call. Making tables is a good part of what a small one costs, so it goes on with those of the call before, as far as
+-- that was small as well. What is left in them of other keys is not looked at. It returns whether all tables are new.
+local SMALL = 16
+local size = 0
+-- How long counters live, as texts, by when they expire: to spell a number is a good part of what a write costs, and the
+-- counters of one window expire together.
+local ttls
 local function begin()
   read_time()
-  raws, owner, at, first, second, records, hits, expires, stored_until = {}, {}, {}, {}, {}, {}, {}, {}, {}
+  local count = #KEYS
+  local is_fresh = count > SMALL or size > SMALL
+  if is_fresh then
+    raws, owner, at, first, second, records, hits, expires, stored_until = {}, {}, {}, {}, {}, {}, {}, {}, {}
+  else
+    for k = 1, count do owner[k], expires[k], stored_until[k] = nil, nil, nil end
+  end
+  size, ttls = count, count > SMALL and {} or nil
+  return is_fresh
 end
 
 -- read: the states of the first `count` keys. What is of another type is as if nothing were stored.
 local function read(count)
+  if count <= SMALL then
+    local part = redis.call('MGET', unpack(KEYS, 1, count))
+    for k = 1, count do raws[k] = part[k] end
+    return
+  end
   for i = 1, count, 1000 do
     local part = redis.call('MGET', unpack(KEYS, i, math.min(i + 999, count)))
     for j = 1, #part do raws[i + j - 1] = part[j] end
   end
 end
 
--- open: takes a counter's state apart. What cannot be one is as if nothing were stored: the caller has a fresh budget, and
--- the next charge writes a whole state in its place.
+-- numbers_of: the state of a counter that is no log, and when it expires where that is known. What cannot be a state is as if
+-- nothing were stored: the caller has a fresh budget, and the next charge writes a whole state in its place.
+local function numbers_of(raw, L)
+  if not raw then return NEVER, 0, 0 end
+  local run = L.run
+  -- struct.unpack ends its results with the next position, which is not part of the state.
+  local start, one, two
+  if L.is_numbered then
+    start, one, two = read_window(raw, L)
+  elseif #raw ~= L.size then
+    return NEVER, 0, 0
+  else
+    start, one, two = struct.unpack(L.format, raw)
+  end
+  -- Neither infinite nor no number at all.
+  if start - start ~= 0 then return NEVER, 0, 0 end
+  if run == sliding_window then
+    return start, one, two, two > 0 and start + 2 * L.window or nil
+  end
+  if L.size == 8 then return start, 0, 0 end
+  -- Of a bucket, this is a double: twice the largest burst is missing at the most.
+  if not (one >= 0 and one <= 2 * MAX_COUNT) then return NEVER, 0, 0 end
+  return start, one, 0, run == fixed_window and one > 0 and end_of(start, L) or nil
+end
+
+-- open: takes a counter's state apart.
 local function open(k, L)
   owner[k] = L
   local raw = raws[k]
-  if L.is_log then
-    hits[k], records[k] = 0, ''
-    if raw and #raw % RECORD == 4 then
-      local total, count = struct.unpack('<I4', raw), (#raw - 4) / RECORD
-      if total == count or (total > count and count > 0 and not L.holders) then
-        hits[k], records[k] = total, string.sub(raw, 5)
-      end
-    end
+  if not L.is_log then
+    at[k], first[k], second[k], stored_until[k] = numbers_of(raw, L)
     return
   end
-  at[k], first[k], second[k] = NEVER, 0, 0
-  if not raw or #raw ~= L.size then return end
-  if not is_finite(struct.unpack('<d', raw)) then return end
-  -- struct.unpack ends its results with the next position, which is not part of the state.
-  if L.size == 8 then
-    at[k] = struct.unpack('<d', raw)
-  elseif L.format == '<dI4I4' then
-    at[k], first[k], second[k] = struct.unpack('<dI4I4', raw)
-    if second[k] > 0 then stored_until[k] = at[k] + 2 * L.window end
-  else
-    at[k], first[k] = struct.unpack(L.format, raw)
-    -- Of a bucket, this is a double: twice the largest burst is missing at the most.
-    if not (first[k] >= 0 and first[k] <= 2 * MAX_COUNT) then at[k], first[k] = NEVER, 0 end
-    if L.run == fixed_window and first[k] > 0 then stored_until[k] = end_of(at[k], L) end
+  hits[k], records[k] = 0, ''
+  if raw and #raw % RECORD == 4 then
+    local total, count = struct.unpack('<I4', raw), (#raw - 4) / RECORD
+    if total == count or (total > count and count > 0 and not L.holders) then
+      hits[k], records[k] = total, string.sub(raw, 5)
+    end
   end
 end
 
@@ -162,33 +195,42 @@ local function keep(k, L, expires_at, a, b, c)
   end
 end
 
--- write: a counter that has changed.
-local function write(k, expires_at, ttls)
-  if expires_at <= now then
-    redis.call('DEL', KEYS[k])
+-- write: the state of a counter. A window that has hits is stored until it expires; further hits do not move that, and to leave
+-- the server's expiry as it is saves a third of the cost of a write.
+local function write(key, raw, expires_at, stored)
+  if stored == expires_at then
+    redis.call('SET', key, raw, 'KEEPTTL')
     return
   end
-  local L, raw = owner[k], nil
-  if L.is_log then
-    raw = struct.pack('<I4', hits[k]) .. records[k]
-  else
-    raw = struct.pack(L.format, at[k], first[k], second[k])
+  local ttl = expires_at - now + grace
+  if ttls then
+    ttl = ttls[expires_at]
+    if not ttl then
+      ttl = string.format('%.0f', expires_at - now + grace)
+      ttls[expires_at] = ttl
+    end
   end
-  if stored_until[k] == expires_at then
-    redis.call('SET', KEYS[k], raw, 'KEEPTTL')
-    return
-  end
-  local ttl = ttls[expires_at]
-  if not ttl then
-    ttl = string.format('%.0f', expires_at - now + grace)
-    ttls[expires_at] = ttl
-  end
-  redis.call('PSETEX', KEYS[k], ttl, raw)
+  redis.call('PSETEX', key, ttl, raw)
 end
 
--- write_all: writes what has changed. Counters of one window expire together, and to spell a number is a good part of what
--- a write costs.
+local function spell_numbers(L, start, one, two)
+  if L.is_numbered then return spell_window(start, one, two, L) end
+  return struct.pack(L.format, start, one, two)
+end
+
+-- write_all: writes what has changed.
 local function write_all()
-  local ttls = {}
-  for k, expires_at in pairs(expires) do write(k, expires_at, ttls) end
+  for k = 1, size do
+    local expires_at = expires[k]
+    if expires_at then
+      local L = owner[k]
+      if expires_at <= now then
+        redis.call('DEL', KEYS[k])
+      elseif L.is_log then
+        write(KEYS[k], struct.pack('<I4', hits[k]) .. records[k], expires_at)
+      else
+        write(KEYS[k], spell_numbers(L, at[k], first[k], second[k]), expires_at, stored_until[k])
+      end
+    end
+  end
 end

@@ -20,7 +20,7 @@
 --- @include "counters"
 --- @include "heads"
 
-local limits, packed, reply
+local limits, packed, reply = {}, nil, {}
 
 -- A charge takes CHARGE bytes, of which the last 8 are the id of its permits, if it takes any: a text that is not needed
 -- is not made.
@@ -81,8 +81,12 @@ local function decide_one(position)
   return position + CHARGE
 end
 
+-- The charges of a group are tables that the next group uses again. `named` has the number of the group that named a counter
+-- last, and `fitted` what of it fits.
+local charges, fitted, named, group = {}, {}, {}, 0
+
 local function decide_group(count, position)
-  local charges, fitted, named = {}, {}, {}
+  group = group + 1
   local refused, quotas, quotas_refused = false, 0, 0
   -- Nothing is named twice, and no permit is taken: what was computed to decide is what is kept.
   local is_simple = true
@@ -93,17 +97,26 @@ local function decide_group(count, position)
     local L = limits[l]
     if not owner[k] then open(k, L) end
     -- A counter that the group names twice is asked for the sum of what fits.
-    local asked = cost + (fitted[k] or 0)
+    local asked = cost
+    if named[k] == group then
+      asked = cost + fitted[k]
+      is_simple = false
+    else
+      named[k], fitted[k] = group, 0
+    end
     local code, remaining, reset, wait, expires_at, a, b, c = evaluate(k, L, now, asked, nil)
     if lent > 0 then code, remaining, reset, wait = beside(lent, k, L, asked, code, remaining, reset, wait) end
-    if named[k] or permit then is_simple = false end
-    named[k] = true
+    if permit then is_simple = false end
     if flags % 32 >= 16 then code = 0 elseif code == 0 then fitted[k] = asked end
-    charges[i] = {
-      k = k, L = L, cost = cost, asked = asked, flags = flags, permit = permit, lent = lent,
-      code = code, remaining = remaining, reset = reset, wait = wait,
-      expires_at = expires_at, a = a, b = b, c = c,
-    }
+    local charge = charges[i]
+    if not charge then
+      charge = {}
+      charges[i] = charge
+    end
+    charge.k, charge.L, charge.cost, charge.asked, charge.flags = k, L, cost, asked, flags
+    charge.permit, charge.lent = permit, lent
+    charge.code, charge.remaining, charge.reset, charge.wait = code, remaining, reset, wait
+    charge.expires_at, charge.a, charge.b, charge.c = expires_at, a, b, c
     if flags % 2 == 1 then
       if flags % 4 >= 2 then
         quotas = quotas + 1
@@ -136,31 +149,102 @@ local function decide_group(count, position)
     end
     reply[#reply + 1] = struct.pack('<BI4dd', charge.code, charge.remaining, charge.reset, charge.wait)
   end
+  if count > SMALL then charges = {} end
   return position
 end
 
--- decide_lone: the one charge of a call, which is what calls of a quiet service are: without the tables of a batch.
+-- decide_lone: the one charge of a call, which is what calls of a quiet service are: without the tables of a batch. It does
+-- what decide_one does.
 local function decide_lone(L, cost, flags)
-  begin_lone()
-  open(1, L)
-  local code, remaining, reset, wait, expires_at, a, b, c = evaluate(1, L, now, cost, permit_at(3, flags))
-  if flags % 8 >= 4 and is_kept(1, L, code, expires_at, a, b, c) then
-    keep(1, L, expires_at, a, b, c)
-    write(1, expires_at, {})
+  read_time()
+  ttls = nil
+  local key = KEYS[1]
+  local raw = redis.pcall('GET', key)
+  if type(raw) ~= 'string' then raw = nil end
+  local start, one, two, stored = numbers_of(raw, L)
+  local code, remaining, reset, wait, expires_at, a, b, c = L.run(start, one, two, L, now, cost)
+  if flags % 8 >= 4 then
+    if expires_at <= now then
+      if raw then redis.call('DEL', key) end
+    elseif code == 0 or L.count_denied or a ~= start or b ~= one or c ~= two then
+      write(key, spell_numbers(L, a, b, c), expires_at, stored)
+    end
   end
   return struct.pack('<BI4dd', code, remaining, reset, wait)
 end
 
-local function main()
-  local limit_total = tonumber(ARGV[2])
-  if #ARGV == 4 and #ARGV[4] == 2 + CHARGE then
-    packed = ARGV[4]
-    local _, _, cost, flags = struct.unpack('<I2I2dB', packed, 3)
-    if flags < 16 then return decide_lone(limit_of(ARGV[3]), cost, flags) end
+-- decide_few: the one group of a call, when it asks counters for costs, each once, and nothing else: then it does what
+-- decide_group does. Otherwise it returns nothing, and has done nothing.
+local function decide_few(count)
+  read_time()
+  ttls = nil
+  local stored = redis.call('MGET', unpack(KEYS))
+  local refused, quotas, quotas_refused = false, 0, 0
+  for i = 1, count do
+    local k, l, cost, flags = struct.unpack('<I2I2dB', packed, 3 + (i - 1) * CHARGE)
+    local L, charge = limits[l], charges[i]
+    if k ~= i or flags >= 8 or L.is_log then return nil end
+    if not charge then
+      charge = {}
+      charges[i] = charge
+    end
+    local start, one, two, stored_end = numbers_of(stored[i], L)
+    local code, remaining, reset, wait, expires_at, a, b, c = L.run(start, one, two, L, now, cost)
+    if flags % 2 == 1 then
+      if flags % 4 >= 2 then
+        quotas = quotas + 1
+        if code ~= 0 then quotas_refused = quotas_refused + 1 end
+      elseif code ~= 0 then
+        refused = true
+      end
+    end
+    charge.L, charge.code, charge.remaining, charge.reset, charge.wait = L, code, remaining, reset, wait
+    charge.start, charge.one, charge.two, charge.stored_end = start, one, two, stored_end
+    charge.is_kept = flags >= 4
+      and (code == 0 or expires_at <= now or L.count_denied or a ~= start or b ~= one or c ~= two)
+    charge.expires_at, charge.a, charge.b, charge.c = expires_at, a, b, c
   end
-  begin()
-  limits, packed, reply = {}, ARGV[3 + limit_total], {}
+  if quotas > 0 and quotas == quotas_refused then refused = true end
+  for i = 1, count do
+    local charge = charges[i]
+    local L, code = charge.L, charge.code
+    if refused and code == 0 then
+      local _
+      _, charge.remaining, charge.reset = L.run(charge.start, charge.one, charge.two, L, now, 0)
+      charge.wait = 0
+    elseif charge.is_kept then
+      local expires_at = charge.expires_at
+      if expires_at > now then
+        write(KEYS[i], spell_numbers(L, charge.a, charge.b, charge.c), expires_at, charge.stored_end)
+      elseif stored[i] then
+        redis.call('DEL', KEYS[i])
+      end
+    end
+    reply[i] = struct.pack('<BI4dd', code, charge.remaining, charge.reset, charge.wait)
+  end
+  return table.concat(reply, '', 1, count)
+end
+
+local LONE = 2 + CHARGE
+
+local function main()
+  use_libraries()
+  packed = ARGV[4]
+  if packed and #packed == LONE and not ARGV[5] then
+    local cost, flags = struct.unpack('<dB', packed, 7)
+    local L = limit_of(ARGV[3])
+    if flags < 16 and not L.is_log then return decide_lone(L, cost, flags) end
+  end
+  local limit_total = tonumber(ARGV[2])
+  packed = ARGV[3 + limit_total]
   for i = 1, limit_total do limits[i] = limit_of(ARGV[2 + i]) end
+  local few = #KEYS
+  if few <= SMALL and #packed == 2 + few * CHARGE and string.byte(packed) == few then
+    local verdicts = decide_few(few)
+    if verdicts then return verdicts end
+  end
+  if begin() then fitted, named = {}, {} end
+  reply = {}
   read(#KEYS)
   local position, last = 1, #packed
   while position <= last do

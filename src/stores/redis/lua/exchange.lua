@@ -175,6 +175,7 @@ end
 local EXCHANGE = 68
 
 local function main()
+  use_libraries()
   begin()
   local limit_total = tonumber(ARGV[2])
   limits, packed, counters, reply, heads = {}, ARGV[3 + limit_total], #KEYS / 3, {}, {}

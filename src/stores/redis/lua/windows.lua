@@ -29,16 +29,19 @@ end
 
 -- room_for: the largest whole cost that fits now.
 local function room_for(previous, current, left, limit, window)
-  if previous == 0 then return math.max(limit - current, 0) end
-  local weight = previous * (left - 1)
-  local used = math.floor(weight / window)
-  local room = limit - current - used
-  if weight >= (used + 1) * window then
-    room = room - 1
-  elseif weight < used * window then
-    room = room + 1
+  local room = limit - current
+  if previous > 0 then
+    local weight = previous * (left - 1)
+    local used = math.floor(weight / window)
+    room = room - used
+    if weight >= (used + 1) * window then
+      room = room - 1
+    elseif weight < used * window then
+      room = room + 1
+    end
   end
-  return math.max(room, 0)
+  if room < 0 then return 0 end
+  return room
 end
 
 local function sliding_window(at, first, second, L, now, cost)
@@ -51,14 +54,15 @@ local function sliding_window(at, first, second, L, now, cost)
       start = start + window
     else
       previous = 0
-      start = now - math.fmod(now, window)
+      start = now - now % window
     end
     current = 0
   elseif age < 0 then
     start = now + 1
   end
   local left = window - (now - start)
-  local limit, asked = L.limit, asked_by(cost)
+  local limit, asked = L.limit, cost
+  if cost == 0 then asked = 1 end
   local code, wait, dropped = 0, 0, 0
   if cost < 0 then
     local leftover = -cost - current
@@ -145,4 +149,51 @@ local function fixed_window(at, first, _, L, now, cost)
     reset = finish - now
   end
   return code, math.max(limit - count, 0), reset, wait, expires, start, count, 0, dropped
+end
+
+-- A compact state is a whole number in decimal digits, which Redis keeps in the 8 bytes of a pointer when it is less than
+-- 2^63: the window, what was counted in the window before (of a sliding window) and in this one, with as many digits each as
+-- the last digit says, where 0 stands for 10. The window is its number since 1970; with a minus, or where windows do not
+-- follow a grid, the ms at which it began. What is larger than 2^63 is kept as text, and means the same.
+local ONE = { [2] = '%.0f%02.0f2', [4] = '%.0f%04.0f4', [5] = '%.0f%05.0f5', [6] = '%.0f%06.0f6', [10] = '%.0f%010.0f0' }
+local TWO = {
+  [2] = '%.0f%02.0f%02.0f2', [4] = '%.0f%04.0f%04.0f4', [5] = '%.0f%05.0f%05.0f5', [6] = '%.0f%06.0f%06.0f6',
+  [10] = '%.0f%010.0f%010.0f0',
+}
+
+local function width_of(count)
+  if count < 100 then return 2 end
+  if count < 10000 then return 4 end
+  if count < 100000 then return 5 end
+  if count < 1000000 then return 6 end
+  return 10
+end
+
+local function spell_window(start, first, second, L)
+  if L.run ~= sliding_window then return string.format(ONE[width_of(first)], start, first) end
+  local number = start / L.window
+  if number ~= math.floor(number) then number = -start end
+  return string.format(TWO[width_of(math.max(first, second))], number, first, second)
+end
+
+local MAX_DIGITS = 36
+
+-- read_window: the numbers of a compact state. What cannot be one is a window in which nothing was counted.
+local function read_window(raw, L)
+  local width = tonumber(string.sub(raw, -1))
+  if width == 0 then width = 10 end
+  if width and #raw <= MAX_DIGITS and string.find(raw, '^-?%d+$') then
+    local last = tonumber(string.sub(raw, -1 - width, -2))
+    if L.run ~= sliding_window then
+      local start = tonumber(string.sub(raw, 1, -2 - width))
+      if start and last <= MAX_COUNT then return start, last, 0 end
+    else
+      local number = tonumber(string.sub(raw, 1, -2 - 2 * width))
+      local previous = tonumber(string.sub(raw, -1 - 2 * width, -2 - width))
+      if number and previous and previous <= MAX_COUNT and last <= MAX_COUNT then
+        return number < 0 and -number or number * L.window, previous, last
+      end
+    end
+  end
+  return NEVER, 0, 0
 end

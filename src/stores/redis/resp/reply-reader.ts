@@ -3,6 +3,7 @@ import { ProtocolError, type Reply, ReplyError } from './reply.ts'
 /** No reply to what is asked here is nearly as large. */
 const MAX_REPLY_BYTES = 4_194_304
 const MAX_DEPTH = 8
+const SHORT_BYTES = 64
 const CR = 0x0d
 const LF = 0x0a
 const MINUS = 0x2d
@@ -118,7 +119,9 @@ export class ReplyReader {
       throw new ProtocolError('a text does not end where it should')
     this.#at = end + 2
     const copy = Buffer.allocUnsafe(length)
-    copy.set(this.#bytes.subarray(start, end))
+    // What is short is copied without a view on it, which would be larger than the bytes.
+    if (length > SHORT_BYTES) copy.set(this.#bytes.subarray(start, end))
+    else for (let i = 0; i < length; i++) copy[i] = this.#bytes[start + i]
     return copy
   }
 
