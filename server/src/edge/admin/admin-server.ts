@@ -4,7 +4,13 @@ import type { MaybePromise } from 'sluice/internal/engine/ports'
 import { HostNames } from '../http/host-names.ts'
 import { type Route, routeServer } from '../http/routes.ts'
 import { write, writeJson } from '../http/write.ts'
+import type { Access } from './access/access.ts'
+import { isFromHere } from './access/loopback.ts'
+import { requireRole } from './access/roles.ts'
+import { Throttled } from './access/throttle.ts'
+import { type AdminApi, API_PREFIX } from './api/admin-api.ts'
 import { listRules } from './rule-listing.ts'
+import { SECURITY_HEADERS } from './security-headers.ts'
 
 /** A Stat is a name in the form of envoyproxy/ratelimit, and its value. */
 export type Stat = readonly [name: string, value: number]
@@ -17,16 +23,31 @@ export interface AdminSources {
   stats(): MaybePromise<Iterable<Stat>>
   /** Told of errors of our own. */
   failed?(error: unknown): void
+  /** Who may look, and the admin API. Undefined: all who reach the port may look, and nobody may change anything. */
+  readonly admin?: { readonly api: AdminApi; readonly access: Access } | undefined
+  /** More pages, by their path. Those below /admin/v1 are for viewers, others as /stats. */
+  readonly pages?: ReadonlyMap<string, AdminPage> | undefined
+}
+
+/** An AdminPage is one that only shows something. */
+export interface AdminPage {
+  /** One line about it. */
+  readonly about: string
+  answer: Route['answer']
+  /** Everybody who reaches the port may look, without a token. */
+  readonly isOpen?: boolean
 }
 
 /**
  * adminServer serves what operators look at: /rlconfig, the rules in force, and /stats, what was counted, as lines of
- * `name: value` or, with `?format=json`, as JSON. / lists the paths. It has no lock of its own: bind it to this machine. It
- * answers to addresses, localhost and `names` only, so that web pages cannot read it under a name of theirs.
+ * `name: value` or, with `?format=json`, as JSON; / lists the paths; and below /admin/v1 the admin API. Programs on this machine
+ * look at its pages without a token, others need one. It answers to addresses, localhost and `names` only, so that web pages
+ * cannot read it under a name of theirs.
  */
 export function adminServer(sources: AdminSources, names: readonly string[] = []): Server {
   const help = new Map<string, string>()
   const routes = new Map<string, Route>()
+  const open = new Set(['/'])
   const add = (path: string, about: string, answer: Route['answer']): void => {
     help.set(path, about)
     routes.set(path, { methods: ['GET', 'HEAD'], answer })
@@ -37,11 +58,41 @@ export function adminServer(sources: AdminSources, names: readonly string[] = []
   add('/stats', 'what was counted, as lines; ?format=json as JSON', async (request, response) => {
     writeStats(request, response, await sources.stats())
   })
+  for (const [path, { about, answer, isOpen }] of sources.pages ?? []) {
+    add(path, about, answer)
+    if (isOpen) open.add(path)
+  }
+  const { admin } = sources
+  if (admin !== undefined) help.set(`${API_PREFIX}/openapi.json`, 'the admin API')
   routes.set('/', {
     methods: ['GET', 'HEAD'],
     answer: (_, response) => writeLines(response, [...help].map(([path, about]) => `${path}: ${about}`).sort()),
   })
-  return routeServer(routes, { failed: (error) => sources.failed?.(error), hosts: new HostNames(names) })
+  return routeServer(routes, {
+    failed: (error) => sources.failed?.(error),
+    hosts: new HostNames(names),
+    headers: SECURITY_HEADERS,
+    guard: admin && (async (request, response, path) => {
+      try {
+        await guard(admin.access, request, path, routes.has(path) && !open.has(path))
+      } catch (error) {
+        if (error instanceof Throttled) response.setHeader('Retry-After', error.retryAfterSeconds)
+        throw error
+      }
+    }),
+    below: admin && {
+      prefix: `${API_PREFIX}/`,
+      answer: (request, response) => admin.api.answer(request, response),
+    },
+  })
+}
+
+/** guard bounds how often somebody asks, and asks for a token where a page is not for everybody. The API asks for itself. */
+async function guard(access: Access, request: IncomingMessage, path: string, isGuarded: boolean): Promise<void> {
+  access.count(request)
+  if (!isGuarded) return
+  if (!path.startsWith(`${API_PREFIX}/`) && isFromHere(request)) return
+  requireRole(await access.identify(request), 'viewer')
 }
 
 function writeStats(request: IncomingMessage, response: ServerResponse, stats: Iterable<Stat>): void {
