@@ -38,11 +38,14 @@ import { type AdminApiOptions, openAdminApi } from './open-admin-api.ts'
 export class AdminClock {
   ms = Date.parse('2026-03-01T10:00:30.000Z')
   now = (): number => this.ms
-  us = (): number => this.ms * 1000
 }
 
-/** ONE_PAGE cuts a list into pages, in the order of ids. */
-function pageOf<T>(all: readonly T[], idOf: (item: T) => string, { after, limit }: Pick<ListQuery, 'after' | 'limit'>): Page<T> {
+/** pageOf cuts a list into pages, in the order of ids. */
+function pageOf<T>(
+  all: readonly T[],
+  idOf: (item: T) => string,
+  { after, limit }: Pick<ListQuery, 'after' | 'limit'>,
+): Page<T> {
   const sorted = [...all].sort((a, b) => (idOf(a) < idOf(b) ? -1 : 1))
   const rest = after === undefined ? sorted : sorted.filter((item) => idOf(item) > after)
   const items = rest.slice(0, limit)
@@ -74,7 +77,16 @@ export class MemoryAudit implements AuditLog {
     })
   }
 
-  async list({ actor, action, target, customerId, fromMs = 0, toMs = Infinity, after, limit }: Parameters<AuditLog['list']>[0]) {
+  async list({
+    actor,
+    action,
+    target,
+    customerId,
+    fromMs = 0,
+    toMs = Infinity,
+    after,
+    limit,
+  }: Parameters<AuditLog['list']>[0]) {
     const found = this.entries
       .filter((each) => actor === undefined || each.actor.id === actor)
       .filter((each) => action === undefined || each.action === action)
@@ -106,7 +118,6 @@ export class MemoryQuotas implements QuotaStore {
   readonly #clock: AdminClock
   readonly #audit: MemoryAudit
   readonly #tables = new Map<QuotaTable, Map<string, AnyRecord>>()
-  #revision = 0
 
   constructor(clock: AdminClock, audit: MemoryAudit) {
     this.#clock = clock
@@ -137,7 +148,6 @@ export class MemoryQuotas implements QuotaStore {
     this.#require(table, before, version)
     const kept = { ...record, version: (before?.version ?? 0) + 1, updatedAtMs: this.#clock.now() } as QuotaRecords[T]
     this.#table(table).set(id, kept)
-    this.#revision++
     this.#audit.note(by, `${table}.put`, id, before, kept)
     return kept
   }
@@ -150,7 +160,8 @@ export class MemoryQuotas implements QuotaStore {
   }
 
   #require(table: QuotaTable, before: AnyRecord | undefined, version: number | undefined): void {
-    if (version !== undefined && version !== (before?.version ?? 0)) throw new SluiceError('VERSION_STALE', table, 'changed')
+    if (version !== undefined && version !== (before?.version ?? 0))
+      throw new SluiceError('VERSION_STALE', table, 'changed')
   }
 
   async changeAll(changes: Parameters<QuotaStore['changeAll']>[0], by: Actor): Promise<void> {
@@ -160,11 +171,17 @@ export class MemoryQuotas implements QuotaStore {
     }
   }
 
-  async list<T extends QuotaTable>(table: T, { where = {}, search, ...page }: ListQuery): Promise<Page<QuotaRecords[T]>> {
+  async list<T extends QuotaTable>(
+    table: T,
+    { where = {}, search, ...page }: ListQuery,
+  ): Promise<Page<QuotaRecords[T]>> {
     const all = [...this.#table(table).values()] as QuotaRecords[T][]
     const found = all
       .filter((record) => Object.entries(where).every(([field, value]) => fieldOf(record, field) === value))
-      .filter((record) => search === undefined || ['id', 'name', 'prefix'].some((f) => fieldOf(record, f)?.startsWith(search)))
+      .filter(
+        (record) =>
+          search === undefined || ['id', 'name', 'prefix'].some((f) => fieldOf(record, f)?.startsWith(search)),
+      )
     return pageOf(found, idOf[table] as (record: QuotaRecords[T]) => string, page)
   }
 }
@@ -250,7 +267,8 @@ export class MemoryRuleTable implements RuleTable {
   }
 
   async put(text: string, comment: string | undefined, by: Actor, version?: number) {
-    if (version !== undefined && version !== this.#versions.length) throw new SluiceError('VERSION_STALE', 'rules', 'changed')
+    if (version !== undefined && version !== this.#versions.length)
+      throw new SluiceError('VERSION_STALE', 'rules', 'changed')
     const made = {
       version: this.#versions.length + 1,
       isActive: true,
@@ -442,7 +460,9 @@ export async function startAdmin(options: KitOptions = {}): Promise<AdminKit> {
       usage: {
         read: async ({ customerId, fromMs, toMs, after, limit }) =>
           pageOf(
-            usage.filter((row) => (customerId ?? row.customerId) === row.customerId && row.atMs >= fromMs && row.atMs < toMs),
+            usage.filter(
+              (row) => (customerId ?? row.customerId) === row.customerId && row.atMs >= fromMs && row.atMs < toMs,
+            ),
             ({ atMs, customerId: id }) => `${atMs}/${id}`,
             { after, limit },
           ),
@@ -478,21 +498,30 @@ export async function startAdmin(options: KitOptions = {}): Promise<AdminKit> {
       rules: () => rules,
     },
     setTokens: [],
-    throttleStore: new MemoryStore({ clock: { nowMs: clock.now } as never }),
+    throttleStore: new MemoryStore({ clock: { nowMs: clock.now } }),
     secret: undefined,
     version: '0.1.0',
     nowMs: clock.now,
     failed: (error) => failures.push(error),
     ...options,
   })
-  const server = adminServer({ rules: () => rules, stats: () => [['a.hits', 1]], admin: { api, access }, pages: options.pages })
+  const server = adminServer({
+    rules: () => rules,
+    stats: () => [['a.hits', 1]],
+    admin: { api, access },
+    pages: options.pages,
+  })
   await once(server.listen(0, '127.0.0.1'), 'listening')
   onTestFinished(() => {
     server.closeAllConnections()
     return new Promise<void>((resolve) => void server.close(() => resolve()))
   })
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const ask = async (method: string, path: string, { body, headers = {}, as = 'admin' }: AskOptions = {}): Promise<Answer> => {
+  const ask = async (
+    method: string,
+    path: string,
+    { body, headers = {}, as = 'admin' }: AskOptions = {},
+  ): Promise<Answer> => {
     const response = await fetch(`${url}${path.startsWith('/') ? path : `/admin/v1/${path}`}`, {
       method,
       headers: {
@@ -503,7 +532,9 @@ export async function startAdmin(options: KitOptions = {}): Promise<AdminKit> {
       ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     })
     const text = await response.text()
-    const isJson = /json/.test(response.headers.get('content-type') ?? '') && !/jsonl/.test(response.headers.get('content-type') ?? '')
+    const isJson =
+      /json/.test(response.headers.get('content-type') ?? '') &&
+      !/jsonl/.test(response.headers.get('content-type') ?? '')
     return { status: response.status, headers: response.headers, text, json: isJson ? JSON.parse(text) : {} }
   }
   return { url, server, clock, quotas, tokens, audit, counters, live, usage, previewed, failures, token: made, ask }

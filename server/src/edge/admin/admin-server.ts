@@ -72,14 +72,16 @@ export function adminServer(sources: AdminSources, names: readonly string[] = []
     failed: (error) => sources.failed?.(error),
     hosts: new HostNames(names),
     headers: SECURITY_HEADERS,
-    guard: admin && (async (request, response, path) => {
-      try {
-        await guard(admin.access, request, path, routes.has(path) && !open.has(path))
-      } catch (error) {
-        if (error instanceof Throttled) response.setHeader('Retry-After', error.retryAfterSeconds)
-        throw error
-      }
-    }),
+    guard:
+      admin &&
+      (async (request, response, path) => {
+        try {
+          await guard(admin.access, request, path, routes.has(path) && !open.has(path))
+        } catch (error) {
+          if (error instanceof Throttled) response.setHeader('Retry-After', error.retryAfterSeconds)
+          throw error
+        }
+      }),
     below: admin && {
       prefix: `${API_PREFIX}/`,
       answer: (request, response) => admin.api.answer(request, response),
