@@ -56,8 +56,9 @@ describe('bodies', () => {
     expect(({} as { tier?: string }).tier).toBeUndefined()
   })
 
-  it('that come without end are cut off, and hold nothing up', { timeout: 60_000 }, async () => {
-    const { url, ask, token } = await startAdmin()
+  it('that come without end are cut off, and hold nothing up', async () => {
+    const bounds = { requestTimeoutMs: 500, headersTimeoutMs: 400, lookEveryMs: 50 }
+    const { url, ask, token } = await startAdmin({ bounds })
     const socket = connect(Number(new URL(url).port), '127.0.0.1')
     onTestFinished(() => void socket.destroy())
     socket.write(

@@ -2,7 +2,10 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { SluiceError } from 'sluice/internal/core/errors'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import type { MaybePromise } from 'sluice/internal/engine/ports'
+import { MemoryStore } from 'sluice/internal/stores/memory/memory-store'
+import { requireSafeBind } from '../edge/admin/access/loopback.ts'
 import { adminServer } from '../edge/admin/admin-server.ts'
+import { NO_PORTS, openAdminApi } from '../edge/admin/open-admin-api.ts'
 import type { DoorName } from './doors/door.ts'
 import { openDoors } from './doors/doors.ts'
 import { listen, type Place, portOf, reachable } from './doors/listen.ts'
@@ -13,6 +16,7 @@ import type { Log } from './log/log.ts'
 import { compatibilityLine } from './settings/compatibility.ts'
 import type { Config } from './settings/config.ts'
 import { requireFiles } from './settings/pem-files.ts'
+import { version } from './version.ts'
 
 /** A Service is a running Sluice. */
 export interface Service {
@@ -48,12 +52,26 @@ function placesOf({ host, httpPort, grpc }: Config): Readonly<Record<DoorName, P
   }
 }
 
+/** Addresses and tokens that the admin port counts at once. */
+const THROTTLED_KEYS = 10_000
+
 /** openAdmin opens the door for operators. It answers until the very end: that is when they look. */
 async function openAdmin(config: Config, log: Log, rules: FollowedRules, stats: () => MaybePromise<ServiceStats>) {
+  const admin = openAdminApi({
+    ports: { ...NO_PORTS, rules: rules.current },
+    setTokens: config.adminTokens,
+    throttleStore: new MemoryStore({ maxKeys: THROTTLED_KEYS }),
+    secret: config.secret,
+    version: version(),
+    failed: faultLog(log),
+  })
+  requireSafeBind(config.adminHost, await admin.access.tokens.hasAny())
   const sources = {
     rules: rules.current,
     stats: async () => [...Object.entries(await stats()), ...ruleStats(rules)],
     failed: faultLog(log),
+    admin,
+    openPaths: config.metricsOpen ? ['/metrics'] : [],
   }
   const server = adminServer(sources, [config.adminHost, ...config.adminNames])
   const place = { host: config.adminHost, port: config.adminPort }

@@ -1,7 +1,7 @@
 import { plural, summary } from '../app/plural.ts'
 import type { Config } from '../app/settings/config.ts'
+import { version } from '../app/version.ts'
 import type { Service } from '../app/wire.ts'
-import { version } from './version.ts'
 
 /** greeting says where the service is and what it runs on; with the example rules, also what to try. */
 export function greeting(service: Service, config: Config): string {

@@ -2,7 +2,7 @@
 import { SluiceError, withoutCredentials } from 'sluice/internal/core/errors'
 import { didYouMean } from 'sluice/internal/core/nearest'
 import { RulesError } from 'sluice/internal/core/rules/problems'
-import { version } from './version.ts'
+import { version } from '../app/version.ts'
 
 /** A command is loaded when it is called, and so is the text of --help: none of them waits for what another needs. */
 const COMMANDS: ReadonlyMap<string, (args: readonly string[]) => Promise<void>> = new Map([

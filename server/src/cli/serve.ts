@@ -1,9 +1,9 @@
 import { createLog, type Log } from '../app/log/log.ts'
 import { type Config, readConfig } from '../app/settings/config.ts'
 import { secretsOf } from '../app/settings/secrets.ts'
+import { version } from '../app/version.ts'
 import { type Service, startService } from '../app/wire.ts'
 import { greeting } from './greeting.ts'
-import { version } from './version.ts'
 
 /** serve runs the service until it is told to stop (SIGTERM, SIGINT). SIGHUP reads the rules again. */
 export async function serve(args: readonly string[]): Promise<void> {

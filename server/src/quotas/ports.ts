@@ -292,6 +292,12 @@ export interface CounterDesk {
   defaultOf(tier: string | undefined): { readonly requestsPerUnit: number; readonly unit: string } | undefined
 }
 
+/** OwnUsage finds what the owner of an API key has used. */
+export interface OwnUsage {
+  /** usageOf returns every limit of a key; undefined for one that nobody has, after as much work as for any other. */
+  usageOf(apiKey: string): Promise<readonly LimitState[] | undefined>
+}
+
 /** LiveRule is what one rule did in one second. */
 export interface LiveRule {
   readonly domain: string

@@ -201,9 +201,9 @@ describe('without a token', () => {
     const answer = (_: unknown, response: { end(text: string): void }): void => response.end('ok')
     const pages = new Map([
       ['/admin/v1/hot-keys', { about: 'busy keys', answer }],
-      ['/metrics', { about: 'for Prometheus', answer, isOpen: true }],
+      ['/metrics', { about: 'for Prometheus', answer }],
     ])
-    const { ask } = await startAdmin({ pages })
+    const { ask } = await startAdmin({ pages, openPaths: ['/metrics'] })
     const headers = { via: 'proxy' }
     expect((await ask('GET', 'hot-keys', { as: 'none' })).status).toBe(401)
     expect((await ask('GET', 'hot-keys', { as: 'viewer' })).text).toBe('ok')

@@ -432,6 +432,8 @@ export interface KitOptions extends Partial<AdminApiOptions> {
   /** No tokens in the store. */
   readonly withoutTokens?: boolean
   readonly pages?: AdminSources['pages']
+  readonly openPaths?: AdminSources['openPaths']
+  readonly bounds?: AdminSources['bounds']
 }
 
 /** startAdmin starts an AdminKit. It ends with the test. */
@@ -510,6 +512,8 @@ export async function startAdmin(options: KitOptions = {}): Promise<AdminKit> {
     stats: () => [['a.hits', 1]],
     admin: { api, access },
     pages: options.pages,
+    openPaths: options.openPaths,
+    bounds: options.bounds,
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
   onTestFinished(() => {

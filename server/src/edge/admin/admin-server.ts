@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import type { MaybePromise } from 'sluice/internal/engine/ports'
+import type { HttpBounds } from '../http/bounds.ts'
 import { HostNames } from '../http/host-names.ts'
 import { type Route, routeServer } from '../http/routes.ts'
 import { write, writeJson } from '../http/write.ts'
@@ -25,6 +26,9 @@ export interface AdminSources {
   failed?(error: unknown): void
   /** Who may look, and the admin API. Undefined: all who reach the port may look, and nobody may change anything. */
   readonly admin?: { readonly api: AdminApi; readonly access: Access } | undefined
+  /** Paths that everybody who reaches the port may look at, without a token. */
+  readonly openPaths?: readonly string[] | undefined
+  readonly bounds?: Partial<HttpBounds> | undefined
   /** More pages, by their path. Those below /admin/v1 are for viewers, others as /stats. */
   readonly pages?: ReadonlyMap<string, AdminPage> | undefined
 }
@@ -34,8 +38,6 @@ export interface AdminPage {
   /** One line about it. */
   readonly about: string
   answer: Route['answer']
-  /** Everybody who reaches the port may look, without a token. */
-  readonly isOpen?: boolean
 }
 
 /**
@@ -47,7 +49,7 @@ export interface AdminPage {
 export function adminServer(sources: AdminSources, names: readonly string[] = []): Server {
   const help = new Map<string, string>()
   const routes = new Map<string, Route>()
-  const open = new Set(['/'])
+  const open = new Set(['/', ...(sources.openPaths ?? [])])
   const add = (path: string, about: string, answer: Route['answer']): void => {
     help.set(path, about)
     routes.set(path, { methods: ['GET', 'HEAD'], answer })
@@ -58,10 +60,7 @@ export function adminServer(sources: AdminSources, names: readonly string[] = []
   add('/stats', 'what was counted, as lines; ?format=json as JSON', async (request, response) => {
     writeStats(request, response, await sources.stats())
   })
-  for (const [path, { about, answer, isOpen }] of sources.pages ?? []) {
-    add(path, about, answer)
-    if (isOpen) open.add(path)
-  }
+  for (const [path, { about, answer }] of sources.pages ?? []) add(path, about, answer)
   const { admin } = sources
   if (admin !== undefined) help.set(`${API_PREFIX}/openapi.json`, 'the admin API')
   routes.set('/', {
@@ -70,6 +69,7 @@ export function adminServer(sources: AdminSources, names: readonly string[] = []
   })
   return routeServer(routes, {
     failed: (error) => sources.failed?.(error),
+    bounds: sources.bounds,
     hosts: new HostNames(names),
     headers: SECURITY_HEADERS,
     guard:

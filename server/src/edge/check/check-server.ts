@@ -20,6 +20,7 @@ import type { LimiterPort } from '../limiter-port.ts'
 import { Refusal, RlsDoor } from '../rls/rls-door.ts'
 import { parseRlsJson } from '../rls/rls-json.ts'
 import { parseCheckRequest, parseRelease } from './check-request.ts'
+import { type OwnUsageParts, ownUsageRoute } from './own-usage.ts'
 
 /** What a checkServer shares with the other doors of its process. */
 export interface CheckServerOptions {
@@ -29,6 +30,8 @@ export interface CheckServerOptions {
   readonly health?: Health
   /** Who may call, and who may give back and bring limits. Default: anyone may call, and nobody is trusted. */
   readonly callers?: Callers
+  /** Customers see their own usage at GET /v1/usage. Undefined: they do not. */
+  readonly ownUsage?: OwnUsageParts | undefined
   /** Every request passes: a refusal is told, but answered 200 (SHADOW_MODE). */
   readonly shadowMode?: boolean
   /** Told of errors of our own. */
@@ -62,6 +65,7 @@ export function checkServer(limiter: LimiterPort, options: CheckServerOptions = 
     ['/json', post((asked, response) => rateLimit(rls, asked, response), true)],
     ['/healthcheck', { methods: ['GET', 'HEAD'], answer: (_, response) => tellHealth(health, response) }],
   ]
+  if (options.ownUsage !== undefined) routes.push(['/v1/usage', ownUsageRoute(options.ownUsage)])
   return routeServer(new Map(routes), { failed: options.failed, bounds: options.bounds })
 }
 

@@ -40,7 +40,7 @@ export class Bodies {
           if (chunks.length === MAX_CHUNKS) chunks = [Buffer.concat(chunks)]
           kept = bytes
           this.#hold(chunk.length)
-        } else if (bytes > maxBytes + MAX_DISCARDED_BYTES) break
+        } else if (bytes > Math.max(MAX_DISCARDED_BYTES, 2 * maxBytes)) break
       }
     } catch (error) {
       throw error instanceof SluiceError || request.complete ? error : new ClientLeft('the request is not complete')

@@ -8,7 +8,9 @@ const LIMITS = {
   address: compileLimit({ limit: 3_000, window: '1m', algorithm: 'token_bucket', burst: 600 }),
   token: compileLimit({ limit: 3_000, window: '1m', algorithm: 'token_bucket', burst: 600 }),
   failure: compileLimit({ limit: 10, window: '1m', algorithm: 'token_bucket', burst: 10 }),
-  own_usage: compileLimit({ limit: 60, window: '1m', algorithm: 'token_bucket', burst: 20 }),
+  // Customers may all come through one gateway, and so from one address.
+  own_address: compileLimit({ limit: 3_000, window: '1m', algorithm: 'token_bucket', burst: 600 }),
+  own_key: compileLimit({ limit: 60, window: '1m', algorithm: 'token_bucket', burst: 20 }),
 } as const
 
 /** Throttled is the refusal, with the seconds to wait. */
@@ -38,8 +40,10 @@ export class Throttle {
     this.#charge('token', id, 'requests of this token')
   }
 
-  ownUsage(address: string | undefined): void {
-    this.#charge('own_usage', addressKey(address), 'requests of this address')
+  /** ownUsage counts a customer who asks for their usage, by address and by key, whether anybody has that key or not. */
+  ownUsage(address: string | undefined, apiKey: string): void {
+    this.#charge('own_address', addressKey(address), 'requests of this address')
+    this.#charge('own_key', apiKey, 'requests with this key')
   }
 
   /** mayFail throws when an address has failed too often to be listened to: before anything is looked up. */

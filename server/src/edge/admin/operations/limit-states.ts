@@ -45,3 +45,15 @@ export function limitJson(state: LimitState) {
     resets_at: timeText(resetAtMs),
   }
 }
+
+/** usageJson spells what was used of limits, by descriptor. The window is that of `default`, or of the first. */
+export function usageJson(limits: readonly LimitState[]) {
+  const first = limits.find(({ descriptor }) => descriptor === 'default') ?? limits[0]
+  return {
+    current_window:
+      first === undefined ? null : { start: timeText(first.windowStartMs), end: timeText(first.resetAtMs) },
+    usage: Object.fromEntries(
+      limits.map(({ descriptor, used, limit, remaining }) => [descriptor, { used, limit, remaining }]),
+    ),
+  }
+}

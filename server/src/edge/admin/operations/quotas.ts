@@ -21,6 +21,7 @@ import {
 import { type Call, operation } from '../api/operation.ts'
 import { spanOf, timeText } from '../api/values.ts'
 import { findKey, keyOf } from './keys.ts'
+import { usageJson } from './limit-states.ts'
 import { limitFields, OVERRIDE_FIELDS } from './overrides.ts'
 import { proposed, quotasOf } from './records.ts'
 
@@ -245,24 +246,3 @@ export const QUOTA_OPERATIONS = [
     },
   }),
 ]
-
-interface UsedLimit {
-  readonly descriptor: string
-  readonly used: number
-  readonly limit: number
-  readonly remaining: number
-  readonly windowStartMs: number
-  readonly resetAtMs: number
-}
-
-/** usageJson spells what was used of limits, by descriptor. The window is that of `default`, or of the first. */
-export function usageJson(limits: readonly UsedLimit[]) {
-  const first = limits.find(({ descriptor }) => descriptor === 'default') ?? limits[0]
-  return {
-    current_window:
-      first === undefined ? null : { start: timeText(first.windowStartMs), end: timeText(first.resetAtMs) },
-    usage: Object.fromEntries(
-      limits.map(({ descriptor, used, limit, remaining }) => [descriptor, { used, limit, remaining }]),
-    ),
-  }
-}

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { packageFile } from '../app/settings/package-file.ts'
+import { packageFile } from './settings/package-file.ts'
 
 /** version returns the package's version. */
 export function version(): string {
