@@ -22,6 +22,8 @@ import { USAGE_OPERATIONS } from './usage.ts'
  * docs/admin-api.md lists it. Where paths overlap, the first one is taken.
  */
 export function operationsOf(version: string): readonly AnyOperation[] {
+  // Written when somebody asks, so that a start does not wait for it.
+  let described: object | undefined
   const operations: AnyOperation[] = [
     operation({
       kind: 'look',
@@ -32,7 +34,10 @@ export function operationsOf(version: string): readonly AnyOperation[] {
       role: 'anyone',
       summary: 'this API as OpenAPI 3.1',
       answer: { status: 200, schema: ANY },
-      run: async () => ({ body: described }),
+      run: async () => {
+        described ??= openApi(operations, version)
+        return { body: described }
+      },
     }),
     ...SESSION_OPERATIONS,
     ...QUOTA_OPERATIONS,
@@ -50,6 +55,5 @@ export function operationsOf(version: string): readonly AnyOperation[] {
     ...LIVE_OPERATIONS,
     ...TOKEN_OPERATIONS,
   ]
-  const described = openApi(operations, version)
   return operations
 }
