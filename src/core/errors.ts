@@ -129,7 +129,8 @@ export const ERROR_RULES = {
   IDEMPOTENCY_KEY_INVALID: 'an Idempotency-Key has 1 to 255 printable characters, in quotes or without',
   IDEMPOTENCY_KEY_REUSED: 'an Idempotency-Key is used for one request only, within 24 hours',
   IDEMPOTENCY_IN_PROGRESS: 'a request is repeated after the first one was answered',
-  IDEMPOTENCY_KEYS_TOO_MANY: 'a token has at most 1000 idempotency keys within 24 hours, and all have 10000',
+  IDEMPOTENCY_KEYS_TOO_MANY:
+    'a token has at most 1000 idempotency keys within 24 hours, and all have 10000, for 32 MiB of answers',
   STREAMS_TOO_MANY: 'live figures are streamed to at most 64 readers, and to 8 of one token',
   API_KEY_REQUIRED: 'a customer shows an API key that is in use, as "Authorization: Bearer KEY" or "X-API-Key: KEY"',
   MAX_KEYS_INVALID: 'maxKeys is a whole number from 1 to 67108864',

@@ -4,8 +4,9 @@ import { connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { AdminTokens } from '../../server/src/edge/admin/access/admin-tokens.ts'
-import { AdminClock, MemoryAudit, MemoryTokens, startAdmin } from '../../server/src/edge/admin/admin-kit.suite.ts'
+import { startAdmin } from '../../server/src/edge/admin/admin-kit.suite.ts'
 import { KeptAnswers } from '../../server/src/edge/admin/api/kept-answers.ts'
+import { AdminClock, MemoryAudit, MemoryTokens } from '../../server/src/edge/admin/memory-ports.suite.ts'
 import { until } from '../servers/until.mjs'
 
 /** raw sends a request as it is, and returns the status line and the body. */
@@ -262,6 +263,18 @@ describe('floods', () => {
     nowMs = 24 * 3_600_000
     expect(await kept.claim('b', 'b', 'f')).toBeUndefined()
     expect(kept.size).toBe(1)
+  })
+
+  it('of large answers under idempotency keys are bounded, too', async () => {
+    const kept = new KeptAnswers(() => 0)
+    const answer = 'x'.repeat(1_048_576)
+    for (let i = 0; i < 32; i++) {
+      await kept.claim(`a-${i}`, 'a', 'f')
+      await kept.keep(`a-${i}`, answer)
+    }
+    await expect(kept.claim('more', 'b', 'f')).rejects.toThrow('IDEMPOTENCY_KEYS_TOO_MANY')
+    await kept.keep('a-0', undefined)
+    expect(await kept.claim('more', 'b', 'f')).toBeUndefined()
   })
 })
 

@@ -36,6 +36,7 @@ export interface QuotaStore {
   follow(changed: (changes: readonly QuotaChange[]) => void, missed: () => void): () => void
   get<T extends QuotaTable>(table: T, id: string): Promise<QuotaRecords[T] | undefined>
   put<T extends QuotaTable>(table: T, record: QuotaRecords[T], by: Actor, version?: number): Promise<QuotaRecords[T]>
+  /** remove takes a record away; with a customer, all keys, overrides, grants and blocks of theirs. */
   remove<T extends QuotaTable>(table: T, id: string, by: Actor, version?: number): Promise<void>
   /** changeAll makes several changes, all or none. */
   changeAll(
@@ -47,9 +48,9 @@ export interface QuotaStore {
 
 /** A ListQuery narrows a list. */
 export interface ListQuery {
-  /** Exact values of fields, such as `{ tier: 'pro' }` or `{ customerId: 'acme' }`. */
+  /** Exact values of fields, such as `{ tier: 'pro' }`, `{ hash: '…' }`, or, of a subject, `{ customerId: 'acme' }`, `{ keyId: '…' }`. */
   readonly where?: Readonly<Record<string, string>>
-  /** The beginning of an id, a name or a key's prefix. */
+  /** The beginning of an id, a name or a key's prefix; customers are found by the prefixes of their keys, too. */
   readonly search?: string | undefined
   readonly after?: string | undefined
   readonly limit: number

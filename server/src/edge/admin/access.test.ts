@@ -4,7 +4,8 @@ import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
 import { firstToken, newToken } from './access/admin-tokens.ts'
 import { isLoopback, requireSafeBind } from './access/loopback.ts'
-import { AdminClock, MemoryAudit, MemoryTokens, startAdmin } from './admin-kit.suite.ts'
+import { startAdmin } from './admin-kit.suite.ts'
+import { AdminClock, MemoryAudit, MemoryTokens } from './memory-ports.suite.ts'
 
 const cookieOf = (headers: Headers): string => (headers.get('set-cookie') ?? '').split(';')[0]
 

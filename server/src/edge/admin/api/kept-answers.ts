@@ -4,6 +4,8 @@ import type { IdempotencyStore, KeptAnswer } from '../../../quotas/ports.ts'
 const LASTS_MS = 24 * 3_600_000
 const MOST = 10_000
 const MOST_OF_ONE = 1_000
+/** Characters of answers, in all. An answer may have as many as a request. */
+const MOST_CHARACTERS = 33_554_432
 
 interface Kept {
   readonly owner: string
@@ -20,6 +22,7 @@ export class KeptAnswers implements IdempotencyStore {
   // In the order of their ends.
   readonly #kept = new Map<string, Kept>()
   readonly #countOf = new Map<string, number>()
+  #characters = 0
 
   constructor(nowMs: () => number) {
     this.#nowMs = nowMs
@@ -34,7 +37,7 @@ export class KeptAnswers implements IdempotencyStore {
     const found = this.#kept.get(id)
     if (found !== undefined) return found.answer
     const count = this.#countOf.get(owner) ?? 0
-    if (count >= MOST_OF_ONE || this.#kept.size >= MOST) {
+    if (count >= MOST_OF_ONE || this.#kept.size >= MOST || this.#characters >= MOST_CHARACTERS) {
       throw new SluiceError('IDEMPOTENCY_KEYS_TOO_MANY', 'idempotency-key', `${count} of this token`)
     }
     this.#countOf.set(owner, count + 1)
@@ -46,7 +49,10 @@ export class KeptAnswers implements IdempotencyStore {
     const found = this.#kept.get(id)
     if (found === undefined) return
     if (sealed === undefined) this.#forget(id, found)
-    else found.answer = { ...found.answer, sealed }
+    else {
+      found.answer = { ...found.answer, sealed }
+      this.#characters += sealed.length
+    }
   }
 
   #forgetOld(): void {
@@ -56,8 +62,9 @@ export class KeptAnswers implements IdempotencyStore {
     }
   }
 
-  #forget(id: string, { owner }: Kept): void {
+  #forget(id: string, { owner, answer }: Kept): void {
     this.#kept.delete(id)
+    this.#characters -= answer.sealed?.length ?? 0
     const count = (this.#countOf.get(owner) ?? 1) - 1
     if (count === 0) this.#countOf.delete(owner)
     else this.#countOf.set(owner, count)
