@@ -27,7 +27,7 @@ export const serverLayers = {
   grpc: [],
   observe: library('core', 'engine'),
   quotas: library('core', 'engine'),
-  edge: ['grpc', 'observe', ...library('core', 'engine', 'identity', 'http-door')],
+  edge: ['grpc', 'observe', 'quotas', ...library('core', 'engine', 'identity', 'http-door')],
   app: [
     'grpc',
     'observe',

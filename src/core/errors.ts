@@ -122,6 +122,31 @@ export const ERROR_RULES = {
   REDIS_UNREACHABLE: 'a command that works on counters reaches Redis within 5 seconds, and Redis does what it is asked',
   NODES_NOT_TOLD:
     'nodes hear of a reset on a channel (docs/redis.md); those that do not go on refusing until they would ask',
+  ADMIN_REQUEST_INVALID: 'a request to the admin API has the form that /admin/v1/openapi.json describes',
+  ADMIN_BODY_TOO_LARGE: 'a body for the admin API has at most 65536 bytes, and one with rules 1048576',
+  ADMIN_PATH_UNKNOWN: 'the paths of the admin API are listed in /admin/v1/openapi.json',
+  ADMIN_METHOD_INVALID: 'a path takes the methods that the Allow header lists',
+  ADMIN_TOKEN_REQUIRED:
+    'a change needs a token of the admin API, and so does reading: only where there is no token yet, programs on this machine read without',
+  ADMIN_TOKEN_INVALID: 'a token of the admin API is TOKEN, or ROLE:TOKEN with the role viewer, operator or admin',
+  ADMIN_BIND_UNSAFE: 'the admin port listens on other addresses than loopback only where there is a token',
+  ADMIN_RATE_LIMITED: 'the admin API bounds the requests of an address and of a token, and failed logins harder',
+  ADMIN_FAILED: 'the service failed to answer; its log says why',
+  ROLE_INSUFFICIENT: 'viewers look, operators help customers, admins change rules, tiers and tokens',
+  QUOTAS_UNAVAILABLE: 'customers, usage and audit are kept in a database, and one is set and answers',
+  RECORD_UNKNOWN: 'a record exists, and was not removed',
+  RECORD_EXISTS: 'an id is given once',
+  VERSION_STALE: 'a change names the version that it was made from, and nobody changed the record since',
+  VERSION_REQUIRED:
+    'a change of a record names its version, as "If-Match: ETAG" of the answer that was read; "If-Match: *" takes any',
+  CURSOR_INVALID: 'a cursor is the next_cursor of the page before, unchanged, for the same list and filter',
+  IDEMPOTENCY_KEY_INVALID: 'an Idempotency-Key has 1 to 255 printable characters, in quotes or without',
+  IDEMPOTENCY_KEY_REUSED: 'an Idempotency-Key is used for one request only, within 24 hours',
+  IDEMPOTENCY_IN_PROGRESS: 'a request is repeated after the first one was answered',
+  IDEMPOTENCY_KEYS_TOO_MANY:
+    'a token has at most 1000 idempotency keys within 24 hours, and all have 10000, for 32 MiB of answers',
+  STREAMS_TOO_MANY: 'live figures are streamed to at most 64 readers, and to 8 of one token',
+  API_KEY_REQUIRED: 'a customer shows an API key that is in use, as "Authorization: Bearer KEY" or "X-API-Key: KEY"',
   MAX_KEYS_INVALID: 'maxKeys is a whole number from 1 to 67108864',
 } as const
 

@@ -3,9 +3,12 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { SluiceError } from 'sluice/internal/core/errors'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import type { MaybePromise } from 'sluice/internal/engine/ports'
+import { MemoryStore } from 'sluice/internal/stores/memory/memory-store'
+import { requireSafeBind } from '../edge/admin/access/loopback.ts'
 import { adminServer } from '../edge/admin/admin-server.ts'
 import type { HotKeysScope } from '../edge/admin/hot-keys-route.ts'
 import { metricsRoute } from '../edge/admin/metrics-route.ts'
+import { NO_PORTS, openAdminApi } from '../edge/admin/open-admin-api.ts'
 import { routeServer } from '../edge/http/routes.ts'
 import { type MergedMetrics, mergedWith, mergeInto } from '../observe/metrics/merge-reports.ts'
 import type { CountsReport } from '../observe/statsd/statsd-counts.ts'
@@ -62,8 +65,20 @@ function placesOf({ host, httpPort, grpc }: Config): Readonly<Record<DoorName, P
   }
 }
 
+/** Addresses and tokens that the admin port counts at once. */
+const THROTTLED_KEYS = 10_000
+
 /** openAdmin opens the door for operators. It answers until the very end: that is when they look. */
 async function openAdmin(config: Config, log: Log, rules: FollowedRules, { fleet, hotKeys }: Watched) {
+  const admin = openAdminApi({
+    ports: { ...NO_PORTS, rules: rules.current },
+    setTokens: config.adminTokens,
+    throttleStore: new MemoryStore({ maxKeys: THROTTLED_KEYS }),
+    secret: config.secret,
+    version: packageVersion(),
+    failed: faultLog(log),
+  })
+  requireSafeBind(config.adminHost, await admin.access.tokens.hasAny())
   const metrics = config.metrics.isOn ? nodeMetrics(config, rules, { fleet, hotKeys }) : undefined
   const sources = {
     rules: rules.current,
@@ -72,6 +87,8 @@ async function openAdmin(config: Config, log: Log, rules: FollowedRules, { fleet
     unready: () => fleet.unready(),
     hotKeys: (scope: HotKeysScope) => hotKeys.ask(scope),
     failed: faultLog(log),
+    admin,
+    openPaths: config.metricsOpen ? ['/metrics'] : [],
   }
   const server = adminServer(sources, [config.adminHost, ...config.adminNames])
   const place = { host: config.adminHost, port: config.adminPort }

@@ -1,14 +1,14 @@
 import { plural, summary } from '../app/plural.ts'
 import type { Config } from '../app/settings/config.ts'
+import { packageVersion } from '../app/settings/package-file.ts'
 import type { Service } from '../app/wire.ts'
-import { version } from './version.ts'
 
 /** greeting says where the service is and what it runs on; with the example rules, also what to try. */
 export function greeting(service: Service, config: Config): string {
   const { isExample, rules: paths, workers } = config
   const from = isExample ? 'the examples (server/examples)' : paths.join(', ')
   const processes = workers > 1 ? `${plural(workers, 'worker')}; ` : ''
-  return `sluice ${version()} is listening
+  return `sluice ${packageVersion()} is listening
 ${doorLines(service).join('\n')}
 
 ${processes}counters ${service.storeName}; ${summary(service.rules())}, from ${from}

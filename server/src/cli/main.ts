@@ -2,7 +2,7 @@
 import { SluiceError, withoutCredentials } from 'sluice/internal/core/errors'
 import { didYouMean } from 'sluice/internal/core/nearest'
 import { RulesError } from 'sluice/internal/core/rules/problems'
-import { version } from './version.ts'
+import { packageVersion } from '../app/settings/package-file.ts'
 
 /** A command is loaded when it is called, and so is the text of --help: none of them waits for what another needs. */
 const COMMANDS: ReadonlyMap<string, (args: readonly string[]) => Promise<void>> = new Map([
@@ -19,7 +19,7 @@ async function run([command, ...args]: readonly string[]): Promise<void> {
     const { HELP, SERVE_HELP } = await import('./help.ts')
     process.stdout.write(command === 'serve' ? SERVE_HELP : HELP)
   } else if (command === '--version' || command === '-v') {
-    process.stdout.write(`sluice ${version()}\n`)
+    process.stdout.write(`sluice ${packageVersion()}\n`)
   } else if (COMMANDS.has(command)) {
     await COMMANDS.get(command)?.(args)
   } else {

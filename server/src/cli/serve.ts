@@ -1,9 +1,9 @@
 import { createLog, type Log } from '../app/log/log.ts'
 import { type Config, readConfig } from '../app/settings/config.ts'
+import { packageVersion } from '../app/settings/package-file.ts'
 import { secretsOf } from '../app/settings/secrets.ts'
 import { type Service, startService } from '../app/wire.ts'
 import { greeting } from './greeting.ts'
-import { version } from './version.ts'
 
 /** serve runs the service until it is told to stop (SIGTERM, SIGINT). SIGHUP reads the rules again. */
 export async function serve(args: readonly string[]): Promise<void> {
@@ -32,8 +32,8 @@ function ignore(): void {}
 /** logStart says in one record what the greeting says to people. */
 function logStart({ addresses, storeName, rules }: Service, { rules: paths, workers }: Config, log: Log): void {
   const doors = Object.entries(addresses).map(([door, address]) => `${door} ${address}`)
-  log.info('service.started', `sluice ${version()} is listening: ${doors.join(', ')}`, {
-    version: version(),
+  log.info('service.started', `sluice ${packageVersion()} is listening: ${doors.join(', ')}`, {
+    version: packageVersion(),
     pid: process.pid,
     ...addresses,
     counters: storeName,

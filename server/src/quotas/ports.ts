@@ -27,7 +27,8 @@ export interface Page<T> {
 
 /**
  * A QuotaStore keeps records. Each change is made in one transaction with its audit entry and a rise of the revision, and is
- * told to every node. `version` is what the caller has seen: a change of another version throws VERSION_STALE; undefined takes any.
+ * told to every node. `version` is what the caller has seen: a change of another version throws VERSION_STALE; undefined takes any,
+ * and 0 says that there is no such record yet. The store sets `version`, `createdAtMs` and `updatedAtMs` itself.
  */
 export interface QuotaStore {
   snapshot(): Promise<QuotaSnapshot>
@@ -35,6 +36,7 @@ export interface QuotaStore {
   follow(changed: (changes: readonly QuotaChange[]) => void, missed: () => void): () => void
   get<T extends QuotaTable>(table: T, id: string): Promise<QuotaRecords[T] | undefined>
   put<T extends QuotaTable>(table: T, record: QuotaRecords[T], by: Actor, version?: number): Promise<QuotaRecords[T]>
+  /** remove takes a record away; with a customer, all keys, overrides, grants and blocks of theirs. */
   remove<T extends QuotaTable>(table: T, id: string, by: Actor, version?: number): Promise<void>
   /** changeAll makes several changes, all or none. */
   changeAll(
@@ -46,10 +48,310 @@ export interface QuotaStore {
 
 /** A ListQuery narrows a list. */
 export interface ListQuery {
-  /** Exact values of fields, such as `{ tier: 'pro' }` or `{ customerId: 'acme' }`. */
+  /** Exact values of fields, such as `{ tier: 'pro' }`, `{ hash: '…' }`, or, of a subject, `{ customerId: 'acme' }`, `{ keyId: '…' }`. */
   readonly where?: Readonly<Record<string, string>>
-  /** The beginning of an id, a name or a key's prefix. */
+  /** The beginning of an id, a name or a key's prefix; customers are found by the prefixes of their keys, too. */
   readonly search?: string | undefined
   readonly after?: string | undefined
   readonly limit: number
+}
+
+/** What tokens of the admin API may do: viewers look, operators help customers, admins change rules, tiers and tokens. */
+export type Role = 'viewer' | 'operator' | 'admin'
+
+/** An AdminToken is a token of the admin API as it is kept: never the token itself. */
+export interface AdminToken {
+  readonly id: string
+  readonly name: string
+  readonly role: Role
+  /** SHA-256 of the token, in hex. */
+  readonly hash: string
+  /** The first characters of the token, for people. */
+  readonly prefix: string
+  readonly createdAtMs: number
+  readonly expiresAtMs: number | undefined
+  readonly revokedAtMs: number | undefined
+  readonly lastUsedAtMs: number | undefined
+}
+
+/** A TokenStore keeps tokens of the admin API. Each change is audited. */
+export interface TokenStore {
+  create(token: AdminToken, by: Actor): Promise<AdminToken>
+  list(): Promise<readonly AdminToken[]>
+  get(id: string): Promise<AdminToken | undefined>
+  /** find looks a token up by its hash. Those that were revoked or have expired are found, too. */
+  find(hash: string): Promise<AdminToken | undefined>
+  /** revoke ends a token at once. To revoke one that was revoked is no error; undefined: there is none of that id. */
+  revoke(id: string, by: Actor): Promise<AdminToken | undefined>
+  /** used notes when a token was used last. It may be late, and never fails. */
+  used(id: string, atMs: number): void
+  /** hasAny says whether there is a token that is good. */
+  hasAny(): Promise<boolean>
+}
+
+/** An AuditEntry is one change that was made. */
+export interface AuditEntry {
+  readonly sequence: number
+  readonly atMs: number
+  readonly actor: Actor
+  /** Such as `customers.put`, `tokens.revoke`, `counters.reset`. */
+  readonly action: string
+  /** What was changed: the kind of record and its id. */
+  readonly target: { readonly kind: string; readonly id: string }
+  readonly customerId: string | undefined
+  readonly before: unknown
+  readonly after: unknown
+  /** In hex; chained to that of the entry before. */
+  readonly hash: string
+}
+
+export interface AuditQuery {
+  readonly actor?: string | undefined
+  readonly action?: string | undefined
+  readonly target?: string | undefined
+  readonly customerId?: string | undefined
+  readonly fromMs?: number | undefined
+  readonly toMs?: number | undefined
+  readonly after?: string | undefined
+  readonly limit: number
+}
+
+/** An AuditVerification says whether the chain of entries is whole. */
+export interface AuditVerification {
+  readonly ok: boolean
+  readonly entries: number
+  readonly head: string | undefined
+  /** The first entry that is wrong, and why. */
+  readonly broken: { readonly sequence: number; readonly reason: string } | undefined
+}
+
+/** An AuditLog is read newest first. */
+export interface AuditLog {
+  list(query: AuditQuery): Promise<Page<AuditEntry>>
+  verify(): Promise<AuditVerification>
+}
+
+export interface UsageQuery {
+  readonly customerId?: string | undefined
+  readonly fromMs: number
+  readonly toMs: number
+  readonly granularity: 'hour' | 'day'
+  readonly after?: string | undefined
+  readonly limit: number
+}
+
+/** A UsageRow is what one customer did under one limit in one hour or day. */
+export interface UsageRow {
+  readonly customerId: string
+  readonly limit: string
+  readonly atMs: number
+  readonly allowed: number
+  readonly refused: number
+  readonly cost: number
+}
+
+export interface UsageStore {
+  read(query: UsageQuery): Promise<Page<UsageRow>>
+}
+
+/** A RuleVersion is one text of rules that the table has had. */
+export interface RuleVersion {
+  readonly version: number
+  readonly isActive: boolean
+  readonly createdAtMs: number
+  readonly by: string
+  readonly comment: string | undefined
+  readonly limits: number
+  readonly domains: readonly string[]
+}
+
+/** A RuleTable holds rules in YAML, beside those of files. */
+export interface RuleTable {
+  versions(query: Pick<ListQuery, 'after' | 'limit'>): Promise<Page<RuleVersion>>
+  /** read returns one version with its text; undefined asks for the active one. */
+  read(version?: number): Promise<(RuleVersion & { readonly text: string }) | undefined>
+  /** check compiles a text together with the other sources, as put would. It throws a RulesError. */
+  check(text: string): Promise<{ readonly limits: number; readonly domains: readonly string[] }>
+  /** put checks a text, keeps it as a new version and activates it. `version` is the active one that the caller has seen, 0 for none. */
+  put(text: string, comment: string | undefined, by: Actor, version?: number): Promise<RuleVersion>
+  /** activate makes a former version the active one again: a new version with its text. */
+  activate(version: number, by: Actor, seen?: number): Promise<RuleVersion>
+}
+
+/** KeptAnswer is what is kept under an idempotency key. `sealed` can be read only by who knows the key. */
+export interface KeptAnswer {
+  readonly fingerprint: string
+  /** Undefined: the first request is under way. */
+  readonly sealed: string | undefined
+}
+
+/** An IdempotencyStore remembers the answers to creations for 24 hours, under a hash of who asked and the key. */
+export interface IdempotencyStore {
+  /** claim returns what is kept under an id; undefined: it was free, and is the caller's now. It throws IDEMPOTENCY_KEYS_TOO_MANY. */
+  claim(id: string, owner: string, fingerprint: string): Promise<KeptAnswer | undefined>
+  /** keep fills a claim. Undefined: nothing was done, and the id is free again. */
+  keep(id: string, sealed: string | undefined): Promise<void>
+}
+
+/** A ProposedChange is a change before it is made. */
+export type ProposedChange =
+  | {
+      readonly kind: 'record'
+      readonly table: QuotaTable
+      readonly id: string
+      readonly before: unknown
+      readonly after: unknown
+    }
+  | { readonly kind: 'rules'; readonly text: string }
+  | { readonly kind: 'counters'; readonly target: CounterTarget }
+  | { readonly kind: 'token'; readonly before: unknown; readonly after: unknown }
+
+/** A PreviewOutcome is what changes would do, as far as it is known. */
+export interface PreviewOutcome {
+  readonly affectedCustomers: number
+  /** Replayed over the busiest hour of the last week. Undefined: there is no such record of traffic. */
+  readonly atPeak:
+    | {
+        readonly atMs: number
+        readonly refusedBefore: number
+        readonly refusedAfter: number
+        readonly requests: number
+      }
+    | undefined
+  /** For people, a sentence each. */
+  readonly notes: readonly string[]
+}
+
+export interface Preview {
+  preview(changes: readonly ProposedChange[]): Promise<PreviewOutcome>
+}
+
+/** A LimitSource is where a number comes from. `id` is that of the override or grant, or the tier's name. */
+export interface LimitSource {
+  readonly kind: 'key_override' | 'customer_override' | 'tier' | 'rule' | 'grant'
+  readonly id: string | undefined
+}
+
+/** A LimitState is one limit of a caller, and its counter now. */
+export interface LimitState {
+  /** `default`, or what stands below the tiered rule. */
+  readonly descriptor: string
+  readonly domain: string
+  readonly ruleId: string
+  readonly source: LimitSource
+  readonly limit: number
+  readonly used: number
+  readonly remaining: number
+  readonly windowMs: number
+  readonly unit: string | undefined
+  readonly windowStartMs: number
+  readonly resetAtMs: number
+}
+
+/** A CounterTarget is whose counters are meant: all of a customer, all of a key, or those that descriptors lead to. */
+export type CounterTarget =
+  | { readonly kind: 'customer'; readonly customerId: string }
+  | { readonly kind: 'key'; readonly keyId: string }
+  | {
+      readonly kind: 'descriptors'
+      readonly domain: string
+      readonly descriptors: readonly (readonly { readonly key: string; readonly value: string }[])[]
+    }
+
+/** A LookedCounter is one rule that applies to a descriptor, and its counter as it is. Nothing was charged. */
+export interface LookedCounter {
+  /** The position of the descriptor. */
+  readonly descriptor: number
+  readonly ruleId: string
+  readonly ruleName: string
+  /** The limit in words, as `sluice check` has it. */
+  readonly described: string
+  readonly isUnlimited: boolean
+  readonly isShadow: boolean
+  readonly switchedTo: 'off' | 'shadow' | 'enforce' | undefined
+  readonly source: LimitSource
+  /** As it may be shown: secrets are hashed. */
+  readonly key: string
+  readonly limit: number
+  readonly used: number
+  readonly remaining: number
+  readonly resetAfterMs: number
+  /** 0: a request of cost 1 would be admitted now. */
+  readonly retryAfterMs: number
+  /** No wait would help: the limit is smaller than the cost. */
+  readonly isImpossible: boolean
+}
+
+/** A CounterDesk looks at counters, and forgets them on every node. */
+export interface CounterDesk {
+  look(target: CounterTarget & { readonly kind: 'descriptors' }): Promise<readonly LookedCounter[]>
+  /** limitsOf is every limit of a customer or a key. */
+  limitsOf(target: CounterTarget & { readonly kind: 'customer' | 'key' }): Promise<readonly LimitState[]>
+  /** reset forgets counters and what nodes remember of them, and says how many. It is audited. */
+  reset(target: CounterTarget, by: Actor): Promise<number>
+  /** defaultOf is the plain limit of a tier, as its rules or its record say. */
+  defaultOf(tier: string | undefined): { readonly requestsPerUnit: number; readonly unit: string } | undefined
+}
+
+/** OwnUsage finds what the owner of an API key has used. */
+export interface OwnUsage {
+  /** usageOf returns every limit of a key; undefined for one that nobody has, after as much work as for any other. */
+  usageOf(apiKey: string): Promise<readonly LimitState[] | undefined>
+}
+
+/** LiveRule is what one rule did in one second. */
+export interface LiveRule {
+  readonly domain: string
+  readonly id: string
+  readonly allowed: number
+  readonly refused: number
+  readonly shadowRefused: number
+}
+
+/** A LiveFrame is one second of the whole service. */
+export interface LiveFrame {
+  readonly atMs: number
+  readonly allowed: number
+  readonly refused: number
+  readonly shadowRefused: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+  readonly nodes: number
+  readonly nodesAway: number
+  readonly store: 'memory' | 'up' | 'away'
+  readonly database: 'none' | 'up' | 'away'
+  readonly ruleVersion: string
+  /** The busiest, at most 100. */
+  readonly rules: readonly LiveRule[]
+}
+
+/** LiveFigures makes a frame each second, and keeps the last hour. */
+export interface LiveFigures {
+  history(sinceMs: number): readonly LiveFrame[]
+  follow(heard: (frame: LiveFrame) => void): () => void
+}
+
+/** A NodeState is one node of the fleet. */
+export interface NodeState {
+  readonly id: string
+  readonly host: string
+  readonly isHere: boolean
+  readonly isAway: boolean
+  readonly startedAtMs: number
+  readonly seenAtMs: number
+  readonly version: string
+  readonly ruleVersion: string
+  /** Of the quotas that it decides by. */
+  readonly revision: number
+  readonly store: 'memory' | 'up' | 'away'
+  readonly workers: readonly { readonly id: string; readonly state: string; readonly startedAtMs: number }[]
+}
+
+export interface NodeList {
+  list(): Promise<readonly NodeState[]>
+}
+
+/** ApiKeyHash spells API keys as they are kept: HMAC-SHA256 under the key of the installation, in hex. */
+export interface ApiKeyHash {
+  hash(apiKey: string): string
 }

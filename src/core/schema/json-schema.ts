@@ -9,11 +9,18 @@ export function toJsonSchema(schema: Schema): Json {
   return { $schema: 'http://json-schema.org/draft-07/schema#', ...json, definitions }
 }
 
+/** schemaPart writes a schema as a part of a larger document: definitions are added to `definitions`, which is found at `at`. */
+export function schemaPart(schema: Schema, definitions: Record<string, Json>, at: string): Json {
+  return new Writer(definitions, at).schema(schema)
+}
+
 class Writer {
   readonly #definitions: Record<string, Json>
+  readonly #at: string
 
-  constructor(definitions: Record<string, Json>) {
+  constructor(definitions: Record<string, Json>, at = '#/definitions/') {
     this.#definitions = definitions
+    this.#at = at
   }
 
   schema(schema: Schema): Json {
@@ -72,7 +79,7 @@ class Writer {
       this.#definitions[name] = {}
       this.#definitions[name] = this.schema(to())
     }
-    return { $ref: `#/definitions/${name}` }
+    return { $ref: `${this.#at}${name}` }
   }
 }
 

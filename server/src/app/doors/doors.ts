@@ -4,6 +4,8 @@ import { stepWithoutPattern } from 'sluice/internal/core/rules/match'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import { Limiter } from 'sluice/internal/engine/limiter'
 import type { Store } from 'sluice/internal/engine/ports'
+import { MemoryStore } from 'sluice/internal/stores/memory/memory-store'
+import { Throttle } from '../../edge/admin/access/throttle.ts'
 import { Callers } from '../../edge/callers/callers.ts'
 import { checkServer } from '../../edge/check/check-server.ts'
 import { Health } from '../../edge/health/health.ts'
@@ -211,8 +213,16 @@ function makeServers(
   })
   registerLimiter(grpc, limiters.grpc, { leases, callers, shadowMode, readsTraces, failed })
   registerHealth(grpc, health, SERVICES)
-  const http = checkServer(limiters.http, { rls, leases, health, callers, shadowMode, readsTraces, failed })
+  const ownUsage = config.customerUsage ? { usage: undefined, throttle: ownThrottle() } : undefined
+  const http = checkServer(limiters.http, { rls, leases, health, callers, shadowMode, readsTraces, failed, ownUsage })
   return { http, grpc, rls }
+}
+
+/** Customers who look at their usage at once, by address and by key. */
+const THROTTLED_KEYS = 10_000
+
+function ownThrottle(): Throttle {
+  return new Throttle(new MemoryStore({ maxKeys: THROTTLED_KEYS }))
 }
 
 /**

@@ -16,7 +16,7 @@ import { redisUrlOf, redisWarnings } from './redis-settings.ts'
 import { SettingSources } from './setting-sources.ts'
 import { type Address, type Given, isOn, type LogLevel, lastOf, pathsOf } from './setting-values.ts'
 import { SETTINGS } from './settings.ts'
-import { tokensOf } from './tokens.ts'
+import { type AdminTokenSetting, adminTokensOf, tokensOf } from './tokens.ts'
 
 /** A Config is everything `sluice serve` can be told. It is plain data: workers get it as a message. */
 export interface Config {
@@ -54,6 +54,12 @@ export interface Config {
   readonly adminPort: number
   /** Names that the admin port answers to, beside addresses, localhost and `adminHost`. */
   readonly adminNames: readonly string[]
+  /** Tokens of the admin API, beside those in the database. */
+  readonly adminTokens: readonly AdminTokenSetting[]
+  /** /metrics needs no token. */
+  readonly metricsOpen: boolean
+  /** Customers see their own usage on the HTTP port. */
+  readonly customerUsage: boolean
   /** The fields that Envoy is asked to add to its answers, and to the requests that it passes on. */
   readonly responseHeaders: LimitHeaders | undefined
   readonly requestHeaders: LimitHeaders | undefined
@@ -185,6 +191,9 @@ export function readConfig(args: readonly string[], env: Env): Config {
     adminHost: from.value('admin-host'),
     adminPort: from.value('admin-port'),
     adminNames: from.value('admin-names') ?? [],
+    adminTokens: adminTokensOf(from.given('admin-token')),
+    metricsOpen: from.value('metrics-open'),
+    customerUsage: from.value('customer-usage'),
     responseHeaders: responseHeadersOf(from),
     requestHeaders: requestHeadersOf(from),
     dynamicMetadata: from.value('dynamic-metadata'),

@@ -37,7 +37,7 @@ export const ENVOY_SETTINGS: readonly EnvoySetting[] = [
     name: 'DEBUG_HOST',
     status: 'different',
     meaning: 'address of the debug port',
-    note: 'the admin port; 127.0.0.1 unless told otherwise, not every address',
+    note: 'the admin port; 127.0.0.1 unless told otherwise, not every address; another than loopback needs a token',
     sets: 'admin-host',
   },
   {

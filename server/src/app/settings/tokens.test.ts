@@ -6,6 +6,33 @@ import { secretsOf } from './secrets.ts'
 
 const TOKEN = 'abcdefghijklmnop'
 
+describe('SLUICE_ADMIN_TOKEN', () => {
+  it.each<[string, string, { role: string; token: string }[]]>([
+    ['is an admin’s', TOKEN, [{ role: 'admin', token: TOKEN }]],
+    ['may have a role', `viewer:${TOKEN}`, [{ role: 'viewer', token: TOKEN }]],
+    [
+      'may be several',
+      `${TOKEN}, operator:${TOKEN}2`,
+      [
+        { role: 'admin', token: TOKEN },
+        { role: 'operator', token: `${TOKEN}2` },
+      ],
+    ],
+  ])('%s', (_, given, tokens) => {
+    const config = readConfig([], { SLUICE_ADMIN_TOKEN: given })
+    expect(config.adminTokens).toEqual(tokens)
+    for (const { token } of tokens) expect(secretsOf(config)).toContain(token)
+  })
+
+  it.each([
+    ['has another role', `root:${TOKEN}`, 'ADMIN_TOKEN_INVALID: SLUICE_ADMIN_TOKEN: one has another role'],
+    ['has two', `admin:admin:${TOKEN}`, 'ADMIN_TOKEN_INVALID: SLUICE_ADMIN_TOKEN: one has another role'],
+    ['is too short', 'viewer:short', 'TOKEN_INVALID: SLUICE_ADMIN_TOKEN: one has 5 characters'],
+  ])('is refused, and not shown, when it %s', (_, given, message) => {
+    expect(raisedBy(() => readConfig([], { SLUICE_ADMIN_TOKEN: given }))).toContain(message)
+  })
+})
+
 describe('SLUICE_TOKEN', () => {
   it.each<[string, string[], Record<string, string>, string[]]>([
     ['is none by default', [], {}, []],

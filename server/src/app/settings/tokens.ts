@@ -1,4 +1,5 @@
 import { SluiceError } from 'sluice/internal/core/errors'
+import type { Role } from '../../quotas/ports.ts'
 import type { Given } from './setting-values.ts'
 
 // The characters of a Bearer token (RFC 6750, 2.1). A short one can be guessed.
@@ -15,6 +16,29 @@ export function tokensOf(given: Given | undefined): string[] {
     if (wrong !== undefined) throw new SluiceError('TOKEN_INVALID', given.where, wrong)
   }
   return tokens
+}
+
+/** An AdminTokenSetting is a token of the admin API that was set, and what it may do. */
+export interface AdminTokenSetting {
+  readonly role: Role
+  readonly token: string
+}
+
+const ROLES: readonly string[] = ['viewer', 'operator', 'admin'] satisfies readonly Role[]
+
+/** adminTokensOf reads the tokens of the admin API: `TOKEN` for an admin, or `ROLE:TOKEN`. Errors do not show them. */
+export function adminTokensOf(given: Given | undefined): AdminTokenSetting[] {
+  if (given === undefined) return []
+  const parts = given.values.flatMap((list) => list.split(',')).map((each) => each.trim().split(':'))
+  return parts.map((part) => {
+    const [role, token] = part.length === 1 ? ['admin', part[0]] : part
+    if (part.length > 2 || !ROLES.includes(role)) {
+      throw new SluiceError('ADMIN_TOKEN_INVALID', given.where, 'one has another role')
+    }
+    const wrong = wrongWith(token)
+    if (wrong !== undefined) throw new SluiceError('TOKEN_INVALID', given.where, wrong)
+    return { role: role as Role, token }
+  })
 }
 
 function wrongWith(token: string): string | undefined {

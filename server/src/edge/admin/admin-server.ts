@@ -3,12 +3,19 @@ import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import type { MaybePromise } from 'sluice/internal/engine/ports'
 import type { MergedMetrics } from '../../observe/metrics/merge-reports.ts'
 import { LIVEZ, readyz } from '../health/probe-routes.ts'
+import type { HttpBounds } from '../http/bounds.ts'
 import { HostNames } from '../http/host-names.ts'
 import { type Route, routeServer } from '../http/routes.ts'
 import { write, writeJson } from '../http/write.ts'
-import { metricsRoute } from './metrics-route.ts'
+import type { Access } from './access/access.ts'
+import { isFromHere } from './access/loopback.ts'
+import { requireRole } from './access/roles.ts'
+import { Throttled } from './access/throttle.ts'
+import { type AdminApi, API_PREFIX } from './api/admin-api.ts'
 import { type HotKeysSource, hotKeysRoute } from './hot-keys-route.ts'
+import { metricsRoute } from './metrics-route.ts'
 import { listRules } from './rule-listing.ts'
+import { SECURITY_HEADERS } from './security-headers.ts'
 
 /** A Stat is a name in the form of envoyproxy/ratelimit, and its value. */
 export type Stat = readonly [name: string, value: number]
@@ -27,17 +34,32 @@ export interface AdminSources {
   readonly hotKeys?: HotKeysSource
   /** Told of errors of our own. */
   failed?(error: unknown): void
+  /** Who may look, and the admin API. Undefined: all who reach the port may look, and nobody may change anything. */
+  readonly admin?: { readonly api: AdminApi; readonly access: Access } | undefined
+  /** Paths that everybody who reaches the port may look at, without a token. */
+  readonly openPaths?: readonly string[] | undefined
+  readonly bounds?: Partial<HttpBounds> | undefined
+  /** More pages, by their path. They are guarded as /stats is. */
+  readonly pages?: ReadonlyMap<string, AdminPage> | undefined
+}
+
+/** An AdminPage is one that only shows something. */
+export interface AdminPage {
+  /** One line about it. */
+  readonly about: string
+  answer: Route['answer']
 }
 
 /**
  * adminServer serves what operators look at: /rlconfig, the rules in force, and /stats, what was counted, as lines of
- * `name: value` or, with `?format=json`, as JSON; /metrics for Prometheus; /livez and /readyz for probes; /admin/v1/hot-keys. /
- * lists the paths. It has no lock of its own: bind it to this machine. It
- * answers to addresses, localhost and `names` only, so that web pages cannot read it under a name of theirs.
+ * `name: value` or, with `?format=json`, as JSON; /metrics for Prometheus; /livez and /readyz for probes; / lists the paths; and
+ * below /admin/v1 the admin API. Programs on this machine look at its pages without a token, others need one. It answers to
+ * addresses, localhost and `names` only, so that web pages cannot read it under a name of theirs.
  */
 export function adminServer(sources: AdminSources, names: readonly string[] = []): Server {
   const help = new Map<string, string>()
   const routes = new Map<string, Route>()
+  const open = new Set(['/', '/livez', '/readyz', ...(sources.openPaths ?? [])])
   const addRoute = (path: string, about: string, route: Route): void => {
     help.set(path, about)
     routes.set(path, route)
@@ -58,11 +80,41 @@ export function adminServer(sources: AdminSources, names: readonly string[] = []
   if (sources.hotKeys !== undefined) {
     add('/admin/v1/hot-keys', 'the keys that rules refuse most, or are asked about most', hotKeysRoute(sources.hotKeys))
   }
+  for (const [path, { about, answer }] of sources.pages ?? []) add(path, about, answer)
+  const { admin } = sources
+  if (admin !== undefined) help.set(`${API_PREFIX}/openapi.json`, 'the admin API')
   routes.set('/', {
     methods: ['GET', 'HEAD'],
     answer: (_, response) => writeLines(response, [...help].map(([path, about]) => `${path}: ${about}`).sort()),
   })
-  return routeServer(routes, { failed: (error) => sources.failed?.(error), hosts: new HostNames(names) })
+  return routeServer(routes, {
+    failed: (error) => sources.failed?.(error),
+    bounds: sources.bounds,
+    hosts: new HostNames(names),
+    headers: SECURITY_HEADERS,
+    guard:
+      admin &&
+      (async (request, response, path) => {
+        try {
+          await guard(admin.access, request, routes.has(path) && !open.has(path))
+        } catch (error) {
+          if (error instanceof Throttled) response.setHeader('Retry-After', error.retryAfterSeconds)
+          throw error
+        }
+      }),
+    below: admin && {
+      prefix: `${API_PREFIX}/`,
+      answer: (request, response) => admin.api.answer(request, response),
+    },
+  })
+}
+
+/** guard bounds how often somebody asks, and asks for a token where a page is not for everybody. The API asks for itself. */
+async function guard(access: Access, request: IncomingMessage, isGuarded: boolean): Promise<void> {
+  access.count(request)
+  if (!isGuarded) return
+  if (isFromHere(request)) return
+  requireRole(await access.identify(request), 'viewer')
 }
 
 function writeStats(request: IncomingMessage, response: ServerResponse, stats: Iterable<Stat>): void {

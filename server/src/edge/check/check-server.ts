@@ -22,6 +22,7 @@ import { Refusal, RlsDoor } from '../rls/rls-door.ts'
 import { parseRlsJson } from '../rls/rls-json.ts'
 import { requestContext, withContext } from '../trace-context.ts'
 import { parseCheckRequest, parseRelease } from './check-request.ts'
+import { type OwnUsageParts, ownUsageRoute } from './own-usage.ts'
 
 /** What a checkServer shares with the other doors of its process. */
 export interface CheckServerOptions {
@@ -31,6 +32,8 @@ export interface CheckServerOptions {
   readonly health?: Health
   /** Who may call, and who may give back and bring limits. Default: anyone may call, and nobody is trusted. */
   readonly callers?: Callers
+  /** Customers see their own usage at GET /v1/usage. Undefined: they do not. */
+  readonly ownUsage?: OwnUsageParts | undefined
   /** Every request passes: a refusal is told, but answered 200 (SHADOW_MODE). */
   readonly shadowMode?: boolean
   /** Somebody wants to know the trace that a request is part of. Default: false. */
@@ -71,6 +74,7 @@ export function checkServer(limiter: LimiterPort, options: CheckServerOptions = 
     ['/livez', LIVEZ],
     ['/readyz', readyz(() => health.unready)],
   ]
+  if (options.ownUsage !== undefined) routes.push(['/v1/usage', ownUsageRoute(options.ownUsage)])
   return routeServer(new Map(routes), { failed: options.failed, bounds: options.bounds })
 }
 

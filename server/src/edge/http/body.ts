@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
-import { SluiceError } from 'sluice/internal/core/errors'
+import { type ErrorCode, SluiceError } from 'sluice/internal/core/errors'
 
 export const MAX_BYTES = 65_536
 /** Up to here a body that is too large is read and thrown away: a client that still writes would not see the answer. */
@@ -27,27 +27,27 @@ export class Bodies {
     return this.#heldBytes
   }
 
-  /** read reads a request's body as UTF-8, up to 64 KiB. It throws a ClientLeft if that never comes. */
-  async read(request: IncomingMessage): Promise<string> {
+  /** read reads a request's body as UTF-8, up to 64 KiB unless told otherwise. It throws a ClientLeft if that never comes. */
+  async read(request: IncomingMessage, maxBytes = MAX_BYTES, tooLarge: ErrorCode = 'BODY_TOO_LARGE'): Promise<string> {
     let chunks: Buffer[] = []
     let bytes = 0
     let kept = 0
     try {
       for await (const chunk of request as AsyncIterable<Buffer>) {
         bytes += chunk.length
-        if (bytes <= MAX_BYTES) {
+        if (bytes <= maxBytes) {
           chunks.push(chunk)
           if (chunks.length === MAX_CHUNKS) chunks = [Buffer.concat(chunks)]
           kept = bytes
           this.#hold(chunk.length)
-        } else if (bytes > MAX_DISCARDED_BYTES) break
+        } else if (bytes > Math.max(MAX_DISCARDED_BYTES, 2 * maxBytes)) break
       }
     } catch (error) {
       throw error instanceof SluiceError || request.complete ? error : new ClientLeft('the request is not complete')
     } finally {
       this.#heldBytes -= kept
     }
-    if (bytes > MAX_BYTES) throw new SluiceError('BODY_TOO_LARGE', 'body', `more than ${MAX_BYTES} bytes`)
+    if (bytes > maxBytes) throw new SluiceError(tooLarge, 'body', `more than ${maxBytes} bytes`)
     return textOf(Buffer.concat(chunks))
   }
 

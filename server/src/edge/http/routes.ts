@@ -18,24 +18,35 @@ export interface RouteServerOptions {
   readonly bounds?: Partial<HttpBounds> | undefined
   /** The names that it answers to. Default: every name. */
   readonly hosts?: HostNames | undefined
+  /** What every answer has, refusals included. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  /** Hears every request first, with its path; what it throws is the answer. */
+  readonly guard?:
+    | ((request: IncomingMessage, response: ServerResponse, path: string) => void | Promise<void>)
+    | undefined
+  /** Answers all paths that begin with `prefix`, except those that have a route of their own. */
+  readonly below?: Below | undefined
+}
+
+export interface Below {
+  readonly prefix: string
+  answer: Route['answer']
 }
 
 /**
  * routeServer serves a few paths. It answers 404 and 405 as problems, and so every error of a route; `failed` is told of
  * those of our own. Clients have 5 s for their headers and 10 s for a whole request.
  */
-export function routeServer(
-  routes: ReadonlyMap<string, Route>,
-  { failed, bounds = {}, hosts }: RouteServerOptions = {},
-): Server {
+export function routeServer(routes: ReadonlyMap<string, Route>, options: RouteServerOptions = {}): Server {
+  const { failed, bounds = {} } = options
   const { headersTimeoutMs, requestTimeoutMs, lookEveryMs, maxConnections } = { ...DEFAULT_HTTP_BOUNDS, ...bounds }
-  const options = {
+  const times = {
     headersTimeout: headersTimeoutMs,
     requestTimeout: requestTimeoutMs,
     connectionsCheckingInterval: lookEveryMs,
   }
-  const server = createServer(options, (request, response) => {
-    answer(routes, request, response, hosts).catch((error: unknown) => {
+  const server = createServer(times, (request, response) => {
+    answer(routes, request, response, options).catch((error: unknown) => {
       if (!(error instanceof ClientLeft)) writeError(response, error, failed)
     })
   })
@@ -47,11 +58,15 @@ async function answer(
   routes: ReadonlyMap<string, Route>,
   request: IncomingMessage,
   response: ServerResponse,
-  hosts: HostNames | undefined,
+  { hosts, headers = {}, guard, below }: RouteServerOptions,
 ): Promise<void> {
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
   hosts?.require(request)
   const [path] = (request.url ?? '/').split('?', 1)
+  await guard?.(request, response, path)
   const route = routes.get(path)
+  if (route === undefined && below !== undefined && path.startsWith(below.prefix))
+    return below.answer(request, response)
   if (route === undefined) {
     const detail = `no such path; try ${[...routes.keys()].join(', ')}`
     return writeProblem(response, problem(404, 'Not Found', detail))

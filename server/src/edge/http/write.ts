@@ -38,11 +38,37 @@ interface ErrorAnswer {
   readonly headers?: Readonly<Record<string, string>>
 }
 
+/** statusOf is what an error of the registry is answered with. */
+export function statusOf(code: ErrorCode): number {
+  return (ANSWERS[code] ?? BAD_REQUEST).status
+}
+
 const BAD_REQUEST: ErrorAnswer = { status: 400, title: 'Bad Request' }
 
 /** ANSWERS are the errors that are not answered 400. */
 const ANSWERS: Readonly<Partial<Record<ErrorCode, ErrorAnswer>>> = {
   TOKEN_REQUIRED: { status: 401, title: 'Unauthorized', headers: { 'WWW-Authenticate': 'Bearer realm="sluice"' } },
+  ADMIN_TOKEN_REQUIRED: {
+    status: 401,
+    title: 'Unauthorized',
+    headers: { 'WWW-Authenticate': 'Bearer realm="sluice-admin"' },
+  },
+  API_KEY_REQUIRED: { status: 401, title: 'Unauthorized', headers: { 'WWW-Authenticate': 'Bearer realm="sluice"' } },
+  ROLE_INSUFFICIENT: { status: 403, title: 'Forbidden' },
+  ADMIN_PATH_UNKNOWN: { status: 404, title: 'Not Found' },
+  RECORD_UNKNOWN: { status: 404, title: 'Not Found' },
+  ADMIN_METHOD_INVALID: { status: 405, title: 'Method Not Allowed' },
+  RECORD_EXISTS: { status: 409, title: 'Conflict' },
+  IDEMPOTENCY_IN_PROGRESS: { status: 409, title: 'Conflict', headers: { 'Retry-After': '1' } },
+  VERSION_STALE: { status: 412, title: 'Precondition Failed' },
+  ADMIN_BODY_TOO_LARGE: { status: 413, title: 'Content Too Large', headers: { Connection: 'close' } },
+  IDEMPOTENCY_KEY_REUSED: { status: 422, title: 'Unprocessable Content' },
+  VERSION_REQUIRED: { status: 428, title: 'Precondition Required' },
+  ADMIN_RATE_LIMITED: { status: 429, title: 'Too Many Requests' },
+  IDEMPOTENCY_KEYS_TOO_MANY: { status: 429, title: 'Too Many Requests', headers: { 'Retry-After': '3600' } },
+  ADMIN_FAILED: { status: 500, title: 'Internal Server Error' },
+  QUOTAS_UNAVAILABLE: { status: 503, title: 'Service Unavailable', headers: { 'Retry-After': '5' } },
+  STREAMS_TOO_MANY: { status: 503, title: 'Service Unavailable', headers: { 'Retry-After': '5' } },
   CALLER_NOT_TRUSTED: { status: 403, title: 'Forbidden' },
   CROSS_SITE_REQUEST: { status: 403, title: 'Forbidden' },
   // The rest of the body is not read, so that the connection cannot be used again.

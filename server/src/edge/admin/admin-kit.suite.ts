@@ -1,0 +1,189 @@
+import { createHmac } from 'node:crypto'
+import { once } from 'node:events'
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { loadRules } from 'sluice/internal/core/rules/load'
+import { MemoryStore } from 'sluice/internal/stores/memory/memory-store'
+import { onTestFinished } from 'vitest'
+import type { ProposedChange, UsageRow } from '../../quotas/ports.ts'
+import { newToken } from './access/admin-tokens.ts'
+import { type AdminSources, adminServer } from './admin-server.ts'
+import {
+  AdminClock,
+  ManualLive,
+  MemoryAudit,
+  MemoryCounters,
+  MemoryQuotas,
+  MemoryRuleTable,
+  MemoryTokens,
+  pageOf,
+} from './memory-ports.suite.ts'
+import { type AdminApiOptions, openAdminApi } from './open-admin-api.ts'
+
+const RULES = `
+domain: shop
+tiers:
+  enterprise: {rate_limit: {unit: minute, requests_per_unit: 5000}}
+descriptors:
+  - key: user
+    rate_limit: {unit: minute, requests_per_unit: 20}
+  - key: api_key
+    secret: true
+    tiered: true
+    rate_limit: {unit: minute, requests_per_unit: 60}
+    descriptors:
+      - key: endpoint
+        value: POST /orders
+        shadow_mode: true
+        rate_limit: {unit: minute, requests_per_unit: 5}
+`
+
+/** An AdminKit is an admin server on loopback with everything in memory, and a token for each role. */
+export interface AdminKit {
+  readonly url: string
+  readonly server: Server
+  readonly clock: AdminClock
+  readonly quotas: MemoryQuotas
+  readonly tokens: MemoryTokens
+  readonly audit: MemoryAudit
+  readonly counters: MemoryCounters
+  readonly live: ManualLive
+  readonly usage: UsageRow[]
+  readonly previewed: (readonly ProposedChange[])[]
+  readonly failures: unknown[]
+  /** In clear, by role. */
+  readonly token: Readonly<Record<'viewer' | 'operator' | 'admin', string>>
+  /** ask sends a request as an admin, unless told otherwise. */
+  ask(method: string, path: string, options?: AskOptions): Promise<Answer>
+}
+
+export interface AskOptions {
+  readonly body?: unknown
+  readonly headers?: Record<string, string>
+  /** A role, or `none`. */
+  readonly as?: 'viewer' | 'operator' | 'admin' | 'none'
+}
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  /** The body as JSON, if it is. */
+  readonly json: Record<string, unknown> & { readonly code?: string; readonly items?: Record<string, unknown>[] }
+}
+
+export interface KitOptions extends Partial<AdminApiOptions> {
+  /** No tokens in the store. */
+  readonly withoutTokens?: boolean
+  readonly pages?: AdminSources['pages']
+  readonly openPaths?: AdminSources['openPaths']
+  readonly bounds?: AdminSources['bounds']
+}
+
+/** startAdmin starts an AdminKit. It ends with the test. */
+export async function startAdmin(options: KitOptions = {}): Promise<AdminKit> {
+  const clock = new AdminClock()
+  const audit = new MemoryAudit(clock)
+  const rules = loadRules([{ file: 'shop.yaml', text: RULES }])
+  const quotas = new MemoryQuotas(clock, audit)
+  const tokens = new MemoryTokens(clock, audit)
+  const counters = new MemoryCounters(rules)
+  const live = new ManualLive()
+  const usage: UsageRow[] = []
+  const previewed: (readonly ProposedChange[])[] = []
+  const failures: unknown[] = []
+  const made = { viewer: '', operator: '', admin: '' }
+  for (const role of options.withoutTokens ? [] : (['viewer', 'operator', 'admin'] as const)) {
+    const { token, kept } = newToken({ name: `the ${role}`, role }, clock.now())
+    tokens.kept.set(kept.id, kept)
+    made[role] = token
+  }
+  const { api, access } = openAdminApi({
+    ports: {
+      quotas,
+      tokens,
+      audit,
+      usage: {
+        read: async ({ customerId, fromMs, toMs, after, limit }) =>
+          pageOf(
+            usage.filter(
+              (row) => (customerId ?? row.customerId) === row.customerId && row.atMs >= fromMs && row.atMs < toMs,
+            ),
+            ({ atMs, customerId: id }) => `${atMs}/${id}`,
+            { after, limit },
+          ),
+      },
+      ruleTable: new MemoryRuleTable(clock),
+      counters,
+      preview: {
+        preview: async (changes) => {
+          previewed.push(changes)
+          const atPeak = { atMs: clock.now(), requests: 90_000, refusedBefore: 12, refusedAfter: 0 }
+          return { affectedCustomers: 1, atPeak, notes: ["At last week's peak: 0 refused."] }
+        },
+      },
+      live,
+      nodes: {
+        list: async () => [
+          {
+            id: 'node-1',
+            host: 'here',
+            isHere: true,
+            isAway: false,
+            startedAtMs: clock.now(),
+            seenAtMs: clock.now(),
+            version: '0.1.0',
+            ruleVersion: 'abc',
+            revision: 1,
+            store: 'memory' as const,
+            workers: [{ id: '1', state: 'ready', startedAtMs: clock.now() }],
+          },
+        ],
+      },
+      apiKeys: { hash: (key) => createHmac('sha256', 'installation').update(key).digest('hex') },
+      rules: () => rules,
+    },
+    setTokens: [],
+    throttleStore: new MemoryStore({ clock: { nowMs: clock.now } }),
+    secret: undefined,
+    version: '0.1.0',
+    nowMs: clock.now,
+    failed: (error) => failures.push(error),
+    ...options,
+  })
+  const server = adminServer({
+    rules: () => rules,
+    stats: () => [['a.hits', 1]],
+    admin: { api, access },
+    pages: options.pages,
+    openPaths: options.openPaths,
+    bounds: options.bounds,
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  onTestFinished(() => {
+    server.closeAllConnections()
+    return new Promise<void>((resolve) => void server.close(() => resolve()))
+  })
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const ask = async (
+    method: string,
+    path: string,
+    { body, headers = {}, as = 'admin' }: AskOptions = {},
+  ): Promise<Answer> => {
+    const response = await fetch(`${url}${path.startsWith('/') ? path : `/admin/v1/${path}`}`, {
+      method,
+      headers: {
+        ...(as !== 'none' && { authorization: `Bearer ${made[as]}` }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    })
+    const text = await response.text()
+    const isJson =
+      /json/.test(response.headers.get('content-type') ?? '') &&
+      !/jsonl/.test(response.headers.get('content-type') ?? '')
+    return { status: response.status, headers: response.headers, text, json: isJson ? JSON.parse(text) : {} }
+  }
+  return { url, server, clock, quotas, tokens, audit, counters, live, usage, previewed, failures, token: made, ask }
+}

@@ -1,0 +1,69 @@
+import type { SyncStore } from 'sluice/internal/engine/ports'
+import type { IdempotencyStore } from '../../quotas/ports.ts'
+import { Bodies } from '../http/body.ts'
+import { DEFAULT_HTTP_BOUNDS } from '../http/bounds.ts'
+import { Access } from './access/access.ts'
+import { AdminTokens, type SetToken } from './access/admin-tokens.ts'
+import { Sessions } from './access/sessions.ts'
+import { Throttle } from './access/throttle.ts'
+import { AdminApi } from './api/admin-api.ts'
+import { Cursors } from './api/cursors.ts'
+import type { AdminDesk } from './api/desk.ts'
+import { KeptAnswers } from './api/kept-answers.ts'
+import { type LiveStreamBounds, LiveStreams } from './api/live-streams.ts'
+import { frameJson } from './operations/live.ts'
+import { operationsOf } from './operations/operations.ts'
+
+/** AdminPorts are the parts of the service that the admin API works with. What is undefined is not there. */
+export type AdminPorts = Omit<AdminDesk, 'access' | 'streams'>
+
+/** NO_PORTS is a service without a database. */
+export const NO_PORTS: Omit<AdminPorts, 'rules'> = Object.freeze({
+  quotas: undefined,
+  tokens: undefined,
+  audit: undefined,
+  usage: undefined,
+  ruleTable: undefined,
+  counters: undefined,
+  preview: undefined,
+  live: undefined,
+  nodes: undefined,
+  apiKeys: undefined,
+})
+
+export interface AdminApiOptions {
+  readonly ports: AdminPorts
+  /** Tokens that the operator set, beside those of the store. */
+  readonly setTokens: readonly SetToken[]
+  /** Where the API counts its own requests: a store in memory. */
+  readonly throttleStore: Pick<SyncStore, 'decideOne'>
+  /** Signs sessions and cursors: the same on every node that a browser may be led to. Default: one of this process. */
+  readonly secret: string | undefined
+  /** Default: in memory. */
+  readonly idempotency?: IdempotencyStore
+  readonly streamBounds?: Partial<LiveStreamBounds>
+  /** Of the program. */
+  readonly version: string
+  readonly nowMs?: () => number
+  readonly failed?: (error: unknown) => void
+}
+
+/** openAdminApi joins the parts of the admin API. */
+export function openAdminApi(options: AdminApiOptions): { readonly api: AdminApi; readonly access: Access } {
+  const { ports, setTokens, throttleStore, secret, nowMs = Date.now, failed = () => {}, version } = options
+  const access = new Access(
+    new AdminTokens(setTokens, ports.tokens, nowMs),
+    new Sessions(secret, nowMs),
+    new Throttle(throttleStore),
+  )
+  const desk: AdminDesk = { ...ports, access, streams: new LiveStreams(frameJson, nowMs, options.streamBounds) }
+  const api = new AdminApi(operationsOf(version), {
+    desk,
+    cursors: new Cursors(secret),
+    idempotency: options.idempotency ?? new KeptAnswers(nowMs),
+    bodies: new Bodies(DEFAULT_HTTP_BOUNDS.maxBodyBytes),
+    nowMs,
+    failed,
+  })
+  return { api, access }
+}

@@ -1,0 +1,158 @@
+import { SluiceError } from 'sluice/internal/core/errors'
+import { loadRules } from 'sluice/internal/core/rules/load'
+import type { Rule, RuleNode } from 'sluice/internal/core/rules/rule-set'
+import type { StoredTier } from '../../../quotas/model.ts'
+import {
+  ANY,
+  list,
+  named,
+  needed,
+  object,
+  optional,
+  pageOf,
+  REASON,
+  TIER_NAME,
+  text,
+  WORDS,
+  YES_OR_NO,
+} from '../api/forms.ts'
+import { operation } from '../api/operation.ts'
+import { TIER } from '../api/record-forms.ts'
+import { creation, listRecords, load, quotasOf, recordReply, removal, replacement } from './records.ts'
+import { LIMIT, limitOfRule } from './rule-tree.ts'
+
+const PARAM = {
+  domain: { schema: text(256), doc: 'the domain of the rules' },
+  tier: { schema: TIER_NAME, doc: 'the name of the tier' },
+} as const
+
+const idOf = ({ domain, tier }: { readonly domain: string; readonly tier: string }): string => `${domain}/${tier}`
+
+/** checkLimits throws all that is wrong with the limits of a tier, as a rule file would be refused. */
+function checkLimits(domain: string, tier: string, limits: unknown): void {
+  const value = { domain, tiers: { [tier]: limits }, descriptors: [{ key: 'caller', tiered: true }] }
+  loadRules([{ file: `tier ${tier}`, value }])
+}
+
+/** tiersBelow collects the tiers that rules in force have, with their plain limits. */
+function tiersBelow(node: RuleNode, found: Map<string, readonly Rule[]>): void {
+  for (const [name, set] of node.tiers ?? []) if (!found.has(name)) found.set(name, set.rules)
+  for (const { exact, blocks, wildcards, any } of node.branches.values()) {
+    for (const next of [...exact.values(), ...(blocks?.targets ?? []), ...(wildcards?.targets ?? [])])
+      tiersBelow(next, found)
+    if (any !== undefined) tiersBelow(any, found)
+  }
+}
+
+export const TIER_OPERATIONS = [
+  operation({
+    kind: 'look',
+    id: 'listTiersInForce',
+    method: 'GET',
+    path: '/tiers/in-force',
+    tag: 'tiers',
+    role: 'viewer',
+    summary: 'all tiers, of rule files and of the API, with their plain limits',
+    answer: {
+      status: 200,
+      schema: object({
+        tiers: needed(
+          list(
+            object({
+              domain: needed(WORDS),
+              name: needed(WORDS),
+              is_stored: needed(YES_OR_NO),
+              limits: needed(list(LIMIT)),
+            }),
+          ),
+        ),
+      }),
+    },
+    run: async (call) => {
+      const stored = new Set<string>()
+      const page = await call.desk.quotas?.list('tiers', { limit: 500 })
+      for (const { domain, name } of page?.items ?? []) stored.add(`${domain}/${name}`)
+      const tiers = [...call.desk.rules().domains.values()].flatMap(({ name: domain, root }) => {
+        const found = new Map<string, readonly Rule[]>()
+        tiersBelow(root, found)
+        return [...found].map(([name, rules]) => ({
+          domain,
+          name,
+          is_stored: stored.has(`${domain}/${name}`),
+          limits: rules.map(limitOfRule),
+        }))
+      })
+      return { body: { tiers } }
+    },
+  }),
+  operation({
+    kind: 'look',
+    id: 'listTiers',
+    method: 'GET',
+    path: '/tiers',
+    tag: 'tiers',
+    role: 'viewer',
+    summary: 'tiers that stand in place of those in rule files',
+    query: { domain: { schema: text(256), doc: 'those of a domain' } },
+    isPaged: true,
+    answer: { status: 200, schema: pageOf(TIER) },
+    run: (call) => listRecords(call, 'tiers', { domain: call.query.domain }),
+  }),
+  operation({
+    kind: 'look',
+    id: 'readTier',
+    method: 'GET',
+    path: '/tiers/{domain}/{tier}',
+    tag: 'tiers',
+    role: 'viewer',
+    summary: 'one tier',
+    params: PARAM,
+    answer: { status: 200, schema: TIER, etag: true },
+    errors: ['RECORD_UNKNOWN'],
+    run: async (call) => recordReply('tiers', await load(call, 'tiers', idOf(call.params))),
+  }),
+  operation({
+    kind: 'change',
+    id: 'putTier',
+    method: 'PUT',
+    path: '/tiers/{domain}/{tier}',
+    tag: 'tiers',
+    role: 'admin',
+    summary: 'make or replace a tier; If-Match is needed once it is there',
+    params: PARAM,
+    body: named(
+      'TierFields',
+      object({ limits: needed(ANY, 'as below the name of a tier in a rule file'), reason: optional(REASON) }),
+    ),
+    ifMatch: 'optional',
+    answer: { status: 200, schema: TIER, etag: true },
+    errors: ['VERSION_STALE', 'VERSION_REQUIRED', 'RULE_INVALID'],
+    plan: async (call) => {
+      const { domain, tier: name } = call.params
+      const { limits } = call.body
+      checkLimits(domain, name, limits)
+      const target = { table: 'tiers', id: idOf(call.params) } as const
+      const before = await quotasOf(call).get('tiers', target.id)
+      const record: StoredTier = { domain, name, limits, version: before?.version ?? 0, updatedAtMs: call.nowMs }
+      if (before === undefined) return creation(call, target, record)
+      if (call.request.headers['if-match'] === undefined) {
+        throw new SluiceError('VERSION_REQUIRED', 'if-match', 'missing, and the tier is there')
+      }
+      return replacement(call, target, () => record)
+    },
+  }),
+  operation({
+    kind: 'change',
+    id: 'removeTier',
+    method: 'DELETE',
+    path: '/tiers/{domain}/{tier}',
+    tag: 'tiers',
+    role: 'admin',
+    summary: 'remove a tier: the one in the rule file applies again',
+    params: PARAM,
+    ifMatch: 'required',
+    answer: { status: 204 },
+    errors: ['RECORD_UNKNOWN'],
+    plan: (call) => removal(call, { table: 'tiers', id: idOf(call.params) }),
+  }),
+]
