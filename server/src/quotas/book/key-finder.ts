@@ -32,11 +32,15 @@ export class KeyFinder {
 
   /** find returns the record of a key that is good; undefined where nobody has it, or it was revoked. */
   find(key: string): KeyRecord | undefined {
-    const known = this.#known.get(key)
-    if (known !== undefined && !known.isGone()) return known
+    const known = this.#known.get(key) ?? this.#findAnew(key)
+    return known === undefined || known.isGone() ? undefined : known
+  }
+
+  #findAnew(key: string): KeyRecord | undefined {
     if (key.length > MAX_KEY_CHARACTERS || this.#strangers.get(key) === true) return undefined
     const found = this.#byHash.get(this.#hash(key))
-    if (found !== undefined && !found.isGone()) {
+    // A revoked key is known: it may be good again.
+    if (found !== undefined) {
       this.#known.set(key, found)
       return found
     }
