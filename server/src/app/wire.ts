@@ -3,6 +3,9 @@ import { SluiceError } from 'sluice/internal/core/errors'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import type { MaybePromise } from 'sluice/internal/engine/ports'
 import { adminServer } from '../edge/admin/admin-server.ts'
+import { keyHashOf } from '../quotas/book/key-hash.ts'
+import { bothSinks, LiveQuotas, type QuotaOrigin } from '../quotas/book/live-quotas.ts'
+import type { QuotaBook } from '../quotas/book/quota-book.ts'
 import type { DoorName } from './doors/door.ts'
 import { openDoors } from './doors/doors.ts'
 import { listen, type Place, portOf, reachable } from './doors/listen.ts'
@@ -22,6 +25,8 @@ export interface Service {
   readonly storeName: string
   /** The rules in force. */
   rules(): RuleSet
+  /** The quotas in force; undefined where there is no origin of any. */
+  readonly quotas: (() => QuotaBook) | undefined
   /** reload reads the rule files at once, and logs what came of it. */
   reload(): Promise<void>
   /** close says that it does not serve any more, answers what is under way, and ends. */
@@ -33,11 +38,11 @@ export interface Service {
 }
 
 /** startService joins everything the service is made of, and starts it: in this process, or in several. */
-export async function startService(config: Config, log: Log): Promise<Service> {
+export async function startService(config: Config, log: Log, origin?: QuotaOrigin): Promise<Service> {
   for (const warning of config.warnings) log.warn('config.warning', warning)
   if (config.rules.length === 0) throw new SluiceError('RULES_MISSING', 'serve', 'nothing says where the rules are')
   if (config.compatibility !== undefined) log.info('config.compatibility', compatibilityLine(config.compatibility))
-  return config.workers > 1 ? startWorkers(config, log) : startAlone(config, log)
+  return config.workers > 1 ? startWorkers(config, log, origin) : startAlone(config, log, origin)
 }
 
 /** placesOf says where each door listens. */
@@ -87,11 +92,19 @@ async function starting<T>(start: (undo: Undo) => Promise<T>): Promise<T> {
   }
 }
 
-function startAlone(config: Config, log: Log): Promise<Service> {
+/** liveQuotasOf makes the book of a process that follows an origin. */
+function liveQuotasOf(config: Config, origin: QuotaOrigin | undefined): LiveQuotas | undefined {
+  return origin && new LiveQuotas({ hash: keyHashOf(origin.keySecret), entries: config.callerEntries })
+}
+
+function startAlone(config: Config, log: Log, origin?: QuotaOrigin): Promise<Service> {
   return starting(async (undo) => {
     const rules = await followRules(config, log)
     undo.push(rules.stop)
-    const doors = openDoors(config, rules.current, log)
+    const quotas = liveQuotasOf(config, origin)
+    const unfollow = quotas && (await origin?.follow(quotas))
+    if (unfollow !== undefined) undo.push(unfollow)
+    const doors = openDoors(config, rules.current, log, quotas?.current)
     undo.push(() => doors.close())
     await doors.ready
     const places = placesOf(config)
@@ -102,9 +115,11 @@ function startAlone(config: Config, log: Log): Promise<Service> {
       addresses: { grpc, http, admin: admin.address },
       storeName: doors.storeName,
       rules: rules.current,
+      quotas: quotas?.current,
       reload: rules.reload,
       close: async () => {
         rules.stop()
+        unfollow?.()
         doors.notServing()
         if (config.drainDelayMs > 0) await pause(config.drainDelayMs)
         log.info('drain.closing', 'taking no new connections, answering what is under way')
@@ -117,16 +132,19 @@ function startAlone(config: Config, log: Log): Promise<Service> {
   })
 }
 
-function startWorkers(config: Config, log: Log): Promise<Service> {
+function startWorkers(config: Config, log: Log, origin?: QuotaOrigin): Promise<Service> {
   requireFiles(config)
   return starting(async (undo) => {
     const { Primary } = await import('./workers/primary.ts')
-    const primary = new Primary(config, log, () => rules.origin())
+    const primary = new Primary(config, log, () => rules.origin(), origin?.keySecret)
     primary.prepare()
     undo.push(() => primary.kill())
     const rules = await followRules(config, log, (origin) => primary.applyRules(origin))
+    const quotas = liveQuotasOf(config, origin)
+    const unfollow = quotas && (await origin?.follow(bothSinks(quotas, primary.quotas)))
     undo.push(
       rules.stop,
+      () => unfollow?.(),
       () => primary.stop(),
       () => primary.kill(),
     )
@@ -140,9 +158,11 @@ function startWorkers(config: Config, log: Log): Promise<Service> {
       addresses: { grpc, http, admin: admin.address },
       storeName: primary.storeName,
       rules: rules.current,
+      quotas: quotas?.current,
       reload: rules.reload,
       close: async () => {
         rules.stop()
+        unfollow?.()
         await primary.stop()
         admin.close()
       },

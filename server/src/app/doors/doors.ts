@@ -4,6 +4,7 @@ import { stepWithoutPattern } from 'sluice/internal/core/rules/match'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import { Limiter } from 'sluice/internal/engine/limiter'
 import type { Store } from 'sluice/internal/engine/ports'
+import type { Quotas } from 'sluice/internal/engine/quotas'
 import { Callers } from '../../edge/callers/callers.ts'
 import { checkServer } from '../../edge/check/check-server.ts'
 import { Health } from '../../edge/health/health.ts'
@@ -49,7 +50,7 @@ export interface Doors {
 }
 
 /** openDoors opens the store and makes the doors to it. Nothing listens yet. */
-export function openDoors(config: Config, rules: () => RuleSet, log: Log): Doors {
+export function openDoors(config: Config, rules: () => RuleSet, log: Log, quotas?: () => Quotas): Doors {
   const health = new Health()
   let isLeaving = false
   let arrive = (): void => {}
@@ -73,6 +74,7 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log): Doors
       ...open.parts,
       ...limiterPartsOf(config),
       shadow: config.shadowMode,
+      ...(quotas !== undefined && { quotas }),
       observer: observerOf(door, observers),
     })
   const limiters = { rls: limiterOf('rls'), grpc: limiterOf('grpc'), http: limiterOf('http') }

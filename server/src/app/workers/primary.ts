@@ -11,6 +11,7 @@ import type { Config } from '../settings/config.ts'
 import { CrashPace } from './crash-pace.ts'
 import { Heartbeat } from './heartbeat.ts'
 import type { FromWorker } from './messages.ts'
+import { QuotaFeed } from './quota-feed.ts'
 import { leastBusy, surplus } from './spread.ts'
 import { type Connection, WorkerProcess } from './worker-process.ts'
 
@@ -52,7 +53,14 @@ export class Primary {
   /** Rejects when workers cannot be kept running. */
   readonly failed: Promise<never>
 
-  constructor(config: Config, log: Log, origin: () => RuleOrigin) {
+  /** Where quotas go; nobody asks for them unless there is a secret that keys are hashed by. */
+  readonly quotas = new QuotaFeed((news) => {
+    if (this.#hasRules) for (const worker of this.#workers) worker.tell(news)
+  })
+  readonly #keySecret: string | undefined
+
+  constructor(config: Config, log: Log, origin: () => RuleOrigin, keySecret?: string) {
+    this.#keySecret = keySecret
     this.#config = config
     this.#log = log
     this.#origin = origin
@@ -171,7 +179,9 @@ export class Primary {
 
   #tellStart(worker: WorkerProcess): void {
     this.#awaitReady(worker)
-    worker.tell({ type: 'start', id: worker.id, config: this.#config, inputs: this.#origin().inputs })
+    const keySecret = this.#keySecret
+    const quotas = keySecret === undefined ? undefined : { keySecret, version: this.quotas.announce().version }
+    worker.tell({ type: 'start', id: worker.id, config: this.#config, inputs: this.#origin().inputs, quotas })
   }
 
   #give(connection: Connection): void {
@@ -189,6 +199,7 @@ export class Primary {
   #told(worker: WorkerProcess, message: FromWorker): void {
     if (message.type === 'taken') worker.taken(message.number)
     else if (message.type === 'rule-part') this.#tellPart(worker, message.version, message.at)
+    else if (message.type === 'quota-part') worker.tell(this.quotas.answer(message.version, message.at))
     else if (message.type === 'closed') worker.lost(message.door)
     else if (message.type === 'log') this.#log.write({ ...message.entry, worker: worker.id })
     else if (message.type === 'ready') this.#isReady(worker, message.storeName)
