@@ -14,6 +14,7 @@ import { MemoryStore } from 'sluice/internal/stores/memory/memory-store'
 import { openStore } from 'sluice/internal/stores/open/open-store'
 import { afterEach, describe, expect, it } from 'vitest'
 import { sharedRedis } from '../../../../tests/servers/shared.ts'
+import { until } from '../../../../tests/servers/until.mjs'
 import {
   ask,
   block,
@@ -166,6 +167,7 @@ describe.each(Object.keys(PLACES))('in %s', (place) => {
     expect(await allowed(3, 'api_key=k2-secret')).toBe('+++')
     expect([await allowed(2), await allowed(2, 'api_key=k2-secret')]).toEqual(['+-', '--'])
     await nodes[0].reset(ask(K1))
+    await until('the other node hears of it', async () => (await check(ask(K1, 0), 1)).allowed)
     expect(await allowed(3)).toBe('++-')
   })
 
