@@ -6,8 +6,11 @@ import type { QuotaNews } from './quota-feed.ts'
 /** How to ask for the part at a position of a version. */
 type Ask = (version: number, at: number) => void
 
+/** How many parts are on their way at a time: on a busy machine, most of the time goes into waiting for a turn. */
+const AT_ONCE = 4
+
 /**
- * WorkerQuotas are the quotas in force in a worker. They come in parts, one at a time, between which requests are answered by
+ * WorkerQuotas are the quotas in force in a worker. They come in parts, a few at a time, between which requests are answered by
  * those before; the last one puts all into force in one step. Changes are made at once, and in what is on its way.
  */
 export class WorkerQuotas {
@@ -15,7 +18,7 @@ export class WorkerQuotas {
   readonly #ask: Ask
   #book: QuotaBook
   #making:
-    | { readonly version: number; readonly book: QuotaBook; readonly changes: QuotaChange[]; taken: number }
+    | { readonly version: number; readonly book: QuotaBook; readonly changes: QuotaChange[]; asked: number }
     | undefined
   #arrive = (): void => {}
   /** Resolves when the first set is in force. */
@@ -38,8 +41,8 @@ export class WorkerQuotas {
   }
 
   #announced(version: number): void {
-    this.#making = { version, book: new QuotaBook(this.#options), changes: [], taken: 0 }
-    this.#ask(version, 0)
+    this.#making = { version, book: new QuotaBook(this.#options), changes: [], asked: AT_ONCE }
+    for (let at = 0; at < AT_ONCE; at++) this.#ask(version, at)
   }
 
   #changed(changes: readonly QuotaChange[]): void {
@@ -51,15 +54,11 @@ export class WorkerQuotas {
     const making = this.#making
     if (making === undefined) return
     if (news.type === 'quota-part') {
+      this.#ask(making.version, making.asked++)
       takePart(making.book, news.part)
-      making.taken++
-      // Requests have their turn first.
-      setImmediate(() => {
-        if (this.#making === making) this.#ask(making.version, making.taken)
-      })
       return
     }
-    // What changed since is in the order of its revisions, and what came meanwhile is among it or later.
+    // All after the last part are answered so: the first is taken. What changed since is in the order of its revisions, and what came meanwhile is among it or later.
     for (const change of news.changes) making.book.put(change.table, change.id, change.record)
     making.book.arriveAt(news.revision)
     making.book.apply(making.changes)

@@ -6,8 +6,8 @@ export type KeyHash = (key: string) => string
 
 /** A longer text is nobody's key: it is not hashed, and not kept. */
 export const MAX_KEY_CHARACTERS = 256
-/** How many keys are remembered at least, and at most twice as many. */
-const REMEMBERED_KEYS = 32_768
+/** How many keys are remembered at least, and at most twice as many. They are keys that customers have: no stranger fills it. */
+const REMEMBERED_KEYS = 131_072
 const REMEMBERED_STRANGERS = 4_096
 
 /**

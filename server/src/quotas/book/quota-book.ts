@@ -135,6 +135,11 @@ export class QuotaBook implements Quotas {
     return key === undefined || key.isGone() ? undefined : key
   }
 
+  /** ownerOf says whose an override is. */
+  ownerOf(overrideId: string): CustomerRecord | KeyRecord | undefined {
+    return this.#overrideOwners.get(overrideId)
+  }
+
   /** What is held, for people. */
   get counts(): Readonly<Record<'customers' | 'keys' | 'overrides' | 'grants' | 'blocks', number>> {
     return {

@@ -14,8 +14,8 @@ export const QUOTA_TABLES = [
   'switches',
 ] as const satisfies readonly QuotaTable[]
 
-/** How many records are made or taken at a time: some 2 ms to send, and less to take. */
-const AT_ONCE = 500
+/** How many records are sent and taken at a time: a millisecond of work for either side. */
+const AT_ONCE = 250
 
 /** A QuotaPart is some records of one table: what is sent, and taken, at a time. */
 export type QuotaPart = {
