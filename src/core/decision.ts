@@ -16,6 +16,10 @@ interface VerdictFields {
   readonly dropped?: number
   /** True when nobody asked: another rule was known to refuse. What is told of the budget means nothing then. */
   readonly unasked?: boolean
+  /** Set when the caller is blocked, and no rule was asked: which block, and why. */
+  readonly block?: { readonly id: string; readonly reason?: string }
+  /** The id of the grant that was charged, because the caller's own limit has nothing left. */
+  readonly grant?: string
   /** True when it is refused only because of what is lent to others: a store's word to the node that asks, who asks the lender. */
   readonly lent?: boolean
 }

@@ -118,6 +118,22 @@ export function debitLimit(limit: Limit): Limit {
   return debit
 }
 
+/** Ten years, the longest window there is. */
+const ONCE_MS = 3_650 * 86_400_000
+
+/**
+ * onceLimit returns a limit for budget that does not come back: a window of ten years from the first hit on. Its shape is
+ * always the same, so that a change keeps what was used.
+ */
+export function onceLimit(amount: number): Limit {
+  return compileLimit({ limit: amount, window: ONCE_MS, algorithm: 'fixed_window', anchor: 'first_hit' })
+}
+
+/** isOnce says whether budget does not come back: there is no window to tell anybody about. */
+export function isOnce({ isAnchored, windowMs }: Limit): boolean {
+  return isAnchored && windowMs === ONCE_MS
+}
+
 /**
  * isLeasable says whether nodes may count a limit in slices, or exchange their counts later. With countDenied, the store
  * has to see every refused hit.

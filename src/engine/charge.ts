@@ -1,3 +1,4 @@
+import type { Verdict } from '../core/decision.ts'
 import type { Entry } from '../core/request.ts'
 import type { Rule } from '../core/rules/rule-set.ts'
 import type { Charge } from './ports.ts'
@@ -12,6 +13,10 @@ export interface PlannedCharge extends Charge {
   readonly descriptor: number
   /** What a cost of 1 weighs here. Default: 1. */
   readonly weight?: number
+  /** Set where it is decided already: no store is asked. Such a charge is the only one. */
+  readonly verdict?: Verdict
+  /** The grant that is charged, and what the rule said that it stands in for. */
+  readonly grant?: { readonly id: string; readonly refused: Verdict }
   /** True where the request is free by this rule: it is told of the budget, and never refused. */
   readonly isFree?: boolean
 }

@@ -5,7 +5,7 @@ import type { RequestContext } from '../core/request.ts'
 import type { Rule } from '../core/rules/rule-set.ts'
 import { chargeOf, type PlannedCharge } from './charge.ts'
 import type { Observer } from './observer.ts'
-import type { Charge, HeldPermits, MaybePromise, Store, SyncStore } from './ports.ts'
+import type { Acquired, Charge, HeldPermits, MaybePromise, Store, SyncStore } from './ports.ts'
 
 /** Answer is T itself from a store that answers at once, and perhaps a promise of it from any other. */
 export type Answer<S extends Store, T> = S extends SyncStore ? T : MaybePromise<T>
@@ -16,6 +16,12 @@ export interface Held {
   readonly permits: HeldPermits | undefined
 }
 
+/** AskAgain says how else a request that was refused may be charged: lists of charges, to be tried one after the other. */
+export type AskAgain = (
+  charges: readonly PlannedCharge[],
+  verdicts: readonly Verdict[],
+) => readonly (readonly PlannedCharge[])[]
+
 /**
  * Decider is the one way to a decision: it alone asks the store about charges, folds the verdicts, and tells the observer.
  * Doors and the library differ only in how they make charges.
@@ -25,11 +31,13 @@ export class Decider<S extends Store> {
   /** The store, where it answers at once. */
   readonly #sync: SyncStore | undefined
   readonly #observer: Observer | undefined
+  readonly #again: AskAgain | undefined
 
-  constructor(store: S, observer?: Observer) {
+  constructor(store: S, observer?: Observer, again?: AskAgain) {
     this.#store = store
     this.#sync = isSync(store) ? store : undefined
     this.#observer = observer
+    this.#again = again
   }
 
   /** decide asks about all charges, and charges every one of them or none. */
@@ -41,19 +49,12 @@ export class Decider<S extends Store> {
   /** acquire is decide, and also takes the places of `concurrency` limits. */
   acquire(charges: readonly PlannedCharge[], context?: RequestContext): Answer<S, Held> {
     const startedAt = this.#now()
-    if (!charges.some(isConcurrency)) {
+    if (!charges.some(isConcurrency) || charges[0].verdict !== undefined) {
       const decision = this.#decide(charges, startedAt, context)
       return (decision instanceof Promise ? decision.then(withoutPermits) : withoutPermits(decision)) as Answer<S, Held>
     }
-    const acquired = this.#store.acquire(countedOf(charges))
-    const hold = (verdicts: readonly Verdict[], permits: HeldPermits | undefined): Held => {
-      return { decision: this.#conclude(charges, verdicts, startedAt, context), permits }
-    }
-    return (
-      acquired instanceof Promise
-        ? acquired.then(({ verdicts, permits }) => hold(verdicts, permits))
-        : hold(acquired.verdicts, acquired.permits)
-    ) as Answer<S, Held>
+    const asked: Asked = { charges, startedAt, context, ask: (counted) => this.#store.acquire(counted) }
+    return then(asked.ask(countedOf(charges)), (acquired) => this.#hold(asked, acquired)) as Answer<S, Held>
   }
 
   /**
@@ -68,7 +69,8 @@ export class Decider<S extends Store> {
   #decideObserved(rule: Rule, key: string, cost: number): Verdict {
     const startedAt = this.#now()
     const verdict = (this.#sync as SyncStore).decideOne(key, rule.limit, cost)
-    this.#conclude([chargeOf(rule, key, cost, { domain: '', entries: [], descriptor: 0 })], [verdict], startedAt)
+    const charges = [chargeOf(rule, key, cost, { domain: '', entries: [], descriptor: 0 })]
+    this.#tell(charges, fold(charges, [verdict]), startedAt, undefined)
     return verdict
   }
 
@@ -124,6 +126,9 @@ export class Decider<S extends Store> {
     startedAt: number,
     context: RequestContext | undefined,
   ): MaybePromise<Decision> {
+    if (charges.length === 1 && charges[0].verdict !== undefined) {
+      return this.#tell(charges, fold(charges, [charges[0].verdict]), startedAt, context)
+    }
     if (charges.length === 1 && this.#sync !== undefined && !charges[0].rule.unlimited && charges[0].debit !== true) {
       const { key, limit, cost } = charges[0]
       return this.#conclude(charges, [this.#sync.decideOne(key, limit, cost)], startedAt, context)
@@ -140,8 +145,50 @@ export class Decider<S extends Store> {
     verdicts: readonly Verdict[],
     startedAt: number,
     context?: RequestContext,
-  ): Decision {
+  ): MaybePromise<Decision> {
     const decision = fold(charges, verdicts)
+    if (!decision.allowed && this.#again !== undefined) {
+      const ask = (counted: readonly PlannedCharge[]): MaybePromise<Acquired> =>
+        then(this.#store.decide(counted), (all) => ({ verdicts: all, permits: undefined }))
+      return then(this.#tryAgain({ charges, startedAt, context, ask }, decision), (held) => held.decision)
+    }
+    return this.#tell(charges, decision, startedAt, context)
+  }
+
+  /** #hold concludes an acquire. */
+  #hold(asked: Asked, { verdicts, permits }: Acquired): MaybePromise<Held> {
+    const { charges, startedAt, context } = asked
+    const decision = fold(charges, verdicts)
+    if (!decision.allowed && this.#again !== undefined) return this.#tryAgain(asked, decision)
+    return { decision: this.#tell(charges, decision, startedAt, context), permits }
+  }
+
+  /** #tryAgain asks about what else a refused request could be charged on, until something admits it. */
+  #tryAgain(asked: Asked, refused: Decision): MaybePromise<Held> {
+    const { charges, startedAt, context, ask } = asked
+    const isFinal = charges.some(({ verdict }) => verdict !== undefined)
+    const verdicts = refused.verdicts.map(({ verdict }) => verdict)
+    const attempts = isFinal ? [] : (this.#again?.(charges, verdicts) ?? [])
+    const attempt = (at: number): MaybePromise<Held> => {
+      if (at === attempts.length) {
+        return { decision: this.#tell(charges, refused, startedAt, context), permits: undefined }
+      }
+      const other = attempts[at]
+      return then(ask(countedOf(other)), (answer) => {
+        const decision = foldGrants(other, answer.verdicts)
+        if (!decision.allowed || isWithoutStore(other, decision)) return attempt(at + 1)
+        return { decision: this.#tell(other, decision, startedAt, context), permits: answer.permits }
+      })
+    }
+    return attempt(0)
+  }
+
+  #tell(
+    charges: readonly PlannedCharge[],
+    decision: Decision,
+    startedAt: number,
+    context: RequestContext | undefined,
+  ): Decision {
     if (this.#observer !== undefined) this.#observer.decided(charges, decision, performance.now() - startedAt, context)
     return decision
   }
@@ -176,15 +223,51 @@ const isConcurrency = ({ limit }: Charge): boolean => holdsPermits(limit)
 
 const withoutPermits = (decision: Decision): Held => ({ decision, permits: undefined })
 
+/** An Asked is what a store was asked about, and how it is asked about something else. */
+interface Asked {
+  readonly charges: readonly PlannedCharge[]
+  readonly startedAt: number
+  readonly context: RequestContext | undefined
+  readonly ask: (counted: readonly PlannedCharge[]) => MaybePromise<Acquired>
+}
+
+/** then goes on with a value, at once where it is there. */
+function then<T, U>(value: MaybePromise<T>, next: (value: T) => MaybePromise<U>): MaybePromise<U> {
+  return value instanceof Promise ? value.then(next) : next(value)
+}
+
+/**
+ * foldGrants is fold where grants are charged. What their verdicts tell is true for the caller: what is left of the grant, and
+ * when the limit that it stands in for has budget again.
+ */
+function foldGrants(charges: readonly PlannedCharge[], verdicts: readonly Verdict[]): Decision {
+  const counted = countedOf(charges)
+  return fold(
+    charges,
+    verdicts.map((verdict, i) => {
+      const { grant } = counted[i]
+      if (grant === undefined) return verdict
+      const { refused, id } = grant
+      const resetAfterMs = refused.kind === 'refused' ? refused.retryAfterMs : refused.resetAfterMs
+      return { ...verdict, resetAfterMs, grant: id }
+    }),
+  )
+}
+
+/** isWithoutStore says whether a grant was not asked about, because the store is away: the refusal before it stands. */
+function isWithoutStore(charges: readonly PlannedCharge[], { verdicts }: Decision): boolean {
+  return charges.some(({ grant }, i) => grant !== undefined && verdicts[i].verdict.fallback !== undefined)
+}
+
 /** isCharged tells whether a decision took something of a counter that can be given back. */
 function isCharged(charge: PlannedCharge, verdict: Verdict): boolean {
   return charge.cost > 0 && isSettleable(charge, verdict)
 }
 
 /** isSettleable tells whether a decision was made by a counter of hits. It may have charged nothing, an estimate of 0. */
-function isSettleable(charge: PlannedCharge, { allowed, fallback, unasked }: Verdict): boolean {
+function isSettleable(charge: PlannedCharge, { allowed, fallback, unasked, grant }: Verdict): boolean {
   if (charge.cost < 0 || charge.rule.unlimited || isConcurrency(charge)) return false
-  return allowed && fallback === undefined && unasked !== true
+  return allowed && fallback === undefined && unasked !== true && grant === undefined
 }
 
 /** countedOf leaves out the rules without a limit: the store is not asked about them. */

@@ -6,10 +6,11 @@ import type { CheckRequest } from '../core/request.ts'
 import type { AccountLookup } from '../core/rules/match.ts'
 import type { RuleSet } from '../core/rules/rule-set.ts'
 import type { PlannedCharge } from './charge.ts'
-import { type Answer, Decider, type Held } from './decider.ts'
+import { type Answer, type AskAgain, Decider, type Held } from './decider.ts'
 import type { Observer } from './observer.ts'
 import { type OverrideOptions, Planner } from './plan.ts'
 import type { HeldPermits, Store } from './ports.ts'
+import type { Quotas } from './quotas.ts'
 
 export interface LimiterParts {
   /** Spells secret and long values. Nodes that share a store share its key. Default: a random key. */
@@ -20,6 +21,8 @@ export interface LimiterParts {
   readonly keyPrefix?: string
   /** What is known about callers of tiered rules. */
   readonly accounts?: AccountLookup
+  /** What is said about callers beside the rules: accounts, tiers, blocks, grants and switches. In place of `accounts`. */
+  readonly quotas?: () => Quotas
   /**
    * The caller lets refused requests pass: every rule is charged what fits, as if it were a shadow rule. Decisions say
    * what the rules say all the same. Default: false.
@@ -47,7 +50,9 @@ export class Limiter<S extends Store> {
     this.#rules = rules
     const { hash = randomHash(), partitions, keyPrefix } = parts
     this.#planner = new Planner(new KeySpeller(hash, partitions, keyPrefix), parts)
-    this.#decider = new Decider(store, parts.observer)
+    const again: AskAgain | undefined =
+      parts.quotas && ((charges, verdicts) => this.#planner.withGrants(rules(), charges, verdicts))
+    this.#decider = new Decider(store, parts.observer, again)
   }
 
   /** plan says which rules apply to a request, on which counters, at what cost. */
@@ -70,7 +75,7 @@ export class Limiter<S extends Store> {
    * are left as they are.
    */
   settle(request: CheckRequest, decision: Decision, cost: number): Answer<S, Decision | undefined> {
-    const charges = this.plan(request)
+    const charges = this.#planner.plan(this.#rules(), request, true)
     const isSame = charges.map((charge, i) => charge.rule === decision.verdicts[i]?.rule)
     const verdicts = decision.verdicts.filter((_, i) => isSame[i])
     return this.#decider.settle(
@@ -92,7 +97,7 @@ export class Limiter<S extends Store> {
 
   /** reset forgets every counter that the request touches. */
   reset(request: CheckRequest): Answer<S, void> {
-    return this.#decider.reset(this.plan(request))
+    return this.#decider.reset(this.#planner.plan(this.#rules(), request, true))
   }
 }
 

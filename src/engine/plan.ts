@@ -1,13 +1,25 @@
+import type { Verdict } from '../core/decision.ts'
 import { got, SluiceError } from '../core/errors.ts'
 import type { KeySpeller } from '../core/key-speller.ts'
 import { compileLimit, MAX_COUNT, TOO_MUCH } from '../core/limit.ts'
 import { Lru } from '../core/lru.ts'
 import type { CheckRequest, Descriptor, Entry, LimitOverride } from '../core/request.ts'
 import { DEFAULTS, UNIT_MS } from '../core/rules/compile-rule.ts'
-import { type AccountLookup, match, stepWithoutPattern } from '../core/rules/match.ts'
-import type { Domain, Rule, RuleSet } from '../core/rules/rule-set.ts'
+import { type AccountLookup, match, stepInto, stepWithoutPattern } from '../core/rules/match.ts'
+import type { Domain, Rule, RuleNode, RuleSet } from '../core/rules/rule-set.ts'
 import { freeCharge, type PlannedCharge } from './charge.ts'
 import type { Observer } from './observer.ts'
+import {
+  blockedCharge,
+  GRANT_DOMAIN,
+  type GrantLookup,
+  grantEntries,
+  grantRule,
+  type KnownGrant,
+  type Quotas,
+  type SwitchLookup,
+  switchedRule,
+} from './quotas.ts'
 
 const TIER_KEY = 'tier'
 const MAX_OVERRIDES = 10_000
@@ -25,6 +37,8 @@ export interface OverrideOptions {
 
 export interface PlannerOptions {
   readonly accounts?: AccountLookup
+  /** What is said about callers beside the rules. It is asked once for each request. */
+  readonly quotas?: () => Quotas
   /** No charge stops another, whatever its rule says. */
   readonly shadow?: boolean
   /** Every rule is charged for itself. Not beside places that are held: those are taken when everything fits. */
@@ -35,12 +49,20 @@ export interface PlannerOptions {
   readonly observer?: Pick<Observer, 'unmatched'>
 }
 
+const NO_QUOTAS: Quotas = {
+  accounts: undefined,
+  tiers: undefined,
+  blocks: undefined,
+  grants: undefined,
+  switches: undefined,
+}
+
 const OWN_COUNTERS: OverrideOptions = { limit: {}, sharesCounters: false }
 
 /** Planner turns requests into charges: which rules apply, on which counters, at what cost. */
 export class Planner {
   readonly #keys: KeySpeller
-  readonly #accounts: AccountLookup | undefined
+  readonly #quotas: () => Quotas
   readonly #isShadow: boolean
   readonly #observer: Pick<Observer, 'unmatched'> | undefined
   readonly #isApart: boolean
@@ -49,38 +71,53 @@ export class Planner {
 
   constructor(keys: KeySpeller, options: PlannerOptions = {}) {
     this.#keys = keys
-    this.#accounts = options.accounts
+    const only: Quotas = { ...NO_QUOTAS, accounts: options.accounts }
+    this.#quotas = options.quotas ?? (() => only)
     this.#isShadow = options.shadow ?? false
     this.#observer = options.observer
     this.#isApart = options.apart ?? false
     this.#overrideOptions = options.overrides ?? OWN_COUNTERS
   }
 
-  plan(rules: RuleSet, request: CheckRequest): readonly PlannedCharge[] {
+  /** plan says what a request charges. `isLate` plans what has happened already, or is to be forgotten: blocks do not matter. */
+  plan(rules: RuleSet, request: CheckRequest, isLate = false): readonly PlannedCharge[] {
     const charges: PlannedCharge[] = []
     const cost = checkCost(request.cost ?? 1)
+    const quotas = this.#quotas()
+    if (quotas.blocks !== undefined && !isLate) {
+      const blocked = quotas.blocks(request)
+      if (blocked !== undefined) return [blockedCharge(blocked, request)]
+    }
     const domain = rules.domains.get(request.domain)
     if (domain === undefined) {
       this.#observer?.unmatched?.(request.domain, request.descriptors[0]?.entries ?? [], false)
       return charges
     }
     for (let i = 0; i < request.descriptors.length; i++)
-      this.#planDescriptor(domain, request.descriptors[i], i, cost, charges)
+      this.#planDescriptor(domain, request.descriptors[i], i, cost, charges, quotas)
     const planned = withoutReplaced(charges)
     if (this.#isApart && !planned.some(({ limit }) => limit.algorithmRecord.holdsPermits))
       return withoutForce(planned, () => true)
     return planned.length > 1 ? withoutHelplessQuotas(planned) : planned
   }
 
-  #planDescriptor(domain: Domain, descriptor: Descriptor, at: number, cost: number, charges: PlannedCharge[]): void {
+  #planDescriptor(
+    domain: Domain,
+    descriptor: Descriptor,
+    at: number,
+    cost: number,
+    charges: PlannedCharge[],
+    quotas: Quotas,
+  ): void {
     const tier = domain.hasTiers ? descriptor.entries.find(({ key }) => key === TIER_KEY)?.value : undefined
     const entries = tier === undefined ? descriptor.entries : descriptor.entries.filter(({ key }) => key !== TIER_KEY)
     const own = descriptor.cost === undefined ? cost : checkCost(descriptor.cost)
-    const rules =
+    const found =
       descriptor.limit === undefined
-        ? match(domain, entries, tier, this.#accounts)
+        ? match(domain, entries, tier, quotas.accounts, quotas.tiers)
         : [this.#override(domain, descriptor.limit, entries)]
-    if (rules.length === 0) this.#observer?.unmatched?.(domain.name, entries, true)
+    const rules = quotas.switches === undefined ? found : switchedRules(domain.name, found, quotas.switches)
+    if (found.length === 0) this.#observer?.unmatched?.(domain.name, entries, true)
     for (const rule of rules) {
       const key = this.#keys.spell(domain.name, rule, entries)
       const weight = rule.cost === 1 ? 1 : weightOf(rule, descriptor.entries)
@@ -100,15 +137,48 @@ export class Planner {
       }
       charges.push(weighed === 0 && own !== 0 ? freeCharge(charge) : charge)
     }
-    if (descriptor.limit !== undefined && this.#overrideOptions.sharesCounters) {
-      charges.push(this.#onCounterOfRule(charges.pop() as PlannedCharge, domain, tier))
+    if (descriptor.limit !== undefined && this.#overrideOptions.sharesCounters && rules.length > 0) {
+      charges.push(this.#onCounterOfRule(charges.pop() as PlannedCharge, domain, tier, quotas))
     }
   }
 
+  /**
+   * withGrants says how else a refused request could be charged: each charge that was refused, on a grant of the caller instead. It
+   * returns one list of charges for each attempt, none where a charge that refused has no grant.
+   */
+  withGrants(
+    rules: RuleSet,
+    charges: readonly PlannedCharge[],
+    verdicts: readonly Verdict[],
+  ): readonly (readonly PlannedCharge[])[] {
+    const { grants } = this.#quotas()
+    if (grants === undefined) return []
+    const found = charges.map((charge, i) =>
+      isAskedAgain(charge, verdicts[i]) ? grantsOf(rules, charge, grants) : undefined,
+    )
+    const most = Math.min(MAX_GRANTS, Math.max(0, ...found.map((each) => each?.length ?? 0)))
+    if (most === 0 || found.some((each) => each?.length === 0)) return []
+    return Array.from({ length: most }, (_, attempt) =>
+      charges.map((charge, i) => {
+        const own = found[i]
+        return own === undefined
+          ? charge
+          : this.#grantCharge(charge, own[Math.min(attempt, own.length - 1)], verdicts[i])
+      }),
+    )
+  }
+
+  #grantCharge(charge: PlannedCharge, grant: KnownGrant, refused: Verdict): PlannedCharge {
+    const rule = grantRule(charge.rule, grant)
+    const entries = grantEntries(grant)
+    const key = this.#keys.spell(GRANT_DOMAIN, rule, entries)
+    return { ...charge, key, limit: rule.limit, policy: rule, rule, quota: false, grant: { id: grant.id, refused } }
+  }
+
   /** #onCounterOfRule has an override count on the counter of the rule that it stands in for, if there is one. */
-  #onCounterOfRule(charge: PlannedCharge, domain: Domain, tier: string | undefined): PlannedCharge {
+  #onCounterOfRule(charge: PlannedCharge, domain: Domain, tier: string | undefined, quotas: Quotas): PlannedCharge {
     const { entries, limit } = charge
-    const rule = match(domain, entries, tier, this.#accounts).find(
+    const rule = match(domain, entries, tier, quotas.accounts, quotas.tiers).find(
       (each) =>
         !each.unlimited &&
         each.limit.shape === limit.shape &&
@@ -133,6 +203,39 @@ export class Planner {
     this.#overrides.set(id, rule)
     return rule
   }
+}
+
+/** How many grants one request tries at the most: each is a question to the store. */
+const MAX_GRANTS = 8
+
+/** isAskedAgain says whether a charge is one that the request was refused for. */
+function isAskedAgain({ enforce, cost, rule }: PlannedCharge, verdict: Verdict): boolean {
+  return enforce && cost > 0 && !rule.unlimited && !verdict.allowed && verdict.fallback === undefined
+}
+
+/** grantsOf finds the grants for a charge of a tiered rule, or of one below it. */
+function grantsOf(rules: RuleSet, charge: PlannedCharge, grants: GrantLookup): readonly KnownGrant[] {
+  const { entries, rule } = charge
+  let node: RuleNode | undefined = rules.domains.get(charge.domain)?.root
+  for (let i = 0; i < rule.path.length && node !== undefined; i++) {
+    node = stepInto(node, entries[i])
+    if (node?.tiers === undefined) continue
+    const rest = entries.slice(i + 1, rule.path.length)
+    return grants(entries[i], rest.map(({ key, value }) => `${key}=${value}`).join('/'))
+  }
+  return []
+}
+
+/** switchedRules are rules in the modes that they are switched to, without those that are off. */
+function switchedRules(domain: string, rules: readonly Rule[], switches: SwitchLookup): readonly Rule[] {
+  let changed: Rule[] | undefined
+  for (let i = 0; i < rules.length; i++) {
+    const mode = switches(domain, rules[i])
+    const rule = mode === undefined ? rules[i] : mode === 'off' ? undefined : switchedRule(rules[i], mode)
+    if (rule !== rules[i]) changed ??= rules.slice(0, i)
+    if (rule !== undefined) changed?.push(rule)
+  }
+  return changed ?? rules
 }
 
 /**

@@ -238,7 +238,7 @@ describe('sluice explain: evaluate: path', () => {
 describe('sluice explain: tiers', () => {
   it('says which tier was taken, and what the others would be', async () => {
     const printed = await explained(PLATFORM, 'api_key=sk_live_0123456789', 'tier=free')
-    expect(printed.replace(/~[0-9a-f]{16}/g, '~HASH')).toBe(
+    expect(printed.replace(/~[0-9a-f]{16}/g, '~HASH').replace(/\(\S+\/(?=rules\.yaml)/g, '(')).toBe(
       lines(
         'domain platform, tier free',
         '',
@@ -247,10 +247,12 @@ describe('sluice explain: tiers', () => {
         '2 limits apply; all of them must have budget:',
         '  1. "api_key"',
         '     limit    100 per 1m, sliding_window',
+        '     source   tier free (rules.yaml:3)',
         '     counter  platform|api_key|api_key=sk_l~HASH',
         '     redis    sluice:{16}:platform|api_key|api_key=sk_l~HASH|s1m',
         '  2. "api_key#2"',
         '     limit    1000 per 1h, sliding_window',
+        '     source   tier free (rules.yaml:3)',
         '     counter  platform|api_key#2|api_key=sk_l~HASH',
         '     redis    sluice:{16}:platform|api_key#2|api_key=sk_l~HASH|s1h',
         '',

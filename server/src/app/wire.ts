@@ -12,6 +12,9 @@ import { NO_PORTS, openAdminApi } from '../edge/admin/open-admin-api.ts'
 import { routeServer } from '../edge/http/routes.ts'
 import { type MergedMetrics, mergedWith, mergeInto } from '../observe/metrics/merge-reports.ts'
 import type { CountsReport } from '../observe/statsd/statsd-counts.ts'
+import { keyHashOf } from '../quotas/book/key-hash.ts'
+import { bothSinks, LiveQuotas, type QuotaOrigin } from '../quotas/book/live-quotas.ts'
+import type { QuotaBook } from '../quotas/book/quota-book.ts'
 import { type DecisionOutlet, openOutlet } from './decisions/decision-outlet.ts'
 import type { DoorName } from './doors/door.ts'
 import { type Doors, openDoors } from './doors/doors.ts'
@@ -39,6 +42,8 @@ export interface Service {
   readonly storeName: string
   /** The rules in force. */
   rules(): RuleSet
+  /** The quotas in force; undefined where there is no origin of any. */
+  readonly quotas: (() => QuotaBook) | undefined
   /** reload reads the rule files at once, and logs what came of it. The file of the decision log is opened anew. */
   reload(): Promise<void>
   /** close says that it does not serve any more, answers what is under way, and ends. */
@@ -50,11 +55,11 @@ export interface Service {
 }
 
 /** startService joins everything the service is made of, and starts it: in this process, or in several. */
-export async function startService(config: Config, log: Log): Promise<Service> {
+export async function startService(config: Config, log: Log, origin?: QuotaOrigin): Promise<Service> {
   for (const warning of config.warnings) log.warn('config.warning', warning)
   if (config.rules.length === 0) throw new SluiceError('RULES_MISSING', 'serve', 'nothing says where the rules are')
   if (config.compatibility !== undefined) log.info('config.compatibility', compatibilityLine(config.compatibility))
-  return config.workers > 1 ? startWorkers(config, log) : startAlone(config, log)
+  return config.workers > 1 ? startWorkers(config, log, origin) : startAlone(config, log, origin)
 }
 
 /** placesOf says where each door listens. */
@@ -214,14 +219,23 @@ async function reload(rules: FollowedRules, outlet: DecisionOutlet | undefined):
   await rules.reload()
 }
 
-function startAlone(config: Config, log: Log): Promise<Service> {
+/** liveQuotasOf makes the book of a process that follows an origin. */
+function liveQuotasOf(config: Config, origin: QuotaOrigin | undefined): LiveQuotas | undefined {
+  return origin && new LiveQuotas({ hash: keyHashOf(origin.keySecret), entries: config.callerEntries })
+}
+
+function startAlone(config: Config, log: Log, origin?: QuotaOrigin): Promise<Service> {
   return starting(async (undo) => {
     const rules = await followRules(config, log)
     undo.push(rules.stop)
+    const quotas = liveQuotasOf(config, origin)
+    const unfollow = quotas && (await origin?.follow(quotas))
+    if (unfollow !== undefined) undo.push(unfollow)
     const outlet = openOutlet(config, log)
     const doors = openDoors(config, rules.current, log, {
       traces: await openTraces(config, log),
       decisions: outlet?.send,
+      quotas: quotas?.current,
     })
     undo.push(() => doors.close())
     await doors.ready
@@ -235,9 +249,11 @@ function startAlone(config: Config, log: Log): Promise<Service> {
       addresses: { grpc, http, admin: admin.address },
       storeName: doors.storeName,
       rules: rules.current,
+      quotas: quotas?.current,
       reload: () => reload(rules, outlet),
       close: async () => {
         rules.stop()
+        unfollow?.()
         doors.notServing()
         if (config.drainDelayMs > 0) await pause(config.drainDelayMs)
         log.info('drain.closing', 'taking no new connections, answering what is under way')
@@ -253,24 +269,26 @@ function startAlone(config: Config, log: Log): Promise<Service> {
   })
 }
 
-function startWorkers(config: Config, log: Log): Promise<Service> {
+function startWorkers(config: Config, log: Log, origin?: QuotaOrigin): Promise<Service> {
   requireFiles(config)
   return starting(async (undo) => {
     const { Primary } = await import('./workers/primary.ts')
     // Workers would find out, too, and their reason would be told late.
     if (config.traces !== undefined) requireTracePackages(config.traces)
     const outlet = openOutlet(config, log)
-    const primary = new Primary(
-      config,
-      log,
-      () => rules.origin(),
-      (text) => void outlet?.send(text),
-    )
+    const primary = new Primary(config, log, {
+      origin: () => rules.origin(),
+      decisions: (text) => void outlet?.send(text),
+      keySecret: origin?.keySecret,
+    })
     primary.prepare()
     undo.push(() => primary.kill())
     const rules = await followRules(config, log, (origin) => primary.applyRules(origin))
+    const quotas = liveQuotasOf(config, origin)
+    const unfollow = quotas && (await origin?.follow(bothSinks(quotas, primary.quotas)))
     undo.push(
       rules.stop,
+      () => unfollow?.(),
       () => primary.stop(),
       () => primary.kill(),
     )
@@ -286,9 +304,11 @@ function startWorkers(config: Config, log: Log): Promise<Service> {
       addresses: { grpc, http, admin: admin.address },
       storeName: primary.storeName,
       rules: rules.current,
+      quotas: quotas?.current,
       reload: () => reload(rules, outlet),
       close: async () => {
         rules.stop()
+        unfollow?.()
         await admin.flush()
         await primary.stop()
         await outlet?.close()

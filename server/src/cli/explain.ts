@@ -6,9 +6,16 @@ import { storedKey } from 'sluice/internal/core/keys'
 import { eventualLifeMs, overAdmission } from 'sluice/internal/core/over-admission'
 import type { Entry } from 'sluice/internal/core/request'
 import { describeRule } from 'sluice/internal/core/rules/describe'
-import { type ExplainedStep, explain as explainMatch, type TierChoice } from 'sluice/internal/core/rules/explain'
-import { loadRules } from 'sluice/internal/core/rules/load'
+import {
+  type ExplainedStep,
+  explain as explainMatch,
+  sourceText,
+  type TierChoice,
+} from 'sluice/internal/core/rules/explain'
+import { loadRules, type RuleText } from 'sluice/internal/core/rules/load'
+import { parseRules } from 'sluice/internal/core/rules/parse'
 import type { Domain, Rule } from 'sluice/internal/core/rules/rule-set'
+import type { RuleFile } from 'sluice/internal/core/rules/schema'
 import { readRuleFiles } from 'sluice/internal/sources/rule-files'
 import { type CounterState, stateOf } from '../app/counters/counter-state.ts'
 import { COUNTER_FLAGS, keysOf, namesOf, openCounters } from '../app/counters/open-counters.ts'
@@ -36,10 +43,12 @@ export async function explain(args: readonly string[]): Promise<void> {
   const entries = pairs.map((pair) => entryOf('explain', pair))
   const compatibility = givenCompatibility(flags, process.env)
   const options = compileOptionsOf(flags.isOn('merge-domains'), compatibility)
-  const rules = loadRules(await readRuleFiles([path]), options)
+  const inputs = await readRuleFiles([path])
+  const rules = loadRules(inputs, options)
   const fleet = { nodes: countOf('nodes', flags.last('nodes'), 1), rate: countOf('rate', flags.last('rate'), 0) }
   if (compatibility !== undefined) process.stdout.write(`${compatibilityLine(compatibility)}\n\n`)
-  process.stdout.write(await explanation(domainOf(rules, flags.last('domain')), entries, fleet, flags))
+  const domain = domainOf(rules, flags.last('domain'))
+  process.stdout.write(await explanation(domain, entries, { fleet, flags, locate: tierPlaces(inputs, domain.name) }))
 }
 
 /** A Fleet is what is known about the nodes that count: how many, and how many hits a second each gets. */
@@ -56,9 +65,30 @@ function countOf(flag: string, text: string | undefined, least: number): number 
   return count
 }
 
-async function explanation(domain: Domain, all: readonly Entry[], fleet: Fleet, flags: Flags): Promise<string> {
+/** An Asked is what an explanation is made of beside the rules. */
+interface Asked {
+  readonly fleet: Fleet
+  readonly flags: Flags
+  /** locate names where a tier stands in the rule files. */
+  readonly locate: (tier: string) => string | undefined
+}
+
+/** tierPlaces finds tiers of a domain in its rule files. */
+function tierPlaces(inputs: readonly RuleText[], domain: string): Asked['locate'] {
+  const documents = inputs.map(({ file, text }) => parseRules(file, text))
+  return (tier) => {
+    const source = documents.find(({ value }) => {
+      const file = value as RuleFile
+      return file.domain === domain && Object.hasOwn(file.tiers ?? {}, tier)
+    })
+    // The column helps nobody here.
+    return source?.locate(['tiers', tier], 'key').replace(/:\d+$/, '')
+  }
+}
+
+async function explanation(domain: Domain, all: readonly Entry[], { fleet, flags, locate }: Asked): Promise<string> {
   const { entries, tier } = entriesOf(domain, all)
-  const { steps, rules, tiers, note } = explainMatch(domain, entries, tier)
+  const { steps, rules, sources, tiers, note } = explainMatch(domain, entries, tier)
   const keys = new KeySpeller(new KeyedHash(0, 0))
   const shared = keysOf(flags, process.env)
   const names = namesOf(flags, process.env)
@@ -66,11 +96,12 @@ async function explanation(domain: Domain, all: readonly Entry[], fleet: Fleet, 
     key: keys.spell(domain.name, rule, entries),
     shared: shared.spell(domain.name, rule, entries),
   }))
+  const from = tiers.length === 0 ? [] : sources.map((source) => `     source   ${sourceText(source, locate)}`)
   const states = flags.has('redis') ? await statesOf(rules, counters, flags) : []
   const sections = [
     [headOf(domain, tier)],
     stepLines(steps),
-    note === undefined ? ruleLines(domain, rules, counterLines(rules, counters, names, states), fleet) : [note],
+    note === undefined ? ruleLines(domain, rules, counterLines(rules, counters, names, states, from), fleet) : [note],
     tierLines(tiers, tier),
     remarks(steps, rules),
   ]
@@ -124,12 +155,15 @@ function counterLines(
   counters: readonly SpelledCounter[],
   names: ReturnType<typeof namesOf>,
   states: readonly (CounterState | undefined)[],
+  from: readonly string[],
 ): readonly string[][] {
   return rules.map(({ unlimited, limit }, i) => {
-    if (unlimited) return ['     counter  none: nothing is counted']
+    const source = from.slice(i, i + 1)
+    if (unlimited) return [...source, '     counter  none: nothing is counted']
     const state = states[i]
     const stored = storedKey(counters[i].shared, limit)
     return [
+      ...source,
       `     counter  ${counters[i].key}`,
       `     redis    ${names.of(stored)}`,
       ...(names.isCompact ? [`     key      ${stored}`] : []),

@@ -21,6 +21,8 @@ function verdictJson({ rule, descriptor, verdict }: RuleVerdict): object {
 
 /** reasonOf says in one sentence why a rule refused. */
 export function reasonOf({ rule, verdict }: RuleVerdict): string {
+  const { block } = verdict
+  if (block !== undefined) return block.reason === undefined ? 'the caller is blocked' : `blocked: ${block.reason}`
   if (verdict.kind === 'impossible') {
     return `rule "${rule.name}" admits a cost of at most ${verdict.maxCost}, however long one waits`
   }

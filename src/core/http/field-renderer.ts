@@ -1,5 +1,5 @@
 import { type Decision, isTighter, type RuleVerdict } from '../combine.ts'
-import { holdsPermits } from '../limit.ts'
+import { holdsPermits, isOnce } from '../limit.ts'
 import type { Rule } from '../rules/rule-set.ts'
 import { FieldList } from './field-list.ts'
 import { retryAfterSeconds } from './retry-after.ts'
@@ -47,7 +47,9 @@ export class FieldRenderer {
     const fields = this.#fields
     fields.clear()
     const { tightest } = decision
-    if (tightest !== undefined) this.#addBudget(decision, tightest, nowMs, partitionKey)
+    // Who is blocked has no budget to be told about.
+    if (tightest !== undefined && tightest.verdict.block === undefined)
+      this.#addBudget(decision, tightest, nowMs, partitionKey)
     if (decision.retryAfterMs === undefined) return fields
     fields.retryAfterSeconds = retryAfterSeconds(decision, this.#random)
     if (this.#retryAfter) fields.add('Retry-After', String(fields.retryAfterSeconds))
@@ -170,8 +172,8 @@ function policyOf(rule: Rule, separator: string): string {
   const { max: limit, calendar, windowMs } = rule.limit
   const member = `${quoted(plainName(rule.name))}${separator}q=${limit}`
   if (holdsPermits(rule.limit)) return `${member}${separator}qu="concurrent-requests"`
-  // A calendar's windows differ in length, and the parameter is optional.
-  return calendar ? member : `${member}${separator}w=${wholeSeconds(windowMs)}`
+  // A calendar's windows differ in length, a grant has none, and the parameter is optional.
+  return calendar || isOnce(rule.limit) ? member : `${member}${separator}w=${wholeSeconds(windowMs)}`
 }
 
 /** oldPolicyOf spells a rule as in drafts 6 and 7: `100;w=60`. */

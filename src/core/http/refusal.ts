@@ -80,6 +80,7 @@ function messageOf(tightest: RuleVerdict | undefined, retryAfter: number | undef
   const wait = retryAfter === undefined ? '' : ` Retry after ${retryAfter} second${retryAfter === 1 ? '' : 's'}.`
   const verdict = tightest?.verdict
   if (verdict === undefined || verdict.fallback === 'closed') return `The rate limiter is not available${what}.${wait}`
+  if (verdict.block !== undefined) return `Requests are blocked${what}.${wait}`
   if (verdict.kind === 'impossible') {
     if (verdict.maxCost === 0) return `Requests are blocked${what}.`
     return `A cost above ${verdict.maxCost} is never admitted${what}, however long one waits.`

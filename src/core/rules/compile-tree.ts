@@ -60,6 +60,14 @@ export class TreeCompiler {
     this.ruleCount = ruleCount
   }
 
+  /** tiersFor compiles what stands in place of a tiered pattern that was compiled before, for each tier. */
+  tiersFor(
+    { id, path }: Pick<RuleNode, 'id' | 'path'>,
+    modes: Pick<Rule, 'shadow' | 'quota'>,
+  ): ReadonlyMap<string, RuleNode> {
+    return this.#tierNodes(id, path, { key: '', shadow_mode: modes.shadow, quota_mode: modes.quota })
+  }
+
   #node(own: Omit<RuleNode, 'branches'>, levels: readonly Level[], within: Within): RuleNode {
     const branches = new Map<string, MutableBranch>()
     const first = new Map<string, Place>()

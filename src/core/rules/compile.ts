@@ -38,7 +38,7 @@ export function compileRules(sources: readonly RuleDocument[], options: CompileO
     const defaults = domainDefaults(given, options.defaults ?? {}, problems)
     const tree = new TreeCompiler(tiersOf(files, problems), defaults, problems)
     tree.checkTiers()
-    domains.set(name, domainOf(name, files, tree, problems))
+    domains.set(name, domainOf(name, files, tree, defaults.values, problems))
     ruleCount += tree.ruleCount
   }
   problems.throwIfAny()
@@ -82,7 +82,13 @@ function tiersOf(files: readonly CheckedSource[], problems: Problems): Tiers {
   return tiers
 }
 
-function domainOf(name: string, files: readonly CheckedSource[], tree: TreeCompiler, problems: Problems): Domain {
+function domainOf(
+  name: string,
+  files: readonly CheckedSource[],
+  tree: TreeCompiler,
+  defaults: LimitDefaults,
+  problems: Problems,
+): Domain {
   const modes = new Set(files.map(({ file }) => file.evaluate ?? 'leaf'))
   if (modes.size > 1) {
     const last = files[files.length - 1].source
@@ -99,5 +105,6 @@ function domainOf(name: string, files: readonly CheckedSource[], tree: TreeCompi
     evaluatePath: modes.has('path'),
     hasTiers: files.some(({ file }) => file.tiers !== undefined),
     version: versions.length === 0 ? undefined : versions.join(', '),
+    defaults,
   })
 }

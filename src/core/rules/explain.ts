@@ -1,5 +1,5 @@
 import type { Entry } from '../request.ts'
-import { type AccountLookup, match, stepInto } from './match.ts'
+import { type Account, type AccountLookup, match, stepInto, type TierLookup, tierOf } from './match.ts'
 import type { Branch, Domain, Rule, RuleNode } from './rule-set.ts'
 
 /** A Candidate is a pattern that an entry matches, and by what. */
@@ -33,11 +33,21 @@ export interface TierChoice {
   readonly isSilent: boolean
 }
 
+/** A RuleSourceNote says where the numbers of a rule come from. */
+export type RuleSourceNote =
+  /** The caller's own, such as an override. */
+  | { readonly kind: 'account'; readonly text: string }
+  /** A tier of the rules, or one that stands in its place. */
+  | { readonly kind: 'tier'; readonly name: string; readonly isStored: boolean }
+  | { readonly kind: 'rule' }
+
 /** An Explanation is the way of one descriptor through the rules. */
 export interface Explanation {
   readonly steps: readonly ExplainedStep[]
   /** In the order in which they are listed in a decision. */
   readonly rules: readonly Rule[]
+  /** Where each of them has its numbers from. */
+  readonly sources: readonly RuleSourceNote[]
   /** Below a tiered pattern: all tiers, in file order, and none at the end. */
   readonly tiers: readonly TierChoice[]
   /** Where the descriptor ends deeper than any rule, or not deep enough, this says so. */
@@ -45,32 +55,80 @@ export interface Explanation {
 }
 
 /** explain retraces match, and says at each entry which kind of pattern it matched, and which it passed over. */
-export function explain(domain: Domain, entries: readonly Entry[], tier?: string, lookup?: AccountLookup): Explanation {
+export function explain(
+  domain: Domain,
+  entries: readonly Entry[],
+  tier?: string,
+  lookup?: AccountLookup,
+  stored?: TierLookup,
+): Explanation {
   const steps: ExplainedStep[] = []
   let hasLimitAbove = false
   let node: RuleNode | undefined = domain.root
   let set: RuleNode | undefined
-  let tiered: { readonly node: RuleNode; readonly tier: string | undefined } | undefined
-  for (const entry of entries) {
+  let tiered: TieredCaller | undefined
+  for (const [at, entry] of entries.entries()) {
     const next: RuleNode | undefined = node && stepInto(node, entry)
     const inSet: RuleNode | undefined = set && stepInto(set, entry)
     // What the caller's tier says about an entry goes before what the pattern says.
     steps.push(inSet === undefined ? stepOf(domain, node, entry, next) : stepOf(domain, set, entry, inSet))
     set = inSet
     if (next?.tiers !== undefined) {
-      tiered = { node: next, tier: tier ?? lookup?.(domain.name, entry)?.tier }
-      set = next.tiers.get(tiered.tier ?? '')
+      const account = lookup?.(domain.name, entry)
+      tiered = { node: next, at, account, tier: tier ?? account?.tier }
+      set = tierOf(domain, next, tiered.tier, stored)
     }
     node = next
     hasLimitAbove ||= [node, set].some((each) => each !== undefined && each.rules.length > 0)
   }
-  const rules = match(domain, entries, tier, lookup)
+  const rules = match(domain, entries, tier, lookup, stored)
   return {
     steps,
     rules,
-    tiers: tiered === undefined ? [] : tierChoices(domain, entries, tiered.node, tiered.tier),
+    sources: rules.map((rule) => sourceOf(rule, domain, entries, tiered, stored)),
+    tiers: tiered === undefined ? [] : tierChoices(domain, entries, tiered.node, tiered.tier, stored),
     note: rules.length > 0 ? undefined : noteOf(set ?? node, hasLimitAbove && !domain.evaluatePath),
   }
+}
+
+/** A TieredCaller is a tiered pattern that was come to, and what is known of the caller there. */
+interface TieredCaller {
+  readonly node: RuleNode
+  /** The position of the entry that led to it. */
+  readonly at: number
+  readonly account: Account | undefined
+  readonly tier: string | undefined
+}
+
+const OF_THE_RULE: RuleSourceNote = Object.freeze({ kind: 'rule' })
+
+/** sourceOf retraces where a rule that applies has its numbers from. */
+function sourceOf(
+  rule: Rule,
+  domain: Domain,
+  entries: readonly Entry[],
+  tiered: TieredCaller | undefined,
+  stored: TierLookup | undefined,
+): RuleSourceNote {
+  const depth = rule.path.length
+  if (tiered === undefined || depth <= tiered.at) return OF_THE_RULE
+  const { node, at, account, tier } = tiered
+  const rest = entries.slice(at + 1, depth)
+  const path = rest.map(({ key, value }) => `${key}=${value}`).join('/')
+  const own = account?.limitsFor(path) === undefined ? undefined : account.sourceOf?.(path)
+  if (own !== undefined) return { kind: 'account', text: own }
+  let set = tierOf(domain, node, tier, stored)
+  for (const entry of rest) set = set && stepInto(set, entry)
+  if (tier === undefined || set === undefined || !set.rules.includes(rule)) return OF_THE_RULE
+  return { kind: 'tier', name: tier, isStored: stored?.(domain, node, tier) !== undefined }
+}
+
+/** sourceText spells a source for people. `locate` names where a tier stands in the rule files. */
+export function sourceText(source: RuleSourceNote, locate?: (tier: string) => string | undefined): string {
+  if (source.kind === 'account') return source.text
+  if (source.kind === 'rule') return 'rule'
+  const place = source.isStored ? 'database' : locate?.(source.name)
+  return `tier ${source.name}${place === undefined ? '' : ` (${place})`}`
 }
 
 function stepOf(domain: Domain, from: RuleNode | undefined, entry: Entry, to: RuleNode | undefined): ExplainedStep {
@@ -121,11 +179,14 @@ function tierChoices(
   entries: readonly Entry[],
   tiered: RuleNode,
   taken: string | undefined,
+  stored: TierLookup | undefined,
 ): readonly TierChoice[] {
-  const names = [...(tiered.tiers?.keys() ?? [])]
+  const known = [...(tiered.tiers?.keys() ?? [])]
+  const isNew = taken !== undefined && !known.includes(taken) && stored?.(domain, tiered, taken) !== undefined
+  const names = isNew ? [...known, taken] : known
   const without = match(domain, entries)
   const choices = names.map((tier): TierChoice => {
-    const rules = match(domain, entries, tier)
+    const rules = match(domain, entries, tier, undefined, stored)
     const isSilent = rules.length === without.length && rules.every((rule, i) => rule === without[i])
     return { tier, rules, isTaken: tier === taken, isSilent }
   })

@@ -7,15 +7,21 @@ export { stepWithoutPattern } from './own-rules.ts'
 
 /**
  * An Account is what is known about one caller: the tier, and limits of the caller's own. `limitsFor` takes what stands
- * below the tiered pattern: '' for the pattern itself, `endpoint=POST /orders` for a level below.
+ * below the tiered pattern: '' for the pattern itself, `endpoint=POST /orders` for a level below. `instead` is the first of the
+ * rules that they would stand in for.
  */
 export interface Account {
   readonly tier: string | undefined
-  limitsFor(path: string): readonly Limit[] | undefined
+  limitsFor(path: string, instead?: Rule): readonly Limit[] | undefined
+  /** sourceOf says, for people, where the limits of limitsFor come from. */
+  sourceOf?(path: string): string | undefined
 }
 
 /** AccountLookup finds the account behind an entry of a tiered pattern, such as an API key. It answers from memory. */
 export type AccountLookup = (domain: string, entry: Entry) => Account | undefined
+
+/** TierLookup finds a tier that stands in place of the one in the rules, or beside those. It answers from memory. */
+export type TierLookup = (domain: Domain, tiered: RuleNode, name: string) => RuleNode | undefined
 
 const NO_MATCH: readonly Rule[] = []
 const NO_ENTRIES: readonly Entry[] = []
@@ -31,6 +37,7 @@ export function match(
   entries: readonly Entry[],
   tier?: string,
   lookup?: AccountLookup,
+  tiers?: TierLookup,
 ): readonly Rule[] {
   let node: RuleNode | undefined = domain.root
   let onTheWay: Rule[] | undefined
@@ -39,7 +46,7 @@ export function match(
     node = stepInto(node, entries[i])
     if (node === undefined) return onTheWay ?? NO_MATCH
     if (node.tiers !== undefined && (tier !== undefined || lookup !== undefined)) {
-      const below = matchTiered({ domain, tiered: node, entries, at: i, tier, lookup })
+      const below = matchTiered({ domain, tiered: node, entries, at: i, tier, lookup, tiers })
       return onTheWay === undefined ? below : [...onTheWay, ...below]
     }
   }
@@ -61,6 +68,7 @@ interface TieredMatch {
   readonly at: number
   readonly tier: string | undefined
   readonly lookup: AccountLookup | undefined
+  readonly tiers: TierLookup | undefined
 }
 
 /**
@@ -68,10 +76,10 @@ interface TieredMatch {
  * caller's tier side by side. On each level, limits of the caller's own come first, then those of the tier; where
  * neither says anything, the pattern's.
  */
-function matchTiered({ domain, tiered, entries, at, tier, lookup }: TieredMatch): readonly Rule[] {
+function matchTiered({ domain, tiered, entries, at, tier, lookup, tiers }: TieredMatch): readonly Rule[] {
   const account = lookup?.(domain.name, entries[at])
   let pattern: RuleNode | undefined = tiered
-  let set = tiered.tiers?.get(tier ?? account?.tier ?? '')
+  let set = tierOf(domain, tiered, tier ?? account?.tier, tiers)
   let found: readonly Rule[] = NO_MATCH
   for (let i = at; ; i++) {
     const isLast = i === entries.length - 1
@@ -87,7 +95,18 @@ function matchTiered({ domain, tiered, entries, at, tier, lookup }: TieredMatch)
   }
 }
 
-interface AccountMatch extends Omit<TieredMatch, 'tier' | 'lookup'> {
+/** tierOf returns what a tier says in place of a tiered pattern. */
+export function tierOf(
+  domain: Domain,
+  tiered: RuleNode,
+  name: string | undefined,
+  tiers: TierLookup | undefined,
+): RuleNode | undefined {
+  if (name === undefined) return undefined
+  return tiers?.(domain, tiered, name) ?? tiered.tiers?.get(name)
+}
+
+interface AccountMatch extends Omit<TieredMatch, 'tier' | 'lookup' | 'tiers'> {
   /** The position of the last entry, and the node that it led to. */
   readonly to: number
   readonly node: RuleNode | undefined
@@ -98,6 +117,6 @@ function accountRules(account: Account, match: AccountMatch): readonly Rule[] | 
   const { domain, tiered, entries, at, to, node: instead } = match
   const rest = to === at ? NO_ENTRIES : entries.slice(at + 1, to + 1)
   const restText = to === at ? '' : rest.map(({ key, value }) => `${key}=${value}`).join('/')
-  const limits = account.limitsFor(restText)
+  const limits = account.limitsFor(restText, instead?.rules[0])
   return limits && ownRules({ limits, domain, tiered, caller: entries[at], rest, restText, instead })
 }

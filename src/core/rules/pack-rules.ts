@@ -136,8 +136,9 @@ class Packer {
     yield ['wildcards-end', [starts !== undefined, ends !== undefined, middles !== undefined]]
   }
 
-  #domain({ name, root, evaluatePath, hasTiers, secretKeys, version }: Domain): PackedRecord {
-    const packed = { name, root: this.#numberOf(root), evaluatePath, hasTiers, secretKeys: [...secretKeys], version }
+  #domain({ name, root, evaluatePath, hasTiers, secretKeys, version, defaults }: Domain): PackedRecord {
+    const own = { name, evaluatePath, hasTiers, version, defaults }
+    const packed = { ...own, root: this.#numberOf(root), secretKeys: [...secretKeys] }
     return ['domain', packed]
   }
 }

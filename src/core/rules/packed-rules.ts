@@ -1,4 +1,5 @@
 import type { LimitOptions } from '../limit.ts'
+import type { LimitDefaults } from '../limit-options.ts'
 import type { PathStep, Rule } from './rule-set.ts'
 
 /** What rules have in common that differ in their id, name, limit and path alone. */
@@ -51,6 +52,7 @@ export interface PackedDomain {
   readonly hasTiers: boolean
   readonly secretKeys: readonly string[]
   readonly version: string | undefined
+  readonly defaults: LimitDefaults
 }
 
 /**

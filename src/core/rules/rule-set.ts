@@ -1,3 +1,4 @@
+import type { LimitDefaults } from '../limit-options.ts'
 import type { PathStep, Rule } from '../rule.ts'
 import type { CidrIndex } from './cidr-index.ts'
 import type { WildcardIndex } from './wildcard-index.ts'
@@ -35,6 +36,8 @@ export interface Domain {
   /** Keys that some level marks as secret: where no pattern says how a value is spelled, these are spelled so. */
   readonly secretKeys: ReadonlySet<string>
   readonly version: string | undefined
+  /** What limits of the domain are told that say nothing, for those that are compiled later. */
+  readonly defaults: LimitDefaults
 }
 
 /** A RuleSet is all rules of all domains, compiled once and frozen. */

@@ -1,8 +1,9 @@
-import { compileLimit, type Limit } from '../limit.ts'
+import type { Limit } from '../limit.ts'
 import { CidrIndex } from './cidr-index.ts'
 import { limitId } from './compile-tree.ts'
 import type { IndexArray, PackedDomain, PackedNode, PackedRecord, RulePart, RuleSettings } from './packed-rules.ts'
 import type { Branch, Domain, PathStep, Rule, RuleNode, RuleSet } from './rule-set.ts'
+import { compileRuleLimit } from './shared-parts.ts'
 import { type FiledTrie, WildcardIndex } from './wildcard-index.ts'
 
 type OpenBranch = { -readonly [Part in keyof Branch]: Branch[Part] } & { readonly exact: Map<string, RuleNode> }
@@ -34,7 +35,7 @@ export class RuleUnpacker {
   #take(record: PackedRecord): void {
     switch (record[0]) {
       case 'limit':
-        this.#limits.push(compileLimit(record[1]))
+        this.#limits.push(compileRuleLimit(record[1]))
         break
       case 'step':
         this.#steps.push(stepOf(record[1]))
@@ -126,8 +127,9 @@ export class RuleUnpacker {
   }
 
   #addDomain({ root, secretKeys, ...domain }: PackedDomain): void {
-    const { name, evaluatePath, hasTiers, version } = domain
-    const complete = { name, root: this.#nodes[root], secretKeys: new Set(secretKeys), evaluatePath, hasTiers, version }
+    const { name, evaluatePath, hasTiers, version, defaults } = domain
+    const own = { name, evaluatePath, hasTiers, version, defaults }
+    const complete = { ...own, root: this.#nodes[root], secretKeys: new Set(secretKeys) }
     this.#domains.set(name, Object.freeze(complete))
   }
 

@@ -9,6 +9,13 @@ export function optionsOf(limit: Limit): LimitOptions {
   return origins.get(limit) ?? { limit: limit.max, window: limit.windowMs }
 }
 
+/** compileRuleLimit is compileLimit for the limit of a rule, which optionsOf knows. */
+export function compileRuleLimit(options: LimitOptions): Limit {
+  const limit = compileLimit(options)
+  origins.set(limit, options)
+  return limit
+}
+
 /**
  * SharedParts makes one object of parts that are equal. Rules of one set mostly differ in little more than their pattern,
  * and what a hundred thousand of them have in common stays in the processor's caches.
@@ -23,9 +30,8 @@ export class SharedParts {
     const spelled = JSON.stringify(options)
     const known = this.#limits.get(spelled)
     if (known !== undefined) return known
-    const limit = compileLimit(options)
+    const limit = compileRuleLimit(options)
     this.#limits.set(spelled, limit)
-    origins.set(limit, options)
     return limit
   }
 

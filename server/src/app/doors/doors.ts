@@ -4,6 +4,7 @@ import { stepWithoutPattern } from 'sluice/internal/core/rules/match'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import { Limiter } from 'sluice/internal/engine/limiter'
 import type { Store } from 'sluice/internal/engine/ports'
+import type { Quotas } from 'sluice/internal/engine/quotas'
 import { MemoryStore } from 'sluice/internal/stores/memory/memory-store'
 import { Throttle } from '../../edge/admin/access/throttle.ts'
 import { Callers } from '../../edge/callers/callers.ts'
@@ -59,15 +60,17 @@ export interface Doors {
   close(): Promise<void>
 }
 
-/** Watchers are told of decisions where somebody asked for it. */
-export interface Watchers {
+/** DoorParts are what doors have beside rules and a store, where somebody asked for it. */
+export interface DoorParts {
   readonly traces?: Traces | undefined
   /** Takes lines of the decision log, if there is one. It resolves when it may have more, and never rejects. */
   readonly decisions?: ((text: string) => Promise<void>) | undefined
+  /** What is known of customers. */
+  readonly quotas?: (() => Quotas) | undefined
 }
 
 /** openDoors opens the store and makes the doors to it. Nothing listens yet. */
-export function openDoors(config: Config, rules: () => RuleSet, log: Log, watchers: Watchers = {}): Doors {
+export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts: DoorParts = {}): Doors {
   const health = new Health()
   let isLeaving = false
   let arrive = (): void => {}
@@ -95,8 +98,8 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, watche
   const tls = config.grpc.tls && new CertificateWatch(config.grpc.tls, (options) => grpc.setTls(options), log)
   const hotKeys = config.hotKeys ? new HotKeys(performance.now()) : undefined
   const turning = hotKeys && setInterval(() => hotKeys.turn(performance.now()), 1_000 / TURNS_A_SECOND).unref()
-  const { traces } = watchers
-  const decisions = openDecisionLog(config, rules, open.keys, watchers)
+  const { traces, quotas } = parts
+  const decisions = openDecisionLog(config, rules, open.keys, parts)
   const asked = [traces?.observer, decisions?.observer].filter((observer) => observer !== undefined)
   const counting = [metrics?.decisions, statsdStats, hotKeys].filter((observer) => observer !== undefined)
   const observers: readonly DoorObserver[] = [ruleStats, unmatched, ...counting, ...asked]
@@ -105,6 +108,7 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, watche
       ...open.parts,
       ...limiterPartsOf(config),
       shadow: config.shadowMode,
+      ...(quotas !== undefined && { quotas }),
       observer: observerOf(door, observers),
     })
   const limiters = { rls: limiterOf('rls'), grpc: limiterOf('grpc'), http: limiterOf('http') }
@@ -158,7 +162,7 @@ function openDecisionLog(
   { decisionLog, region, shadowMode }: Config,
   rules: () => RuleSet,
   keys: KeySpeller,
-  { decisions: send }: Watchers,
+  { decisions: send }: DoorParts,
 ) {
   if (decisionLog === undefined || send === undefined) return undefined
   const queue = new LineQueue(send)

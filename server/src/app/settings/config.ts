@@ -6,6 +6,7 @@ import { checkCompact, type KeyForm } from 'sluice/internal/core/key-form'
 import { checkKeyPrefix } from 'sluice/internal/core/key-prefix'
 import { LIMIT_OPTIONS } from 'sluice/internal/core/limit-options'
 import { DEFAULT_HOT_KEY_LIMITS, type HotKeyLimits } from '../../observe/hot-keys/hot-key-alarm.ts'
+import type { CallerEntries } from '../../quotas/book/caller-entries.ts'
 import type { Compatibility } from './compatibility.ts'
 import { ignoredWarnings, refuseUnsupported } from './envoy-settings.ts'
 import { parseFlags } from './flags.ts'
@@ -47,6 +48,8 @@ export interface Config {
   readonly tokens: readonly string[]
   /** Without tokens: anyone may give back and bring limits. */
   readonly trustCallers: boolean
+  /** Which entries tell who is calling, for quotas. */
+  readonly callerEntries: CallerEntries
   readonly host: string
   readonly httpPort: number
   readonly grpc: GrpcConfig
@@ -185,6 +188,11 @@ export function readConfig(args: readonly string[], env: Env): Config {
     leaseSecret: randomBytes(32).toString('hex'),
     tokens: tokensOf(from.given('token')),
     trustCallers: from.value('trust-callers'),
+    callerEntries: {
+      keys: from.value('api-key-entries'),
+      customers: from.value('customer-entries'),
+      addresses: from.value('address-entries'),
+    },
     host,
     httpPort: from.value('http-port'),
     grpc: grpcOf(from, host),

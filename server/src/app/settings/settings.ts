@@ -1,6 +1,15 @@
 import type { SettingKind } from './setting-values.ts'
 
-export const SETTING_GROUPS = ['Rules', 'Counters', 'Doors', 'Process', 'gRPC', 'Answers to Envoy', 'Metrics'] as const
+export const SETTING_GROUPS = [
+  'Rules',
+  'Counters',
+  'Doors',
+  'Process',
+  'gRPC',
+  'Answers to Envoy',
+  'Metrics',
+  'Quotas',
+] as const
 
 /** A SettingSpec is one thing that `sluice serve` can be told, and everything that is known about it. */
 export interface SettingSpec {
@@ -685,6 +694,33 @@ export const SETTINGS = [
     value: 'N',
     unset: '1000',
     text: 'if it has at least so many requests in that minute',
+  },
+  {
+    group: 'Quotas',
+    flag: 'api-key-entries',
+    env: 'SLUICE_API_KEY_ENTRIES',
+    kind: 'paths',
+    value: 'KEYS',
+    default: 'api_key,x-api-key',
+    text: 'keys of entries whose value is an API key; with commas between them',
+  },
+  {
+    group: 'Quotas',
+    flag: 'customer-entries',
+    env: 'SLUICE_CUSTOMER_ENTRIES',
+    kind: 'paths',
+    value: 'KEYS',
+    default: 'customer,customer_id,tenant',
+    text: 'keys of entries whose value is the id of a customer',
+  },
+  {
+    group: 'Quotas',
+    flag: 'address-entries',
+    env: 'SLUICE_ADDRESS_ENTRIES',
+    kind: 'paths',
+    value: 'KEYS',
+    default: 'remote_address,ip',
+    text: 'keys of entries whose value is an address, for blocks',
   },
 ] as const satisfies readonly SettingSpec[]
 

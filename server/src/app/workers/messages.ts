@@ -5,10 +5,17 @@ import type { DoorName } from '../doors/door.ts'
 import type { ReportName, Reports } from '../doors/reports.ts'
 import type { LogEntry } from '../log/log-entry.ts'
 import type { Config } from '../settings/config.ts'
+import type { QuotaNews } from './quota-feed.ts'
 
 /** What the primary tells a worker. A `connection` comes with its socket, and is to be acknowledged. */
 export type ToWorker =
-  | { readonly type: 'start'; readonly id: number; readonly config: Config; readonly inputs: readonly RuleInput[] }
+  | {
+      readonly type: 'start'
+      readonly id: number
+      readonly config: Config
+      readonly inputs: readonly RuleInput[]
+      readonly quotas: WorkerQuotaStart | undefined
+    }
   | { readonly type: 'rules'; readonly inputs: readonly RuleInput[] }
   /** There are new rules, in parts that it may ask for. */
   | { readonly type: 'packed-rules'; readonly version: number }
@@ -20,13 +27,22 @@ export type ToWorker =
   | { readonly type: 'drain' }
   /** To be answered with a report of that name. */
   | { readonly type: 'ask'; readonly question: number; readonly name: ReportName }
+  | QuotaNews
   /** To be answered `alive`. */
   | { readonly type: 'beat' }
+
+/** What a worker needs to know before it gets quotas. */
+export interface WorkerQuotaStart {
+  readonly keySecret: string
+  readonly version: number
+}
 
 /** What a worker tells the primary. */
 export type FromWorker =
   /** It asks for a part of the rules. */
   | { readonly type: 'rule-part'; readonly version: number; readonly at: number }
+  /** It asks for a part of the quotas. */
+  | { readonly type: 'quota-part'; readonly version: number; readonly at: number }
   | { readonly type: 'ready'; readonly storeName: string }
   /** It cannot start, for a reason that somebody has to mend. */
   | { readonly type: 'failed'; readonly message: string }

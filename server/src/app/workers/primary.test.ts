@@ -79,7 +79,7 @@ async function makePrimary(workers = 1, args: string[] = []) {
   const primary = new Primary(
     config,
     logTo(({ event, message }) => logged.push(`${event}: ${message}`)),
-    () => ({ inputs: [], parts: undefined }),
+    { origin: () => ({ inputs: [], parts: undefined }) },
   )
   onTestFinished(() => primary.stop())
   FakeWorker.all = []

@@ -15,6 +15,7 @@ import type { Config } from '../settings/config.ts'
 import { CrashPace } from './crash-pace.ts'
 import { Heartbeat } from './heartbeat.ts'
 import type { FromWorker } from './messages.ts'
+import { QuotaFeed } from './quota-feed.ts'
 import { leastBusy, surplus } from './spread.ts'
 import { type Connection, WorkerProcess } from './worker-process.ts'
 
@@ -28,6 +29,15 @@ const EXTRA_MS = 2_000
 /** How long a worker may take to be ready: as long as its rules may take to load, and more where many start at once. */
 const START_MS = 60_000
 const START_MS_A_WORKER = 1_000
+
+/** What a Primary is told of and tells. */
+export interface PrimaryParts {
+  readonly origin: () => RuleOrigin
+  /** Takes lines of the decision log. */
+  readonly decisions?: (text: string) => void
+  /** What keys of quotas are hashed by. Undefined: there are no quotas. */
+  readonly keySecret?: string | undefined
+}
 
 /**
  * Primary keeps workers running and hands them connections. It owns the ports, so that a worker can end without one of
@@ -62,9 +72,15 @@ export class Primary {
   /** Rejects when workers cannot be kept running. */
   readonly failed: Promise<never>
 
-  /** decisions takes lines of the decision log. */
-  constructor(config: Config, log: Log, origin: () => RuleOrigin, decisions: (text: string) => void = () => {}) {
+  /** Where quotas go; nobody asks for them unless there is a secret that keys are hashed by. */
+  readonly quotas = new QuotaFeed((news) => {
+    if (this.#hasRules) for (const worker of this.#workers) worker.tell(news)
+  })
+  readonly #keySecret: string | undefined
+
+  constructor(config: Config, log: Log, { origin, decisions = () => {}, keySecret }: PrimaryParts) {
     this.#decisions = decisions
+    this.#keySecret = keySecret
     this.#config = config
     this.#log = log
     this.#origin = origin
@@ -230,7 +246,9 @@ export class Primary {
 
   #tellStart(worker: WorkerProcess): void {
     this.#awaitReady(worker)
-    worker.tell({ type: 'start', id: worker.id, config: this.#config, inputs: this.#origin().inputs })
+    const keySecret = this.#keySecret
+    const quotas = keySecret === undefined ? undefined : { keySecret, version: this.quotas.announce().version }
+    worker.tell({ type: 'start', id: worker.id, config: this.#config, inputs: this.#origin().inputs, quotas })
   }
 
   #give(connection: Connection): void {
@@ -248,6 +266,7 @@ export class Primary {
   #told(worker: WorkerProcess, message: FromWorker): void {
     if (message.type === 'taken') worker.taken(message.number)
     else if (message.type === 'rule-part') this.#tellPart(worker, message.version, message.at)
+    else if (message.type === 'quota-part') worker.tell(this.quotas.answer(message.version, message.at))
     else if (message.type === 'closed') worker.lost(message.door)
     else if (message.type === 'log') this.#log.write({ ...message.entry, worker: worker.id })
     else if (message.type === 'decisions') this.#decisions(message.text)

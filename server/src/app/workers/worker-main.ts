@@ -1,12 +1,15 @@
 import type { Socket } from 'node:net'
 import { SluiceError } from 'sluice/internal/core/errors'
 import type { CompileOptions } from 'sluice/internal/core/rules/compile'
+import { keyHashOf } from '../../quotas/book/key-hash.ts'
 import type { DoorName } from '../doors/door.ts'
 import { type Doors, openDoors } from '../doors/doors.ts'
 import { logTo } from '../log/log.ts'
 import { compileOptionsOf } from '../settings/compatibility.ts'
 import { openTraces } from '../traces/open-traces.ts'
 import type { FromWorker, ToWorker } from './messages.ts'
+import type { QuotaNews } from './quota-feed.ts'
+import { WorkerQuotas } from './worker-quotas.ts'
 import { WorkerRules } from './worker-rules.ts'
 
 /**
@@ -23,6 +26,7 @@ function tell(message: FromWorker, then: () => void = () => {}): void {
 const log = logTo((entry) => tell({ type: 'log', entry }))
 let doors: Doors | undefined
 const rules = new WorkerRules((version, at) => tell({ type: 'rule-part', version, at }))
+let quotas: WorkerQuotas | undefined
 let options: CompileOptions = {}
 let isLeaving = false
 
@@ -31,13 +35,19 @@ function send(text: string): Promise<void> {
   return new Promise((resolve) => tell({ type: 'decisions', text }, resolve))
 }
 
-async function start({ config, inputs }: Extract<ToWorker, { type: 'start' }>): Promise<void> {
+async function start({ config, inputs, quotas: first }: Extract<ToWorker, { type: 'start' }>): Promise<void> {
   options = compileOptionsOf(config.mergeDomains, config.compatibility)
   rules.apply(inputs, options)
+  if (first !== undefined) {
+    const bookOptions = { hash: keyHashOf(first.keySecret), entries: config.callerEntries }
+    quotas = new WorkerQuotas(bookOptions, (version, at) => tell({ type: 'quota-part', version, at }))
+    quotas.hear({ type: 'quotas', version: first.version })
+  }
   const traces = await openTraces(config, log)
-  doors = openDoors(config, rules.current, log, { traces, decisions: send })
+  doors = openDoors(config, rules.current, log, { traces, decisions: send, quotas: quotas?.current })
   const { storeName, ready } = doors
-  await ready
+  // Without the quotas, who is blocked would pass.
+  await Promise.all([ready, quotas?.arrived])
   tell({ type: 'ready', storeName })
 }
 
@@ -67,6 +77,10 @@ function crash(error: unknown): void {
   tell({ type: 'failed', message }, () => process.exit(1))
 }
 
+function isQuotaNews(message: ToWorker): message is QuotaNews {
+  return message.type.startsWith('quota')
+}
+
 function receive(message: ToWorker, socket?: Socket): void {
   if (message.type === 'connection') take(message.door, message.number, socket)
   else if (message.type === 'start') void start(message).catch(crash)
@@ -76,6 +90,7 @@ function receive(message: ToWorker, socket?: Socket): void {
   else if (message.type === 'shed') doors?.all[message.door].shed(message.count)
   else if (message.type === 'not-serving') doors?.notServing()
   else if (message.type === 'drain') void leave()
+  else if (isQuotaNews(message)) quotas?.hear(message)
   else if (message.type === 'beat') tell({ type: 'alive' })
   else tell({ type: 'report', question: message.question, report: doors?.reports[message.name]() })
 }

@@ -34,6 +34,8 @@ function verdictField({ rule, descriptor, verdict }: RuleVerdict): ProtoField {
     numberField(10, verdict.kind === 'impossible' ? verdict.maxCost : 0),
     numberField(11, verdict.fallback === undefined ? 0 : FALLBACKS[verdict.fallback]),
     boolField(12, verdict.unasked === true),
+    textField(13, verdict.block?.id ?? ''),
+    textField(14, verdict.grant ?? ''),
   )
 }
 

@@ -133,7 +133,7 @@ export type JsonValue = null | boolean | number | string | readonly JsonValue[] 
 /**
  * dynamicMetadata tells Envoy's other filters what was asked, in the form of envoyproxy/ratelimit: the domain, the
  * descriptors, and under `metadata` that of all rules that admit the request, the first to name a key winning. Filters
- * log and forward it: values of secret keys are shown as elsewhere.
+ * log and forward it: values of secret keys are shown as elsewhere. Of a caller who is blocked it tells the block, and why.
  */
 export function dynamicMetadata(
   request: RlsRequest,
@@ -152,6 +152,7 @@ export function dynamicMetadata(
     descriptors: request.descriptors.map((each) => descriptorValue(each, (entry) => shownValue(domain, entry))),
     ...(request.hitsAddend !== 0 && { hitsAddend: request.hitsAddend }),
     ...(merged.size > 0 && { metadata: structValue(merged) }),
+    ...(answer.tightest?.verdict.block !== undefined && { block: { ...answer.tightest.verdict.block } }),
   }
 }
 

@@ -1,0 +1,106 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import type { QuotaSink } from '../../quotas/book/live-quotas.ts'
+import {
+  QUOTA_TABLES,
+  type QuotaPart,
+  quotaParts,
+  recordId,
+  slimChange,
+  slimRecord,
+} from '../../quotas/book/quota-parts.ts'
+import type { QuotaChange, QuotaSnapshot, QuotaTable } from '../../quotas/model.ts'
+
+/** What a QuotaFeed tells workers. */
+export type QuotaNews =
+  /** There is a new set, in parts that are to be asked for. */
+  | { readonly type: 'quotas'; readonly version: number }
+  | { readonly type: 'quota-part'; readonly version: number; readonly part: QuotaPart }
+  /** That was all: what changed since, and where that leads. */
+  | {
+      readonly type: 'quota-end'
+      readonly version: number
+      readonly changes: readonly QuotaChange[]
+      readonly revision: number
+    }
+  | { readonly type: 'quota-changes'; readonly changes: readonly QuotaChange[] }
+
+type Tables = Record<QuotaTable, Map<string, unknown>>
+
+/** From so many changes on, a worker that starts gets a set that has them in it. */
+const MAX_CHANGES = 1_000
+
+/**
+ * QuotaFeed is what the primary has for its workers: everything, in parts that each asks for at its own pace, and every change
+ * at once. Changes know their revision, so that one that comes twice does no harm.
+ */
+export class QuotaFeed implements QuotaSink {
+  readonly #tellAll: (news: QuotaNews) => void
+  #tables: Tables = emptyTables()
+  #parts: readonly QuotaPart[] = []
+  #changes: QuotaChange[] = []
+  #revision = 0
+  #version = 0
+  #making: QuotaChange[] | undefined
+
+  constructor(tellAll: (news: QuotaNews) => void) {
+    this.#tellAll = tellAll
+  }
+
+  async load(snapshot: QuotaSnapshot): Promise<void> {
+    if (this.#version > 0 && snapshot.revision === this.#revision) return
+    const making: QuotaChange[] = []
+    this.#making = making
+    const tables = emptyTables()
+    for (const { table, records } of quotaParts(snapshot)) {
+      for (const record of records) tables[table].set(recordId(table, record), slimRecord(table, record))
+      await turn()
+      if (this.#making !== making) return
+    }
+    this.#making = undefined
+    this.#tables = tables
+    this.#revision = snapshot.revision
+    for (const change of making) if (change.revision > snapshot.revision) this.#keep(change)
+    this.#cut()
+    this.#tellAll({ type: 'quotas', version: this.#version })
+  }
+
+  apply(changes: readonly QuotaChange[]): void {
+    const slim = changes.map(slimChange)
+    this.#making?.push(...slim)
+    for (const change of slim) this.#keep(change)
+    this.#changes.push(...slim)
+    this.#tellAll({ type: 'quota-changes', changes: slim })
+  }
+
+  /** announce is what a worker that starts is told. */
+  announce(): Extract<QuotaNews, { type: 'quotas' }> {
+    if (this.#changes.length > MAX_CHANGES) this.#cut()
+    return { type: 'quotas', version: this.#version }
+  }
+
+  /** answer is what a worker is told that asks for a part: that, or that there is a newer set. */
+  answer(version: number, at: number): QuotaNews {
+    if (version !== this.#version) return this.announce()
+    const part = this.#parts[at]
+    if (part !== undefined) return { type: 'quota-part', version, part }
+    return { type: 'quota-end', version, changes: this.#changes, revision: this.#revision }
+  }
+
+  #keep({ table, id, record, revision }: QuotaChange): void {
+    if (record === undefined) this.#tables[table].delete(id)
+    else this.#tables[table].set(id, record)
+    this.#revision = Math.max(this.#revision, revision)
+  }
+
+  /** #cut makes parts of what there is now. */
+  #cut(): void {
+    const lists = Object.fromEntries(QUOTA_TABLES.map((table) => [table, [...this.#tables[table].values()]]))
+    this.#parts = [...quotaParts(lists as unknown as QuotaSnapshot)]
+    this.#changes = []
+    this.#version++
+  }
+}
+
+function emptyTables(): Tables {
+  return Object.fromEntries(QUOTA_TABLES.map((table) => [table, new Map()])) as unknown as Tables
+}

@@ -1,0 +1,78 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import type { QuotaChange, QuotaSnapshot } from '../model.ts'
+import { QuotaBook, type QuotaBookOptions } from './quota-book.ts'
+import { quotaParts, takePart } from './quota-parts.ts'
+
+/** A QuotaSink takes what there is about customers, and what changes. */
+export interface QuotaSink {
+  /** load takes everything anew. It resolves when that is in force. */
+  load(snapshot: QuotaSnapshot): Promise<void>
+  /** apply makes changes. They are in force when it returns. */
+  apply(changes: readonly QuotaChange[]): void
+}
+
+/** A QuotaOrigin is where records come from. */
+export interface QuotaOrigin {
+  /** Keys the hashes of API keys. */
+  readonly keySecret: string
+  /**
+   * follow delivers everything, and then every change, until the function that it returns is called. It resolves when the
+   * first set was delivered, or cannot be had for now.
+   */
+  follow(sink: QuotaSink): Promise<() => void>
+}
+
+/**
+ * LiveQuotas holds the book in force. A new one is made beside it, between decisions, and takes its place in one step; changes
+ * that come meanwhile are made in both. Whoever took `current` keeps what it took.
+ */
+export class LiveQuotas implements QuotaSink {
+  readonly #options: QuotaBookOptions
+  #book: QuotaBook
+  #isLoaded = false
+  #making: { readonly changes: QuotaChange[] } | undefined
+
+  constructor(options: QuotaBookOptions) {
+    this.#options = options
+    this.#book = new QuotaBook(options)
+  }
+
+  readonly current = (): QuotaBook => this.#book
+
+  async load(snapshot: QuotaSnapshot): Promise<void> {
+    // Nothing was missed.
+    if (this.#isLoaded && snapshot.revision === this.#book.revision) return
+    const making = { changes: [] }
+    this.#making = making
+    const book = new QuotaBook(this.#options)
+    for (const part of quotaParts(snapshot)) {
+      takePart(book, part)
+      await turn()
+      // A newer set is on its way.
+      if (this.#making !== making) return
+    }
+    book.arriveAt(snapshot.revision)
+    book.apply(making.changes)
+    this.#book = book
+    this.#making = undefined
+    this.#isLoaded = true
+  }
+
+  apply(changes: readonly QuotaChange[]): void {
+    this.#book.apply(changes)
+    this.#making?.changes.push(...changes)
+  }
+}
+
+/** bothSinks tells two sinks the same. */
+export function bothSinks(a: QuotaSink, b: QuotaSink): QuotaSink {
+  return {
+    load: async (snapshot) => {
+      await Promise.all([a.load(snapshot), b.load(snapshot)])
+    },
+    apply: (changes) => {
+      a.apply(changes)
+      b.apply(changes)
+    },
+  }
+}

@@ -1,0 +1,113 @@
+import { ALGORITHMS } from 'sluice/internal/core/algorithms/algorithms'
+import type { CalendarUnit } from 'sluice/internal/core/calendar'
+import { SluiceError } from 'sluice/internal/core/errors'
+import { type Algorithm, compileLimit, type Limit, type LimitOptions } from 'sluice/internal/core/limit'
+import { UNIT_MS } from 'sluice/internal/core/rules/compile-rule'
+import { optionsOf } from 'sluice/internal/core/rules/shared-parts'
+import type { Override } from '../model.ts'
+
+type Numbers = Pick<Override, 'requestsPerUnit' | 'unit' | 'algorithm' | 'burst'>
+
+/** CALENDAR is the algorithm of an override whose window follows the calendar in the customer's time zone. */
+const CALENDAR = 'calendar'
+
+/** An OverrideRecord is what decisions need of an override. */
+export class OverrideRecord {
+  readonly id: string
+  readonly path: string
+  readonly effectiveAtMs: number
+  /** Infinity: without end. */
+  readonly expiresAtMs: number
+  readonly numbers: Numbers
+  /** What it was compiled for last, and what came of it. */
+  #instead: Limit | undefined
+  #timeZone = ''
+  #limits: readonly Limit[] | undefined
+  #isCompiled = false
+
+  constructor({ id, descriptor, effectiveAtMs, expiresAtMs, ...rest }: Override, numbers: Numbers = numbersOf(rest)) {
+    this.id = id
+    this.path = pathOf(descriptor)
+    this.effectiveAtMs = effectiveAtMs
+    this.expiresAtMs = expiresAtMs ?? Number.POSITIVE_INFINITY
+    this.numbers = numbers
+  }
+
+  /**
+   * limitsAs returns the limit of the override, in place of another: it counts as that does where the override says nothing, so
+   * that what was used stays used. Undefined where the numbers make no limit.
+   */
+  limitsAs(instead: Limit | undefined, timeZone: string): readonly Limit[] | undefined {
+    if (this.#isCompiled && this.#instead === instead && this.#timeZone === timeZone) return this.#limits
+    this.#instead = instead
+    this.#timeZone = timeZone
+    this.#isCompiled = true
+    this.#limits = limitsOf(this.numbers, instead, timeZone)
+    return this.#limits
+  }
+}
+
+function numbersOf({ requestsPerUnit, unit, algorithm, burst }: Numbers): Numbers {
+  return { requestsPerUnit, unit, algorithm, burst }
+}
+
+/** inForce returns the first override of a list that is about a path, at a time. */
+export function inForce(
+  overrides: readonly OverrideRecord[] | undefined,
+  path: string,
+  nowMs: number,
+): OverrideRecord | undefined {
+  if (overrides === undefined) return undefined
+  for (const each of overrides)
+    if (each.path === path && each.effectiveAtMs <= nowMs && nowMs < each.expiresAtMs) return each
+  return undefined
+}
+
+/** byEffect orders overrides: the one that takes effect last comes first. */
+export function byEffect(a: OverrideRecord, b: OverrideRecord): number {
+  return b.effectiveAtMs - a.effectiveAtMs || (a.id < b.id ? 1 : -1)
+}
+
+/**
+ * pathOf spells a descriptor as rules do, below the tiered pattern: `default` is '', `endpoint:POST /orders` is
+ * `endpoint=POST /orders`. Several levels are spelled as rules do, `region=eu/endpoint=POST /orders`.
+ */
+export function pathOf(descriptor: string): string {
+  if (descriptor === 'default') return ''
+  const colon = descriptor.indexOf(':')
+  const equals = descriptor.indexOf('=')
+  if (colon < 0 || (equals >= 0 && equals < colon)) return descriptor
+  return `${descriptor.slice(0, colon)}=${descriptor.slice(colon + 1)}`
+}
+
+/** limitsOf compiles the limit of an override; undefined where its numbers make none. */
+export function limitsOf(numbers: Numbers, instead: Limit | undefined, timeZone: string): readonly Limit[] | undefined {
+  try {
+    return Object.freeze([compileLimit(limitOptions(numbers, instead, timeZone))])
+  } catch (error) {
+    if (!(error instanceof SluiceError)) throw error
+    return undefined
+  }
+}
+
+/** limitOptions says how an override counts: as it says, and else as what it stands in for. */
+export function limitOptions(numbers: Numbers, instead: Limit | undefined, timeZone: string): LimitOptions {
+  const { requestsPerUnit: limit, unit, algorithm, burst } = numbers
+  const like = instead && optionsOf(instead)
+  const isCalendar = algorithm === CALENDAR || (algorithm === undefined && like?.calendar !== undefined)
+  if (isCalendar && unit in CALENDAR_UNITS) {
+    const { calendar: _calendar, burst: _burst, ...rest } = algorithm === undefined ? (like ?? {}) : {}
+    const calendar = { unit: unit as CalendarUnit, timeZone }
+    return { ...rest, algorithm: 'fixed_window', limit, calendar }
+  }
+  const own = (isCalendar ? 'fixed_window' : algorithm) as Algorithm | undefined
+  const isSame = own === undefined || own === (like?.algorithm ?? instead?.algorithm)
+  const { limit: _limit, window: _window, burst: _burst, calendar: _calendar, ...rest } = (isSame && like) || { limit }
+  const name = own ?? rest.algorithm
+  const given = { ...rest, ...(name !== undefined && { algorithm: name }), limit }
+  if (name === 'concurrency') return given
+  const isBucket = name !== undefined && ALGORITHMS[name]?.maxUnitsPerMs !== undefined
+  return { ...given, window: UNIT_MS[unit], ...(burst !== undefined && isBucket && { burst }) }
+}
+
+const CALENDAR_UNITS: Readonly<Record<CalendarUnit, true>> = { day: true, week: true, month: true, year: true }

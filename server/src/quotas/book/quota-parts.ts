@@ -1,0 +1,60 @@
+import type { QuotaChange, QuotaRecords, QuotaSnapshot, QuotaTable } from '../model.ts'
+import type { QuotaBook } from './quota-book.ts'
+import { tierId } from './stored-tiers.ts'
+import { switchId } from './switch-board.ts'
+
+/** The tables in the order in which they are sent. */
+export const QUOTA_TABLES = [
+  'customers',
+  'api_keys',
+  'overrides',
+  'grants',
+  'blocks',
+  'tiers',
+  'switches',
+] as const satisfies readonly QuotaTable[]
+
+/** How many records are sent and taken at a time: a millisecond of work for either side. */
+const AT_ONCE = 250
+
+/** A QuotaPart is some records of one table: what is sent, and taken, at a time. */
+export type QuotaPart = {
+  [T in QuotaTable]: { readonly table: T; readonly records: readonly QuotaRecords[T][] }
+}[QuotaTable]
+
+/** quotaParts cuts records into parts. */
+export function* quotaParts(records: Pick<QuotaSnapshot, QuotaTable>): Generator<QuotaPart> {
+  for (const table of QUOTA_TABLES) {
+    for (let i = 0; i < records[table].length; i += AT_ONCE) {
+      yield { table, records: records[table].slice(i, i + AT_ONCE) } as QuotaPart
+    }
+  }
+}
+
+/** takePart puts the records of a part into a book. */
+export function takePart(book: QuotaBook, { table, records }: QuotaPart): void {
+  for (const record of records) book.put(table, recordId(table, record), record)
+}
+
+/** recordId is the key of a record, as changes name it. */
+export function recordId(table: QuotaTable, record: QuotaRecords[QuotaTable]): string {
+  if (table === 'tiers') return tierId(record as QuotaRecords['tiers'])
+  if (table === 'switches') return switchId(record as QuotaRecords['switches'])
+  return (record as QuotaRecords['customers']).id
+}
+
+/** slimRecord leaves out what no decision depends on, and would be sent to every worker. */
+export function slimRecord<T extends QuotaTable>(table: T, record: QuotaRecords[T]): QuotaRecords[T] {
+  if (table === 'customers') return { ...record, name: '', metadata: NOTHING, periodAnchor: undefined }
+  if (table === 'api_keys') return { ...record, name: '' }
+  if (table === 'overrides' || table === 'grants') return { ...record, reason: undefined, ticket: undefined }
+  return record
+}
+
+const NOTHING = Object.freeze({})
+
+/** slimChange is slimRecord for a change. */
+export function slimChange(change: QuotaChange): QuotaChange {
+  const { table, record } = change
+  return record === undefined ? change : ({ ...change, record: slimRecord(table, record) } as QuotaChange)
+}

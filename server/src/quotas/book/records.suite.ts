@@ -1,0 +1,113 @@
+import { createHash } from 'node:crypto'
+import type { Decision } from 'sluice/internal/core/combine'
+import type { CheckRequest, Entry } from 'sluice/internal/core/request'
+import type {
+  ApiKey,
+  Block,
+  Customer,
+  Grant,
+  Override,
+  QuotaRecords,
+  QuotaTable,
+  RuleSwitch,
+  StoredTier,
+  Subject,
+} from '../model.ts'
+import { QuotaBook } from './quota-book.ts'
+import { tierId } from './stored-tiers.ts'
+import { switchId } from './switch-board.ts'
+
+export const START_MS = 1_780_000_000_000
+
+/** hash stands for the keyed hash of the service. */
+export const hash = (key: string): string => createHash('sha256').update(key).digest('hex')
+
+const always = { effectiveAtMs: 0, expiresAtMs: undefined }
+const seen = { version: 1, createdAtMs: 0, updatedAtMs: 0 }
+
+export function customer(id: string, changes: Partial<Customer> = {}): Customer {
+  const own = { id, name: id, tier: undefined, status: 'active', timeZone: 'UTC', periodAnchor: undefined } as const
+  return { ...own, metadata: {}, ...seen, ...changes }
+}
+
+/** key is an API key whose value is its id with `-secret` behind it. */
+export function key(id: string, customerId: string | undefined, changes: Partial<ApiKey> = {}): ApiKey {
+  const own = { id, hash: hash(`${id}-secret`), prefix: id.slice(0, 4), customerId, name: '', tier: undefined }
+  return { ...own, version: 1, createdAtMs: 0, revokedAtMs: undefined, ...changes }
+}
+
+export const ofCustomer = (customerId: string): Subject => ({ kind: 'customer', customerId })
+export const ofKey = (keyId: string): Subject => ({ kind: 'key', keyId })
+
+export function override(
+  id: string,
+  subject: Subject,
+  requestsPerUnit: number,
+  changes: Partial<Override> = {},
+): Override {
+  const numbers = { requestsPerUnit, unit: 'minute', algorithm: undefined, burst: undefined } as const
+  const why = { reason: undefined, ticket: undefined }
+  return { id, subject, descriptor: 'default', ...numbers, ...why, ...always, ...seen, ...changes }
+}
+
+export function grant(id: string, customerId: string, amount: number, changes: Partial<Grant> = {}): Grant {
+  const why = { reason: undefined, ticket: undefined }
+  return { id, customerId, descriptor: 'default', amount, ...why, ...always, version: 1, createdAtMs: 0, ...changes }
+}
+
+export function block(id: string, subject: Block['subject'], changes: Partial<Block> = {}): Block {
+  const answer = { reason: undefined, status: 403, body: undefined }
+  return { id, subject, ...answer, ...always, version: 1, createdAtMs: 0, ...changes }
+}
+
+export function tier(domain: string, name: string, limits: unknown): StoredTier {
+  return { domain, name, limits, version: 1, updatedAtMs: 0 }
+}
+
+export function ruleSwitch(rule: RuleSwitch['rule'], mode: RuleSwitch['mode']): RuleSwitch {
+  return { rule, mode, reason: undefined, version: 1, updatedAtMs: 0 }
+}
+
+export type Records = { readonly [T in QuotaTable]?: readonly QuotaRecords[T][] }
+
+/** bookOf is a book of records, with a clock of its own. */
+export function bookOf(records: Records) {
+  const clock = { nowMs: () => time.nowMs }
+  const time = { nowMs: START_MS }
+  const book = new QuotaBook({ hash, clock })
+  const put = (more: Records): void => {
+    for (const [table, list] of Object.entries(more)) {
+      for (const record of list) book.put(table as QuotaTable, idOf(table as QuotaTable, record), record)
+    }
+  }
+  put(records)
+  return { book, put, time, clock }
+}
+
+function idOf(table: QuotaTable, record: QuotaRecords[QuotaTable]): string {
+  if (table === 'tiers') return tierId(record as StoredTier)
+  if (table === 'switches') return switchId(record as RuleSwitch)
+  return (record as Customer).id
+}
+
+/** entriesOf reads `api_key=k endpoint=POST /x`, separated by two spaces or by one before `key=`. */
+export function entriesOf(text: string): Entry[] {
+  return text.split(/ (?=[\w-]+=)/).map((part) => {
+    const at = part.indexOf('=')
+    return { key: part.slice(0, at), value: part.slice(at + 1) }
+  })
+}
+
+/** ask makes a request of descriptors. */
+export function ask(descriptors: string | readonly string[], cost?: number, domain = 'api'): CheckRequest {
+  const list = typeof descriptors === 'string' ? [descriptors] : descriptors
+  return {
+    domain,
+    descriptors: list.map((each) => ({ entries: entriesOf(each) })),
+    ...(cost !== undefined && { cost }),
+  }
+}
+
+/** standings lists what every rule said: `name limit/remaining kind`. */
+export const standings = ({ verdicts }: Decision): string[] =>
+  verdicts.map(({ rule, verdict }) => `${rule.name} ${verdict.remaining}/${verdict.limit} ${verdict.kind}`)

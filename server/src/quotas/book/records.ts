@@ -1,0 +1,108 @@
+import type { Limit } from 'sluice/internal/core/limit'
+import type { Account } from 'sluice/internal/core/rules/match'
+import type { Rule } from 'sluice/internal/core/rules/rule-set'
+import type { GrantRecord } from './grant-record.ts'
+import { inForce, type OverrideRecord } from './override-record.ts'
+
+/** A BookClock is the time that spans are compared with. */
+export interface BookClock {
+  nowMs(): number
+}
+
+/**
+ * A CustomerRecord is what decisions need of a customer, and the account of a request that names the customer itself. It may
+ * be there before the customer is, for keys and overrides that came first.
+ */
+export class CustomerRecord implements Account {
+  readonly id: string
+  readonly #clock: BookClock
+  isKnown = false
+  isSuspended = false
+  ownTier: string | undefined
+  timeZone = 'UTC'
+  /** How many keys lead here. */
+  keys = 0
+  /** The one that took effect last comes first. */
+  overrides: OverrideRecord[] | undefined
+  /** The first to end comes first. */
+  grants: GrantRecord[] | undefined
+
+  constructor(id: string, clock: BookClock) {
+    this.id = id
+    this.#clock = clock
+  }
+
+  get tier(): string | undefined {
+    return this.isKnown ? this.ownTier : undefined
+  }
+
+  /** True when nothing refers to it any more. */
+  get isUnused(): boolean {
+    return !this.isKnown && this.keys === 0 && this.overrides === undefined && this.grants === undefined
+  }
+
+  limitsFor(path: string, instead?: Rule): readonly Limit[] | undefined {
+    if (this.overrides === undefined || !this.isKnown) return undefined
+    return this.override(path)?.limitsAs(instead?.unlimited === true ? undefined : instead?.limit, this.timeZone)
+  }
+
+  sourceOf(path: string): string | undefined {
+    const override = this.override(path)
+    return override && `override ${override.id} of customer ${this.id}`
+  }
+
+  /** override is the one that is in force now. */
+  override(path: string): OverrideRecord | undefined {
+    return this.isKnown ? inForce(this.overrides, path, this.#clock.nowMs()) : undefined
+  }
+}
+
+/** A KeyRecord is what decisions need of an API key, and the account of a request that carries it. */
+export class KeyRecord implements Account {
+  readonly id: string
+  readonly #clock: BookClock
+  /** '' while the key itself is not known, or not any more. */
+  hash = ''
+  prefix = ''
+  ownTier: string | undefined
+  revokedAtMs: number | undefined
+  customer: CustomerRecord | undefined
+  overrides: OverrideRecord[] | undefined
+
+  constructor(id: string, clock: BookClock) {
+    this.id = id
+    this.#clock = clock
+  }
+
+  get tier(): string | undefined {
+    return this.ownTier ?? this.customer?.tier
+  }
+
+  get isUnused(): boolean {
+    return this.hash === '' && this.overrides === undefined
+  }
+
+  limitsFor(path: string, instead?: Rule): readonly Limit[] | undefined {
+    const { customer } = this
+    if (this.overrides !== undefined) {
+      const zone = customer?.isKnown ? customer.timeZone : 'UTC'
+      const own = this.override(path)?.limitsAs(instead?.unlimited === true ? undefined : instead?.limit, zone)
+      if (own !== undefined) return own
+    }
+    return customer?.limitsFor(path, instead)
+  }
+
+  sourceOf(path: string): string | undefined {
+    const own = this.override(path)
+    return own === undefined ? this.customer?.sourceOf(path) : `override ${own.id} of key ${this.prefix}…`
+  }
+
+  override(path: string): OverrideRecord | undefined {
+    return inForce(this.overrides, path, this.#clock.nowMs())
+  }
+
+  /** isGone says whether the key is good for nothing: nobody has it, or it was revoked. */
+  isGone(): boolean {
+    return this.hash === '' || (this.revokedAtMs !== undefined && this.revokedAtMs <= this.#clock.nowMs())
+  }
+}

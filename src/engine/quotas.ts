@@ -1,0 +1,139 @@
+import { impossibleVerdict, refusedVerdict, type Verdict } from '../core/decision.ts'
+import { compileLimit, onceLimit } from '../core/limit.ts'
+import type { CheckRequest, Entry } from '../core/request.ts'
+import { DEFAULTS } from '../core/rules/compile-rule.ts'
+import type { AccountLookup, TierLookup } from '../core/rules/match.ts'
+import type { PathStep, Rule } from '../core/rules/rule-set.ts'
+import type { PlannedCharge } from './charge.ts'
+
+/**
+ * Quotas is what is said about callers beside the rules. Everything is answered from memory, and what there is nothing of
+ * is undefined: a decision then does not ask.
+ */
+export interface Quotas {
+  readonly accounts: AccountLookup | undefined
+  readonly tiers: TierLookup | undefined
+  readonly blocks: BlockLookup | undefined
+  readonly grants: GrantLookup | undefined
+  readonly switches: SwitchLookup | undefined
+}
+
+/** BlockLookup finds what refuses a request whatever the rules say. Descriptors that give back are not asked about. */
+export type BlockLookup = (request: CheckRequest) => BlockedBy | undefined
+
+/** A BlockedBy is why a request is refused before anything is counted. */
+export interface BlockedBy {
+  /** The same object for the same block. */
+  readonly block: KnownBlock
+  /** The position of the descriptor that names who is blocked. */
+  readonly descriptor: number
+  /** Undefined: without end. */
+  readonly endsInMs: number | undefined
+}
+
+export interface KnownBlock {
+  readonly id: string
+  readonly reason: string | undefined
+  readonly status: number
+  readonly body: string | undefined
+}
+
+/** GrantLookup finds the grants of a caller for what stands below the tiered pattern, in the order of their use. */
+export type GrantLookup = (caller: Entry, below: string) => readonly KnownGrant[]
+
+/** A KnownGrant is extra budget, once. */
+export interface KnownGrant {
+  readonly id: string
+  readonly amount: number
+}
+
+/** SwitchLookup says what a rule is told to do, whatever it says itself; undefined where nobody says anything. */
+export type SwitchLookup = (domain: string, rule: Rule) => 'off' | 'shadow' | 'enforce' | undefined
+
+/** BLOCKED is the name and id of the rule that decisions show for a block. */
+export const BLOCKED = 'blocked'
+
+const NOTHING = compileLimit({ limit: 0, window: 1_000 })
+const blockRules = new WeakMap<KnownBlock, Rule>()
+
+/** blockedCharge is the one charge of a request that is blocked. No store is asked about it. */
+export function blockedCharge(
+  { block, descriptor, endsInMs }: BlockedBy,
+  { domain, cost = 1 }: CheckRequest,
+): PlannedCharge {
+  const rule = blockRules.get(block) ?? ruleOf(block)
+  blockRules.set(block, rule)
+  const verdict = blockedVerdict(block, endsInMs)
+  return {
+    key: '',
+    limit: NOTHING,
+    cost: Math.max(0, cost),
+    enforce: true,
+    rule,
+    domain,
+    entries: [],
+    descriptor,
+    verdict,
+  }
+}
+
+function ruleOf({ status, body }: KnownBlock): Rule {
+  const response = Object.freeze({ status, body, headers: [] })
+  return Object.freeze({ ...DEFAULTS, id: BLOCKED, name: BLOCKED, isNamed: true, limit: NOTHING, response, path: [] })
+}
+
+function blockedVerdict({ id, reason }: KnownBlock, endsInMs: number | undefined): Verdict {
+  const verdict = endsInMs === undefined ? impossibleVerdict(0, 0, 0, 0) : refusedVerdict(0, 0, endsInMs, endsInMs)
+  return { ...verdict, block: { id, ...(reason !== undefined && { reason }) } }
+}
+
+/** Grants are counted beside all domains: a customer may use one in several. */
+export const GRANT_DOMAIN = '$grants'
+const GRANT_STEP: PathStep = Object.freeze({
+  isOpen: true,
+  wildcard: undefined,
+  secret: false,
+  sharedAs: undefined,
+  detailedMetric: false,
+  valueToMetric: false,
+  metadata: undefined,
+})
+
+const grantRules = new WeakMap<Rule, WeakMap<KnownGrant, Rule>>()
+
+/** grantRule is the rule that decisions show for a grant that stands in for a rule: exact, on a counter of its own. */
+export function grantRule(rule: Rule, grant: KnownGrant): Rule {
+  const known = grantRules.get(rule) ?? new WeakMap<KnownGrant, Rule>()
+  grantRules.set(rule, known)
+  const made =
+    known.get(grant) ??
+    Object.freeze({
+      ...rule,
+      id: 'grant',
+      name: 'grant',
+      isNamed: true,
+      limit: onceLimit(grant.amount),
+      consistency: 'exact' as const,
+      path: [GRANT_STEP],
+    })
+  known.set(grant, made)
+  return made
+}
+
+/** grantEntries are what the counter of a grant is spelled by: the same whichever key of the customer asks. */
+export function grantEntries({ id }: KnownGrant): readonly Entry[] {
+  return [{ key: 'grant', value: id }]
+}
+
+const switched = { shadow: new WeakMap<Rule, Rule>(), enforce: new WeakMap<Rule, Rule>() }
+
+/** switchedRule is a rule in another mode. It is made once, so that whatever is kept for a rule is found again. */
+export function switchedRule(rule: Rule, mode: 'shadow' | 'enforce'): Rule {
+  const shadow = mode === 'shadow'
+  if (rule.shadow === shadow) return rule
+  const known = switched[mode].get(rule)
+  if (known !== undefined) return known
+  const made = Object.freeze({ ...rule, shadow })
+  switched[mode].set(rule, made)
+  return made
+}
