@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestProject } from 'vitest/node'
 import { startCluster } from './cluster.mjs'
+import { type PostgresAddress, startPostgres } from './postgres.mjs'
 import { type RedisAddress, startRedis } from './redis.mjs'
 import { startSentinel } from './sentinel.mjs'
 
@@ -17,6 +18,7 @@ declare module 'vitest' {
 export interface SharedServers {
   redis: RedisAddress
   cluster: RedisAddress[]
+  postgres: PostgresAddress
   sentinel: { name: string; sentinels: RedisAddress[]; nodes: RedisAddress[] }
 }
 
@@ -35,6 +37,10 @@ const starters: { [Kind in keyof SharedServers]: () => Promise<Started<SharedSer
   async cluster() {
     const cluster = await startCluster()
     return { description: cluster.nodes.map(addressOf), stop: () => cluster.stop() }
+  },
+  async postgres() {
+    const server = await startPostgres()
+    return { description: server.address, stop: () => server.stop() }
   },
   async sentinel() {
     const system = await startSentinel()
