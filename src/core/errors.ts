@@ -108,6 +108,21 @@ export const ERROR_RULES = {
   REDIS_UNREACHABLE: 'a command that works on counters reaches Redis within 5 seconds, and Redis does what it is asked',
   NODES_NOT_TOLD:
     'nodes hear of a reset on a channel (docs/redis.md); those that do not go on refusing until they would ask',
+  DATABASE_URL_INVALID: 'an address of a database is postgres://user:password@host:port/name',
+  DATABASE_UNAVAILABLE:
+    'the database answers in time; while it does not, what was last known stays in force, and changes are refused',
+  DATABASE_FAILED: 'the database does what it is asked',
+  DATABASE_LOCKED: 'a data directory is used by one process at a time',
+  DATABASE_VERSION_UNSUPPORTED: 'a data directory is of the same major version of PostgreSQL as the PGlite that opens it',
+  SCHEMA_NEWER: 'a database is opened by a program that is at least as new as its schema',
+  SECRET_CHANGED: 'all nodes have the SLUICE_SECRET under which the keys in the database were hashed',
+  VERSION_STALE: 'a change is made to the version that was seen last; read the record again and repeat the change',
+  RECORD_EXISTS: 'a record is unique: its id, its API key, and an override by subject, descriptor and beginning',
+  REFERENCE_BROKEN: 'the customer or key that a record is about exists; what others are about is removed after them',
+  RECORD_INVALID: 'a record has the fields of its table, with their types',
+  CURSOR_INVALID: 'a cursor is what the page before gave as next, unchanged, for the same list',
+  FILTER_UNKNOWN: 'a list is filtered by the fields that its table has',
+  DOCUMENT_VERSION_UNKNOWN: 'a version of a rule document is one that was put before',
   MAX_KEYS_INVALID: 'maxKeys is a whole number from 1 to 67108864',
 } as const
 

@@ -36,3 +36,8 @@ export async function sharedSentinel(): Promise<SentinelView> {
 export async function sharedPostgres(): Promise<PostgresEndpoint> {
   return new PostgresEndpoint(await ask('postgres'))
 }
+
+/** sharedPglite returns a data directory with an empty PGlite database: to copy, not to open. */
+export function sharedPglite(): Promise<SharedServers['pglite']> {
+  return ask('pglite')
+}
