@@ -1,5 +1,4 @@
 import type { Database } from '../ports.ts'
-import { migrate } from './migrate.ts'
 import { PgliteDatabase } from './pglite-database.ts'
 import { openPostgres } from './postgres-database.ts'
 
@@ -11,16 +10,4 @@ export type DatabasePlace =
 /** openDatabase makes a database without asking it anything: nothing fails but an address that is none. */
 export async function openDatabase(place: DatabasePlace): Promise<Database> {
   return 'url' in place ? openPostgres(place) : new PgliteDatabase(place)
-}
-
-/** openMigrated opens a database and brings its schema up to date; it rejects, with the database closed, when that fails. */
-export async function openMigrated(place: DatabasePlace): Promise<Database> {
-  const db = await openDatabase(place)
-  try {
-    await migrate(db)
-    return db
-  } catch (error) {
-    await db.close()
-    throw error
-  }
 }

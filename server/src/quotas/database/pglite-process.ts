@@ -114,7 +114,10 @@ export class PgliteProcess {
     const waiting = this.#waiting.get(message.id)
     this.#waiting.delete(message.id)
     clearTimeout(waiting?.deadline)
-    if ('rows' in message) return waiting?.resolve(message)
+    if ('rows' in message) {
+      waiting?.resolve(message)
+      return
+    }
     const { message: text = 'no reason', code = 'XX000', constraint } = message.error
     waiting?.reject(new DatabaseFault(this.#dataDir, { message: text, code, constraint }))
   }
