@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { readFileSync, renameSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { type AuditHead, NO_ENTRY } from './audit-entry.ts'
 
 export interface SignedHead extends AuditHead {
@@ -39,6 +39,7 @@ export class AuditAnchor {
   write(head: SignedHead): void {
     if (this.#file === undefined || head.sequence <= this.#written) return
     try {
+      mkdirSync(dirname(this.#file), { recursive: true, mode: 0o700 })
       writeFileSync(`${this.#file}.new`, `${JSON.stringify(head)}\n`, { mode: 0o600 })
       renameSync(`${this.#file}.new`, this.#file)
       this.#written = head.sequence

@@ -7,6 +7,8 @@ import { COLUMNS } from './audit-log.ts'
 export interface AuditReport {
   readonly entries: number
   readonly head: AuditHead
+  /** Whether audit-head.json was there to compare with. Without it, a cut by somebody who kept an older database is not found. */
+  readonly hasFile: boolean
   readonly problems: readonly { readonly sequence: number; readonly what: string }[]
 }
 
@@ -61,7 +63,7 @@ class Walk {
   end(anchor: AuditAnchor, stored: SignedHead | undefined): AuditReport {
     this.#checkStored(anchor, stored)
     this.#checkFiled(anchor)
-    return { entries: this.#entries, head: this.#head, problems: this.#problems }
+    return { entries: this.#entries, head: this.#head, hasFile: this.#filed !== undefined, problems: this.#problems }
   }
 
   #checkStored(anchor: AuditAnchor, stored: SignedHead | undefined): void {

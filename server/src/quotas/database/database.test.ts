@@ -4,7 +4,7 @@ import { testDatabases } from './databases.suite.ts'
 import { migrate } from './migrate.ts'
 import { MIGRATIONS } from './migrations/migrations.ts'
 
-describe.each(testDatabases)('a database on %s', (name, make) => {
+describe.each(testDatabases)('a database on %s', (_, make) => {
   it('gives the same values for the same SQL', async () => {
     const db = await (await make()).open()
     const sql = `SELECT 9007199254740991::int8 AS big, count(*) AS many, 7::int4 AS small, 1.5::float8 AS real,
@@ -67,13 +67,13 @@ describe.each(testDatabases)('a database on %s', (name, make) => {
   it('hears what is told on a channel, after the commit only', async () => {
     const db = await (await make()).open()
     const heard: string[] = []
-    let begun = false
+    let begun = 0
     const stop = db.listen(
       'news',
       (payload) => heard.push(payload),
-      () => void (begun = true),
+      () => begun++,
     )
-    await until('it listens', () => begun)
+    await until('it listens', () => begun > 0)
     await db.transaction((tx) => tx.query("SELECT pg_notify('news', 'one')"))
     const undone = db.transaction(async (tx) => {
       await tx.query("SELECT pg_notify('news', 'undone')")

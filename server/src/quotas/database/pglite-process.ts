@@ -109,7 +109,7 @@ export class PgliteProcess {
   }
 
   #heard(message: FromChild): void {
-    if (message.type === 'notice') return this.#events.notice(message.channel, message.payload)
+    if (message.type === 'notice') this.#events.notice(message.channel, message.payload)
     if (message.type !== undefined) return
     const waiting = this.#waiting.get(message.id)
     this.#waiting.delete(message.id)
