@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { makeDataDir, type TestDatabase, testDatabases } from '../database/databases.suite.ts'
+import { makeDataDir, SLOW_MS, type TestDatabase, testDatabases } from '../database/databases.suite.ts'
 import { type Quotas, quotasOn } from '../open/open-quotas.ts'
 import type { Actor } from '../ports.ts'
 import { customer, SUPPORT } from '../records/quota-store.suite.ts'
@@ -9,7 +9,7 @@ import { hashOf } from './audit-entry.ts'
 
 const NIGHT: Actor = { id: 'token-2', name: 'Nächte', address: undefined, reason: undefined }
 
-describe.each(testDatabases)('the audit log on %s', (_, make) => {
+describe.each(testDatabases)('the audit log on %s', { timeout: SLOW_MS }, (_, make) => {
   let clock = 1_750_000_000_000
 
   interface Log {

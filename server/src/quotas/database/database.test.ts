@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { until } from '../../../../tests/servers/until.mjs'
-import { testDatabases } from './databases.suite.ts'
+import { SLOW_MS, testDatabases } from './databases.suite.ts'
 import { migrate } from './migrate.ts'
 import { MIGRATIONS } from './migrations/migrations.ts'
 
-describe.each(testDatabases)('a database on %s', (_, make) => {
+describe.each(testDatabases)('a database on %s', { timeout: SLOW_MS }, (_, make) => {
   it('gives the same values for the same SQL', async () => {
     const db = await (await make()).open()
     const sql = `SELECT 9007199254740991::int8 AS big, count(*) AS many, 7::int4 AS small, 1.5::float8 AS real,
@@ -101,9 +101,9 @@ describe.each(testDatabases)('a database on %s', (_, make) => {
     for (let n = 0; n < 20; n++) await db.query('INSERT INTO t VALUES ($1)', [n])
     await place.kill()
     await place.revive()
-    const rows = await until('it answers', () => db.query('SELECT count(*) AS n FROM t'))
+    const rows = await until('it answers', () => db.query('SELECT count(*) AS n FROM t'), 60_000)
     expect(rows).toEqual([{ n: 20 }])
-    await until('the miss is told', () => misses >= 2)
+    await until('the miss is told', () => misses >= 2, 60_000)
     await db.query("SELECT pg_notify('news', 'again')")
     await until('it hears again', () => heard.includes('again'))
   })

@@ -1,4 +1,5 @@
 // @ts-check
+import { randomUUID } from 'node:crypto'
 import { linkSync, readFileSync, readlinkSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -24,7 +25,7 @@ const SILENT_FOR_MS = 10_000
  * @returns {Promise<DirectoryLock | undefined>}
  */
 export async function takeLock(path, { silentForMs = SILENT_FOR_MS } = {}) {
-  const mine = JSON.stringify({ pid: process.pid, ...placeOf(process.pid) })
+  const mine = JSON.stringify({ pid: process.pid, ...placeOf(process.pid), nonce: randomUUID() })
   for (let attempt = 0; attempt < 5; attempt++) {
     if (create(path, mine)) return held(path, mine)
     const theirs = read(path)

@@ -33,16 +33,16 @@ describe('PostgreSQL', () => {
   it('that says nothing is an error in time', async () => {
     const server = await sharedPostgres()
     const proxy = await startProxy(server.port)
-    onTestFinished(() => proxy.close())
+    onTestFinished(() => proxy.stop())
     const url = server.url().replace(`:${server.port}/`, `:${proxy.port}/`)
     const db = await open({ url, connectTimeoutMs: 300, statementTimeoutMs: 200 })
     expect(await db.query('SELECT 1 AS n')).toEqual([{ n: 1 }])
     const connected = await open({ url, connectTimeoutMs: 300 })
-    proxy.blackHole()
+    proxy.blackhole()
     await expect(connected.query('SELECT 1')).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE' })
     // The connection from before: its statement has 200 ms, and the server 5 s more to say so.
     await expect(db.query('SELECT 1')).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE' })
-    proxy.pass()
+    await proxy.heal()
     await until('it answers again', () => db.query('SELECT 1'))
   })
 

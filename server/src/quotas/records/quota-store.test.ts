@@ -1,5 +1,5 @@
 import { describe } from 'vitest'
-import { testDatabases } from '../database/databases.suite.ts'
+import { SLOW_MS, testDatabases } from '../database/databases.suite.ts'
 import { quotaStoreSuite } from './quota-store.suite.ts'
 
-describe.each(testDatabases)('quotas on %s', (_, make) => quotaStoreSuite(make))
+describe.each(testDatabases)('quotas on %s', { timeout: SLOW_MS }, (_, make) => quotaStoreSuite(make))

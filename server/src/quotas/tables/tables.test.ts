@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { testDatabases } from '../database/databases.suite.ts'
+import { SLOW_MS, testDatabases } from '../database/databases.suite.ts'
 import { quotasOn } from '../open/open-quotas.ts'
 import { SUPPORT } from '../records/quota-store.suite.ts'
 
@@ -7,7 +7,7 @@ const HOUR = 3_600_000
 const DAY = 24 * HOUR
 const MIDNIGHT = 20_000 * DAY
 
-describe.each(testDatabases)('beside records, %s keeps', (_, make) => {
+describe.each(testDatabases)('beside records, %s keeps', { timeout: SLOW_MS }, (_, make) => {
   async function open(options: { secret?: string; now?: () => number } = {}) {
     return quotasOn(await (await make()).open(), options)
   }
