@@ -113,7 +113,8 @@ export const ERROR_RULES = {
     'the database answers in time; while it does not, what was last known stays in force, and changes are refused',
   DATABASE_FAILED: 'the database does what it is asked',
   DATABASE_LOCKED: 'a data directory is used by one process at a time',
-  DATABASE_VERSION_UNSUPPORTED: 'a data directory is of the same major version of PostgreSQL as the PGlite that opens it',
+  DATABASE_VERSION_UNSUPPORTED:
+    'a data directory is of the same major version of PostgreSQL as the PGlite that opens it',
   SCHEMA_NEWER: 'a database is opened by a program that is at least as new as its schema',
   SECRET_CHANGED: 'all nodes have the SLUICE_SECRET under which the keys in the database were hashed',
   VERSION_STALE: 'a change is made to the version that was seen last; read the record again and repeat the change',

@@ -22,20 +22,23 @@ export async function migrate(db: Database, migrations: readonly Migration[] = M
       await tx.query(`SELECT pg_advisory_xact_lock(${LOCK})`)
       const version = await versionOf(tx)
       if (isAt(newest, version)) return
-      if (version === 0) await tx.query(FIRST)
+      if (version === 0) await prepare(tx)
       for (const each of migrations) if (each.version > version) await apply(tx, each)
     },
     { statementTimeoutMs: TEN_MINUTES_MS },
   )
 }
 
-const FIRST = `
-CREATE SCHEMA IF NOT EXISTS sluice;
-CREATE TABLE IF NOT EXISTS sluice.migrations (
-  version integer PRIMARY KEY,
-  name text NOT NULL,
-  at timestamptz NOT NULL DEFAULT now()
-)`
+/** prepare makes the schema unless an administrator has: even IF NOT EXISTS asks for the right to make it. */
+async function prepare(tx: Sql): Promise<void> {
+  const [{ there }] = await tx.query<{ there: boolean }>("SELECT to_regnamespace('sluice') IS NOT NULL AS there")
+  if (!there) await tx.query('CREATE SCHEMA sluice')
+  await tx.query(`CREATE TABLE IF NOT EXISTS sluice.migrations (
+    version integer PRIMARY KEY,
+    name text NOT NULL,
+    at timestamptz NOT NULL DEFAULT now()
+  )`)
+}
 
 async function apply(tx: Sql, { version, name, sql }: Migration): Promise<void> {
   await tx.query(sql)

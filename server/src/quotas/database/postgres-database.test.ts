@@ -4,6 +4,7 @@ import { startProxy } from '../../../../tests/servers/proxy.mjs'
 import { sharedPostgres } from '../../../../tests/servers/shared.ts'
 import { until } from '../../../../tests/servers/until.mjs'
 import type { Database } from '../ports.ts'
+import { migrate } from './migrate.ts'
 import { openPostgres, type PostgresOptions } from './postgres-database.ts'
 
 async function open(options: PostgresOptions): Promise<Database> {
@@ -66,6 +67,18 @@ describe('PostgreSQL', () => {
     expect(within).toEqual([{ statement_timeout: '1234ms' }])
     const other = await db.transaction((tx) => tx.query('SHOW statement_timeout'), { statementTimeoutMs: 5000 })
     expect(other).toEqual([{ statement_timeout: '5s' }])
+  })
+
+  it('is migrated by a user who owns the schema and may make none', async () => {
+    const server = await sharedPostgres()
+    const database = await server.createDatabase()
+    const user = `app_${database}`
+    await server.run(`CREATE USER ${user}; CREATE SCHEMA sluice AUTHORIZATION ${user}`, { database })
+    const db = await open({ url: server.url(database).replace('//sluice:', `//${user}:`) })
+    await migrate(db)
+    expect(await db.query('SELECT current_user::text AS by, revision FROM sluice.revision')).toEqual([
+      { by: user, revision: 0 },
+    ])
   })
 
   it('survives that an operator ends its connections, those that listen and those at rest too', async () => {
