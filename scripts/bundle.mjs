@@ -12,7 +12,11 @@ const entries = {
   main: 'server/dist/cli/main.js',
   'worker-main': 'server/dist/app/workers/worker-main.js',
   'loader-thread': 'dist/sources/loader-thread.js',
+  'pglite-main': 'server/dist/quotas/database/pglite-main.js',
 }
+
+// Loaded by services with quotas only, and from where they are installed: PGlite finds its files beside itself.
+const external = ['pg', '@electric-sql/pglite']
 
 /** bundleOutputs are the files of a bundle that have a fixed name. */
 export function bundleOutputs(root) {
@@ -26,7 +30,10 @@ export async function writeBundle(root) {
   const dir = join(root, 'server', bundleDir)
   rmSync(dir, { recursive: true, force: true })
   const input = Object.fromEntries(Object.entries(entries).map(([name, file]) => [name, join(root, file)]))
-  await write({ cwd: root, input, plugins: [yamlBeside] }, { dir, format: 'esm', chunkFileNames: '[name].js' })
+  await write(
+    { cwd: root, input, external, plugins: [yamlBeside] },
+    { dir, format: 'esm', chunkFileNames: '[name].js' },
+  )
   const yaml = join(root, 'node_modules', 'yaml')
   const licence = readFileSync(join(yaml, 'LICENSE'), 'utf8').trim()
   const { version, main } = JSON.parse(readFileSync(join(yaml, 'package.json'), 'utf8'))

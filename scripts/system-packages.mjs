@@ -1,4 +1,4 @@
-import { accessSync, constants, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { accessSync, constants, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { run, runMain, SetupError, say } from './setup.mjs'
@@ -12,13 +12,30 @@ export const systemPackages = {
   h2load: 'nghttp2-client',
   prometheus: 'prometheus',
   promtool: 'prometheus',
+  initdb: 'postgresql',
+  postgres: 'postgresql',
 }
 
 // Some commands (nginx is one) are in a directory that only root has on its PATH.
-const searchPath = `${process.env.PATH}${delimiter}/usr/local/sbin${delimiter}/usr/sbin${delimiter}/sbin`
+const systemDirs = ['/usr/local/sbin', '/usr/sbin', '/sbin']
+
+/** defaultPath is where commands are looked for. Debian has each version of PostgreSQL in a directory of its own, on nobody's PATH. */
+export function defaultPath(path = process.env.PATH, postgresDir = '/usr/lib/postgresql') {
+  return [path, ...systemDirs, ...postgresBins(postgresDir)].join(delimiter)
+}
+
+/** postgresBins lists the newest first. */
+function postgresBins(dir) {
+  try {
+    const versions = readdirSync(dir).sort((a, b) => Number(b) - Number(a))
+    return versions.map((version) => join(dir, version, 'bin'))
+  } catch {
+    return []
+  }
+}
 
 /** findCommand returns the path of a command, or undefined. */
-export function findCommand(name, path = searchPath) {
+export function findCommand(name, path = defaultPath()) {
   return path
     .split(delimiter)
     .map((dir) => join(dir, name))
@@ -35,7 +52,7 @@ function isExecutable(file) {
 }
 
 /** requireCommand returns the path of a command of the table, or throws the line that says how to get it. */
-export function requireCommand(name, path = searchPath) {
+export function requireCommand(name, path = defaultPath()) {
   const found = findCommand(name, path)
   if (found !== undefined) return found
   throw new SetupError(`${name} is missing; ${howToInstall([systemPackages[name]])}`)
@@ -43,21 +60,29 @@ export function requireCommand(name, path = searchPath) {
 
 const howToInstall = (packages) => `"apt-get install ${packages.join(' ')}" as root brings it on Debian and Ubuntu`
 
-const machine = { path: searchPath, isRoot: process.getuid?.() === 0, policyFile: '/usr/sbin/policy-rc.d' }
+const machine = {
+  // Read each time: what was just installed may have brought a directory.
+  get path() {
+    return defaultPath()
+  },
+  isRoot: process.getuid?.() === 0,
+  policyFile: '/usr/sbin/policy-rc.d',
+}
 
 /**
  * ensureSystemPackages installs the packages of commands that are missing, and says so when it does. It throws one
  * line when it cannot. Services that a package brings are not started: the tests start servers of their own.
  */
-export async function ensureSystemPackages({ table = systemPackages, path, isRoot, policyFile } = machine) {
-  const missing = () => Object.keys(table).filter((command) => findCommand(command, path) === undefined)
+export async function ensureSystemPackages(settings = machine) {
+  const { table = systemPackages, isRoot, policyFile } = settings
+  const missing = () => Object.keys(table).filter((command) => findCommand(command, settings.path) === undefined)
   const packages = [...new Set(missing().map((command) => table[command]))]
   if (packages.length === 0) return
   const fail = (reason) => {
     throw new SetupError(`${missing().join(' and ')} cannot be installed: ${reason}; ${howToInstall(packages)}`)
   }
 
-  const apt = findCommand('apt-get', path)
+  const apt = findCommand('apt-get', settings.path)
   if (apt === undefined) fail('this machine has no apt-get')
   if (!isRoot) fail('this user is not root')
   say(`installing ${packages.join(', ')} (once) …`)

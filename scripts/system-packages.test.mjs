@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import {
   aptReason,
+  defaultPath,
   ensureSystemPackages,
   findCommand,
   requireCommand,
@@ -128,4 +129,28 @@ test('a required command that is missing says how to get it', () => {
   expect(() => requireCommand('redis-cli', '/nonexistent')).toThrow(
     'redis-cli is missing; "apt-get install redis-server" as root brings it on Debian and Ubuntu',
   )
+})
+
+test("Debian's own places of PostgreSQL are looked at last, the newest version first", () => {
+  const dir = makeTree({ '9/bin/initdb': '', '15/bin/initdb': '', '17/bin/initdb': '' })
+  const places = defaultPath('/first', dir).split(':')
+  expect(places[0]).toBe('/first')
+  expect(places.slice(-3)).toEqual(['17', '15', '9'].map((version) => join(dir, version, 'bin')))
+  expect(defaultPath('/first', '/nonexistent')).not.toContain('postgresql')
+})
+
+test('a package that brings a directory of its own has brought its command', async () => {
+  const { dir, settings } = makeMachine({
+    onInstall:
+      'mkdir ../later; for name in served serve-cli; do printf x > ../later/$name; chmod +x ../later/$name; done',
+  })
+  const later = join(dir, 'later')
+  const growing = {
+    ...settings,
+    isRoot: true,
+    get path() {
+      return existsSync(later) ? `${settings.path}:${later}` : settings.path
+    },
+  }
+  expect(await heard(() => ensureSystemPackages(growing))).toEqual(['sluice: installing serve-tools (once) …\n'])
 })

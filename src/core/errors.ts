@@ -147,6 +147,19 @@ export const ERROR_RULES = {
     'a token has at most 1000 idempotency keys within 24 hours, and all have 10000, for 32 MiB of answers',
   STREAMS_TOO_MANY: 'live figures are streamed to at most 64 readers, and to 8 of one token',
   API_KEY_REQUIRED: 'a customer shows an API key that is in use, as "Authorization: Bearer KEY" or "X-API-Key: KEY"',
+  DATABASE_URL_INVALID: 'an address of a database is postgres://user:password@host:port/name',
+  DATABASE_UNAVAILABLE:
+    'the database answers in time; while it does not, what was last known stays in force, and changes are refused',
+  DATABASE_FAILED: 'the database does what it is asked',
+  DATABASE_LOCKED: 'a data directory is used by one process at a time',
+  DATABASE_VERSION_UNSUPPORTED:
+    'a data directory is of the same major version of PostgreSQL as the PGlite that opens it',
+  SCHEMA_NEWER: 'a database is opened by a program that is at least as new as its schema',
+  SECRET_CHANGED: 'all nodes have the SLUICE_SECRET under which the keys in the database were hashed',
+  REFERENCE_BROKEN: 'the customer or key that a record is about exists; what others are about is removed after them',
+  RECORD_INVALID: 'a record has the fields of its table, with their types',
+  FILTER_UNKNOWN: 'a list is filtered by the fields that its table has',
+  DOCUMENT_VERSION_UNKNOWN: 'a version of a rule document is one that was put before',
   MAX_KEYS_INVALID: 'maxKeys is a whole number from 1 to 67108864',
 } as const
 

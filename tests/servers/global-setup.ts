@@ -3,6 +3,9 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestProject } from 'vitest/node'
 import { startCluster } from './cluster.mjs'
+import { makePglite } from './pglite.mjs'
+import { type PostgresAddress, startPostgres } from './postgres.mjs'
+import { makeTemporaryDir } from './reaper.mjs'
 import { type RedisAddress, startRedis } from './redis.mjs'
 import { startSentinel } from './sentinel.mjs'
 
@@ -17,6 +20,8 @@ declare module 'vitest' {
 export interface SharedServers {
   redis: RedisAddress
   cluster: RedisAddress[]
+  postgres: PostgresAddress
+  pglite: { dir: string }
   sentinel: { name: string; sentinels: RedisAddress[]; nodes: RedisAddress[] }
 }
 
@@ -35,6 +40,15 @@ const starters: { [Kind in keyof SharedServers]: () => Promise<Started<SharedSer
   async cluster() {
     const cluster = await startCluster()
     return { description: cluster.nodes.map(addressOf), stop: () => cluster.stop() }
+  },
+  async postgres() {
+    const server = await startPostgres()
+    return { description: server.address, stop: () => server.stop() }
+  },
+  async pglite() {
+    const dir = makeTemporaryDir('pglite')
+    await makePglite(dir)
+    return { description: { dir }, stop: async () => {} }
   },
   async sentinel() {
     const system = await startSentinel()

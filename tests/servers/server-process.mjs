@@ -15,11 +15,11 @@ export class ServerProcess {
   #logFile
   #paused = false
 
-  /** @param {{ command: string, args: string[], dir: string }} settings */
-  constructor({ command, args, dir }) {
+  /** @param {{ command: string, args: string[], dir: string, user?: { uid: number, gid: number } }} settings */
+  constructor({ command, args, dir, user }) {
     this.#logFile = join(dir, 'log')
     const log = openSync(this.#logFile, 'w')
-    this.#child = spawn(requireCommand(command), args, { cwd: dir, stdio: ['ignore', log, log] })
+    this.#child = spawn(requireCommand(command), args, { cwd: dir, stdio: ['ignore', log, log], ...user })
     closeSync(log)
     this.#child.unref()
     reapAtExit(this.#child)
@@ -45,19 +45,22 @@ export class ServerProcess {
 
   /** kill ends it at once and resolves when it has ended. */
   async kill() {
-    await this.#end('SIGKILL')
+    await this.end('SIGKILL')
   }
 
   /** terminate asks it to end, and kills it when it takes too long. */
   async terminate() {
     this.resume()
     const impatience = setTimeout(() => this.#child.kill('SIGKILL'), graceMs)
-    await this.#end('SIGTERM')
+    await this.end('SIGTERM')
     clearTimeout(impatience)
   }
 
-  /** @param {NodeJS.Signals} signal */
-  async #end(signal) {
+  /**
+   * end sends a signal that ends it, and resolves when it has ended.
+   * @param {NodeJS.Signals} signal
+   */
+  async end(signal) {
     if (!this.isRunning) return
     const ended = once(this.#child, 'exit')
     this.#child.ref()

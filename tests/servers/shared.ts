@@ -1,6 +1,7 @@
 import { inject } from 'vitest'
 import { ClusterView } from './cluster.mjs'
 import type { SharedServers } from './global-setup.ts'
+import { PostgresEndpoint } from './postgres.mjs'
 import { type RedisAddress, RedisEndpoint } from './redis.mjs'
 import { SentinelView } from './sentinel.mjs'
 
@@ -29,4 +30,14 @@ export async function sharedCluster(): Promise<ClusterView> {
 export async function sharedSentinel(): Promise<SentinelView> {
   const { name, sentinels, nodes } = await ask('sentinel')
   return new SentinelView({ name, sentinels: sentinels.map(toEndpoint), nodes: nodes.map(toEndpoint) })
+}
+
+/** sharedPostgres returns the PostgreSQL of the test run. Make a database of your own in it: `createDatabase()`. */
+export async function sharedPostgres(): Promise<PostgresEndpoint> {
+  return new PostgresEndpoint(await ask('postgres'))
+}
+
+/** sharedPglite returns a data directory with an empty PGlite database: to copy, not to open. */
+export function sharedPglite(): Promise<SharedServers['pglite']> {
+  return ask('pglite')
 }

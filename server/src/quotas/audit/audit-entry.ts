@@ -1,0 +1,85 @@
+import { createHash } from 'node:crypto'
+import type { Actor } from '../ports.ts'
+
+/** An AuditEntry is one change as it is told: who, what, and what was before and after. */
+export interface AuditEntry {
+  /** Such as `customers.put`. */
+  readonly action: string
+  /** Such as `customers/acme`. */
+  readonly target: string
+  readonly customerId: string | undefined
+  /** JSON, or undefined: it was not there. */
+  readonly before: string | undefined
+  readonly after: string | undefined
+}
+
+/** An AuditRow is an entry as it is stored. Texts are stored as they are: jsonb would spell them another way, and no hash would fit. */
+export interface AuditRow {
+  readonly sequence: number
+  readonly at_ms: number
+  readonly actor_id: string
+  readonly actor_name: string
+  readonly action: string
+  readonly target: string
+  readonly customer_id: string | null
+  readonly before: string | null
+  readonly after: string | null
+  readonly reason: string | null
+  readonly address: string | null
+  /** The hash of the entry before. */
+  readonly previous: string
+  readonly hash: string
+}
+
+/** An AuditHead is the last entry. */
+export interface AuditHead {
+  readonly sequence: number
+  readonly hash: string
+}
+
+/** Before the first entry. */
+export const NO_ENTRY: AuditHead = { sequence: 0, hash: '' }
+
+/** auditRow makes the entry that follows `head`. */
+export function auditRow(head: AuditHead, entry: AuditEntry, by: Actor, atMs: number): AuditRow {
+  const row = {
+    sequence: head.sequence + 1,
+    at_ms: atMs,
+    actor_id: by.id,
+    actor_name: by.name,
+    action: entry.action,
+    target: entry.target,
+    customer_id: entry.customerId ?? null,
+    before: entry.before ?? null,
+    after: entry.after ?? null,
+    reason: by.reason ?? null,
+    address: by.address ?? null,
+    previous: head.hash,
+  }
+  return { ...row, hash: hashOf(row) }
+}
+
+/** hashOf hashes everything that a row says, each field with its length: no two rows are the same bytes. */
+export function hashOf(row: Omit<AuditRow, 'hash'>): string {
+  const fields = [
+    row.previous,
+    row.sequence,
+    row.at_ms,
+    row.actor_id,
+    row.actor_name,
+    row.action,
+    row.target,
+    row.customer_id,
+    row.before,
+    row.after,
+    row.reason,
+    row.address,
+  ]
+  return createHash('sha256').update(fields.map(frame).join('')).digest('hex')
+}
+
+function frame(field: string | number | null): string {
+  if (field === null) return '-;'
+  const text = String(field)
+  return `${Buffer.byteLength(text)}:${text};`
+}

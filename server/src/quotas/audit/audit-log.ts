@@ -1,0 +1,132 @@
+import type { Actor, Database, Page, Sql } from '../ports.ts'
+import type { AuditAnchor, SignedHead } from './audit-anchor.ts'
+import { type AuditEntry, type AuditHead, type AuditRow, auditRow, NO_ENTRY } from './audit-entry.ts'
+import { readCursor, writeCursor } from './cursor.ts'
+
+export interface AuditQuery {
+  readonly actor?: string | undefined
+  readonly action?: string | undefined
+  readonly target?: string | undefined
+  readonly customer?: string | undefined
+  readonly fromMs?: number | undefined
+  /** Not included. */
+  readonly toMs?: number | undefined
+  readonly after?: string | undefined
+  readonly limit: number
+}
+
+const MOST = 1000
+const AT_ONCE = 5000
+
+/** The AuditLog is only added to, within the transaction of the change that it tells of. */
+export class AuditLog {
+  readonly #db: Database
+  readonly #anchor: AuditAnchor
+  readonly #now: () => number
+
+  constructor(db: Database, anchor: AuditAnchor, now: () => number = Date.now) {
+    this.#db = db
+    this.#anchor = anchor
+    this.#now = now
+  }
+
+  /** append adds entries to the log. Who appends holds the log until the commit; call `committed` after it. */
+  async append(tx: Sql, entries: readonly AuditEntry[], by: Actor): Promise<SignedHead> {
+    let head = await lockHead(tx)
+    const atMs = this.#now()
+    const rows = entries.map((entry) => {
+      const row = auditRow(head, entry, by, atMs)
+      head = row
+      return row
+    })
+    for (let at = 0; at < rows.length; at += AT_ONCE) {
+      await tx.query(INSERT, [JSON.stringify(rows.slice(at, at + AT_ONCE))])
+    }
+    const signed = this.#anchor.sign(head)
+    await tx.query('UPDATE sluice.audit_head SET sequence = $1, hash = $2, signature = $3', [
+      signed.sequence,
+      signed.hash,
+      signed.signature,
+    ])
+    return signed
+  }
+
+  /** committed keeps the head outside of the database, too. */
+  committed(head: SignedHead): void {
+    this.#anchor.write(head)
+  }
+
+  /** record appends in a transaction with other work, which says what it did. */
+  async record<T>(by: Actor, work: (tx: Sql) => Promise<{ result: T; entries: readonly AuditEntry[] }>): Promise<T> {
+    let head: SignedHead | undefined
+    const done = await this.#db.transaction(async (tx) => {
+      const { result, entries } = await work(tx)
+      if (entries.length > 0) head = await this.append(tx, entries, by)
+      return result
+    })
+    if (head !== undefined) this.committed(head)
+    return done
+  }
+
+  /** list returns the newest first. */
+  async list(query: AuditQuery): Promise<Page<AuditRow>> {
+    const limit = Math.min(Math.max(Math.trunc(query.limit), 1), MOST)
+    const before = query.after === undefined ? undefined : Number(readCursor(query.after, 'audit'))
+    const rows = await this.#db.query<AuditRow>(
+      `SELECT ${COLUMNS} FROM sluice.audit
+       WHERE ($1::text IS NULL OR actor_id = $1) AND ($2::text IS NULL OR action = $2)
+         AND ($3::text IS NULL OR target = $3) AND ($4::text IS NULL OR customer_id = $4)
+         AND ($5::int8 IS NULL OR at_ms >= $5) AND ($6::int8 IS NULL OR at_ms < $6)
+         AND ($7::int8 IS NULL OR sequence < $7)
+       ORDER BY sequence DESC LIMIT $8::int`,
+      [
+        query.actor ?? null,
+        query.action ?? null,
+        query.target ?? null,
+        query.customer ?? null,
+        query.fromMs ?? null,
+        query.toMs ?? null,
+        before ?? null,
+        limit + 1,
+      ],
+    )
+    const items = rows.slice(0, limit)
+    return { items, next: rows.length > limit ? writeCursor('audit', String(items[limit - 1].sequence)) : undefined }
+  }
+
+  /** unconfirmed returns what a sink has not confirmed yet, the oldest first. Entries are in the order of commits: none comes late. */
+  async unconfirmed(sink: string, limit: number): Promise<readonly AuditRow[]> {
+    return this.#db.query<AuditRow>(
+      `SELECT ${COLUMNS} FROM sluice.audit
+       WHERE sequence > coalesce((SELECT sequence FROM sluice.sink_positions WHERE sink = $1), 0)
+       ORDER BY sequence LIMIT $2::int`,
+      [sink, limit],
+    )
+  }
+
+  /** confirm says that a sink has everything up to an entry. It never goes back. */
+  async confirm(sink: string, sequence: number): Promise<void> {
+    await this.#db.query(
+      `INSERT INTO sluice.sink_positions (sink, sequence) VALUES ($1, $2)
+       ON CONFLICT (sink) DO UPDATE SET sequence = excluded.sequence, confirmed_at = now()
+       WHERE sluice.sink_positions.sequence < excluded.sequence`,
+      [sink, sequence],
+    )
+  }
+}
+
+export const COLUMNS =
+  'sequence, at_ms, actor_id, actor_name, action, target, customer_id, before, after, reason, address, previous, hash'
+
+const INSERT = `INSERT INTO sluice.audit (${COLUMNS}) SELECT ${COLUMNS} FROM jsonb_to_recordset($1::jsonb) AS r (
+  sequence int8, at_ms int8, actor_id text, actor_name text, action text, target text, customer_id text, before text, after text,
+  reason text, address text, previous text, hash text)`
+
+/** lockHead returns the last entry, and lets nobody else append before the commit. */
+async function lockHead(tx: Sql): Promise<AuditHead> {
+  await tx.query(
+    "INSERT INTO sluice.audit_head (sequence, hash, signature) VALUES (0, '', '') ON CONFLICT (only_row) DO NOTHING",
+  )
+  const [head] = await tx.query<AuditHead>('SELECT sequence, hash FROM sluice.audit_head FOR UPDATE')
+  return head ?? NO_ENTRY
+}

@@ -1,0 +1,223 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { makeDataDir, SLOW_MS, type TestDatabase, testDatabases } from '../database/databases.suite.ts'
+import { type Quotas, quotasOn } from '../open/open-quotas.ts'
+import type { Actor } from '../ports.ts'
+import { customer, SUPPORT } from '../records/quota-store.suite.ts'
+import { hashOf } from './audit-entry.ts'
+
+const NIGHT: Actor = { id: 'token-2', name: 'Nächte', address: undefined, reason: undefined }
+
+describe.each(testDatabases)('the audit log on %s', { timeout: SLOW_MS }, (_, make) => {
+  let clock = 1_750_000_000_000
+
+  interface Log {
+    readonly place: TestDatabase
+    readonly quotas: Quotas
+    readonly file: string
+    /** tamper changes the log as somebody does who may do everything. */
+    tamper(sql: string): Promise<unknown>
+    problems(): Promise<string[]>
+  }
+
+  /** fiveEntries makes a log of five entries: three by one actor, two by another. */
+  async function fiveEntries(): Promise<Log> {
+    const place = await make()
+    const dataDir = makeDataDir()
+    const quotas = await quotasOn(await place.open(), { now: () => clock++, secret: 's'.repeat(32), dataDir })
+    for (const [n, by] of [SUPPORT, SUPPORT, NIGHT, NIGHT, SUPPORT].entries()) {
+      await quotas.store.put('customers', customer(`c${n % 3}`, { name: `name ${n}` }), by)
+    }
+    return {
+      place,
+      quotas,
+      file: join(dataDir, 'audit-head.json'),
+      async tamper(sql) {
+        const off = 'ALTER TABLE sluice.audit DISABLE TRIGGER ALL'
+        return place.asSuperuser(`${off}; ${sql}; ALTER TABLE sluice.audit ENABLE TRIGGER ALL`)
+      },
+      async problems() {
+        const { problems } = await quotas.verifyAudit()
+        return problems.map(({ sequence, what }) => `${sequence}: ${what}`)
+      },
+    }
+  }
+
+  it('has who, what, when, from where, and why, with what was before and after', async () => {
+    const { quotas, problems } = await fiveEntries()
+    expect(await problems()).toEqual([])
+    const { items } = await quotas.audit.list({ limit: 10 })
+    expect(items.map(({ sequence }) => sequence)).toEqual([5, 4, 3, 2, 1])
+    expect(items[1]).toMatchObject({
+      actor_id: 'token-2',
+      actor_name: 'Nächte',
+      action: 'customers.put',
+      target: 'customers/c0',
+      customer_id: 'c0',
+      reason: null,
+      address: null,
+    })
+    expect(JSON.parse(items[1].before!)).toMatchObject({ id: 'c0', name: 'name 0' })
+    expect(JSON.parse(items[1].after!)).toMatchObject({ id: 'c0', name: 'name 3' })
+    expect(items[4]).toMatchObject({ before: null, reason: 'a call', address: '192.0.2.7' })
+  })
+
+  it('is listed by actor, action, target, customer and time, in pages', async () => {
+    const { quotas } = await fiveEntries()
+    const sequences = async (query: object) =>
+      (await quotas.audit.list({ limit: 10, ...query })).items.map(({ sequence }) => sequence)
+    expect(await sequences({ actor: 'token-2' })).toEqual([4, 3])
+    expect(await sequences({ target: 'customers/c1' })).toEqual([5, 2])
+    expect(await sequences({ customer: 'c0', action: 'customers.put' })).toEqual([4, 1])
+    expect(await sequences({ action: 'customers.remove' })).toEqual([])
+    const { items, next } = await quotas.audit.list({ limit: 2 })
+    expect(await sequences({ fromMs: items[1].at_ms })).toEqual([5, 4])
+    expect(await sequences({ toMs: items[1].at_ms, actor: 'token-2' })).toEqual([3])
+    expect(await sequences({ after: next, limit: 2 })).toEqual([3, 2])
+    await expect(quotas.audit.list({ limit: 2, after: 'x' })).rejects.toMatchObject({ code: 'CURSOR_INVALID' })
+  })
+
+  it.each([
+    "UPDATE sluice.audit SET actor_name = 'nobody'",
+    'DELETE FROM sluice.audit WHERE sequence = 5',
+    'TRUNCATE sluice.audit',
+  ])('cannot be changed: %s', async (sql) => {
+    const { place, problems } = await fiveEntries()
+    await expect(place.asSuperuser(sql)).rejects.toThrow('the audit log is only added to')
+    expect(await problems()).toEqual([])
+  })
+
+  it.each([
+    ['an actor', "actor_name = 'nobody'"],
+    ['an actor without a name', 'reason = NULL'],
+    ['a reason that was none', "address = ''"],
+    ['a time', 'at_ms = at_ms + 1'],
+    ['what was before', "before = '{}'"],
+    ['what was after', "after = replace(after, 'name', 'Name')"],
+    ['a target', "target = 'customers/c9'"],
+    ['a customer', 'customer_id = NULL'],
+  ])('shows that somebody edited %s', async (_, set) => {
+    const { tamper, problems } = await fiveEntries()
+    await tamper(`UPDATE sluice.audit SET ${set} WHERE sequence = 2`)
+    expect(await problems()).toEqual(['2: it was changed'])
+  })
+
+  it('shows an edit whose hash was computed anew', async () => {
+    const { tamper, quotas, problems } = await fiveEntries()
+    const { items } = await quotas.audit.list({ limit: 10 })
+    const forged = { ...items[3], actor_name: 'nobody' }
+    await tamper(`UPDATE sluice.audit SET actor_name = 'nobody', hash = '${hashOf(forged)}' WHERE sequence = 2`)
+    expect(await problems()).toEqual(['3: it does not follow the one before'])
+  })
+
+  it('shows entries that were removed', async () => {
+    const { tamper, problems } = await fiveEntries()
+    await tamper('DELETE FROM sluice.audit WHERE sequence IN (2, 3)')
+    expect(await problems()).toEqual(['2: entries 2 to 3 are missing'])
+  })
+
+  it('shows that the beginning was removed', async () => {
+    const { tamper, problems } = await fiveEntries()
+    await tamper('DELETE FROM sluice.audit WHERE sequence = 1')
+    expect(await problems()).toEqual(['1: it is missing'])
+  })
+
+  it('shows entries that changed places', async () => {
+    const { tamper, problems } = await fiveEntries()
+    await tamper(
+      'UPDATE sluice.audit SET sequence = -2 WHERE sequence = 2; UPDATE sluice.audit SET sequence = 2 WHERE sequence = 3; UPDATE sluice.audit SET sequence = 3 WHERE sequence = -2',
+    )
+    expect(await problems()).toEqual(
+      expect.arrayContaining(['2: it was changed', '3: it was changed', '2: it does not follow the one before']),
+    )
+  })
+
+  it('shows that the end was cut off, also when the note in the database was set back', async () => {
+    const { tamper, place, problems } = await fiveEntries()
+    const [noted] = await place.asSuperuser('SELECT sequence, hash, signature FROM sluice.audit_head')
+    expect(noted.sequence === 5 || noted.sequence === '5').toBe(true)
+    await tamper('DELETE FROM sluice.audit WHERE sequence = 5')
+    expect(await problems()).toEqual(['5: the end is missing, up to entry 5'])
+    await place.asSuperuser(
+      'UPDATE sluice.audit_head SET sequence = 4, hash = (SELECT hash FROM sluice.audit WHERE sequence = 4)',
+    )
+    expect(await problems()).toEqual([
+      '4: the note of the last entry has a wrong signature',
+      '5: the end is missing, up to entry 5',
+    ])
+  })
+
+  it('shows a cut by somebody who kept an older note, by the file outside', async () => {
+    const { tamper, place, quotas, problems } = await fiveEntries()
+    const [old] = await place.asSuperuser('SELECT sequence, hash, signature FROM sluice.audit_head')
+    await quotas.store.remove('customers', 'c0', NIGHT)
+    await tamper('DELETE FROM sluice.audit WHERE sequence = 6')
+    await place.asSuperuser(
+      `UPDATE sluice.audit_head SET sequence = ${old.sequence}, hash = '${old.hash}', signature = '${old.signature}'`,
+    )
+    expect(await problems()).toEqual(['6: the end is missing, up to entry 6'])
+  })
+
+  it('shows that everything was removed', async () => {
+    const { tamper, problems } = await fiveEntries()
+    await tamper('DELETE FROM sluice.audit')
+    expect(await problems()).toEqual(['1: the end is missing, up to entry 5'])
+  })
+
+  it('shows an entry that somebody else added', async () => {
+    const { place, quotas, problems } = await fiveEntries()
+    const { items } = await quotas.audit.list({ limit: 1 })
+    const forged = { ...items[0], sequence: 6, previous: items[0].hash, reason: 'mine' }
+    await place.asSuperuser(
+      `INSERT INTO sluice.audit SELECT 6, at_ms, actor_id, actor_name, action, target, customer_id, before, after, 'mine', address, hash, '${hashOf(forged)}' FROM sluice.audit WHERE sequence = 5`,
+    )
+    expect(await problems()).toEqual(['6: it was not added by Sluice'])
+  })
+
+  it('shows a file that somebody edited, and takes one that is behind for what it is', async () => {
+    const { file, quotas, problems } = await fiveEntries()
+    const text = readFileSync(file, 'utf8')
+    await quotas.store.remove('customers', 'c0', NIGHT)
+    writeFileSync(file, text)
+    expect(await problems()).toEqual([])
+    writeFileSync(file, text.replace('"sequence":5', '"sequence":4'))
+    expect(await problems()).toEqual(['4: the file audit-head.json has a wrong signature'])
+    writeFileSync(file, 'nonsense')
+    expect(await problems()).toEqual(['0: the file audit-head.json has a wrong signature'])
+  })
+
+  it('does not tell what is kept of an API key', async () => {
+    const { quotas } = await fiveEntries()
+    const hash = quotas.apiKeys.hash('sk_live_123456789')
+    const key = { id: 'k1', hash, prefix: 'sk_l', customerId: 'c0', name: 'main', tier: undefined }
+    await quotas.store.put('api_keys', { ...key, version: 0, createdAtMs: 0, revokedAtMs: undefined }, SUPPORT)
+    const { items } = await quotas.audit.list({ limit: 1 })
+    expect(items[0].after).toContain('sk_l')
+    expect(JSON.stringify(items)).not.toContain(hash)
+  })
+
+  it('is handed to sinks from where each of them has confirmed it', async () => {
+    const { quotas } = await fiveEntries()
+    const waiting = async (sink: string) => (await quotas.audit.unconfirmed(sink, 3)).map(({ sequence }) => sequence)
+    expect(await waiting('kafka')).toEqual([1, 2, 3])
+    await quotas.audit.confirm('kafka', 3)
+    await quotas.audit.confirm('kafka', 2)
+    expect([await waiting('kafka'), await waiting('file')]).toEqual([
+      [4, 5],
+      [1, 2, 3],
+    ])
+  })
+
+  it('has no gap and no fork when many change something at once', async () => {
+    const { place, quotas, problems } = await fiveEntries()
+    const other = await quotasOn(await place.open(), { secret: 's'.repeat(32) })
+    const both = [quotas, other].flatMap(({ store }, node) =>
+      Array.from({ length: 10 }, (_, n) => store.put('customers', customer(`n${node}-${n}`), SUPPORT)),
+    )
+    await Promise.all([...both, other.tokens.create('t', 'viewer', SUPPORT), quotas.rules.put('a', 'x', SUPPORT)])
+    expect(await problems()).toEqual([])
+    expect(await quotas.verifyAudit()).toMatchObject({ entries: 27, hasFile: true })
+    expect(await other.verifyAudit()).toMatchObject({ problems: [], hasFile: false })
+  })
+})

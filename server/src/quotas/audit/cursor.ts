@@ -1,0 +1,15 @@
+import { got, SluiceError } from 'sluice/internal/core/errors'
+
+/** writeCursor spells where a list goes on. It means nothing to anybody but readCursor. */
+export function writeCursor(list: string, position: string): string {
+  return Buffer.from(JSON.stringify([list, position])).toString('base64url')
+}
+
+/** readCursor returns the position of a cursor of the same list. */
+export function readCursor(cursor: string, list: string): string {
+  try {
+    const [of, position] = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'))
+    if (of === list && typeof position === 'string' && writeCursor(list, position) === cursor) return position
+  } catch {}
+  throw new SluiceError('CURSOR_INVALID', 'after', got(cursor))
+}

@@ -1,0 +1,92 @@
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, onTestFinished } from 'vitest'
+import { type PostgresServer, startPostgres } from '../../../../tests/servers/postgres.mjs'
+import { sharedPglite, sharedPostgres } from '../../../../tests/servers/shared.ts'
+import type { Database } from '../ports.ts'
+import { PgliteDatabase } from './pglite-database.ts'
+import { openPostgres } from './postgres-database.ts'
+
+/** SLOW_MS is time enough for a test that starts a PGlite, on a machine that is busy with others. */
+export const SLOW_MS = 180_000
+
+/** A TestDatabase is an empty place, and ways to open it as several nodes do and to look into it past the program. */
+export interface TestDatabase {
+  /** open returns a database of its own on PostgreSQL; on PGlite, where there is only one node, the same each time. */
+  open(): Promise<Database>
+  /** asSuperuser runs SQL as somebody who may do everything. */
+  asSuperuser(sql: string, values?: readonly unknown[]): Promise<readonly Record<string, unknown>[]>
+  /** kill ends the server with SIGKILL; revive brings it back, where it does not come by itself. */
+  kill(): Promise<void>
+  revive(): Promise<void>
+  readonly dataDir: string | undefined
+}
+
+export type MakeTestDatabase = (needs?: { own?: boolean }) => Promise<TestDatabase>
+
+export async function makePostgres({ own = false } = {}): Promise<TestDatabase> {
+  const server = own ? await startPostgres() : await sharedPostgres()
+  const database = await server.createDatabase()
+  const url = server.url(database)
+  const opened: Database[] = []
+  onTestFinished(async () => {
+    await Promise.all(opened.map((each) => each.close()))
+    if (own) await (server as PostgresServer).stop()
+  })
+  return {
+    dataDir: undefined,
+    async open() {
+      const db = await openPostgres({ url })
+      opened.push(db)
+      return db
+    },
+    asSuperuser: (sql, values) => server.run(sql, { database, ...(values && { values: [...values] }) }),
+    kill: () => (server as PostgresServer).kill(),
+    revive: () => (server as PostgresServer).restart(),
+  }
+}
+
+let pglite: { readonly dataDir: string; readonly db: PgliteDatabase } | undefined
+
+afterAll(async () => {
+  await pglite?.db.close()
+  if (pglite !== undefined) rmSync(pglite.dataDir, { recursive: true, force: true })
+})
+
+/** makePglite returns the PGlite of this test file, emptied: a new one takes seconds. */
+export async function makePglite(): Promise<TestDatabase> {
+  if (pglite === undefined) {
+    const dataDir = mkdtempSync(join(tmpdir(), 'sluice-data-'))
+    await copyPglite(dataDir)
+    pglite = { dataDir, db: new PgliteDatabase({ dataDir }) }
+  }
+  const { dataDir, db } = pglite
+  await db.query('DROP SCHEMA IF EXISTS sluice CASCADE; DROP SCHEMA public CASCADE; CREATE SCHEMA public')
+  return {
+    dataDir,
+    open: async () => db,
+    asSuperuser: (sql, values) => db.query(sql, values),
+    async kill() {
+      process.kill(db.pid!, 'SIGKILL')
+    },
+    async revive() {},
+  }
+}
+
+/** copyPglite puts a database that was made once for the test run into a data directory. */
+export async function copyPglite(dataDir: string): Promise<void> {
+  cpSync((await sharedPglite()).dir, dataDir, { recursive: true })
+}
+
+export const testDatabases: readonly (readonly [name: string, make: MakeTestDatabase])[] = [
+  ['PostgreSQL', makePostgres],
+  ['PGlite', makePglite],
+]
+
+/** makeDataDir returns a new directory, which is gone after the test. */
+export function makeDataDir(): string {
+  const dir = mkdtempSync(join(tmpdir(), 'sluice-data-'))
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }))
+  return join(dir, 'data')
+}

@@ -1,0 +1,10 @@
+import { QUOTAS } from './001-quotas.ts'
+
+export interface Migration {
+  readonly version: number
+  readonly name: string
+  /** Several statements, which run in one transaction with the note that they have run. */
+  readonly sql: string
+}
+
+export const MIGRATIONS: readonly Migration[] = [{ version: 1, name: 'quotas', sql: QUOTAS }]

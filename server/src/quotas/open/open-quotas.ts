@@ -1,0 +1,109 @@
+import { AuditAnchor } from '../audit/audit-anchor.ts'
+import { AuditLog } from '../audit/audit-log.ts'
+import { type AuditReport, verifyAudit } from '../audit/verify-audit.ts'
+import { Backoff } from '../database/backoff.ts'
+import { migrate } from '../database/migrate.ts'
+import { type DatabasePlace, openDatabase } from '../database/open-database.ts'
+import type { Database, QuotaStore } from '../ports.ts'
+import { SqlQuotaStore } from '../records/sql-quota-store.ts'
+import { ApiKeyHash } from '../tables/api-key-hash.ts'
+import { IdempotencyKeys } from '../tables/idempotency-keys.ts'
+import { RuleTable } from '../tables/rule-table.ts'
+import { openSecretKeys } from '../tables/secret-keys.ts'
+import { TokenStore } from '../tables/token-store.ts'
+import { UsageStore } from '../tables/usage-store.ts'
+
+/** Quotas is everything that is kept in the database. */
+export interface Quotas {
+  readonly db: Database
+  readonly store: QuotaStore
+  readonly audit: AuditLog
+  readonly apiKeys: ApiKeyHash
+  readonly tokens: TokenStore
+  readonly usage: UsageStore
+  readonly rules: RuleTable
+  readonly idempotency: IdempotencyKeys
+  verifyAudit(): Promise<AuditReport>
+  close(): Promise<void>
+}
+
+export interface QuotaOptions {
+  /** SLUICE_SECRET. */
+  readonly secret?: string | undefined
+  /** Where the head of the audit log is kept, too. PGlite's own is the default. */
+  readonly dataDir?: string | undefined
+  readonly now?: () => number
+  readonly refreshEveryMs?: number
+}
+
+/** openQuotas opens a database, brings its schema up to date, and rejects when it cannot. */
+export async function openQuotas(place: DatabasePlace, options: QuotaOptions = {}): Promise<Quotas> {
+  const db = await openDatabase(place)
+  try {
+    const dataDir = options.dataDir ?? ('dataDir' in place ? place.dataDir : undefined)
+    return await quotasOn(db, { ...options, dataDir })
+  } catch (error) {
+    await db.close()
+    throw error
+  }
+}
+
+/** quotasOn does the same with a database that is open. */
+export async function quotasOn(db: Database, options: QuotaOptions = {}): Promise<Quotas> {
+  const { now = Date.now, refreshEveryMs } = options
+  await migrate(db)
+  const keys = await openSecretKeys(db, options.secret)
+  const anchor = new AuditAnchor(keys.keyFor('audit'), options.dataDir)
+  const audit = new AuditLog(db, anchor, now)
+  const tokens = new TokenStore(db, audit, now)
+  return {
+    db,
+    audit,
+    tokens,
+    store: new SqlQuotaStore(db, audit, { now, ...(refreshEveryMs !== undefined && { refreshEveryMs }) }),
+    apiKeys: new ApiKeyHash(keys),
+    usage: new UsageStore(db, now),
+    rules: new RuleTable(db, audit, now),
+    idempotency: new IdempotencyKeys(db),
+    verifyAudit: () => verifyAudit(db, anchor),
+    async close() {
+      await tokens.flush().catch(() => {})
+      await db.close()
+    },
+  }
+}
+
+export interface Attempts {
+  /** Hears each failure. Throwing ends the attempts, with that error. */
+  failed(error: unknown): void
+  readonly signal?: AbortSignal
+}
+
+/** keepOpening tries until it succeeds, or until the signal: then it resolves with undefined. */
+export async function keepOpening(
+  open: () => Promise<Quotas>,
+  { failed, signal }: Attempts,
+): Promise<Quotas | undefined> {
+  const backoff = new Backoff(200, 10_000)
+  while (signal?.aborted !== true) {
+    try {
+      return await open()
+    } catch (error) {
+      failed(error)
+      await pause(backoff.nextMs(), signal)
+    }
+  }
+  return undefined
+}
+
+function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(done, ms)
+    signal?.addEventListener('abort', done, { once: true })
+    function done(): void {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', done)
+      resolve()
+    }
+  })
+}

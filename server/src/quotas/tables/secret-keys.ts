@@ -1,0 +1,42 @@
+import { createHmac, randomBytes } from 'node:crypto'
+import { SluiceError } from 'sluice/internal/core/errors'
+import type { Database } from '../ports.ts'
+
+/**
+ * SecretKeys are made of one secret, which is the same on all nodes: SLUICE_SECRET or, where that is not set, a random one in the
+ * database. Each purpose has a key of its own.
+ */
+export class SecretKeys {
+  readonly #secret: string
+
+  constructor(secret: string) {
+    this.#secret = secret
+  }
+
+  keyFor(purpose: string): Buffer {
+    return createHmac('sha256', this.#secret).update(`sluice ${purpose}`).digest()
+  }
+}
+
+/**
+ * openSecretKeys finds the secret. It throws SECRET_CHANGED when it is not the one that the database was first used with: no API key
+ * would be found any more, and nobody would know why.
+ */
+export async function openSecretKeys(db: Database, secret: string | undefined): Promise<SecretKeys> {
+  return db.transaction(async (tx) => {
+    const keep = async (name: string, value: string): Promise<string> => {
+      await tx.query('INSERT INTO sluice.meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING', [
+        name,
+        value,
+      ])
+      const [row] = await tx.query<{ value: string }>('SELECT value FROM sluice.meta WHERE name = $1', [name])
+      return row.value
+    }
+    const keys = new SecretKeys(secret ?? (await keep('secret', randomBytes(32).toString('hex'))))
+    const mark = keys.keyFor('mark of the secret').toString('hex')
+    if ((await keep('secret_mark', mark)) !== mark) {
+      throw new SluiceError('SECRET_CHANGED', 'secret', 'it is not the one that this database was first used with')
+    }
+    return keys
+  })
+}

@@ -1,0 +1,166 @@
+import type { Database } from '../ports.ts'
+
+/** A UsageCount is what one caller did under one limit, within an hour. */
+export interface UsageCount {
+  readonly customerId: string
+  /** Undefined: the caller had no key. */
+  readonly keyId?: string | undefined
+  readonly limit: string
+  /** Any time within the hour. */
+  readonly atMs: number
+  readonly allowed: number
+  readonly refused: number
+  readonly cost: number
+}
+
+/** A UsageBatch is what a node counted since the last one. The id is the node's own, and the same when it is sent again. */
+export interface UsageBatch {
+  readonly node: string
+  readonly id: string
+  readonly counts: readonly UsageCount[]
+}
+
+export interface UsageQuery {
+  readonly customerId: string
+  readonly keyId?: string | undefined
+  readonly limit?: string | undefined
+  readonly fromMs: number
+  /** Not included. */
+  readonly toMs: number
+  readonly granularity: 'hour' | 'day'
+}
+
+/** A UsageSum is a customer's use of one limit in one hour or day. */
+export interface UsageSum {
+  readonly limit: string
+  readonly atMs: number
+  readonly allowed: number
+  readonly refused: number
+  readonly cost: number
+}
+
+export interface UsageRetention {
+  readonly hoursForMs: number
+  readonly daysForMs: number
+}
+
+const DAY_MS = 86_400_000
+
+/** Hours for 35 days, days for 25 months: last month and last year can be compared with this one. */
+export const USAGE_RETENTION: UsageRetention = { hoursForMs: 35 * DAY_MS, daysForMs: 761 * DAY_MS }
+
+/** A node sends a batch again for minutes, not for days. */
+const BATCHES_FOR_MS = 7 * DAY_MS
+
+/**
+ * A UsageStore keeps what customers used, by hours and days of UTC. A day in another time zone is the sum of its hours, as long as those
+ * are kept.
+ */
+export class UsageStore {
+  readonly #db: Database
+  readonly #now: () => number
+
+  constructor(db: Database, now: () => number = Date.now) {
+    this.#db = db
+    this.#now = now
+  }
+
+  /** add counts a batch, once: one that was counted before changes nothing. It returns whether it was counted now. */
+  async add({ node, id, counts }: UsageBatch): Promise<boolean> {
+    const rows = counts.map((each) => ({
+      customer_id: each.customerId,
+      api_key_id: each.keyId ?? '',
+      limit_name: each.limit,
+      at: each.atMs,
+      allowed: each.allowed,
+      refused: each.refused,
+      cost: each.cost,
+    }))
+    const [{ counted }] = await this.#db.query<{ counted: boolean }>(ADD, [node, id, JSON.stringify(rows)])
+    return counted
+  }
+
+  /** read returns sums in the order of time. Days are whole days of UTC. */
+  async read(query: UsageQuery): Promise<readonly UsageSum[]> {
+    const rows = await this.#db.query<{ limit_name: string; at: number } & Omit<UsageSum, 'limit' | 'atMs'>>(
+      query.granularity === 'hour' ? HOURS : DAYS,
+      [query.customerId, query.keyId ?? null, query.limit ?? null, query.fromMs, query.toMs],
+    )
+    return rows.map(({ limit_name, at, allowed, refused, cost }) => ({
+      limit: limit_name,
+      atMs: at,
+      allowed,
+      refused,
+      cost,
+    }))
+  }
+
+  /** rollUp makes days of hours that are old enough, and forgets what is older still. It may run on several nodes. */
+  async rollUp({ hoursForMs, daysForMs }: UsageRetention = USAGE_RETENTION): Promise<void> {
+    const now = this.#now()
+    // Whole days only, so that a day is not half in one table and half in the other for longer than it must be.
+    const hoursBefore = Math.floor((now - hoursForMs) / DAY_MS) * DAY_MS
+    await this.#db.transaction(async (tx) => {
+      await tx.query(ROLL_UP, [hoursBefore])
+      await tx.query('DELETE FROM sluice.usage_daily WHERE day < to_timestamp($1::float8 / 1000)', [now - daysForMs])
+      await tx.query('DELETE FROM sluice.usage_batches WHERE at < to_timestamp($1::float8 / 1000)', [
+        now - BATCHES_FOR_MS,
+      ])
+    })
+  }
+}
+
+// Times are compared as numbers of seconds: a session's time zone has no say.
+const hourOf = (ms: string): string => `to_timestamp(floor(${ms} / 3600000) * 3600)`
+const dayOf = (time: string): string => `to_timestamp(floor(extract(epoch FROM ${time}) / 86400) * 86400)`
+const msOf = (time: string): string => `(extract(epoch FROM ${time}) * 1000)::int8`
+
+// In the order of keys, so that two nodes never wait for each other in a circle.
+const ADD = `
+WITH fresh AS (
+  INSERT INTO sluice.usage_batches (node, batch) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING 1
+), added AS (
+  INSERT INTO sluice.usage_hourly (customer_id, api_key_id, limit_name, hour, allowed, refused, cost)
+  SELECT customer_id, api_key_id, limit_name, ${hourOf('at')}, sum(allowed), sum(refused), sum(cost)
+  FROM jsonb_to_recordset($3::jsonb) AS r
+    (customer_id text, api_key_id text, limit_name text, at float8, allowed int8, refused int8, cost int8)
+  WHERE EXISTS (SELECT FROM fresh)
+  GROUP BY 1, 2, 3, 4 ORDER BY 1, 4, 3, 2
+  ON CONFLICT (customer_id, hour, limit_name, api_key_id) DO UPDATE SET
+    allowed = sluice.usage_hourly.allowed + excluded.allowed,
+    refused = sluice.usage_hourly.refused + excluded.refused,
+    cost = sluice.usage_hourly.cost + excluded.cost
+)
+SELECT EXISTS (SELECT FROM fresh) AS counted`
+
+const MATCHES = `customer_id = $1 AND ($2::text IS NULL OR api_key_id = $2) AND ($3::text IS NULL OR limit_name = $3)`
+const SUMS = 'sum(allowed)::int8 AS allowed, sum(refused)::int8 AS refused, sum(cost)::int8 AS cost'
+const FROM_MS = 'to_timestamp($4::float8 / 1000)'
+const TO_MS = 'to_timestamp($5::float8 / 1000)'
+
+const HOURS = `
+SELECT limit_name, ${msOf('hour')} AS at, ${SUMS} FROM sluice.usage_hourly
+WHERE ${MATCHES} AND hour >= ${FROM_MS} AND hour < ${TO_MS}
+GROUP BY limit_name, hour ORDER BY hour, limit_name`
+
+const DAYS = `
+SELECT limit_name, ${msOf('day')} AS at, ${SUMS} FROM (
+  SELECT limit_name, ${dayOf('hour')} AS day, allowed, refused, cost FROM sluice.usage_hourly WHERE ${MATCHES}
+  UNION ALL
+  SELECT limit_name, day, allowed, refused, cost FROM sluice.usage_daily WHERE ${MATCHES}
+) AS both_tables
+WHERE day >= ${FROM_MS} AND day < ${TO_MS}
+GROUP BY limit_name, day ORDER BY day, limit_name`
+
+const ROLL_UP = `
+WITH old AS (
+  DELETE FROM sluice.usage_hourly WHERE hour < to_timestamp($1::float8 / 1000)
+  RETURNING customer_id, api_key_id, limit_name, hour, allowed, refused, cost
+)
+INSERT INTO sluice.usage_daily (customer_id, api_key_id, limit_name, day, allowed, refused, cost)
+SELECT customer_id, api_key_id, limit_name, ${dayOf('hour')}, sum(allowed), sum(refused), sum(cost) FROM old
+GROUP BY 1, 2, 3, 4 ORDER BY 1, 4, 3, 2
+ON CONFLICT (customer_id, day, limit_name, api_key_id) DO UPDATE SET
+  allowed = sluice.usage_daily.allowed + excluded.allowed,
+  refused = sluice.usage_daily.refused + excluded.refused,
+  cost = sluice.usage_daily.cost + excluded.cost`
