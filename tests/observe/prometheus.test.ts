@@ -42,9 +42,7 @@ let rules: readonly RuleState[]
 let pages: readonly string[]
 const found = new Map<string, readonly Sample[]>()
 
-const recorded = (): string[] => [
-  ...new Set(rules.filter(({ type }) => type === 'recording').map(({ name }) => name)),
-]
+const recorded = (): string[] => [...new Set(rules.filter(({ type }) => type === 'recording').map(({ name }) => name))]
 
 beforeAll(async () => {
   fleet = await watchFleet()
