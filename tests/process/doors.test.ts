@@ -101,6 +101,15 @@ describe.each(SETUPS)('gRPC, %s', (_, args) => {
 describe('sluice serve', () => {
   it('starts with the environment of envoyproxy/ratelimit, on a Redis with TLS and a password', async () => {
     const server = await startRedis({ tls: true, password: 'open:sesame' })
+    let counted = ''
+    const statsd = createServer((socket) => {
+      socket.on('error', () => {})
+      socket.on('data', (chunk) => {
+        counted += chunk.toString()
+      })
+    })
+    await once(statsd.listen(0, '127.0.0.1'), 'listening')
+    onTestFinished(() => void statsd.close())
     const { certificateDir = '' } = server.address
     const rules = new RuleDirectory({ 'config/api.yaml': ruleText(1, 'shop') })
     const { grpc, welcome, printed } = await startWith({
@@ -117,11 +126,14 @@ describe('sluice serve', () => {
       REDIS_TLS_CLIENT_KEY: join(certificateDir, 'client.key'),
       SLUICE_REDIS_TIMEOUT: '5s',
       USE_STATSD: 'true',
+      STATSD_HOST: '127.0.0.1',
+      STATSD_PORT: String((statsd.address() as AddressInfo).port),
+      STATS_FLUSH_INTERVAL: '1s',
     })
     expect(welcome).toContain(`1 limit in 1 domain, from ${join(rules.path, 'config')}\n`)
-    expect(welcome).toContain(' warn  USE_STATSD is ignored: there is no StatsD client')
     await printed(' info  connected to redis')
     expect([await codeOf(grpc, undefined, 'shop'), await codeOf(grpc, undefined, 'shop')]).toEqual([1, 2])
+    await until('StatsD is told', () => counted.includes('ratelimit.service.rate_limit.shop.'))
   })
 
   it('takes a certificate of Redis that is made out to another host when told so', async () => {
