@@ -153,6 +153,16 @@ export const CLAIMS: readonly (readonly [metric: string, claim: string, expressi
   ['ratelimit_memory_evicted_total', 'there is room for all', onBothNodes('ratelimit_memory_evicted_total == 0')],
   ['ratelimit_memory_shared_total', 'none is shared', onBothNodes('ratelimit_memory_shared_total == 0')],
   [
+    'ratelimit_hot_keys_detected_total',
+    'each rule has a series from the start',
+    onBothNodes('count by (instance) (ratelimit_hot_keys_detected_total) >= 8'),
+  ],
+  [
+    'ratelimit_keys_exhausted',
+    'nobody was without budget for five minutes',
+    onBothNodes('sum by (instance) (ratelimit_keys_exhausted) == 0'),
+  ],
+  [
     'ratelimit_grpc_connections',
     'there were two on each node',
     onBothNodes('max_over_time(ratelimit_grpc_connections[5m]) == 2'),
