@@ -198,7 +198,7 @@ describe('without a token', () => {
     },
   )
 
-  it('pages of others follow: those of the API are for viewers, open ones for everybody', async () => {
+  it('pages of others follow /stats: programs here look without a token, others as viewers; open ones are for everybody', async () => {
     const answer = (_: unknown, response: { end(text: string): void }): void => response.end('ok')
     const pages = new Map([
       ['/admin/v1/hot-keys', { about: 'busy keys', answer }],
@@ -206,8 +206,9 @@ describe('without a token', () => {
     ])
     const { ask } = await startAdmin({ pages, openPaths: ['/metrics'] })
     const headers = { via: 'proxy' }
-    expect((await ask('GET', 'hot-keys', { as: 'none' })).status).toBe(401)
-    expect((await ask('GET', 'hot-keys', { as: 'viewer' })).text).toBe('ok')
+    expect((await ask('GET', 'hot-keys', { as: 'none' })).text).toBe('ok')
+    expect((await ask('GET', 'hot-keys', { as: 'none', headers })).status).toBe(401)
+    expect((await ask('GET', 'hot-keys', { as: 'viewer', headers })).text).toBe('ok')
     expect((await ask('GET', '/metrics', { as: 'none', headers })).status).toBe(200)
   })
 
