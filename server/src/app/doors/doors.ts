@@ -132,7 +132,7 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, watche
       counted: () => metrics?.counted(elsewhere),
       unready: () => health.unready,
       statsd: () => Object.fromEntries(statsdStats === undefined ? [] : [...rls.calls.list(), ...statsdStats.list()]),
-      hotKeys: () => hotKeys?.report() ?? NO_HOT_KEYS,
+      hotKeys: async () => (await hotKeys?.gather()) ?? NO_HOT_KEYS,
     },
     notServing: () => {
       isLeaving = true
