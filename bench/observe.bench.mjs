@@ -115,10 +115,12 @@ async function measureDecisions() {
 
 /** verdictsOf holds each cost to the budget, unless two services that do the same differ by more than it. */
 function verdictsOf([, again, ...rows]) {
-  const noise = Math.max(...again.medians.map(Math.abs))
+  const spread = quantile(again.costs, 0.75) - quantile(again.costs, 0.25)
+  // How far medians of so many rounds are off by chance, or were.
+  const noise = Math.max(...again.medians.map(Math.abs), spread / Math.sqrt(again.costs.length))
   return rows.map(({ name, cost }) => {
     const goal = `budget of ${name}, ${percent(cost)} of a decision (<= ${percent(BUDGET)})`
-    if (noise > BUDGET) return `${goal}: void, two that do the same differ by ${percent(noise)}`
+    if (noise > BUDGET) return `${goal}: void, two that do the same differ by up to ${percent(noise)}`
     return `${goal}: ${cost <= BUDGET ? 'met' : 'missed'}`
   })
 }

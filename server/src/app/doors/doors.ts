@@ -161,7 +161,11 @@ function openDecisionLog(
   if (decisionLog === undefined || send === undefined) return undefined
   const queue = new LineQueue(send)
   const observer = new DecisionLog({ ...decisionLog, region, shadowMode }, { rules, keys, write: queue.write })
-  return { observer, close: () => queue.close() }
+  const close = (): Promise<void> => {
+    observer.close()
+    return queue.close()
+  }
+  return { observer, close }
 }
 
 /** The services whose health can be asked for by name. */

@@ -6,8 +6,8 @@ import { LIVEZ, readyz } from '../health/probe-routes.ts'
 import { HostNames } from '../http/host-names.ts'
 import { type Route, routeServer } from '../http/routes.ts'
 import { write, writeJson } from '../http/write.ts'
-import { metricsRoute } from './metrics-route.ts'
 import { type HotKeysSource, hotKeysRoute } from './hot-keys-route.ts'
+import { metricsRoute } from './metrics-route.ts'
 import { listRules } from './rule-listing.ts'
 
 /** A Stat is a name in the form of envoyproxy/ratelimit, and its value. */
