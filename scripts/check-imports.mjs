@@ -16,7 +16,6 @@ export const libraryLayers = {
   library: ['core', 'engine', 'stores'],
   observers: ['core', 'engine'],
   middleware: ['core', 'engine', 'identity', 'stores', 'sources', 'http-door'],
-  opentelemetry: ['core', 'engine'],
   'index.ts': ['core', 'engine', 'stores', 'library'],
 }
 
@@ -33,7 +32,7 @@ export const serverLayers = {
     'observe',
     'quotas',
     'edge',
-    ...library('core', 'engine', 'stores', 'sources', 'identity', 'opentelemetry'),
+    ...library('core', 'engine', 'stores', 'sources', 'identity', 'observers'),
   ],
   cli: ['app', ...library('core', 'engine', 'sources')],
 }

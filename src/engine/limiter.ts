@@ -65,9 +65,9 @@ export class Limiter<S extends Store> {
     return this.#decider.decide(charges)
   }
 
-  /** check plans and decides. */
-  check(request: CheckRequest): Answer<S, Decision> {
-    return this.#decider.decide(this.plan(request), request.context)
+  /** check plans and decides. `context` is for doors that would have to copy the request to put it there. */
+  check(request: CheckRequest, context = request.context): Answer<S, Decision> {
+    return this.#decider.decide(this.plan(request), context)
   }
 
   /**
@@ -86,8 +86,8 @@ export class Limiter<S extends Store> {
   }
 
   /** acquire is check, and also takes the places of the `concurrency` rules that matched. */
-  acquire(request: CheckRequest): Answer<S, Held> {
-    return this.#decider.acquire(this.plan(request), request.context)
+  acquire(request: CheckRequest, context = request.context): Answer<S, Held> {
+    return this.#decider.acquire(this.plan(request), context)
   }
 
   /** release gives back what acquire took. */

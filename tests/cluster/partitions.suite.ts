@@ -40,6 +40,8 @@ export interface WatchedStore {
   readonly store: RedisStore
   /** The servers that it is connected to. */
   readonly connected: Set<string>
+  /** Those that serve no slots any more. */
+  readonly retired: Set<string>
   /** The states of circuit breakers, in order: `127.0.0.1:7000 open`. */
   readonly breakers: string[]
 }
@@ -47,6 +49,7 @@ export interface WatchedStore {
 /** watchStore opens a store, which may not be connected yet. */
 export function watchStore(url: string, options: Partial<RedisStoreOptions> = {}): WatchedStore {
   const connected = new Set<string>()
+  const retired = new Set<string>()
   const breakers: string[] = []
   const store = new RedisStore({
     url,
@@ -55,10 +58,11 @@ export function watchStore(url: string, options: Partial<RedisStoreOptions> = {}
     events: {
       connected: (shard) => connected.add(shard),
       disconnected: (shard) => connected.delete(shard),
+      retired: (shard) => retired.add(shard),
       breakerChanged: (shard, state) => breakers.push(`${shard} ${state}`),
     },
   })
-  return { store, connected, breakers }
+  return { store, connected, retired, breakers }
 }
 
 /** connectStore opens a store and resolves when it is connected to this many servers. */

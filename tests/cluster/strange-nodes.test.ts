@@ -53,6 +53,7 @@ describe('a node that serves no slots any more', () => {
     await until('it is left', () => !watched.connected.has(two.address))
     await until('its connection is closed', () => two.sockets.size === 0)
     expect(watched.connected).toEqual(new Set([one.address]))
+    expect(watched.retired).toEqual(new Set([two.address]))
     await until('the other has one connection', () => one.sockets.size === 1)
   })
 })

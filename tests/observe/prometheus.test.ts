@@ -14,7 +14,6 @@ const CONCERNED = [
   'SluiceRefusalSpike',
   'SluiceUnknownDomain',
   'SluiceCircuitOpen',
-  'SluiceRedisOffline',
   'SluiceFailOpen',
   'SluiceFailClosed',
   'SluiceLocalFallback',

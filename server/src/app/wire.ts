@@ -242,7 +242,7 @@ function startAlone(config: Config, log: Log, origin?: QuotaOrigin): Promise<Ser
     const places = placesOf(config)
     const http = await doors.all.http.listen(places.http)
     const grpc = await doors.all.grpc.listen(places.grpc)
-    const hotKeys = openHotKeys(config, log, () => [doors.reports.hotKeys()])
+    const hotKeys = openHotKeys(config, log, async () => [await doors.reports.hotKeys()])
     undo.push(() => hotKeys.close())
     const admin = await openAdmin(config, log, rules, { fleet: fleetOfOne(doors), hotKeys })
     return {

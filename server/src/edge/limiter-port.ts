@@ -1,15 +1,15 @@
 import type { Decision } from 'sluice/internal/core/combine'
-import type { CheckRequest } from 'sluice/internal/core/request'
+import type { CheckRequest, RequestContext } from 'sluice/internal/core/request'
 import type { Held } from 'sluice/internal/engine/decider'
 import type { HeldPermits, MaybePromise } from 'sluice/internal/engine/ports'
 
 /** What a door needs of the engine to check requests. */
 export interface Checker {
-  check(request: CheckRequest): MaybePromise<Decision>
+  check(request: CheckRequest, context?: RequestContext): MaybePromise<Decision>
 }
 
 /** What a door needs of the engine to hand out places as well. */
 export interface LimiterPort extends Checker {
-  acquire(request: CheckRequest): MaybePromise<Held>
+  acquire(request: CheckRequest, context?: RequestContext): MaybePromise<Held>
   release(lease: HeldPermits): MaybePromise<void>
 }

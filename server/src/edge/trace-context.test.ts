@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest'
+import type { RequestContext } from 'sluice/internal/core/request'
+import { describe, expect, it, vi } from 'vitest'
 import { Metadata } from '../grpc/metadata.ts'
 import { callContext, requestContext } from './trace-context.ts'
 
@@ -6,18 +7,33 @@ const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
 const SPAN = '00f067aa0ba902b7'
 const GOOD = `00-${TRACE}-${SPAN}-01`
 
+/** readOf asks for all, and has what is known. */
+function readOf({ startedAtMs, traceId, parentSpanId, isSampled, traceState }: RequestContext): RequestContext {
+  return JSON.parse(JSON.stringify({ startedAtMs, traceId, parentSpanId, isSampled, traceState })) as RequestContext
+}
+
 /** bothOf reads fields as they come over gRPC, and as they come over HTTP: what is read is the same. */
 function bothOf(...fields: [name: string, value: string][]) {
-  const call = callContext(new Metadata(fields.flat()))
+  const call = readOf(callContext(new Metadata(fields.flat())))
   const headers: Record<string, string> = {}
   for (const [name, value] of fields) headers[name] = name in headers ? `${headers[name]}, ${value}` : value
-  const { startedAtMs, ...read } = requestContext(headers)
+  const { startedAtMs, ...read } = readOf(requestContext(headers))
   expect({ ...call, startedAtMs }).toEqual({ startedAtMs, ...read })
   expect(startedAtMs).toBeGreaterThan(0)
   return read
 }
 
 describe('the trace of a request', () => {
+  it('is not read before somebody asks', () => {
+    const metadata = new Metadata(['traceparent', GOOD])
+    const read = vi.spyOn(metadata, 'entries')
+    const call = callContext(metadata)
+    expect(call.startedAtMs).toBeGreaterThan(0)
+    expect(read).not.toHaveBeenCalled()
+    expect([call.traceId, call.isSampled]).toEqual([TRACE, true])
+    expect(read).toHaveBeenCalledTimes(1)
+  })
+
   it('is read from traceparent and tracestate', () => {
     const read = bothOf(['traceparent', GOOD], ['tracestate', 'a=1,b=2'])
     expect(read).toEqual({ traceId: TRACE, parentSpanId: SPAN, isSampled: true, traceState: 'a=1,b=2' })

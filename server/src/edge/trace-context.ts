@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { CheckRequest, RequestContext } from 'sluice/internal/core/request'
+import type { RequestContext } from 'sluice/internal/core/request'
 import type { Metadata } from '../grpc/index.ts'
 
 /** W3C Trace Context: version, trace, span, flags. What later versions add comes behind another dash. */
@@ -10,8 +10,57 @@ const MAX_TRACESTATE = 512
 const TRACESTATE = /^[\x20-\x7e]+$/
 const SAMPLED = 0x01
 
+type Fields = readonly [parent: string | undefined, state: string | undefined]
+
+/**
+ * A RequestTrace reads what a request says of its trace when somebody asks: most requests are neither sampled nor logged,
+ * and cost no more than this object. It ignores what is malformed: a trace must never decide whether a request is answered.
+ */
+class RequestTrace implements RequestContext {
+  readonly startedAtMs = performance.now()
+  #fields: (() => Fields) | undefined
+  #read: Omit<RequestContext, 'startedAtMs'> = NO_TRACE
+
+  constructor(fields: () => Fields) {
+    this.#fields = fields
+  }
+
+  get traceId(): string | undefined {
+    return this.#trace.traceId
+  }
+
+  get parentSpanId(): string | undefined {
+    return this.#trace.parentSpanId
+  }
+
+  get isSampled(): boolean | undefined {
+    return this.#trace.isSampled
+  }
+
+  get traceState(): string | undefined {
+    return this.#trace.traceState
+  }
+
+  get #trace(): Omit<RequestContext, 'startedAtMs'> {
+    if (this.#fields !== undefined) this.#read = traceOf(...this.#fields())
+    this.#fields = undefined
+    return this.#read
+  }
+}
+
+const NO_TRACE = Object.freeze({})
+
 /** callContext is what the metadata of a call over gRPC says of its trace. */
 export function callContext(metadata: Metadata): RequestContext {
+  return new RequestTrace(() => fieldsOf(metadata))
+}
+
+/** requestContext is what the fields of a request over HTTP say of its trace. */
+export function requestContext(headers: IncomingHttpHeaders): RequestContext {
+  return new RequestTrace(() => [one(headers.traceparent), one(headers.tracestate)])
+}
+
+function fieldsOf(metadata: Metadata): Fields {
   let parent: string | undefined
   let state: string | undefined
   for (const [name, value] of metadata.entries()) {
@@ -20,29 +69,17 @@ export function callContext(metadata: Metadata): RequestContext {
     else if (name === 'tracestate') state = state === undefined ? value : `${state},${value}`
     if ((parent?.length ?? 0) > MAX_TRACEPARENT) break
   }
-  return contextOf(parent, state)
+  return [parent, state]
 }
 
-/** requestContext is what the fields of a request over HTTP say of its trace. */
-export function requestContext({ traceparent, tracestate }: IncomingHttpHeaders): RequestContext {
-  return contextOf(one(traceparent), one(tracestate))
-}
-
-/** withContext is a request with what is known beside it. */
-export function withContext<R extends CheckRequest>(request: R, context: RequestContext | undefined): R {
-  return context === undefined ? request : { ...request, context }
-}
-
-/** contextOf ignores what is malformed: a trace must never decide whether a request is answered. */
-function contextOf(parent: string | undefined, state: string | undefined): RequestContext {
-  const startedAtMs = performance.now()
-  if (parent === undefined || parent.length > MAX_TRACEPARENT) return { startedAtMs }
+function traceOf(parent: string | undefined, state: string | undefined): Omit<RequestContext, 'startedAtMs'> {
+  if (parent === undefined || parent.length > MAX_TRACEPARENT) return NO_TRACE
   const [, version, traceId, parentSpanId, flags, more] = TRACEPARENT.exec(parent) ?? []
-  if (version === undefined || version === 'ff' || (version === '00' && more !== undefined)) return { startedAtMs }
-  if (isZero(traceId) || isZero(parentSpanId)) return { startedAtMs }
+  if (version === undefined || version === 'ff' || (version === '00' && more !== undefined)) return NO_TRACE
+  if (isZero(traceId) || isZero(parentSpanId)) return NO_TRACE
   const isSampled = (Number.parseInt(flags, 16) & SAMPLED) !== 0
   const isGood = state !== undefined && state.length <= MAX_TRACESTATE && TRACESTATE.test(state)
-  return { startedAtMs, traceId, parentSpanId, isSampled, ...(isGood && { traceState: state }) }
+  return { traceId, parentSpanId, isSampled, ...(isGood && { traceState: state }) }
 }
 
 function isZero(id: string): boolean {

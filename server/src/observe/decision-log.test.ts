@@ -8,7 +8,7 @@ import { FailurePolicy } from 'sluice/internal/engine/failure-policy'
 import { Limiter } from 'sluice/internal/engine/limiter'
 import type { Store } from 'sluice/internal/engine/ports'
 import { MemoryStore } from 'sluice/internal/stores/memory/memory-store'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { DecisionLog, type DecisionLogOptions } from './decision-log.ts'
 import type { DECISION_REASONS } from './decision-reason.ts'
 import { observerOf } from './door-observer.ts'
@@ -55,7 +55,7 @@ function logging(options: Partial<DecisionLogOptions> = {}, store: Store = new M
     return limiter.check({ domain: 'd', descriptors: [{ entries }], ...more })
   }
   const records = () => lines.map((line) => JSON.parse(line) as Record<string, unknown>)
-  return { ask, lines, records, rules, makeRoom: () => lines.splice(0) }
+  return { ask, lines, records, rules, log, makeRoom: () => lines.splice(0) }
 }
 
 describe('DecisionLog', () => {
@@ -158,6 +158,29 @@ describe('DecisionLog', () => {
     await ask({ shadow: 'a' })
     await ask({ api_key: 'k' })
     expect(records().map(({ dropped }) => dropped)).toEqual([undefined, undefined, 5, undefined])
+  })
+
+  it('tells in a line of its own what no other line tells, once a second and at the end', async () => {
+    vi.useFakeTimers()
+    onTestFinished(() => void vi.useRealTimers())
+    const { ask, records, log } = logging({ refusalsPerSecond: 1, share: 0, region: 'eu-1' })
+    for (let i = 0; i < 5; i++) await ask({ api_key: 'k' })
+    vi.advanceTimersByTime(1_000)
+    expect(records().slice(1)).toEqual([{ time: '2026-11-15T10:00:00.123Z', region: 'eu-1', dropped: 4 }])
+    vi.advanceTimersByTime(60_000)
+    expect(records()).toHaveLength(2)
+    await ask({ api_key: 'k' })
+    log.close()
+    log.close()
+    expect(records().slice(2)).toMatchObject([{ dropped: 1 }])
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  it('tells no refusal, and counts none, where the rate is 0', async () => {
+    const { ask, records, log } = logging({ refusalsPerSecond: 0, share: 0 })
+    for (let i = 0; i < 5; i++) await ask({ api_key: 'k' })
+    log.close()
+    expect(records()).toEqual([])
   })
 
   it('counts those that there was no room for', async () => {

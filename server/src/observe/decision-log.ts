@@ -11,7 +11,7 @@ import { kindOf, short, shownKey } from './shown-entries.ts'
 const MAX_DOMAIN = 128
 
 export interface DecisionLogOptions {
-  /** Refusals that are told in a second. Those beyond are counted, and the next line says how many. */
+  /** Refusals that are told in a second. Those beyond are counted, and the next line says how many. 0: none is told or counted. */
   readonly refusalsPerSecond: number
   /** The share of all other decisions that is told, from 0 to 1. */
   readonly share: number
@@ -39,6 +39,7 @@ export class DecisionLog implements DoorObserver {
   #second = 0
   #toldInSecond = 0
   #dropped = 0
+  #telling: NodeJS.Timeout | undefined
   /** The last request, or descriptor, that no rule is about: `decided` follows at once. */
   #unmatched: readonly Entry[] | undefined
   #domain = ''
@@ -77,18 +78,41 @@ export class DecisionLog implements DoorObserver {
       dropped: this.#dropped === 0 ? undefined : this.#dropped,
     })
     if (this.#parts.write(line)) this.#dropped = 0
-    else this.#dropped++
+    else this.#drop()
+  }
+
+  /** close tells what no line has told. */
+  close(): void {
+    clearTimeout(this.#telling)
+    this.#tellDropped()
+    clearTimeout(this.#telling)
+  }
+
+  /** #drop counts a line that is not written. If none follows that could tell it, one of its own does, after a second. */
+  #drop(): void {
+    this.#dropped++
+    this.#telling ??= setTimeout(() => this.#tellDropped(), 1_000).unref()
+  }
+
+  #tellDropped(): void {
+    this.#telling = undefined
+    if (this.#dropped === 0) return
+    const time = new Date(this.#now()).toISOString()
+    const line = lineOf({ time, region: this.#options.region, dropped: this.#dropped })
+    if (this.#parts.write(line)) this.#dropped = 0
+    else this.#telling = setTimeout(() => this.#tellDropped(), 1_000).unref()
   }
 
   #isTold(decision: Decision): boolean {
     if (!tellsRefusal(decision)) return this.#options.share > 0 && this.#random() < this.#options.share
+    if (this.#options.refusalsPerSecond === 0) return false
     const second = Math.floor(this.#now() / 1_000)
     if (second !== this.#second) {
       this.#second = second
       this.#toldInSecond = 0
     }
     if (++this.#toldInSecond <= this.#options.refusalsPerSecond) return true
-    this.#dropped++
+    this.#drop()
     return false
   }
 

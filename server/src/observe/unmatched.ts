@@ -28,8 +28,6 @@ export class Unmatched implements DoorObserver {
     }
   }
 
-  decided(): void {}
-
   /** unmatched counts a descriptor without a rule, or a request of a domain without rules. It is on the hot path. */
   unmatched(domain: string, entries: readonly Entry[], isKnown: boolean): void {
     this.#kinds[isKnown ? 'no_rule' : 'unknown_domain'].add(domain, entries)

@@ -203,6 +203,7 @@ export class ClusterConnection implements RedisConnection {
     this.#links.delete(address)
     this.#retired.add(link)
     if (link.isUp) this.#events.disconnected(address, 'it serves no slots any more')
+    this.#events.retired?.(address)
     const close = () => link.connection.close().finally(() => this.#retired.delete(link))
     setTimeout(() => void close(), NODE_TIMEOUT_MS).unref()
   }
@@ -246,6 +247,7 @@ function warnOnce(events: ConnectionEvents): ConnectionEvents {
   return {
     connected: (shard) => events.connected(shard),
     disconnected: (shard, reason) => events.disconnected(shard, reason),
+    retired: (shard) => events.retired?.(shard),
     warned: (warning) => {
       if (said.has(warning)) return
       said.add(warning)

@@ -11,6 +11,8 @@ export type Args = readonly (string | Buffer)[]
 export interface ConnectionEvents {
   connected(shard: string): void
   disconnected(shard: string, reason: string): void
+  /** A server of a cluster has no keys any more: nobody is to wait for it. */
+  retired?(shard: string): void
   /** The server is set up in a way that harms: said once, at the start. */
   warned(warning: string): void
 }

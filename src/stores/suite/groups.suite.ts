@@ -70,6 +70,12 @@ export function groupClaims(s: Subject): void {
     expect(await s.remaining('twice', TEN[algorithm])).toBe(3)
   })
 
+  it.each(NAMES)('gives back and then charges a counter of %s that a group names twice', async (algorithm) => {
+    // Nothing is used, so that there is nothing to give back: it must not pay for the charge.
+    await s.use(charge('back', TEN[algorithm], -2), charge('back', TEN[algorithm], 4))
+    expect(await s.remaining('back', TEN[algorithm])).toBe(6)
+  })
+
   it.each(NAMES)(
     'refuses a group, and charges nothing, when the sum of two costs does not fit %s',
     async (algorithm) => {

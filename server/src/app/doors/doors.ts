@@ -138,7 +138,7 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
       counted: () => metrics?.counted(elsewhere),
       unready: () => health.unready,
       statsd: () => Object.fromEntries(statsdStats === undefined ? [] : [...rls.calls.list(), ...statsdStats.list()]),
-      hotKeys: () => hotKeys?.report() ?? NO_HOT_KEYS,
+      hotKeys: async () => (await hotKeys?.gather()) ?? NO_HOT_KEYS,
     },
     notServing: () => {
       isLeaving = true
@@ -167,7 +167,11 @@ function openDecisionLog(
   if (decisionLog === undefined || send === undefined) return undefined
   const queue = new LineQueue(send)
   const observer = new DecisionLog({ ...decisionLog, region, shadowMode }, { rules, keys, write: queue.write })
-  return { observer, close: () => queue.close() }
+  const close = (): Promise<void> => {
+    observer.close()
+    return queue.close()
+  }
+  return { observer, close }
 }
 
 /** The services whose health can be asked for by name. */

@@ -50,7 +50,13 @@ export function openServiceStore(
         }
         if (told.size < MAX_REASONS) told.add(reason)
         away.set(shard, told)
+        metrics?.disconnected(shard)
         reached(false)
+      },
+      retired: (shard) => {
+        away.delete(shard)
+        metrics?.connected(shard)
+        if (away.size === 0) reached(true)
       },
       warned: (warning) => log.warn('store.warning', warning),
       breakerChanged: (shard, state) => {

@@ -18,5 +18,7 @@ export interface Reports {
 
 export type ReportName = keyof Reports
 
-/** A Reporter answers with a report of its process. */
-export type Reporter = { readonly [Name in ReportName]: () => Reports[Name] }
+/** A Reporter answers with a report of its process: at once, or after a while where it is much work. */
+export type Reporter = { readonly [Name in Exclude<ReportName, 'hotKeys'>]: () => Reports[Name] } & {
+  readonly hotKeys: () => Promise<Reports['hotKeys']>
+}

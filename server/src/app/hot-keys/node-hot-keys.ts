@@ -7,7 +7,8 @@ import {
   type HotKeyFigures,
   type HotKeyLimits,
 } from '../../observe/hot-keys/hot-key-alarm.ts'
-import { type HotKeysReport, mergeReports, NO_HOT_KEYS } from '../../observe/hot-keys/hot-keys-report.ts'
+import { type HotKeysReport, mergingReports, NO_HOT_KEYS } from '../../observe/hot-keys/hot-keys-report.ts'
+import { inTurns } from '../../observe/hot-keys/steps.ts'
 import type { Log } from '../log/log.ts'
 import type { Config } from '../settings/config.ts'
 import { type FleetNotes, openFleetNotes } from './fleet-notes.ts'
@@ -71,7 +72,7 @@ export class NodeHotKeys {
     if (fleet === undefined) return { ...alone, reason: 'no Redis is shared with other nodes' }
     try {
       const { reports, leftOut } = await fleet.others()
-      const report = mergeReports([own, ...reports], MAX_LENGTH)
+      const report = await inTurns(mergingReports([own, ...reports], MAX_LENGTH))
       return { report, scope, nodes: 1 + reports.length, nodesLeftOut: leftOut }
     } catch (error) {
       return { ...alone, reason: `other nodes are not known: ${messageOf(error)}` }
@@ -89,7 +90,7 @@ export class NodeHotKeys {
   }
 
   async #collect(): Promise<HotKeysReport> {
-    this.#last = mergeReports(await this.#parts.collect(), MAX_LENGTH)
+    this.#last = await inTurns(mergingReports(await this.#parts.collect(), MAX_LENGTH))
     return this.#last
   }
 }

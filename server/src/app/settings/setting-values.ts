@@ -80,6 +80,11 @@ export function countOf(given: Given): number | undefined {
   return Number(value) === 0 ? undefined : Number(value)
 }
 
+/** rateOf reads a whole number; 0 stands for none. */
+export function rateOf(given: Given): number {
+  return countOf(given) ?? 0
+}
+
 /** shareOf reads a share: a number from 0 to 1. */
 export function shareOf(given: Given): number {
   const value = lastOf(given)
@@ -146,6 +151,7 @@ export const READERS = {
   level: levelOf,
   paths: pathsOf,
   port: portOf,
+  rate: rateOf,
   share: shareOf,
   switch: isOn,
   tags: tagsOf,

@@ -529,10 +529,10 @@ export const SETTINGS = [
     group: 'Process',
     flag: 'decision-log-refusals',
     env: 'SLUICE_DECISION_LOG_REFUSALS',
-    kind: 'count',
+    kind: 'rate',
     value: 'N',
     unset: '100',
-    text: 'refusals that a process writes in a second; those beyond are counted in the next line',
+    text: 'refusals that a process writes in a second, 0 for none; those beyond are counted in the next line',
   },
   {
     group: 'Process',

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { DiagLogLevel, diag } from '@opentelemetry/api'
 import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources'
 import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from '@opentelemetry/sdk-trace-base'
-import { DecisionSpans, remoteParent } from 'sluice/internal/opentelemetry/decision-spans'
+import { DecisionSpans, remoteParent } from 'sluice/internal/observers/opentelemetry/decision-spans'
 import type { DoorObserver, ObservedDoor } from '../../observe/door-observer.ts'
 import type { Log } from '../log/log.ts'
 import type { TraceProtocol, TracesConfig } from '../settings/otel-settings.ts'
@@ -38,11 +38,20 @@ function observerOf(spans: DecisionSpans, isShadow: boolean): DoorObserver {
     // Whatever the rules say, the request passes.
     ...(isShadow && { 'ratelimit.outcome': 'allowed' }),
   })
+  const skipsUnsampled = followsParent()
   const attributes = { rls: attributesOf('rls'), grpc: attributesOf('grpc'), http: attributesOf('http') }
   return {
-    decided: (door, charges, decision, ms, context) =>
-      spans.record({ charges, decision, ms, context }, remoteParent(context), attributes[door]),
+    decided: (door, charges, decision, ms, context) => {
+      if (skipsUnsampled && context?.isSampled === false) return
+      spans.record({ charges, decision, ms, context }, remoteParent(context), attributes[door])
+    },
   }
+}
+
+/** followsParent says whether the sampler of OTEL_TRACES_SAMPLER, which the SDK reads, records nothing below a span that is not recorded. */
+function followsParent(): boolean {
+  const { OTEL_TRACES_SAMPLER: sampler = '' } = process.env
+  return sampler === '' || sampler.startsWith('parentbased_')
 }
 
 async function exporterOf(protocol: TraceProtocol): Promise<SpanExporter> {

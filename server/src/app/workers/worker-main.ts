@@ -92,7 +92,12 @@ function receive(message: ToWorker, socket?: Socket): void {
   else if (message.type === 'drain') void leave()
   else if (isQuotaNews(message)) quotas?.hear(message)
   else if (message.type === 'beat') tell({ type: 'alive' })
-  else tell({ type: 'report', question: message.question, report: doors?.reports[message.name]() })
+  else void answer(message).catch(crash)
+}
+
+async function answer({ question, name }: Extract<ToWorker, { type: 'ask' }>): Promise<void> {
+  const report = doors?.reports[name]()
+  tell({ type: 'report', question, report: report instanceof Promise ? await report : report })
 }
 
 process.on('uncaughtException', crash)

@@ -6,6 +6,7 @@ import type { CheckRequest } from 'sluice/internal/core/request'
 import { findIssues, type Issue } from 'sluice/internal/core/schema/check'
 import type { Schema, Value } from 'sluice/internal/core/schema/schema'
 import { MAX_DESCRIPTORS, MAX_ENTRIES } from '../rls/rls-request.ts'
+import { shownName } from '../shown-name.ts'
 
 const text = {
   kind: 'text',
@@ -72,11 +73,15 @@ function parse<const S extends Schema>(schema: S, body: string, code: ErrorCode)
   throw new SluiceError(code, `body${pathText(issue.path)}`, reasonOf(issue))
 }
 
+/** How many unknown keys are named. */
+const MAX_NAMED = 4
+
 /** reasonOf says what is wrong as callers know it, from a capital letter on; what this file says itself stays. */
 function reasonOf({ of, reason, unknownKeys }: Issue): string {
   if (of !== 'unknown keys') return reason.replace(/^(invalid|too) /, (word) => word[0].toUpperCase() + word.slice(1))
-  const keys = unknownKeys.map((key) => JSON.stringify(key)).join(', ')
-  return `Unrecognized key${unknownKeys.length === 1 ? '' : 's'}: ${keys}`
+  const keys = unknownKeys.slice(0, MAX_NAMED).map(shownName)
+  const more = unknownKeys.length > MAX_NAMED ? [`and ${unknownKeys.length - MAX_NAMED} more`] : []
+  return `Unrecognized key${unknownKeys.length === 1 ? '' : 's'}: ${[...keys, ...more].join(', ')}`
 }
 
 function parseJson(body: string, code: ErrorCode): unknown {

@@ -20,7 +20,7 @@ import { LeaseTokens } from '../leases/lease-tokens.ts'
 import type { LimiterPort } from '../limiter-port.ts'
 import { Refusal, RlsDoor } from '../rls/rls-door.ts'
 import { parseRlsJson } from '../rls/rls-json.ts'
-import { requestContext, withContext } from '../trace-context.ts'
+import { requestContext } from '../trace-context.ts'
 import { parseCheckRequest, parseRelease } from './check-request.ts'
 import { type OwnUsageParts, ownUsageRoute } from './own-usage.ts'
 
@@ -91,19 +91,19 @@ interface Asked {
   readonly context: RequestContext | undefined
 }
 
-function requestOf({ body, isTrusted, context }: Asked): CheckRequest {
+function requestOf({ body, isTrusted }: Asked): CheckRequest {
   const request = parseCheckRequest(body)
   requireTrust(request, isTrusted)
-  return withContext(request, context)
+  return request
 }
 
 async function check({ limiter, shadowMode }: Parts, asked: Asked, response: ServerResponse): Promise<void> {
-  writeDecision(response, applyShadowMode(await limiter.check(requestOf(asked)), shadowMode))
+  writeDecision(response, applyShadowMode(await limiter.check(requestOf(asked), asked.context), shadowMode))
 }
 
 /** acquire answers as check does, with the lease to give back where places were taken. */
 async function acquire({ limiter, leases, shadowMode }: Parts, asked: Asked, response: ServerResponse): Promise<void> {
-  const { decision, permits } = await limiter.acquire(requestOf(asked))
+  const { decision, permits } = await limiter.acquire(requestOf(asked), asked.context)
   const token = permits === undefined || permits.held.length === 0 ? undefined : leases.seal(permits)
   writeDecision(response, applyShadowMode(decision, shadowMode), token)
 }
@@ -127,7 +127,7 @@ async function rateLimit(rls: RlsDoor, { body, isTrusted, context }: Asked, resp
   try {
     const request = parseRlsJson(body)
     requireTrust(request, isTrusted)
-    const { status, json } = await rls.answerJson(withContext(request, context))
+    const { status, json } = await rls.answerJson(request, context)
     response.setHeader('Cache-Control', 'no-store')
     writeJson(response, status, 'application/json', json)
   } catch (error) {

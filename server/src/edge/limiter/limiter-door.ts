@@ -11,7 +11,7 @@ import { requireTrust } from '../callers/requested-trust.ts'
 import type { LeaseTokens } from '../leases/lease-tokens.ts'
 import type { LimiterPort } from '../limiter-port.ts'
 import { MalformedMessage, ProtoReader } from '../protobuf/reader.ts'
-import { callContext, withContext } from '../trace-context.ts'
+import { callContext } from '../trace-context.ts'
 import { checkRequest, decodeAcquireRequest, decodeCheckRequest, decodeReleaseRequest } from './limiter-request.ts'
 import { type AnswerError, encodeAcquireResponse, encodeCheckResponse } from './limiter-response.ts'
 
@@ -54,7 +54,7 @@ class LimiterDoor {
     this.#answer(call, (isTrusted) => {
       const requests = decodeCheckRequest(this.#reader, call.message)
       const context = this.#contextOf(call)
-      const answers = requests.map((request) => this.#checkOne(withContext(request, context), isTrusted))
+      const answers = requests.map((request) => this.#checkOne(request, isTrusted, context))
       if (answers.some((answer) => answer instanceof Promise)) return Promise.all(answers).then(encodeCheckResponse)
       return encodeCheckResponse(answers as (Decision | AnswerError)[])
     })
@@ -65,7 +65,7 @@ class LimiterDoor {
       const request = decodeAcquireRequest(this.#reader, call.message)
       checkRequest(request)
       requireTrust(request, isTrusted)
-      const held = this.#limiter.acquire(withContext(request, this.#contextOf(call)))
+      const held = this.#limiter.acquire(request, this.#contextOf(call))
       return held instanceof Promise ? held.then((all) => this.#heldBytes(all)) : this.#heldBytes(held)
     })
   }
@@ -80,11 +80,15 @@ class LimiterDoor {
   }
 
   /** #checkOne decides one request of several. What goes wrong with it is its own answer. */
-  #checkOne(request: CheckRequest, isTrusted: boolean): MaybePromise<Decision | AnswerError> {
+  #checkOne(
+    request: CheckRequest,
+    isTrusted: boolean,
+    context: RequestContext | undefined,
+  ): MaybePromise<Decision | AnswerError> {
     try {
       checkRequest(request)
       requireTrust(request, isTrusted)
-      const decision = this.#limiter.check(request)
+      const decision = this.#limiter.check(request, context)
       if (!(decision instanceof Promise)) return this.#applyShadowMode(decision)
       return decision.then(
         (decided) => this.#applyShadowMode(decided),

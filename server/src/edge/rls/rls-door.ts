@@ -1,5 +1,6 @@
 import type { Decision } from 'sluice/internal/core/combine'
 import { SluiceError } from 'sluice/internal/core/errors'
+import type { RequestContext } from 'sluice/internal/core/request'
 import type { MaybePromise } from 'sluice/internal/engine/ports'
 import type { GrpcServer, UnaryCall } from '../../grpc/index.ts'
 import { GrpcStatus } from '../../grpc/index.ts'
@@ -69,9 +70,8 @@ export class RlsDoor {
     try {
       // Envoy says what its own configuration says: whoever may call is trusted here.
       if (this.#asksForToken) this.#options.callers?.admitCall(call)
-      const decoded = this.#decode(call)
-      const request = this.#readsTraces ? { ...decoded, context: callContext(call.metadata) } : decoded
-      const decision = this.#limiter.check(request)
+      const request = this.#decode(call)
+      const decision = this.#limiter.check(request, this.#readsTraces ? callContext(call.metadata) : undefined)
       if (!(decision instanceof Promise)) this.#respond(call, request, decision)
       else {
         decision
@@ -84,10 +84,10 @@ export class RlsDoor {
   }
 
   /** answerJson is shouldRateLimit for a request that came as JSON. It throws, or rejects with, a Refusal. */
-  answerJson(request: RlsRequest): MaybePromise<JsonAnswer> {
+  answerJson(request: RlsRequest, context?: RequestContext): MaybePromise<JsonAnswer> {
     try {
       checkRequest(request)
-      const decision = this.#limiter.check(request)
+      const decision = this.#limiter.check(request, context)
       if (!(decision instanceof Promise)) return this.#jsonOf(request, decision)
       return decision.then(
         (decided) => this.#jsonOf(request, decided),

@@ -114,6 +114,9 @@ describe('parseRlsJson', () => {
       'body.descriptors[0].entries[0]',
     ],
     ['a field in both spellings', check({ hitsAddend: 1, hits_addend: 2 }), 'body: "hitsAddend" is there twice'],
+    ['a field that may be a secret', check({ sk_live_0123456789: 1 }), 'body: unknown field of 18 characters'],
+    ['a field with a long name', check({ ['a'.repeat(33)]: 1 }), 'body: unknown field of 33 characters'],
+    ['a field with a name to obey', check({ '\u001b[2J': 1 }), 'body: unknown field of 4 characters'],
     ['a field called __proto__', '{"__proto__":{},"domain":"d"}', 'body: unknown field "__proto__"'],
   ])('refuses %s', (_, body, reason) => {
     const message = messageOf(body)

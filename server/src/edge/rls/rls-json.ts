@@ -1,6 +1,7 @@
 import { SluiceError } from 'sluice/internal/core/errors'
 import { MAX_COUNT, TOO_MUCH } from 'sluice/internal/core/limit'
 import type { Entry, LimitOverride } from 'sluice/internal/core/request'
+import { shownName } from '../shown-name.ts'
 import { dynamicMetadata, limitHeaders, OK, type RlsAnswer, type Status } from './rls-answer.ts'
 import type { RlsOptions } from './rls-options.ts'
 import { MAX_DESCRIPTORS, MAX_ENTRIES, type RlsDescriptor, type RlsRequest } from './rls-request.ts'
@@ -75,7 +76,7 @@ class Fields {
 
   /** end refuses fields that are left over: a typo must not be ignored. */
   end(): void {
-    for (const key of this.#spelled.values()) throw invalid(this.where, `unknown field ${JSON.stringify(key)}`)
+    for (const key of this.#spelled.values()) throw invalid(this.where, `unknown field ${shownName(key)}`)
   }
 
   text(name: string): string {

@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { ExhaustedKeys } from './exhausted-keys.ts'
+import { atOnce } from './steps.ts'
 
 const MINUTE = 60_000
 
 /** asked tells of a key at 0, at these minutes. */
 function asked(keys: ExhaustedKeys, key: string, ...minutes: number[]): ExhaustedKeys {
   for (const minute of minutes) {
-    keys.turn(minute * MINUTE, false)
+    atOnce(keys.turn(minute * MINUTE, false))
     keys.atZero(key, minute * MINUTE, 10)
   }
   return keys
@@ -27,9 +28,9 @@ describe('ExhaustedKeys', () => {
 
   it('forgets a key that nobody asks about for five minutes', () => {
     const keys = asked(new ExhaustedKeys(), 'a', 0, 3, 6)
-    keys.turn(10.9 * MINUTE, false)
+    atOnce(keys.turn(10.9 * MINUTE, false))
     expect(keys.count()).toBe(1)
-    keys.turn(11 * MINUTE, false)
+    atOnce(keys.turn(11 * MINUTE, false))
     expect(keys.held).toBe(0)
   })
 
@@ -37,7 +38,7 @@ describe('ExhaustedKeys', () => {
     const keys = asked(new ExhaustedKeys(), 'a', 0)
     keys.atZero('b', 0, 0)
     expect(keys.held).toBe(1)
-    keys.turn(MINUTE, true)
+    atOnce(keys.turn(MINUTE, true))
     expect(keys.held).toBe(0)
   })
 })

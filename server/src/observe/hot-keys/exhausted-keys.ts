@@ -1,9 +1,13 @@
+import type { Steps } from './steps.ts'
+
 /** How long a key has to be at 0 before it counts. */
 export const EXHAUSTED_MS = 5 * 60_000
 /** Whether a key that nobody asks about is still at 0, is not known: it is forgotten after this long. */
 const SILENT_MS = 5 * 60_000
 /** When there is no room: those that are silent this long make room for others. */
 const CROWDED_SILENT_MS = 60_000
+
+const KEYS_A_STEP = 1_024
 
 interface Standing {
   readonly sinceMs: number
@@ -34,9 +38,14 @@ export class ExhaustedKeys {
   }
 
   /** turn forgets keys that nobody asks about. */
-  turn(nowMs: number, isCrowded: boolean): void {
+  *turn(nowMs: number, isCrowded: boolean): Steps {
     const silentMs = isCrowded ? CROWDED_SILENT_MS : SILENT_MS
-    for (const [key, { lastMs }] of this.#standings) if (nowMs - lastMs >= silentMs) this.#standings.delete(key)
+    let touched = 0
+    for (const [key, { lastMs }] of this.#standings) {
+      if (nowMs - lastMs >= silentMs) this.#standings.delete(key)
+      if (++touched % KEYS_A_STEP === 0) yield KEYS_A_STEP
+    }
+    yield touched % KEYS_A_STEP
   }
 
   /** count says how many keys have been at 0 for five minutes. */

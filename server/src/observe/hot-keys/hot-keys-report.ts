@@ -1,5 +1,6 @@
 import { KeyTally, type TallyList } from './key-tally.ts'
 import { WINDOWS, type WindowMinutes } from './key-windows.ts'
+import { atOnce, type Steps } from './steps.ts'
 
 /** By what keys are ranked: requests that a rule refused, or all that it was asked about. */
 export const RANKINGS = ['refused', 'active'] as const
@@ -35,16 +36,28 @@ export function mapTallies(
 
 /** mergeReports makes one report of those of several processes or nodes. Lists have no more keys than `length`. */
 export function mergeReports(reports: readonly HotKeysReport[], length: number): HotKeysReport {
+  return atOnce(mergingReports(reports, length))
+}
+
+/** mergingReports is mergeReports in steps. */
+export function* mergingReports(reports: readonly HotKeysReport[], length: number): Steps<HotKeysReport> {
   if (reports.length === 1) return reports[0]
   const byRule = new Map<string, RuleReport[]>()
   for (const report of reports) {
     for (const rule of report.rules) {
       const name = JSON.stringify([rule.domain, rule.rule])
-      byRule.set(name, [...(byRule.get(name) ?? []), rule])
+      const parts = byRule.get(name)
+      if (parts === undefined) byRule.set(name, [rule])
+      else parts.push(rule)
     }
   }
+  const rules: RuleReport[] = []
+  for (const parts of byRule.values()) {
+    rules.push(mergeRules(parts, length))
+    yield 6 * length * parts.length
+  }
   return {
-    rules: [...byRule.values()].map((parts) => mergeRules(parts, length)),
+    rules,
     rulesLeftOut: Math.max(0, ...reports.map(({ rulesLeftOut }) => rulesLeftOut)),
   }
 }

@@ -4,9 +4,10 @@ import { Limiter, type LimiterParts } from 'sluice/internal/engine/limiter'
 import { MemoryStore } from 'sluice/internal/stores/memory/memory-store'
 import { describe, expect, it } from 'vitest'
 import { observerOf } from '../door-observer.ts'
-import { HotKeys } from './hot-keys.ts'
+import { DEFAULT_BOUNDS, HotKeys } from './hot-keys.ts'
 import type { RuleReport } from './hot-keys-report.ts'
 import type { HotKeysBounds } from './rule-keys.ts'
+import { KEYS_A_TURN } from './steps.ts'
 
 const perMinute = (requests_per_unit: number) => ({ unit: 'minute', requests_per_unit })
 const RULES: RuleFile = {
@@ -17,6 +18,7 @@ const RULES: RuleFile = {
     { key: 'shadow', shadow_mode: true, rate_limit: perMinute(1) },
     { key: 'none', rate_limit: perMinute(0) },
     ...Array.from({ length: 40 }, (_, i) => ({ key: `rule${i}`, rate_limit: perMinute(9) })),
+    ...Array.from({ length: 32 }, (_, i) => ({ key: `once${i}`, rate_limit: perMinute(1) })),
   ],
 }
 const SECOND = 1_000
@@ -37,11 +39,15 @@ function watched(bounds: Partial<HotKeysBounds> = {}, parts: Partial<LimiterPart
   const wait = (ms: number): void => {
     for (const endMs = nowMs + ms; nowMs < endMs; hotKeys.turn(nowMs)) nowMs += 250
   }
+  const turn = (atMs: number): number => {
+    nowMs = atMs
+    return hotKeys.turn(atMs)
+  }
   const ruleOf = (id: string): RuleReport | undefined => hotKeys.report().rules.find(({ rule }) => rule === id)
   const reload = (): void => {
     rules = compileObjects([RULES])
   }
-  return { hotKeys, ask, wait, ruleOf, reload }
+  return { hotKeys, ask, turn, wait, ruleOf, reload }
 }
 
 describe('HotKeys', () => {
@@ -151,6 +157,34 @@ describe('HotKeys', () => {
       }
     }
     for (const { windows } of hotKeys.report().rules) expect(windows[5].active.keys[0][0]).toMatch(/=busy$/)
+  })
+
+  it('touches few keys at a time, however many rules are busy', () => {
+    const { ask, turn, hotKeys } = watched()
+    const most = KEYS_A_TURN + 20 * DEFAULT_BOUNDS.maxSize
+    for (let at = 0; at < 8 * 60 * SECOND; at += 100) {
+      // More new keys than slices hold, and each is refused once.
+      if (at % SECOND === 0)
+        for (let rule = 0; rule < 16; rule++) for (let i = 0; i < 60; i++) ask(`once${rule}`, `${at} ${i}`, 2)
+      expect(turn(at)).toBeLessThanOrEqual(most)
+      expect(hotKeys.held).toBeLessThanOrEqual(DEFAULT_BOUNDS.maxKeys + DEFAULT_BOUNDS.maxExhausted)
+    }
+    expect(hotKeys.held).toBeGreaterThan(DEFAULT_BOUNDS.maxKeys / 3)
+    for (const touched of hotKeys.reporting()) expect(touched).toBeLessThanOrEqual(most)
+  })
+
+  it('makes room for rules that come all at once', () => {
+    const { ask, hotKeys } = watched({ maxKeys: 4_096, maxExhausted: 0 })
+    for (let rule = 0; rule < 32; rule++) {
+      for (let i = 0; i < 600; i++) ask(`once${rule}`, `${i}`, 2)
+      expect(hotKeys.held).toBeLessThanOrEqual(4_096 / 4)
+    }
+  })
+
+  it('gathers in turns what it reports at once', async () => {
+    const { ask, hotKeys } = watched()
+    for (let rule = 0; rule < 40; rule++) for (let i = 0; i < 20; i++) ask(`rule${rule}`, `${i}`, 2)
+    expect(await hotKeys.gather()).toEqual(hotKeys.report())
   })
 
   it('keeps reports short', () => {

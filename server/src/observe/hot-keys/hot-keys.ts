@@ -2,8 +2,10 @@ import type { Decision } from 'sluice/internal/core/combine'
 import type { Rule } from 'sluice/internal/core/rules/rule-set'
 import type { PlannedCharge } from 'sluice/internal/engine/charge'
 import type { DoorObserver, ObservedDoor } from '../door-observer.ts'
-import { type HotKeysReport, mapTallies, type RuleReport } from './hot-keys-report.ts'
+import type { HotKeysReport, RuleReport } from './hot-keys-report.ts'
+import { SLICE_MS } from './key-windows.ts'
 import { type HotKeysBounds, RuleKeys } from './rule-keys.ts'
+import { advance, atOnce, inTurns, KEYS_A_TURN, type Steps } from './steps.ts'
 
 export const DEFAULT_BOUNDS: HotKeysBounds = {
   maxKeys: 65_536,
@@ -15,22 +17,22 @@ export const DEFAULT_BOUNDS: HotKeysBounds = {
 }
 
 /** The fewest keys that a rule's slices tell apart. */
-const MIN_SIZE = 16
+const MIN_SIZE = 8
 /** A rule has so many tallies that are open: all and refused requests, each with up to twice its size. */
 const OPEN_A_RULE = 4
 /** How often `turn` is called. */
-export const TURNS_A_SECOND = 4
-/** In how many turns all rules have theirs: at 250 ms each, before the next slice is due. */
-const TURNS_FOR_ALL = 32
-/** To what part of their bound slices are cut when they are beyond it. */
+export const TURNS_A_SECOND = 10
+/** To what part of their bound closed slices are cut when they come to it, and below which they may be larger again. */
 const FITTED = 0.75
+const ROOMY = 0.33
 /** How much of all keys the open slices may take: a quarter. */
 const OPEN_SHARE = 4
 
 /**
  * HotKeys knows the keys that each rule refuses most, and is asked about most, in bounded memory. Rules share the memory:
  * the more of them have traffic, the fewer keys of each are told apart. A rule without traffic costs nothing. It has no
- * clock: `turn` says what time it is, four times a second.
+ * clock: `turn` says what time it is, ten times a second. What is to be done beside counting is done in steps: a turn touches
+ * a few thousand keys, however many there are.
  */
 export class HotKeys implements DoorObserver {
   readonly #bounds: HotKeysBounds
@@ -40,13 +42,22 @@ export class HotKeys implements DoorObserver {
   /** Rules that there was no room for, since there last was. */
   readonly #leftOut = new Set<string>()
   #nowMs: number
+  /** How many keys an open slice tells apart, and a closed one. */
   #size: number
+  #closedSize: number
   #exhausted = 0
+  #roomyMs = 0
+  /** What is under way, and the rules that are still to be looked at for the next. */
+  #work: Steps | undefined
+  #round: Iterator<RuleKeys> | undefined
+  /** The rules whose open slices may be larger than they should. */
+  #larger: Iterator<RuleKeys> | undefined
 
   constructor(nowMs: number, bounds: Partial<HotKeysBounds> = {}) {
     this.#bounds = { ...DEFAULT_BOUNDS, ...bounds }
     this.#nowMs = nowMs
     this.#size = this.#bounds.maxSize
+    this.#closedSize = this.#size
   }
 
   /** How many keys it holds, a key in several slices several times: never more than `maxKeys` and `maxExhausted` together. */
@@ -71,31 +82,60 @@ export class HotKeys implements DoorObserver {
     }
   }
 
-  /** turn closes what is due and forgets what is old: of a few rules each time, so that no request waits for long. */
-  turn(nowMs: number): void {
+  /** turn closes what is due and forgets what is old, bit by bit. It returns how many keys it touched. */
+  turn(nowMs: number): number {
     this.#nowMs = nowMs
-    const due = [...this.#rules.values()].filter((rule) => rule.isDue(nowMs))
-    if (due.length === 0) return
-    for (const rule of due.slice(0, Math.ceil(due.length / TURNS_FOR_ALL))) {
-      rule.turn(nowMs, this.#size, this.#exhausted >= this.#bounds.maxExhausted)
-      if (!rule.isEmpty) continue
+    let touched = 0
+    while (touched < KEYS_A_TURN) {
+      this.#work ??= this.#nextWork()
+      if (this.#work === undefined) break
+      const { touched: more, done } = advance(this.#work, KEYS_A_TURN - touched)
+      touched += more
+      if (done !== undefined) this.#work = undefined
+    }
+    return touched
+  }
+
+  /** report returns the lists of every rule. It takes milliseconds where there is much: `gather` does not, at once. */
+  report(): HotKeysReport {
+    return atOnce(this.reporting())
+  }
+
+  /** gather is report for those who have time: requests are answered in between. */
+  gather(): Promise<HotKeysReport> {
+    return inTurns(this.reporting())
+  }
+
+  *reporting(): Steps<HotKeysReport> {
+    const { maxReported, maxListed } = this.#bounds
+    const length = Math.min(maxListed, Math.ceil(maxReported / (6 * Math.max(this.#rules.size, 1))))
+    const rules: RuleReport[] = []
+    for (const rule of [...this.#rules.values()]) rules.push(yield* rule.report(length))
+    return { rules, rulesLeftOut: this.#leftOut.size }
+  }
+
+  /** #nextWork goes round all rules, so that each has its turn however much there is to do. Undefined: none is due. */
+  #nextWork(): Steps | undefined {
+    for (let rounds = 0; rounds < 2; rounds++) {
+      this.#round ??= this.#rules.values()
+      for (let next = this.#round.next(); next.done !== true; next = this.#round.next()) {
+        if (next.value.isDue(this.#nowMs)) return this.#turnRule(next.value)
+      }
+      this.#round = undefined
+    }
+    return undefined
+  }
+
+  *#turnRule(rule: RuleKeys): Steps {
+    yield* this.#fit()
+    yield* rule.turn(this.#nowMs, Math.min(this.#size, this.#closedSize), this.#exhausted >= this.#bounds.maxExhausted)
+    if (rule.isEmpty) {
       rule.isFollowed = false
       this.#rules.delete(rule.name)
     }
+    this.#exhausted = 0
+    for (const { heldExhausted } of this.#rules.values()) this.#exhausted += heldExhausted
     this.#resize()
-    this.#fit()
-  }
-
-  /** report returns the lists of every rule. */
-  report(): HotKeysReport {
-    const { maxReported, maxListed } = this.#bounds
-    const length = Math.min(maxListed, Math.ceil(maxReported / (6 * Math.max(this.#rules.size, 1))))
-    const rules = [...this.#rules.values()].map((rule): RuleReport => {
-      const { domain, id, isShadow, exhausted } = rule
-      const windows = mapTallies((minutes, ranking) => rule.list(ranking, minutes, length))
-      return { domain, rule: id, isShadow, exhausted, windows }
-    })
-    return { rules, rulesLeftOut: this.#leftOut.size }
   }
 
   /** #found finds what is followed of a rule by its name, or begins to follow it if there is room. */
@@ -122,24 +162,33 @@ export class HotKeys implements DoorObserver {
     const share = maxKeys / OPEN_SHARE / OPEN_A_RULE / Math.max(this.#rules.size, 1)
     let size = maxSize
     while (size > share && size > MIN_SIZE) size /= 2
-    const isLess = size < this.#size
+    if (size < this.#size) this.#larger = this.#rules.values()
     this.#size = size
-    if (isLess) for (const rule of this.#rules.values()) rule.cut(size)
+    // Each rule that comes has one of those before it make room: in halves, there are as many of them.
+    const larger = this.#larger?.next()
+    if (larger?.done === true) this.#larger = undefined
+    else larger?.value.cutOpen(size)
   }
 
-  /** #fit has slices hold fewer keys, the largest first, until all fit. Open slices have their share for themselves. */
-  #fit(): void {
+  /** #fit has closed slices hold fewer keys, the largest first, before there is no room for two more. Open ones have theirs. */
+  *#fit(): Steps {
     const maxHeld = this.#bounds.maxKeys * (1 - 1 / OPEN_SHARE)
-    // Well below the bound, so that it is not to be done at every turn.
-    const aim = this.#heldInSlices() > maxHeld ? maxHeld * FITTED : maxHeld
-    for (let size = this.#size; size >= 1 && this.#heldInSlices() > aim; size = Math.floor(size / 2)) {
-      for (const rule of this.#rules.values()) rule.cut(size)
+    const held = this.#heldClosed()
+    if (held < maxHeld * ROOMY && this.#nowMs - this.#roomyMs >= SLICE_MS) {
+      this.#roomyMs = this.#nowMs
+      this.#closedSize = Math.min(2 * this.#closedSize, this.#bounds.maxSize)
     }
-    this.#exhausted = 0
-    for (const rule of this.#rules.values()) this.#exhausted += rule.heldExhausted
+    if (held + 2 * Math.min(this.#size, this.#closedSize) <= maxHeld) return
+    // Well below the bound, so that it is rarely done.
+    while (this.#closedSize > 1 && this.#heldClosed() > maxHeld * FITTED) {
+      this.#closedSize = Math.ceil(this.#closedSize / 2)
+      for (const rule of this.#rules.values()) yield* rule.cutClosed(this.#closedSize)
+    }
   }
 
-  #heldInSlices(): number {
-    return this.held - this.#exhausted
+  #heldClosed(): number {
+    let held = 0
+    for (const rule of this.#rules.values()) held += rule.heldClosed
+    return held
   }
 }

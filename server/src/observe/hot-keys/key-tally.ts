@@ -76,12 +76,20 @@ export class KeyTally {
     this.#missed += least
   }
 
-  /** list returns the most frequent keys, the first of them first. Of two that are equal, the one that sorts first. */
+  /**
+   * list returns the most frequent keys, the first of them first. Where not all that are equal fit, it has those that came
+   * first: to find others, it would have to sort them all.
+   */
   list(length: number): TallyList {
     const least = this.#countAt(length)
-    const first: Counted[] = []
-    for (const [key, { count }] of this.#counts) if (count >= least) first.push([key, count])
-    const keys = first.sort(byCount).slice(0, length)
+    const keys: Counted[] = []
+    const equal: Counted[] = []
+    for (const [key, { count }] of this.#counts) {
+      if (count > least) keys.push([key, count])
+      else if (count === least && equal.length < length) equal.push([key, count])
+    }
+    for (let i = 0; i < equal.length && keys.length < length; i++) keys.push(equal[i])
+    keys.sort(byCount)
     return { total: this.#total, missed: this.#missed + least, tracked: this.#counts.size, keys }
   }
 

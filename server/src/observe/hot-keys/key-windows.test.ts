@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { KeyWindows, WINDOWS } from './key-windows.ts'
+import { atOnce } from './steps.ts'
 
 const SIZE = 64
 
@@ -8,7 +9,7 @@ function played(minutes: number): { windows: KeyWindows; nowMs: number } {
   const windows = new KeyWindows(0)
   let nowMs = 0
   for (; nowMs < minutes * 60_000; nowMs += 250) {
-    windows.turn(nowMs, SIZE)
+    atOnce(windows.turn(nowMs, SIZE))
     if (nowMs % 1_000 === 0) windows.add(`minute ${Math.floor(nowMs / 60_000)}`, SIZE)
   }
   return { windows, nowMs }
@@ -42,15 +43,15 @@ describe('KeyWindows', () => {
 
   it('forgets all when there are no requests for an hour', () => {
     const { windows, nowMs } = played(10)
-    for (let at = nowMs; at <= nowMs + 71 * 60_000; at += 10_000) windows.turn(at, SIZE)
+    for (let at = nowMs; at <= nowMs + 71 * 60_000; at += 10_000) atOnce(windows.turn(at, SIZE))
     expect(windows.isEmpty).toBe(true)
     expect(windows.held).toBe(0)
   })
 
   it('forgets all after one turn that comes late', () => {
     const { windows, nowMs } = played(1)
-    windows.turn(nowMs + 9 * 3_600_000, SIZE)
-    windows.turn(nowMs + 18 * 3_600_000, SIZE)
+    atOnce(windows.turn(nowMs + 9 * 3_600_000, SIZE))
+    atOnce(windows.turn(nowMs + 18 * 3_600_000, SIZE))
     expect(windows.held).toBe(0)
   })
 })

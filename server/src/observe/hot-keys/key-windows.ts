@@ -1,4 +1,5 @@
 import { EMPTY_LIST, KeyTally, type TallyList } from './key-tally.ts'
+import type { Steps } from './steps.ts'
 
 /** WINDOWS are the times that are looked back on, in minutes. */
 export const WINDOWS = [1, 5, 60] as const
@@ -44,6 +45,10 @@ export class KeyWindows {
     return this.#closed.reduce((sum, { tally }) => sum + tally.held, this.#open.held)
   }
 
+  get heldClosed(): number {
+    return this.held - this.#open.held
+  }
+
   get isEmpty(): boolean {
     return this.#open.total === 0 && this.#closed.length === 0
   }
@@ -54,23 +59,45 @@ export class KeyWindows {
   }
 
   /** turn closes the open slice when it is due, joins older ones and forgets the oldest. */
-  turn(nowMs: number, size: number): void {
+  *turn(nowMs: number, size: number): Steps {
     if (nowMs - this.#openedMs < SLICE_MS) return
     if (this.#open.total > 0) {
+      const { held } = this.#open
       this.#open.cut(size)
       this.#closed.push({ fromMs: this.#openedMs, toMs: nowMs, tally: this.#open })
       this.#open = new KeyTally()
+      this.#openedMs = nowMs
+      yield held
     }
     this.#openedMs = nowMs
     while (this.#closed.length > 0 && this.#closed[0].toMs <= nowMs - LONGEST_MS) this.#closed.shift()
-    for (const { olderMs, spanMs } of JOINED) this.#join(nowMs - olderMs, spanMs, size)
-    this.#recent = this.#closed.length === 0 ? NOTHING : this.#summed(nowMs, size)
+    for (const { olderMs, spanMs } of JOINED) yield* this.#join(nowMs - olderMs, spanMs, size)
+    this.#recent = this.#closed.length === 0 ? NOTHING : yield* this.#summed(nowMs, size)
   }
 
-  /** cut has no slice hold more keys than that. */
-  cut(size: number): void {
+  /** cutOpen has the open slice hold no more keys than that. */
+  cutOpen(size: number): void {
     this.#open.cut(size)
-    for (const { tally } of this.#closed) tally.cut(size)
+  }
+
+  /** cutClosed has no closed slice hold more keys than that. */
+  *cutClosed(size: number): Steps {
+    for (const { tally } of this.#closed) {
+      if (tally.held <= size) continue
+      const { held } = tally
+      tally.cut(size)
+      yield held
+    }
+  }
+
+  /** lists returns the most frequent keys of each window. */
+  *lists(length: number): Steps<Readonly<Record<WindowMinutes, TallyList>>> {
+    const lists: Record<WindowMinutes, TallyList> = { ...NOTHING }
+    for (const minutes of WINDOWS) {
+      lists[minutes] = this.list(minutes, length)
+      yield this.#recent[minutes].keys.length + this.#open.held
+    }
+    return lists
   }
 
   /** list returns the most frequent keys of the last minutes. */
@@ -84,25 +111,33 @@ export class KeyWindows {
   }
 
   /** #summed adds the closed slices up, from the newest on: each window has all that the shorter one has. */
-  #summed(nowMs: number, size: number): Readonly<Record<WindowMinutes, TallyList>> {
+  *#summed(nowMs: number, size: number): Steps<Readonly<Record<WindowMinutes, TallyList>>> {
     const all = new KeyTally()
+    const sums: Record<WindowMinutes, TallyList> = { ...NOTHING }
     let at = this.#closed.length - 1
-    const upTo = (minutes: WindowMinutes): TallyList => {
-      for (; at >= 0 && this.#closed[at].toMs > nowMs - minutes * MINUTE_MS; at--) all.take(this.#closed[at].tally)
-      return all.list(size)
+    for (const minutes of WINDOWS) {
+      for (; at >= 0 && this.#closed[at].toMs > nowMs - minutes * MINUTE_MS; at--) {
+        const { tally } = this.#closed[at]
+        all.take(tally)
+        yield tally.held
+      }
+      sums[minutes] = all.list(size)
+      yield all.held
     }
-    return { 1: upTo(1), 5: upTo(5), 60: upTo(60) }
+    return sums
   }
 
   /** #join joins neighbours that ended before a time, as long as both together are no longer than a slice may be. */
-  #join(endedMs: number, spanMs: number, size: number): void {
+  *#join(endedMs: number, spanMs: number, size: number): Steps {
     for (let i = this.#closed.length - 1; i > 0; i--) {
       const [before, after] = [this.#closed[i - 1], this.#closed[i]]
       if (after.toMs > endedMs || after.toMs - before.fromMs > spanMs) continue
       before.tally.take(after.tally)
+      const { held } = before.tally
       before.tally.cut(size)
       before.toMs = after.toMs
       this.#closed.splice(i, 1)
+      yield held
     }
   }
 }

@@ -1,10 +1,11 @@
 import type { Verdict } from 'sluice/internal/core/decision'
 import type { PlannedCharge } from 'sluice/internal/engine/charge'
 import { ExhaustedKeys } from './exhausted-keys.ts'
-import type { Ranking } from './hot-keys-report.ts'
-import type { TallyList } from './key-tally.ts'
-import { KeyWindows, SLICE_MS, type WindowMinutes } from './key-windows.ts'
+import { mapTallies, type Ranking, type RuleReport } from './hot-keys-report.ts'
+import type { Counted } from './key-tally.ts'
+import { KeyWindows, SLICE_MS } from './key-windows.ts'
 import { Sample } from './sample.ts'
+import type { Steps } from './steps.ts'
 
 /** HotKeysBounds is what a process spends on knowing its keys. */
 export interface HotKeysBounds {
@@ -57,9 +58,8 @@ export class RuleKeys {
     return this.#exhausted.held
   }
 
-  /** How many keys have been at 0 remaining for five minutes. */
-  get exhausted(): number {
-    return this.#exhausted.count()
+  get heldClosed(): number {
+    return this.#windows.active.heldClosed + this.#windows.refused.heldClosed
   }
 
   get isEmpty(): boolean {
@@ -87,23 +87,39 @@ export class RuleKeys {
     return nowMs - this.#turnedMs >= SLICE_MS
   }
 
-  turn(nowMs: number, size: number, isCrowded: boolean): void {
+  /** turn closes slices, as small as `size` says, and forgets what is old. */
+  *turn(nowMs: number, size: number, isCrowded: boolean): Steps {
     this.#turnedMs = nowMs
     this.#sample.turn()
-    this.#windows.active.turn(nowMs, size)
-    this.#windows.refused.turn(nowMs, size)
-    this.#exhausted.turn(nowMs, isCrowded)
+    yield* this.#windows.active.turn(nowMs, size)
+    yield* this.#windows.refused.turn(nowMs, size)
+    yield* this.#exhausted.turn(nowMs, isCrowded)
   }
 
-  /** cut has no slice hold more keys than that. */
-  cut(size: number): void {
-    this.#windows.active.cut(size)
-    this.#windows.refused.cut(size)
+  /** cutOpen has no open slice hold more keys than that. */
+  cutOpen(size: number): void {
+    this.#windows.active.cutOpen(size)
+    this.#windows.refused.cutOpen(size)
   }
 
-  list(ranking: Ranking, minutes: WindowMinutes, length: number): TallyList {
-    const list = this.#windows[ranking].list(minutes, length)
-    return { ...list, keys: list.keys.map(([key, count]) => [shownKey(key), count]) }
+  /** cutClosed has no closed slice hold more keys than that. */
+  *cutClosed(size: number): Steps {
+    yield* this.#windows.active.cutClosed(size)
+    yield* this.#windows.refused.cutClosed(size)
+  }
+
+  *report(length: number): Steps<RuleReport> {
+    const lists = {
+      refused: yield* this.#windows.refused.lists(length),
+      active: yield* this.#windows.active.lists(length),
+    }
+    const windows = mapTallies((minutes, ranking) => {
+      const list = lists[ranking][minutes]
+      return { ...list, keys: list.keys.map(([key, count]): Counted => [shownKey(key), count]) }
+    })
+    const { domain, id, isShadow } = this
+    yield this.#exhausted.held
+    return { domain, rule: id, isShadow, exhausted: this.#exhausted.count(), windows }
   }
 }
 

@@ -38,7 +38,7 @@ export const FAMILIES: readonly Family[] = [
   histogram('ratelimit_redis_batch_decisions', 'Decisions that a call to Redis carried.', BATCHES),
   counter('ratelimit_failopen_total', 'Decisions that a rule admitted without a count.'),
   counter('ratelimit_fallback_total', 'Verdicts made without the store, by what the rule did and why.'),
-  max('ratelimit_circuit_state', 'Circuit breaker of a server: 0 closed, 1 half open, 2 open.'),
+  max('ratelimit_circuit_state', 'Circuit breaker of a server: 0 closed, 1 half open, 2 open, or no connection.'),
   counter('ratelimit_unmatched_total', 'Requests or descriptors that no rule is about.'),
   counter('ratelimit_config_loads_total', 'Rule sets that came into force.'),
   counter('ratelimit_config_refusals_total', 'Rule sets that were refused.'),

@@ -27,6 +27,18 @@ describe('StoreMetrics', () => {
     expect(seriesOf(metrics, 'ratelimit_redis_batch_decisions')).toEqual({ '': 3 })
   })
 
+  it('says that a circuit is open while there is no connection, shard by shard, whatever its breaker says', () => {
+    const metrics = new StoreMetrics()
+    for (const shard of ['a:1', 'b:1']) metrics.connected(shard)
+    metrics.disconnected('a:1')
+    expect(seriesOf(metrics, 'ratelimit_circuit_state')).toEqual({ 'shard="a:1"': 2 })
+    metrics.breakerChanged('a:1', 'half_open')
+    metrics.connected('a:1')
+    expect(seriesOf(metrics, 'ratelimit_circuit_state')).toEqual({ 'shard="a:1"': 1 })
+    metrics.breakerChanged('a:1', 'closed')
+    expect(seriesOf(metrics, 'ratelimit_circuit_state')).toEqual({})
+  })
+
   it('tells the state of each circuit breaker, 0 from the first connection on', () => {
     const metrics = new StoreMetrics()
     metrics.connected('a:1')

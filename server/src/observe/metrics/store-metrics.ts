@@ -15,6 +15,8 @@ interface Shard {
   readonly row: number
   readonly errors: Float64Array
   state: number
+  /** There is no connection to it: nothing is sent, and so its breaker has nothing to go by. */
+  isAway: boolean
 }
 
 /** StoreMetrics counts calls to the shared store, shard by shard, and verdicts that were made without it. */
@@ -24,9 +26,13 @@ export class StoreMetrics {
   readonly #batches = new Histograms('ratelimit_redis_batch_decisions')
   readonly #fallbacks = new Float64Array(MODES.length * REASONS.length)
 
-  /** connected is told of a shard that is there, so that it has series before the first call to it. */
+  /** connected is told of a shard that is there, so that it has series before the first call to it, or is not waited for. */
   connected(shard: string): void {
-    this.#shard(shard)
+    this.#shard(shard).isAway = false
+  }
+
+  disconnected(shard: string): void {
+    this.#shard(shard).isAway = true
   }
 
   callEnded(shard: string, durationMs: number, decisions: number, fault: StoreFault | undefined): void {
@@ -45,10 +51,10 @@ export class StoreMetrics {
   }
 
   report(into: ReportBuilder): void {
-    for (const [shard, { row, errors, state }] of this.#shards) {
+    for (const [shard, { row, errors, state, isAway }] of this.#shards) {
       const labels = labelsOf({ shard })
       into.addRow('ratelimit_redis_duration_seconds', labels, this.#durations.table, row)
-      into.add('ratelimit_circuit_state', labels, state)
+      into.add('ratelimit_circuit_state', labels, isAway ? STATES.open : state)
       REASONS.forEach((reason, i) => {
         // These are found before anything is sent: see ratelimit_fallback_total.
         if (reason === 'breaker_open' || reason === 'overloaded') return
@@ -67,7 +73,8 @@ export class StoreMetrics {
     const known = this.#shards.get(name)
     if (known !== undefined) return known
     if (this.#shards.size >= MAX_SHARDS && name !== OTHER) return this.#shard(OTHER)
-    const shard = { row: this.#shards.size, errors: new Float64Array(REASONS.length), state: STATES.closed }
+    const errors = new Float64Array(REASONS.length)
+    const shard = { row: this.#shards.size, errors, state: STATES.closed, isAway: false }
     this.#durations.reserve(shard.row + 1)
     this.#shards.set(name, shard)
     return shard

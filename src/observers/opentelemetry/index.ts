@@ -1,8 +1,8 @@
 import { context as contexts, type Tracer, trace } from '@opentelemetry/api'
-import type { Observer } from '../engine/observer.ts'
+import type { Observer } from '../../engine/observer.ts'
 import { DecisionSpans, remoteParent } from './decision-spans.ts'
 
-export type { Observer } from '../engine/observer.ts'
+export type { Observer } from '../../engine/observer.ts'
 
 export interface OpenTelemetryOptions {
   /** Default: that of the provider which the app has registered, under the name `sluice`. */

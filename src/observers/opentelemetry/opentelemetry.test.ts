@@ -8,9 +8,9 @@ import {
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import type { RuleFile } from '../core/rules/schema.ts'
-import { rateLimit } from '../index.ts'
-import { createLimiter } from '../library/create-limiter.ts'
+import type { RuleFile } from '../../core/rules/schema.ts'
+import { rateLimit } from '../../index.ts'
+import { createLimiter } from '../../library/create-limiter.ts'
 import { remoteParent } from './decision-spans.ts'
 import { opentelemetry } from './index.ts'
 import { WallClock } from './wall-clock.ts'

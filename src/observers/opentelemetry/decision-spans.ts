@@ -1,7 +1,7 @@
 import { type Attributes, type Context, createTraceState, ROOT_CONTEXT, type Tracer, trace } from '@opentelemetry/api'
-import type { Decision } from '../core/combine.ts'
-import type { RequestContext } from '../core/request.ts'
-import type { PlannedCharge } from '../engine/charge.ts'
+import type { Decision } from '../../core/combine.ts'
+import type { RequestContext } from '../../core/request.ts'
+import type { PlannedCharge } from '../../engine/charge.ts'
 import { WallClock } from './wall-clock.ts'
 
 const SPAN_NAME = 'ratelimit.check'
