@@ -4,8 +4,8 @@ import { Limiter } from '../../dist/engine/limiter.js'
 import { MemoryStore } from '../../dist/stores/memory/memory-store.js'
 import { QuotaFeed } from '../../server/dist/app/workers/quota-feed.js'
 import { WorkerQuotas } from '../../server/dist/app/workers/worker-quotas.js'
-import { keyHashOf } from '../../server/dist/quotas/book/key-hash.js'
 import { LiveQuotas } from '../../server/dist/quotas/book/live-quotas.js'
+import { hashApiKey } from '../../server/dist/quotas/tables/api-key-hash.js'
 import { keyOf, snapshotOf } from './records.mjs'
 
 // node --expose-gc worker.mjs '{"task": …}' prints one JSON object, or sends it. One process measures one thing.
@@ -19,7 +19,7 @@ function cpuMs(since) {
   return (user + system) / 1_000
 }
 
-const hash = keyHashOf('a secret')
+const hash = (key) => hashApiKey('a secret', key)
 const limit = (name, requests_per_unit) => ({ name, unit: 'minute', requests_per_unit })
 const RULES = compileObjects([
   {

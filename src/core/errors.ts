@@ -103,7 +103,9 @@ export const ERROR_RULES = {
   WORKERS_CRASH: 'workers start; when none does, the service ends',
   HOST_NAME_INVALID: 'the name of a host has letters, digits, - and ., without a port; several are separated by commas',
   ADMIN_URL_INVALID: 'an admin port is http://HOST:PORT or https://HOST:PORT, without a password or a query',
-  ADMIN_UNREACHABLE: 'sluice top --once shows a service whose admin port answers',
+  ADMIN_UNREACHABLE: 'a command that asks a service reaches its admin port, with a token that may do it',
+  SUBCOMMAND_INVALID: 'token takes create, list or revoke ID; audit takes verify, list or export',
+  AUDIT_BROKEN: 'every entry of the audit log is as it was written, and none is missing',
   COMMAND_UNKNOWN: 'commands are listed by --help',
   PORT_UNAVAILABLE: 'a port is free and allowed to this user, or 0 to pick a free one',
   SWITCH_INVALID: 'a switch is true or false',
@@ -151,12 +153,13 @@ export const ERROR_RULES = {
   DATABASE_UNAVAILABLE:
     'the database answers in time; while it does not, what was last known stays in force, and changes are refused',
   DATABASE_FAILED: 'the database does what it is asked',
-  DATABASE_LOCKED: 'a data directory is used by one process at a time',
+  DATABASE_LOCKED:
+    'a data directory is used by one process at a time; a service that has it open is asked with --admin',
   DATABASE_VERSION_UNSUPPORTED:
     'a data directory is of the same major version of PostgreSQL as the PGlite that opens it',
   SCHEMA_NEWER: 'a database is opened by a program that is at least as new as its schema',
   SECRET_CHANGED: 'all nodes have the SLUICE_SECRET under which the keys in the database were hashed',
-  REFERENCE_BROKEN: 'the customer or key that a record is about exists; what others are about is removed after them',
+  REFERENCE_BROKEN: 'the customer or key that a record is about exists',
   RECORD_INVALID: 'a record has the fields of its table, with their types',
   FILTER_UNKNOWN: 'a list is filtered by the fields that its table has',
   DOCUMENT_VERSION_UNKNOWN: 'a version of a rule document is one that was put before',

@@ -8,7 +8,7 @@ const config = readConfig(process.argv.slice(2), process.env)
 const log = createLog({ level: 'warn', format: 'text', isTerminal: false, secrets: [] })
 
 const origin = {
-  keySecret: 'a secret of this test',
+  keySecret: () => 'a secret of this test',
   follow: (sink) =>
     new Promise((resolve) => {
       process.on('message', async ({ load, apply, stop }) => {

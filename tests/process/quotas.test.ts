@@ -3,15 +3,15 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it } from 'vitest'
-import { keyHashOf } from '../../server/src/quotas/book/key-hash.ts'
 import { block, customer, grant, key, ofCustomer, ofKey, override } from '../../server/src/quotas/book/records.suite.ts'
 import type { QuotaChange, QuotaSnapshot, QuotaTable } from '../../server/src/quotas/model.ts'
+import { hashApiKey } from '../../server/src/quotas/tables/api-key-hash.ts'
 import { RuleDirectory } from '../../src/sources/rule-directory.suite.ts'
 import { sharedRedis } from '../servers/shared.ts'
 import { until } from '../servers/until.mjs'
 
 const MAIN = fileURLToPath(new URL('./quota-service.mjs', import.meta.url))
-const hash = keyHashOf('a secret of this test')
+const hash = (key: string): string => hashApiKey('a secret of this test', key)
 const RULES = `
 domain: api
 tiers: {free: {rate_limit: {name: free, unit: day, requests_per_unit: 2, algorithm: fixed_window, timeout_ms: 5000, consistency: leased}}}

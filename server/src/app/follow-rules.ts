@@ -1,6 +1,7 @@
 import { RulesError } from 'sluice/internal/core/rules/problems'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import { LiveRules, type RuleOrigin } from 'sluice/internal/engine/live-rules'
+import type { RuleSource } from 'sluice/internal/engine/rule-source'
 import { FileSource } from 'sluice/internal/sources/file-source'
 import { ThreadLoader } from 'sluice/internal/sources/thread-loader'
 import type { Log } from './log/log.ts'
@@ -8,7 +9,7 @@ import { summary } from './plural.ts'
 import { compileOptionsOf } from './settings/compatibility.ts'
 import type { Config } from './settings/config.ts'
 
-/** FollowedRules are the rules of files, kept up to date. */
+/** FollowedRules are the rules of files and of other sources, kept up to date. */
 export interface FollowedRules {
   current(): RuleSet
   /** What is in force, as it was read. */
@@ -35,12 +36,14 @@ export interface RulesState {
 
 /**
  * followRules reads the rule files, and keeps an eye on them from then on. Rules that are wrong at the start are thrown;
- * later ones are logged, and leave the last good ones in force. `changed` is told of every set that comes into force.
+ * later ones are logged, and leave the last good ones in force. `changed` is told of every set that comes into force, and
+ * `beside` are sources whose rules are compiled together with those of the files.
  */
 export async function followRules(
   config: Pick<Config, 'rules' | 'mergeDomains' | 'compatibility'>,
   log: Log,
   changed?: (origin: RuleOrigin) => void,
+  beside: readonly RuleSource[] = [],
 ): Promise<FollowedRules> {
   let isStarted = false
   let told = 0
@@ -67,7 +70,7 @@ export async function followRules(
       },
     },
   )
-  if (!(await live.follow([new FileSource(config.rules)]))) {
+  if (!(await live.follow([new FileSource(config.rules), ...beside]))) {
     live.stop()
     throw refusal ?? new RulesError([])
   }

@@ -4,6 +4,7 @@ import { type MetricsReport, ReportBuilder } from '../observe/metrics/metrics-re
 import { ProcessMetrics } from '../observe/metrics/process-metrics.ts'
 import { type PlacedRule, rulesOf } from '../observe/metrics/rules-of.ts'
 import type { FollowedRules } from './follow-rules.ts'
+import type { QuotaFigures } from './quotas/node-quotas.ts'
 
 /** What a node is told of itself, beside its rules. */
 export interface NodeState {
@@ -15,6 +16,8 @@ export interface NodeState {
   readonly isPrimary: boolean
   /** What single keys do to rules. */
   hotKeys(): readonly HotKeyFigures[]
+  /** What it has of its database. Not there: it has none. */
+  quotas?(): QuotaFigures
 }
 
 /** NodeMetrics is what a node tells once, however many processes it has: its rules, its workers, and what is running. */
@@ -34,6 +37,7 @@ export class NodeMetrics {
     this.#reportRules(into)
     this.#reportLimits(into)
     this.#reportHotKeys(into)
+    this.#reportQuotas(into)
     const { workers, version } = this.#state
     for (const [state, count] of Object.entries(workers())) into.add('ratelimit_workers', labelsOf({ state }), count)
     into.add('ratelimit_build_info', labelsOf({ version, node: process.versions.node }), 1)
@@ -51,6 +55,18 @@ export class NodeMetrics {
     into.add('ratelimit_config_last_refused_timestamp_seconds', '', refusedAtMs / 1000)
     into.add('ratelimit_config_last_load_successful', '', Number(isLastGood))
     into.add('ratelimit_config_rules', '', this.#rules.current().ruleCount)
+  }
+
+  #reportQuotas(into: ReportBuilder): void {
+    const figures = this.#state.quotas?.()
+    if (figures === undefined) return
+    for (const [table, count] of Object.entries(figures.records)) {
+      into.add('ratelimit_quotas_records', labelsOf({ table }), count)
+    }
+    into.add('ratelimit_quotas_revision', '', figures.revision)
+    into.add('ratelimit_quotas_age_seconds', '', figures.ageMs / 1000)
+    into.add('ratelimit_database_up', '', Number(figures.isUp))
+    into.add('ratelimit_database_errors_total', '', figures.errors)
   }
 
   /** #reportHotKeys has a series for each rule that has series of its own, from 0 on, and one for all others together. */

@@ -2,19 +2,20 @@ import type { Server } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import { SluiceError } from 'sluice/internal/core/errors'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
+import type { RuleOrigin } from 'sluice/internal/engine/live-rules'
 import type { MaybePromise } from 'sluice/internal/engine/ports'
 import { MemoryStore } from 'sluice/internal/stores/memory/memory-store'
 import { requireSafeBind } from '../edge/admin/access/loopback.ts'
 import { adminServer } from '../edge/admin/admin-server.ts'
 import type { HotKeysScope } from '../edge/admin/hot-keys-route.ts'
 import { metricsRoute } from '../edge/admin/metrics-route.ts'
-import { NO_PORTS, openAdminApi } from '../edge/admin/open-admin-api.ts'
+import { type AdminPorts, NO_PORTS, openAdminApi } from '../edge/admin/open-admin-api.ts'
 import { routeServer } from '../edge/http/routes.ts'
 import { type MergedMetrics, mergedWith, mergeInto } from '../observe/metrics/merge-reports.ts'
 import type { CountsReport } from '../observe/statsd/statsd-counts.ts'
-import { keyHashOf } from '../quotas/book/key-hash.ts'
 import { bothSinks, LiveQuotas, type QuotaOrigin } from '../quotas/book/live-quotas.ts'
 import type { QuotaBook } from '../quotas/book/quota-book.ts'
+import { hashApiKey } from '../quotas/tables/api-key-hash.ts'
 import { type DecisionOutlet, openOutlet } from './decisions/decision-outlet.ts'
 import type { DoorName } from './doors/door.ts'
 import { type Doors, openDoors } from './doors/doors.ts'
@@ -25,6 +26,7 @@ import { type NodeHotKeys, openHotKeys } from './hot-keys/node-hot-keys.ts'
 import { faultLog } from './log/fault-log.ts'
 import type { Log } from './log/log.ts'
 import { NodeMetrics, type NodeState } from './node-metrics.ts'
+import type { NodeQuotas } from './quotas/node-quotas.ts'
 import { compatibilityLine } from './settings/compatibility.ts'
 import type { Config } from './settings/config.ts'
 import { packageVersion } from './settings/package-file.ts'
@@ -73,23 +75,36 @@ function placesOf({ host, httpPort, grpc }: Config): Readonly<Record<DoorName, P
 /** Addresses and tokens that the admin port counts at once. */
 const THROTTLED_KEYS = 10_000
 
+/** storePorts are the parts of the admin API that are kept in the database. */
+function storePorts({ stores }: NodeQuotas): Partial<AdminPorts> {
+  const { store, tokens, audit, usage, rules, apiKeys } = stores
+  return { quotas: store, tokens, audit, usage, ruleTable: rules, apiKeys }
+}
+
 /** openAdmin opens the door for operators. It answers until the very end: that is when they look. */
-async function openAdmin(config: Config, log: Log, rules: FollowedRules, { fleet, hotKeys }: Watched) {
+async function openAdmin(config: Config, log: Log, rules: FollowedRules, { fleet, hotKeys, node }: Watched) {
+  const ports: AdminPorts = {
+    ...NO_PORTS,
+    rules: rules.current,
+    ...(node && storePorts(node)),
+  }
   const admin = openAdminApi({
-    ports: { ...NO_PORTS, rules: rules.current },
+    ports,
+    ...(node && { idempotency: node.stores.idempotency }),
     setTokens: config.adminTokens,
     throttleStore: new MemoryStore({ maxKeys: THROTTLED_KEYS }),
     secret: config.secret,
     version: packageVersion(),
     failed: faultLog(log),
   })
-  requireSafeBind(config.adminHost, await admin.access.tokens.hasAny())
-  const metrics = config.metrics.isOn ? nodeMetrics(config, rules, { fleet, hotKeys }) : undefined
+  // A database has a token, or gets one before it answers anybody.
+  requireSafeBind(config.adminHost, node !== undefined || (await admin.access.tokens.hasAny()))
+  const metrics = config.metrics.isOn ? nodeMetrics(config, rules, { fleet, hotKeys, node }) : undefined
   const sources = {
     rules: rules.current,
     stats: async () => [...Object.entries(await fleet.stats()), ...ruleStats(rules)],
     ...(metrics && { metrics }),
-    unready: () => fleet.unready(),
+    unready: async () => (await fleet.unready()) || (node?.unready() ?? ''),
     hotKeys: (scope: HotKeysScope) => hotKeys.ask(scope),
     failed: faultLog(log),
     admin,
@@ -135,6 +150,8 @@ type MetricsOfNode = () => Promise<MergedMetrics>
 interface Watched {
   readonly fleet: Fleet
   readonly hotKeys: NodeHotKeys
+  /** Its database, if it has one. */
+  readonly node: NodeQuotas | undefined
 }
 
 /** A Fleet is the processes that answer requests, or the one that does. */
@@ -147,7 +164,7 @@ interface Fleet extends Pick<NodeState, 'workers' | 'isPrimary'> {
 }
 
 /** nodeMetrics adds to what the processes tell what the node tells once. */
-function nodeMetrics(config: Config, rules: FollowedRules, { fleet, hotKeys }: Watched): MetricsOfNode {
+function nodeMetrics(config: Config, rules: FollowedRules, { fleet, hotKeys, node: database }: Watched): MetricsOfNode {
   const { workers, isPrimary } = fleet
   const { maxRules } = config.metrics
   const node = new NodeMetrics(rules, {
@@ -156,6 +173,7 @@ function nodeMetrics(config: Config, rules: FollowedRules, { fleet, hotKeys }: W
     maxRules,
     version: packageVersion(),
     hotKeys: () => hotKeys.figures(),
+    ...(database && { quotas: () => database.figures() }),
   })
   return async () => mergedWith(await fleet.metrics(), node.report(), 'primary')
 }
@@ -213,6 +231,14 @@ async function starting<T>(start: (undo: Undo) => Promise<T>): Promise<T> {
   }
 }
 
+/** eitherFails rejects with the first of two. Whoever is interested waits for it. */
+function eitherFails(one: Promise<never>, other: Promise<never> | undefined): Promise<never> {
+  if (other === undefined) return one
+  const first = Promise.race([one, other])
+  first.catch(() => {})
+  return first
+}
+
 /** reload is what SIGHUP asks for: rules are read again, and what others may have put aside is begun anew. */
 async function reload(rules: FollowedRules, outlet: DecisionOutlet | undefined): Promise<void> {
   await outlet?.reopen()
@@ -221,13 +247,36 @@ async function reload(rules: FollowedRules, outlet: DecisionOutlet | undefined):
 
 /** liveQuotasOf makes the book of a process that follows an origin. */
 function liveQuotasOf(config: Config, origin: QuotaOrigin | undefined): LiveQuotas | undefined {
-  return origin && new LiveQuotas({ hash: keyHashOf(origin.keySecret), entries: config.callerEntries })
+  return origin && new LiveQuotas({ hash: (key) => hashApiKey(origin.keySecret(), key), entries: config.callerEntries })
 }
 
-function startAlone(config: Config, log: Log, origin?: QuotaOrigin): Promise<Service> {
+/** openNode opens the database of a node, where it is told of one. Nothing of it is loaded where it is not. */
+async function openNode(config: Config, log: Log, undo: Undo): Promise<NodeQuotas | undefined> {
+  if (config.database === undefined) return undefined
+  const { openNodeQuotas } = await import('./quotas/node-quotas.ts')
+  const node = await openNodeQuotas(config, log)
+  undo.push(() => node?.close())
+  return node
+}
+
+/** followAll follows the rules of files, and beside them those of the database. */
+async function followAll(
+  config: Config,
+  log: Log,
+  node: NodeQuotas | undefined,
+  changed?: (origin: RuleOrigin) => void,
+): Promise<FollowedRules> {
+  const rules = await followRules(config, log, changed, node ? [node.rules] : [])
+  node?.rules.checkBeside(() => rules.origin().inputs)
+  return rules
+}
+
+function startAlone(config: Config, log: Log, given?: QuotaOrigin): Promise<Service> {
   return starting(async (undo) => {
-    const rules = await followRules(config, log)
+    const node = await openNode(config, log, undo)
+    const rules = await followAll(config, log, node)
     undo.push(rules.stop)
+    const origin = given ?? node
     const quotas = liveQuotasOf(config, origin)
     const unfollow = quotas && (await origin?.follow(quotas))
     if (unfollow !== undefined) undo.push(unfollow)
@@ -244,7 +293,8 @@ function startAlone(config: Config, log: Log, origin?: QuotaOrigin): Promise<Ser
     const grpc = await doors.all.grpc.listen(places.grpc)
     const hotKeys = openHotKeys(config, log, async () => [await doors.reports.hotKeys()])
     undo.push(() => hotKeys.close())
-    const admin = await openAdmin(config, log, rules, { fleet: fleetOfOne(doors), hotKeys })
+    const admin = await openAdmin(config, log, rules, { fleet: fleetOfOne(doors), hotKeys, node })
+    node?.begin()
     return {
       addresses: { grpc, http, admin: admin.address },
       storeName: doors.storeName,
@@ -262,28 +312,31 @@ function startAlone(config: Config, log: Log, origin?: QuotaOrigin): Promise<Ser
         await admin.flush()
         await hotKeys.close()
         admin.close()
+        await node?.close()
       },
       kill: () => {},
-      failed: new Promise<never>(() => {}),
+      failed: node?.failed ?? new Promise<never>(() => {}),
     }
   })
 }
 
-function startWorkers(config: Config, log: Log, origin?: QuotaOrigin): Promise<Service> {
+function startWorkers(config: Config, log: Log, given?: QuotaOrigin): Promise<Service> {
   requireFiles(config)
   return starting(async (undo) => {
     const { Primary } = await import('./workers/primary.ts')
     // Workers would find out, too, and their reason would be told late.
     if (config.traces !== undefined) requireTracePackages(config.traces)
     const outlet = openOutlet(config, log)
+    const node = await openNode(config, log, undo)
+    const origin = given ?? node
     const primary = new Primary(config, log, {
       origin: () => rules.origin(),
       decisions: (text) => void outlet?.send(text),
-      keySecret: origin?.keySecret,
+      keySecret: origin && (() => origin.keySecret()),
     })
     primary.prepare()
     undo.push(() => primary.kill())
-    const rules = await followRules(config, log, (origin) => primary.applyRules(origin))
+    const rules = await followAll(config, log, node, (from) => primary.applyRules(from))
     const quotas = liveQuotasOf(config, origin)
     const unfollow = quotas && (await origin?.follow(bothSinks(quotas, primary.quotas)))
     undo.push(
@@ -297,9 +350,10 @@ function startWorkers(config: Config, log: Log, origin?: QuotaOrigin): Promise<S
     const grpc = await primary.listen('grpc', places.grpc)
     const hotKeys = openHotKeys(config, log, async () => (await primary.reports('hotKeys')).map(({ report }) => report))
     undo.push(() => hotKeys.close())
-    const admin = await openAdmin(config, log, rules, { fleet: fleetOf(primary), hotKeys })
+    const admin = await openAdmin(config, log, rules, { fleet: fleetOf(primary), hotKeys, node })
     undo.push(admin.close)
     await primary.start()
+    node?.begin()
     return {
       addresses: { grpc, http, admin: admin.address },
       storeName: primary.storeName,
@@ -314,9 +368,10 @@ function startWorkers(config: Config, log: Log, origin?: QuotaOrigin): Promise<S
         await outlet?.close()
         await hotKeys.close()
         admin.close()
+        await node?.close()
       },
       kill: () => primary.kill(),
-      failed: primary.failed,
+      failed: eitherFails(primary.failed, node?.failed),
     }
   })
 }

@@ -1,6 +1,7 @@
 import { got, SluiceError } from 'sluice/internal/core/errors'
 import { parseFlags } from '../app/settings/flags.ts'
 import { choiceOf, durationOf, type Given } from '../app/settings/setting-values.ts'
+import { adminAddress, DEFAULT_ADMIN } from './admin-address.ts'
 import { AdminClient, type Asked } from './top/admin-client.ts'
 import { Terminal } from './top/terminal.ts'
 import { drawScreen } from './top/top-screen.ts'
@@ -17,7 +18,6 @@ const FLAGS = [
   { flag: 'once' },
 ] as const
 
-const DEFAULT_ADMIN = 'http://localhost:8082'
 const MIN_INTERVAL_MS = 100
 
 interface Options {
@@ -45,7 +45,7 @@ function optionsOf(args: readonly string[]): Options {
     return { values: [flags.last(flag) ?? otherwise], where: `--${flag}`, source: 'flag' }
   }
   return {
-    admin: adminOf(flags.last('admin') ?? DEFAULT_ADMIN),
+    admin: adminAddress(flags.last('admin') ?? DEFAULT_ADMIN),
     token: flags.last('token') ?? (process.env.SLUICE_ADMIN_TOKEN || undefined),
     asked: {
       by: choiceOf(given('by', 'refused'), ['refused', 'active']),
@@ -56,16 +56,6 @@ function optionsOf(args: readonly string[]): Options {
     isJson: flags.isOn('json'),
     isOnce: flags.isOn('once'),
   }
-}
-
-/** adminOf reads the address of an admin port: `http://host:port`, or `host:port`. */
-function adminOf(text: string): URL {
-  const spelled = /^https?:\/\//.test(text) ? text : `http://${text}`
-  const url = URL.canParse(spelled) ? new URL(spelled) : undefined
-  if (url === undefined || url.username !== '' || url.password !== '' || url.search !== '') {
-    throw new SluiceError('ADMIN_URL_INVALID', '--admin', got(text))
-  }
-  return url.pathname.endsWith('/') ? url : new URL(`${url.href}/`)
 }
 
 /** A Watch asks an admin port, and makes views of what it answers. */

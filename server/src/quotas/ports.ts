@@ -57,9 +57,14 @@ export interface QuotaStore {
   put<T extends QuotaTable>(table: T, record: QuotaRecords[T], by: Actor, version?: number): Promise<QuotaRecords[T]>
   /** remove takes a record away; with a customer, all keys, overrides, grants and blocks of theirs. */
   remove<T extends QuotaTable>(table: T, id: string, by: Actor, version?: number): Promise<void>
-  /** changeAll makes several changes, all or none. */
+  /** changeAll makes several changes, all or none. Each may name the version that the caller has seen. */
   changeAll(
-    changes: readonly { readonly table: QuotaTable; readonly id: string; readonly record: unknown }[],
+    changes: readonly {
+      readonly table: QuotaTable
+      readonly id: string
+      readonly record: unknown
+      readonly version?: number | undefined
+    }[],
     by: Actor,
   ): Promise<void>
   list<T extends QuotaTable>(table: T, query: ListQuery): Promise<Page<QuotaRecords[T]>>
@@ -96,6 +101,8 @@ export interface AdminToken {
 /** A TokenStore keeps tokens of the admin API. Each change is audited. */
 export interface TokenStore {
   create(token: AdminToken, by: Actor): Promise<AdminToken>
+  /** createFirst keeps a token only if there is none that is good, whoever else tries at the same time. It returns whether it did. */
+  createFirst(token: AdminToken, by: Actor): Promise<boolean>
   list(): Promise<readonly AdminToken[]>
   get(id: string): Promise<AdminToken | undefined>
   /** find looks a token up by its hash. Those that were revoked or have expired are found, too. */

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { got, SluiceError } from 'sluice/internal/core/errors'
 import { checkCompact, type KeyForm } from 'sluice/internal/core/key-form'
@@ -7,6 +7,8 @@ import { checkKeyPrefix } from 'sluice/internal/core/key-prefix'
 import { LIMIT_OPTIONS } from 'sluice/internal/core/limit-options'
 import { DEFAULT_HOT_KEY_LIMITS, type HotKeyLimits } from '../../observe/hot-keys/hot-key-alarm.ts'
 import type { CallerEntries } from '../../quotas/book/caller-entries.ts'
+import type { DatabasePlace } from '../../quotas/database/open-database.ts'
+import { postgresAddress } from '../../quotas/database/postgres-address.ts'
 import type { Compatibility } from './compatibility.ts'
 import { ignoredWarnings, refuseUnsupported } from './envoy-settings.ts'
 import { parseFlags } from './flags.ts'
@@ -48,6 +50,10 @@ export interface Config {
   readonly tokens: readonly string[]
   /** Without tokens: anyone may give back and bring limits. */
   readonly trustCallers: boolean
+  /** Where customers and their quotas are kept. Undefined: there are none. */
+  readonly database: DatabasePlace | undefined
+  /** Where a node keeps what does not come back with an older database. */
+  readonly dataDir: string | undefined
   /** Which entries tell who is calling, for quotas. */
   readonly callerEntries: CallerEntries
   readonly host: string
@@ -188,6 +194,8 @@ export function readConfig(args: readonly string[], env: Env): Config {
     leaseSecret: randomBytes(32).toString('hex'),
     tokens: tokensOf(from.given('token')),
     trustCallers: from.value('trust-callers'),
+    database: databaseOf(from),
+    dataDir: dataDirOf(from),
     callerEntries: {
       keys: from.value('api-key-entries'),
       customers: from.value('customer-entries'),
@@ -232,6 +240,19 @@ export function readConfig(args: readonly string[], env: Env): Config {
 }
 
 const NO_SECRET = 'SLUICE_SECRET is not set: set it to the same text on every node (docs/redis.md)'
+
+/** databaseOf is where quotas are kept: a database by its address, or else the data directory. Errors do not show an address. */
+export function databaseOf(from: SettingSources): DatabasePlace | undefined {
+  const [url, listenUrl, dataDir] = [from.value('database'), from.value('database-listen'), dataDirOf(from)]
+  if (url === undefined) return dataDir === undefined ? undefined : { dataDir }
+  for (const address of [url, listenUrl]) if (address !== undefined) postgresAddress(address)
+  return { url, listenUrl }
+}
+
+export function dataDirOf(from: SettingSources): string | undefined {
+  const given = from.value('data')
+  return given === undefined ? undefined : resolve(given)
+}
 
 /** runtimeRules is where envoyproxy/ratelimit would look for rules, if the environment says so. */
 function runtimeRules(env: Env): Given | undefined {

@@ -3,12 +3,21 @@ import { credentialsOf } from './redis-settings.ts'
 
 /** secretsOf lists every text of the configuration that nobody may read in a log. */
 export function secretsOf(config: Config): string[] {
-  const { secret, leaseSecret, redisUrl, redisSentinelAuth } = config
+  const { secret, leaseSecret, redisUrl, database, redisSentinelAuth } = config
   const tokens = [...config.tokens, ...config.adminTokens.map(({ token }) => token)]
-  const [, credentials = ''] = /:\/\/(?:([^/]*)@)?/.exec(redisUrl ?? '') ?? []
-  return [secret, leaseSecret, decoded(credentials.slice(credentials.indexOf(':') + 1)), redisSentinelAuth, ...tokens]
+  const addresses = [
+    redisUrl,
+    ...(database !== undefined && 'url' in database ? [database.url, database.listenUrl] : []),
+  ]
+  return [secret, leaseSecret, ...addresses.map(passwordOf), redisSentinelAuth, ...tokens]
     .flatMap((text) => (text === undefined ? [] : [text, credentialsOf(text).password]))
     .filter((text) => text !== '')
+}
+
+/** passwordOf is the password of an address, or all of what stands for it. */
+function passwordOf(address: string | undefined): string {
+  const [, credentials = ''] = /:\/\/(?:([^/]*)@)?/.exec(address ?? '') ?? []
+  return decoded(credentials.slice(credentials.indexOf(':') + 1))
 }
 
 function decoded(text: string): string {

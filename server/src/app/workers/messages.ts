@@ -14,7 +14,8 @@ export type ToWorker =
       readonly id: number
       readonly config: Config
       readonly inputs: readonly RuleInput[]
-      readonly quotas: WorkerQuotaStart | undefined
+      /** Undefined: there are none. */
+      readonly quotas: Extract<QuotaNews, { type: 'quotas' }> | undefined
     }
   | { readonly type: 'rules'; readonly inputs: readonly RuleInput[] }
   /** There are new rules, in parts that it may ask for. */
@@ -30,12 +31,6 @@ export type ToWorker =
   | QuotaNews
   /** To be answered `alive`. */
   | { readonly type: 'beat' }
-
-/** What a worker needs to know before it gets quotas. */
-export interface WorkerQuotaStart {
-  readonly keySecret: string
-  readonly version: number
-}
 
 /** What a worker tells the primary. */
 export type FromWorker =

@@ -35,8 +35,8 @@ export interface PrimaryParts {
   readonly origin: () => RuleOrigin
   /** Takes lines of the decision log. */
   readonly decisions?: (text: string) => void
-  /** What keys of quotas are hashed by. Undefined: there are no quotas. */
-  readonly keySecret?: string | undefined
+  /** What keys of quotas are hashed under. Undefined: there are no quotas. */
+  readonly keySecret?: (() => string) | undefined
 }
 
 /**
@@ -73,10 +73,13 @@ export class Primary {
   readonly failed: Promise<never>
 
   /** Where quotas go; nobody asks for them unless there is a secret that keys are hashed by. */
-  readonly quotas = new QuotaFeed((news) => {
-    if (this.#hasRules) for (const worker of this.#workers) worker.tell(news)
-  })
-  readonly #keySecret: string | undefined
+  readonly quotas = new QuotaFeed(
+    (news) => {
+      if (this.#hasRules) for (const worker of this.#workers) worker.tell(news)
+    },
+    () => this.#keySecret?.() ?? '',
+  )
+  readonly #keySecret: (() => string) | undefined
 
   constructor(config: Config, log: Log, { origin, decisions = () => {}, keySecret }: PrimaryParts) {
     this.#decisions = decisions
@@ -246,8 +249,7 @@ export class Primary {
 
   #tellStart(worker: WorkerProcess): void {
     this.#awaitReady(worker)
-    const keySecret = this.#keySecret
-    const quotas = keySecret === undefined ? undefined : { keySecret, version: this.quotas.announce().version }
+    const quotas = this.#keySecret && this.quotas.announce()
     worker.tell({ type: 'start', id: worker.id, config: this.#config, inputs: this.#origin().inputs, quotas })
   }
 

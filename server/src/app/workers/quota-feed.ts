@@ -13,7 +13,7 @@ import type { QuotaChange, QuotaSnapshot, QuotaTable } from '../../quotas/model.
 /** What a QuotaFeed tells workers. */
 export type QuotaNews =
   /** There is a new set, in parts that are to be asked for. */
-  | { readonly type: 'quotas'; readonly version: number }
+  | { readonly type: 'quotas'; readonly version: number; readonly keySecret: string }
   | { readonly type: 'quota-part'; readonly version: number; readonly part: QuotaPart }
   /** That was all: what changed since, and where that leads. */
   | {
@@ -35,6 +35,7 @@ const MAX_CHANGES = 1_000
  */
 export class QuotaFeed implements QuotaSink {
   readonly #tellAll: (news: QuotaNews) => void
+  readonly #keySecret: () => string
   #tables: Tables = emptyTables()
   #parts: readonly QuotaPart[] = []
   #changes: QuotaChange[] = []
@@ -42,8 +43,9 @@ export class QuotaFeed implements QuotaSink {
   #version = 0
   #making: QuotaChange[] | undefined
 
-  constructor(tellAll: (news: QuotaNews) => void) {
+  constructor(tellAll: (news: QuotaNews) => void, keySecret: () => string = () => '') {
     this.#tellAll = tellAll
+    this.#keySecret = keySecret
   }
 
   async load(snapshot: QuotaSnapshot): Promise<void> {
@@ -61,7 +63,7 @@ export class QuotaFeed implements QuotaSink {
     this.#revision = snapshot.revision
     for (const change of making) if (change.revision > snapshot.revision) this.#keep(change)
     this.#cut()
-    this.#tellAll({ type: 'quotas', version: this.#version })
+    this.#tellAll(this.#news())
   }
 
   apply(changes: readonly QuotaChange[]): void {
@@ -75,7 +77,11 @@ export class QuotaFeed implements QuotaSink {
   /** announce is what a worker that starts is told. */
   announce(): Extract<QuotaNews, { type: 'quotas' }> {
     if (this.#changes.length > MAX_CHANGES) this.#cut()
-    return { type: 'quotas', version: this.#version }
+    return this.#news()
+  }
+
+  #news(): Extract<QuotaNews, { type: 'quotas' }> {
+    return { type: 'quotas', version: this.#version, keySecret: this.#keySecret() }
   }
 
   /** answer is what a worker is told that asks for a part: that, or that there is a newer set. */

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { SluiceError } from 'sluice/internal/core/errors'
 import type { CompileOptions } from 'sluice/internal/core/rules/compile'
-import { keyHashOf } from '../../quotas/book/key-hash.ts'
+import { hashApiKey } from '../../quotas/tables/api-key-hash.ts'
 import type { DoorName } from '../doors/door.ts'
 import { type Doors, openDoors } from '../doors/doors.ts'
 import { logTo } from '../log/log.ts'
@@ -27,6 +27,8 @@ const log = logTo((entry) => tell({ type: 'log', entry }))
 let doors: Doors | undefined
 const rules = new WorkerRules((version, at) => tell({ type: 'rule-part', version, at }))
 let quotas: WorkerQuotas | undefined
+/** Known from the first set on. Each set has a book of its own, which remembers nothing of an older one. */
+let keySecret = ''
 let options: CompileOptions = {}
 let isLeaving = false
 
@@ -39,9 +41,9 @@ async function start({ config, inputs, quotas: first }: Extract<ToWorker, { type
   options = compileOptionsOf(config.mergeDomains, config.compatibility)
   rules.apply(inputs, options)
   if (first !== undefined) {
-    const bookOptions = { hash: keyHashOf(first.keySecret), entries: config.callerEntries }
+    const bookOptions = { hash: (key: string) => hashApiKey(keySecret, key), entries: config.callerEntries }
     quotas = new WorkerQuotas(bookOptions, (version, at) => tell({ type: 'quota-part', version, at }))
-    quotas.hear({ type: 'quotas', version: first.version })
+    hearQuotas(first)
   }
   const traces = await openTraces(config, log)
   doors = openDoors(config, rules.current, log, { traces, decisions: send, quotas: quotas?.current })
@@ -81,6 +83,11 @@ function isQuotaNews(message: ToWorker): message is QuotaNews {
   return message.type.startsWith('quota')
 }
 
+function hearQuotas(news: QuotaNews): void {
+  if (news.type === 'quotas') keySecret = news.keySecret
+  quotas?.hear(news)
+}
+
 function receive(message: ToWorker, socket?: Socket): void {
   if (message.type === 'connection') take(message.door, message.number, socket)
   else if (message.type === 'start') void start(message).catch(crash)
@@ -90,7 +97,7 @@ function receive(message: ToWorker, socket?: Socket): void {
   else if (message.type === 'shed') doors?.all[message.door].shed(message.count)
   else if (message.type === 'not-serving') doors?.notServing()
   else if (message.type === 'drain') void leave()
-  else if (isQuotaNews(message)) quotas?.hear(message)
+  else if (isQuotaNews(message)) hearQuotas(message)
   else if (message.type === 'beat') tell({ type: 'alive' })
   else void answer(message).catch(crash)
 }

@@ -96,7 +96,7 @@ export function adminServer(sources: AdminSources, names: readonly string[] = []
       admin &&
       (async (request, response, path) => {
         try {
-          await guard(admin.access, request, routes.has(path) && !open.has(path))
+          await guard(admin.access, request, routes.has(path) && !open.has(path) ? path : undefined)
         } catch (error) {
           if (error instanceof Throttled) response.setHeader('Retry-After', error.retryAfterSeconds)
           throw error
@@ -110,10 +110,11 @@ export function adminServer(sources: AdminSources, names: readonly string[] = []
 }
 
 /** guard bounds how often somebody asks, and asks for a token where a page is not for everybody. The API asks for itself. */
-async function guard(access: Access, request: IncomingMessage, isGuarded: boolean): Promise<void> {
+async function guard(access: Access, request: IncomingMessage, guarded: string | undefined): Promise<void> {
   access.count(request)
-  if (!isGuarded) return
-  if (isFromHere(request)) return
+  if (guarded === undefined) return
+  // What stands below the API is guarded as the API is.
+  if (!guarded.startsWith(`${API_PREFIX}/`) && isFromHere(request)) return
   requireRole(await access.identify(request), 'viewer')
 }
 

@@ -156,9 +156,9 @@ export class MemoryQuotas implements QuotaStore {
   }
 
   async changeAll(changes: Parameters<QuotaStore['changeAll']>[0], by: Actor): Promise<void> {
-    for (const { table, id, record } of changes) {
-      if (record === undefined) await this.remove(table, id, by)
-      else await this.put(table, record as never, by)
+    for (const { table, id, record, version } of changes) {
+      if (record === undefined) await this.remove(table, id, by, version)
+      else await this.put(table, record as never, by, version)
     }
   }
 
@@ -198,6 +198,12 @@ export class MemoryTokens implements TokenStore {
     this.kept.set(token.id, token)
     this.#audit.note(by, 'tokens.create', token.id, undefined, { name: token.name, role: token.role })
     return token
+  }
+
+  async createFirst(token: AdminToken, by: Actor): Promise<boolean> {
+    if (await this.hasAny()) return false
+    await this.create(token, by)
+    return true
   }
 
   async list(): Promise<readonly AdminToken[]> {

@@ -12,11 +12,11 @@ export interface SignedHead extends AuditHead {
  * and, where there is a data directory, in a file that does not come back with an older database.
  */
 export class AuditAnchor {
-  readonly #key: Buffer
+  readonly #key: () => Buffer
   readonly #file: string | undefined
   #written = 0
 
-  constructor(key: Buffer, dataDir: string | undefined) {
+  constructor(key: () => Buffer, dataDir: string | undefined) {
     this.#key = key
     this.#file = dataDir === undefined ? undefined : join(dataDir, 'audit-head.json')
     this.#written = this.read()?.sequence ?? 0
@@ -32,7 +32,7 @@ export class AuditAnchor {
   }
 
   #signature(sequence: number, hash: string): string {
-    return createHmac('sha256', this.#key).update(`audit head;${sequence};${hash}`).digest('hex')
+    return createHmac('sha256', this.#key()).update(`audit head;${sequence};${hash}`).digest('hex')
   }
 
   /** write puts the head into the file. One that cannot be written is written with the next entry. */

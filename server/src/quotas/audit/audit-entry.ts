@@ -31,6 +31,10 @@ export interface AuditRow {
   readonly hash: string
 }
 
+/** The columns of an AuditRow. */
+export const COLUMNS =
+  'sequence, at_ms, actor_id, actor_name, action, target, customer_id, before, after, reason, address, previous, hash'
+
 /** An AuditHead is the last entry. */
 export interface AuditHead {
   readonly sequence: number

@@ -1,25 +1,23 @@
-import type { Actor, Database, Page, Sql } from '../ports.ts'
+import type {
+  Actor,
+  AuditLog as AuditLogPort,
+  AuditQuery,
+  AuditVerification,
+  Database,
+  Page,
+  AuditEntry as ReadEntry,
+  Sql,
+} from '../ports.ts'
 import type { AuditAnchor, SignedHead } from './audit-anchor.ts'
-import { type AuditEntry, type AuditHead, type AuditRow, auditRow, NO_ENTRY } from './audit-entry.ts'
+import { type AuditEntry, type AuditHead, type AuditRow, auditRow, COLUMNS, NO_ENTRY } from './audit-entry.ts'
 import { readCursor, writeCursor } from './cursor.ts'
-
-export interface AuditQuery {
-  readonly actor?: string | undefined
-  readonly action?: string | undefined
-  readonly target?: string | undefined
-  readonly customer?: string | undefined
-  readonly fromMs?: number | undefined
-  /** Not included. */
-  readonly toMs?: number | undefined
-  readonly after?: string | undefined
-  readonly limit: number
-}
+import { type AuditReport, verifyAudit } from './verify-audit.ts'
 
 const MOST = 1000
 const AT_ONCE = 5000
 
 /** The AuditLog is only added to, within the transaction of the change that it tells of. */
-export class AuditLog {
+export class AuditLog implements AuditLogPort {
   readonly #db: Database
   readonly #anchor: AuditAnchor
   readonly #now: () => number
@@ -69,29 +67,45 @@ export class AuditLog {
   }
 
   /** list returns the newest first. */
-  async list(query: AuditQuery): Promise<Page<AuditRow>> {
+  async list(query: AuditQuery): Promise<Page<ReadEntry>> {
     const limit = Math.min(Math.max(Math.trunc(query.limit), 1), MOST)
     const before = query.after === undefined ? undefined : Number(readCursor(query.after, 'audit'))
     const rows = await this.#db.query<AuditRow>(
       `SELECT ${COLUMNS} FROM sluice.audit
        WHERE ($1::text IS NULL OR actor_id = $1) AND ($2::text IS NULL OR action = $2)
-         AND ($3::text IS NULL OR target = $3) AND ($4::text IS NULL OR customer_id = $4)
+         AND ($3::text[] IS NULL OR target = ANY($3)) AND ($4::text IS NULL OR customer_id = $4)
          AND ($5::int8 IS NULL OR at_ms >= $5) AND ($6::int8 IS NULL OR at_ms < $6)
          AND ($7::int8 IS NULL OR sequence < $7)
        ORDER BY sequence DESC LIMIT $8::int`,
       [
         query.actor ?? null,
         query.action ?? null,
-        query.target ?? null,
-        query.customer ?? null,
+        query.target === undefined ? null : targetsOf(query.target),
+        query.customerId ?? null,
         query.fromMs ?? null,
         query.toMs ?? null,
         before ?? null,
         limit + 1,
       ],
     )
-    const items = rows.slice(0, limit)
+    const items = rows.slice(0, limit).map(entryOf)
     return { items, next: rows.length > limit ? writeCursor('audit', String(items[limit - 1].sequence)) : undefined }
+  }
+
+  /** report reads the whole log, and says everything that is wrong with it. */
+  report(): Promise<AuditReport> {
+    return verifyAudit(this.#db, this.#anchor)
+  }
+
+  async verify(): Promise<AuditVerification> {
+    const { entries, head, problems } = await this.report()
+    const [first] = [...problems].sort((a, b) => a.sequence - b.sequence)
+    return {
+      ok: first === undefined,
+      entries,
+      head: head.sequence === 0 ? undefined : head.hash,
+      broken: first && { sequence: first.sequence, reason: first.what },
+    }
   }
 
   /** unconfirmed returns what a sink has not confirmed yet, the oldest first. Entries are in the order of commits: none comes late. */
@@ -115,9 +129,6 @@ export class AuditLog {
   }
 }
 
-export const COLUMNS =
-  'sequence, at_ms, actor_id, actor_name, action, target, customer_id, before, after, reason, address, previous, hash'
-
 const INSERT = `INSERT INTO sluice.audit (${COLUMNS}) SELECT ${COLUMNS} FROM jsonb_to_recordset($1::jsonb) AS r (
   sequence int8, at_ms int8, actor_id text, actor_name text, action text, target text, customer_id text, before text, after text,
   reason text, address text, previous text, hash text)`
@@ -129,4 +140,54 @@ async function lockHead(tx: Sql): Promise<AuditHead> {
   )
   const [head] = await tx.query<AuditHead>('SELECT sequence, hash FROM sluice.audit_head FOR UPDATE')
   return head ?? NO_ENTRY
+}
+
+/** The kinds of what is changed. */
+const KINDS = [
+  'customers',
+  'api_keys',
+  'overrides',
+  'grants',
+  'blocks',
+  'tiers',
+  'switches',
+  'tokens',
+  'rules',
+  'counters',
+  'webhooks',
+]
+
+/** targetsOf spells every target that has an id. One that is spelled with its kind stands for itself. */
+function targetsOf(id: string): readonly string[] {
+  return [id, ...KINDS.map((kind) => `${kind}/${id}`)]
+}
+
+function entryOf(row: AuditRow): ReadEntry {
+  const slash = row.target.indexOf('/')
+  return {
+    sequence: row.sequence,
+    atMs: row.at_ms,
+    actor: {
+      id: row.actor_id,
+      name: row.actor_name,
+      address: row.address ?? undefined,
+      reason: row.reason ?? undefined,
+    },
+    action: row.action,
+    target: { kind: row.target.slice(0, slash), id: row.target.slice(slash + 1) },
+    customerId: row.customer_id ?? undefined,
+    before: valueIn(row.before),
+    after: valueIn(row.after),
+    hash: row.hash,
+  }
+}
+
+/** A text that is no JSON was put there by somebody else: it is shown as it is. */
+function valueIn(text: string | null): unknown {
+  if (text === null) return undefined
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
 }

@@ -1,7 +1,6 @@
 import type { Database } from '../ports.ts'
 import type { AuditAnchor, SignedHead } from './audit-anchor.ts'
-import { type AuditHead, type AuditRow, hashOf, NO_ENTRY } from './audit-entry.ts'
-import { COLUMNS } from './audit-log.ts'
+import { type AuditHead, type AuditRow, COLUMNS, hashOf, NO_ENTRY } from './audit-entry.ts'
 
 /** An AuditReport says whether the log is what was written. `problems` has the first of each kind, in words. */
 export interface AuditReport {

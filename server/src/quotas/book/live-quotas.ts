@@ -13,8 +13,8 @@ export interface QuotaSink {
 
 /** A QuotaOrigin is where records come from. */
 export interface QuotaOrigin {
-  /** Keys the hashes of API keys. */
-  readonly keySecret: string
+  /** keySecret is what API keys are hashed under. It is known when the first set is delivered; before that it is ''. */
+  keySecret(): string
   /**
    * follow delivers everything, and then every change, until the function that it returns is called. It resolves when the
    * first set was delivered, or cannot be had for now.

@@ -1,7 +1,8 @@
 import { AuditAnchor } from '../audit/audit-anchor.ts'
 import { AuditLog } from '../audit/audit-log.ts'
-import { type AuditReport, verifyAudit } from '../audit/verify-audit.ts'
+import type { AuditReport } from '../audit/verify-audit.ts'
 import { Backoff } from '../database/backoff.ts'
+import { type DatabaseHealth, GatedDatabase } from '../database/gated-database.ts'
 import { migrate } from '../database/migrate.ts'
 import { type DatabasePlace, openDatabase } from '../database/open-database.ts'
 import type { Database, QuotaStore } from '../ports.ts'
@@ -9,11 +10,11 @@ import { SqlQuotaStore } from '../records/sql-quota-store.ts'
 import { ApiKeyHash } from '../tables/api-key-hash.ts'
 import { IdempotencyKeys } from '../tables/idempotency-keys.ts'
 import { RuleTable } from '../tables/rule-table.ts'
-import { openSecretKeys } from '../tables/secret-keys.ts'
+import { SecretKeys } from '../tables/secret-keys.ts'
 import { TokenStore } from '../tables/token-store.ts'
 import { UsageStore } from '../tables/usage-store.ts'
 
-/** Quotas is everything that is kept in the database. */
+/** Quotas is everything that is kept in the database. Until that was opened, whatever is asked is answered DATABASE_UNAVAILABLE. */
 export interface Quotas {
   readonly db: Database
   readonly store: QuotaStore
@@ -23,6 +24,9 @@ export interface Quotas {
   readonly usage: UsageStore
   readonly rules: RuleTable
   readonly idempotency: IdempotencyKeys
+  /** open brings the schema up to date, and rejects when it cannot. It may be tried again. */
+  open(): Promise<void>
+  health(): DatabaseHealth
   verifyAudit(): Promise<AuditReport>
   close(): Promise<void>
 }
@@ -38,22 +42,34 @@ export interface QuotaOptions {
 
 /** openQuotas opens a database, brings its schema up to date, and rejects when it cannot. */
 export async function openQuotas(place: DatabasePlace, options: QuotaOptions = {}): Promise<Quotas> {
-  const db = await openDatabase(place)
+  const quotas = await quotasAt(place, options)
   try {
-    const dataDir = options.dataDir ?? ('dataDir' in place ? place.dataDir : undefined)
-    return await quotasOn(db, { ...options, dataDir })
+    await quotas.open()
+    return quotas
   } catch (error) {
-    await db.close()
+    await quotas.close()
     throw error
   }
 }
 
-/** quotasOn does the same with a database that is open. */
+/** quotasAt makes quotas of a place that is opened later: nothing fails but an address that is none. */
+export async function quotasAt(place: DatabasePlace, options: QuotaOptions = {}): Promise<Quotas> {
+  const dataDir = options.dataDir ?? ('dataDir' in place ? place.dataDir : undefined)
+  return makeQuotas(await openDatabase(place), { ...options, dataDir })
+}
+
+/** quotasOn opens quotas on a database that is there. */
 export async function quotasOn(db: Database, options: QuotaOptions = {}): Promise<Quotas> {
+  const quotas = makeQuotas(db, options)
+  await quotas.open()
+  return quotas
+}
+
+function makeQuotas(raw: Database, options: QuotaOptions): Quotas {
   const { now = Date.now, refreshEveryMs } = options
-  await migrate(db)
-  const keys = await openSecretKeys(db, options.secret)
-  const anchor = new AuditAnchor(keys.keyFor('audit'), options.dataDir)
+  const db = new GatedDatabase(raw)
+  const keys = new SecretKeys(options.secret)
+  const anchor = new AuditAnchor(() => keys.keyFor('audit'), options.dataDir)
   const audit = new AuditLog(db, anchor, now)
   const tokens = new TokenStore(db, audit, now)
   return {
@@ -65,7 +81,13 @@ export async function quotasOn(db: Database, options: QuotaOptions = {}): Promis
     usage: new UsageStore(db, now),
     rules: new RuleTable(db, audit, now),
     idempotency: new IdempotencyKeys(db),
-    verifyAudit: () => verifyAudit(db, anchor),
+    open: () =>
+      db.openWith(async (it) => {
+        await migrate(it)
+        await keys.open(it)
+      }),
+    health: () => db.health,
+    verifyAudit: () => audit.report(),
     async close() {
       await tokens.flush().catch(() => {})
       await db.close()
@@ -80,10 +102,7 @@ export interface Attempts {
 }
 
 /** keepOpening tries until it succeeds, or until the signal: then it resolves with undefined. */
-export async function keepOpening(
-  open: () => Promise<Quotas>,
-  { failed, signal }: Attempts,
-): Promise<Quotas | undefined> {
+export async function keepOpening<T>(open: () => Promise<T>, { failed, signal }: Attempts): Promise<T | undefined> {
   const backoff = new Backoff(200, 10_000)
   while (signal?.aborted !== true) {
     try {

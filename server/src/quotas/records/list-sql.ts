@@ -21,7 +21,8 @@ export function listSql(table: RecordTable<unknown>, query: ListQuery): { sql: s
     const search = query.search.slice(0, LONGEST_SEARCH)
     const [exact, folded] = [parameter(beginning(search)), parameter(beginning(search.toLowerCase()))]
     const matches = table.searched.map((column) => `lower(${column}) COLLATE "C" LIKE ${folded}::text`)
-    conditions.push(`(${[`id LIKE ${exact}::text`, ...matches].join(' OR ')})`)
+    const more = table.foundBy === undefined ? [] : [table.foundBy(`${folded}::text`)]
+    conditions.push(`(${[`id LIKE ${exact}::text`, ...matches, ...more].join(' OR ')})`)
   }
   if (query.after !== undefined) conditions.push(`id > ${parameter(readCursor(query.after, table.name))}::text`)
   const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`

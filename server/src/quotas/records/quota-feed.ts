@@ -58,6 +58,12 @@ export class QuotaFeed {
     return { ...tables, revision: this.#revision } as unknown as QuotaSnapshot
   }
 
+  /** counts is how many records of each table are known. */
+  get counts(): Readonly<Record<QuotaTable, number>> {
+    const counts = QUOTA_TABLES.map((table) => [table, this.#tableOf(table).size])
+    return Object.fromEntries(counts) as Record<QuotaTable, number>
+  }
+
   start(): void {
     this.#unfollow ??= this.#store.follow(
       (changes) => this.#changed(changes),

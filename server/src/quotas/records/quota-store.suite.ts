@@ -175,7 +175,6 @@ export function quotaStoreSuite(make: MakeTestDatabase): void {
     await expect(store.put('api_keys', apiKey('k2', { customerId: 'nobody' }), SUPPORT)).rejects.toMatchObject(
       refused('REFERENCE_BROKEN'),
     )
-    await expect(store.remove('customers', 'acme', SUPPORT)).rejects.toMatchObject(refused('REFERENCE_BROKEN'))
     await store.put('overrides', override('o1'), SUPPORT)
     await expect(store.put('overrides', override('o2'), SUPPORT)).rejects.toMatchObject(refused('RECORD_EXISTS'))
     for (const wrong of [{ unit: 'eon' }, { requestsPerUnit: -1 }, { effectiveAtMs: 'x' }, { reason: 'a\0b' }]) {
@@ -188,6 +187,64 @@ export function quotaStoreSuite(make: MakeTestDatabase): void {
     expect((await store.snapshot()).overrides).toHaveLength(1)
   })
 
+  it('removes with a customer, and with a key, everything that is about them, each with an entry in the log', async () => {
+    const { store, audit } = await open()
+    await store.put('customers', customer('acme'), SUPPORT)
+    await store.put('customers', customer('other'), SUPPORT)
+    await store.put('api_keys', apiKey('k1', { customerId: 'acme' }), SUPPORT)
+    await store.put('api_keys', apiKey('k2', { hash: 'another' }), SUPPORT)
+    const of = (keyId: string) => ({ subject: { kind: 'key', keyId } }) as const
+    const acme = { subject: { kind: 'customer', customerId: 'acme' } } as const
+    await store.put('overrides', override('o1', acme), SUPPORT)
+    await store.put('overrides', override('o2', of('k1')), SUPPORT)
+    await store.put('overrides', override('o3', of('k2')), SUPPORT)
+    await store.put('blocks', block('b1', of('k1').subject), SUPPORT)
+    await store.put('blocks', block('b2', acme.subject), SUPPORT)
+    const { version } = (await store.get('customers', 'acme'))!
+    const stale = { code: 'VERSION_STALE' }
+    await expect(store.remove('customers', 'acme', SUPPORT, version + 1)).rejects.toMatchObject(stale)
+    expect((await store.snapshot()).overrides).toHaveLength(3)
+    await store.remove('customers', 'acme', SUPPORT, version)
+    const { customers, api_keys, overrides, blocks } = await store.snapshot()
+    expect([customers, api_keys, overrides].map((records) => records.map(({ id }) => id))).toEqual([
+      ['other'],
+      ['k2'],
+      ['o3'],
+    ])
+    expect(blocks).toEqual([])
+    expect((await audit.list({ limit: 6 })).items.map(({ action }) => action).sort()).toEqual([
+      'api_keys.remove',
+      'blocks.remove',
+      'blocks.remove',
+      'customers.remove',
+      'overrides.remove',
+      'overrides.remove',
+    ])
+    await store.remove('api_keys', 'k2', SUPPORT)
+    expect((await store.snapshot()).overrides).toEqual([])
+  })
+
+  it('checks the versions of several changes in one transaction with them', async () => {
+    const { store } = await open()
+    const { version } = await store.put('customers', customer('acme'), SUPPORT)
+    const changes = [
+      { table: 'customers', id: 'new', record: customer('new'), version: 0 },
+      { table: 'customers', id: 'acme', record: customer('acme', { name: 'by another' }), version: version + 1 },
+    ] as const
+    await expect(store.changeAll(changes, SUPPORT)).rejects.toMatchObject({ code: 'VERSION_STALE' })
+    expect((await store.snapshot()).customers).toHaveLength(1)
+    await store.changeAll([changes[0], { ...changes[1], version }], SUPPORT)
+    expect(await store.get('customers', 'acme')).toMatchObject({ name: 'by another' })
+  })
+
+  it('finds customers by the beginning of their keys, too', async () => {
+    const { store } = await open()
+    await store.put('customers', customer('acme'), SUPPORT)
+    await store.put('customers', customer('other'), SUPPORT)
+    await store.put('api_keys', apiKey('k1', { customerId: 'acme', prefix: 'sk_LIVE_' }), SUPPORT)
+    expect((await store.list('customers', { search: 'sk_live', limit: 9 })).items.map(({ id }) => id)).toEqual(['acme'])
+  })
+
   it('makes several changes, all or none, whatever their order', async () => {
     const { store, audit } = await open()
     const made = [
@@ -197,7 +254,7 @@ export function quotaStoreSuite(make: MakeTestDatabase): void {
     await store.changeAll(made, SUPPORT)
     const failing = [
       { table: 'customers', id: 'new', record: customer('new') },
-      { table: 'customers', id: 'acme', record: undefined },
+      { table: 'api_keys', id: 'k1', record: apiKey('k1', { customerId: 'nobody' }) },
     ] as const
     await expect(store.changeAll(failing, SUPPORT)).rejects.toMatchObject({ code: 'REFERENCE_BROKEN' })
     expect(await store.get('customers', 'new')).toBeUndefined()

@@ -14,6 +14,8 @@ export interface RecordTable<Rec> {
   readonly filters: Readonly<Record<string, string>>
   /** What a search looks at the beginning of, beside the id. */
   readonly searched: readonly string[]
+  /** A condition that finds more, of a pattern in small letters. */
+  readonly foundBy?: (pattern: string) => string
   idOf(record: Rec): string
   toRow(record: Rec): Row
   toRecord(row: Row): Rec
@@ -68,6 +70,8 @@ export const RECORD_TABLES: { readonly [T in QuotaTable]: RecordTable<QuotaRecor
     },
     filters: { tier: 'tier', status: 'status', timeZone: 'time_zone' },
     searched: ['name'],
+    foundBy: (pattern) =>
+      `id IN (SELECT customer_id FROM sluice.api_keys WHERE lower(prefix) COLLATE "C" LIKE ${pattern})`,
     idOf: ({ id }) => id,
     customerOf: ({ id }) => id,
     toRow: (it) => ({

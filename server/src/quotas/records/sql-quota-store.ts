@@ -8,6 +8,7 @@ import type { Actor, Database, ListQuery, Page, QuotaStore, Sql } from '../ports
 import { ChangeFollower } from './change-follower.ts'
 import { CHANNEL, logSteps, trimChanges } from './change-log.ts'
 import { auditOf, type Change, planStep, type Step } from './change-plan.ts'
+import { dependentsOf } from './dependents.ts'
 import { listSql, pageSize } from './list-sql.ts'
 import { QUOTA_TABLES, type Row, selectList, tableOf, upsertSql } from './record-tables.ts'
 
@@ -95,7 +96,7 @@ export class SqlQuotaStore implements QuotaStore {
       const [{ revision }] = await tx.query<{ revision: number }>(
         'UPDATE sluice.revision SET revision = revision + 1 RETURNING revision',
       )
-      const steps = await this.#plan(tx, changes, revision)
+      const steps = await this.#plan(tx, [...(await dependentsOf(tx, changes)), ...changes], revision)
       // Nothing was changed: the revision is the only trace, and harms nobody.
       if (steps.length === 0) return steps
       await carryOut(tx, steps)

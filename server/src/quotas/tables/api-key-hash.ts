@@ -1,19 +1,31 @@
 import { createHmac } from 'node:crypto'
+import type { ApiKeyHash as ApiKeyHashPort } from '../ports.ts'
 import type { SecretKeys } from './secret-keys.ts'
 
 const LONGEST_PREFIX = 8
 
-/** An ApiKeyHash makes what is kept of an API key: who reads the database cannot use it. */
-export class ApiKeyHash {
-  readonly #key: Buffer
+/** hashApiKey is what is kept of an API key: HMAC-SHA256 in hex. Who reads the database cannot use it. */
+export function hashApiKey(secret: string, apiKey: string): string {
+  return createHmac('sha256', secret).update(apiKey).digest('hex')
+}
+
+/** An ApiKeyHash hashes API keys under the key of the installation. */
+export class ApiKeyHash implements ApiKeyHashPort {
+  readonly #keys: SecretKeys
+  #secret: string | undefined
 
   constructor(keys: SecretKeys) {
-    this.#key = keys.keyFor('API keys')
+    this.#keys = keys
   }
 
-  /** hash is HMAC-SHA256, in hex. */
+  /** secret is what API keys are hashed under, for processes that have no database. */
+  get secret(): string {
+    this.#secret ??= this.#keys.keyFor('API keys').toString('hex')
+    return this.#secret
+  }
+
   hash(apiKey: string): string {
-    return createHmac('sha256', this.#key).update(apiKey).digest('hex')
+    return hashApiKey(this.secret, apiKey)
   }
 
   /** prefix is what people see: the first 8 characters, and never more than a quarter of the key. */

@@ -1,61 +1,52 @@
-import type { Database } from '../ports.ts'
-
-/** What is known of a key: it is new and now taken, its first request is still under way, it was of another request, or its answer. */
-export type IdempotencyState =
-  | { readonly kind: 'new' | 'busy' | 'other' }
-  | { readonly kind: 'done'; readonly status: number; readonly answer: string }
+import { SluiceError } from 'sluice/internal/core/errors'
+import type { Database, IdempotencyStore, KeptAnswer } from '../ports.ts'
 
 const KEPT_FOR = '24 hours'
 /** A first request that was never finished, because its node ended, does not hold its key for longer. */
 const BUSY_FOR = '1 minute'
+const MOST_OF_ONE = 1_000
+const MOST = 10_000
+const CLEAN_EVERY = 100
 
-/** IdempotencyKeys remember the answers to creations for a day, so that one which is sent twice is made once. */
-export class IdempotencyKeys {
+/** IdempotencyKeys remember the answers to creations for a day, on all nodes, so that one which is sent twice is made once. */
+export class IdempotencyKeys implements IdempotencyStore {
   readonly #db: Database
+  #claims = 0
 
   constructor(db: Database) {
     this.#db = db
   }
 
-  /** begin takes a key of an actor, or says what became of it. `fingerprint` is that of the request. */
-  async begin(actor: string, key: string, fingerprint: string): Promise<IdempotencyState> {
+  async claim(id: string, owner: string, fingerprint: string): Promise<KeptAnswer | undefined> {
+    if (this.#claims++ % CLEAN_EVERY === 0) await this.clean()
     const taken = await this.#db.query(
-      `INSERT INTO sluice.idempotency_keys AS k (actor, key, fingerprint) VALUES ($1, $2, $3)
-       ON CONFLICT (actor, key) DO UPDATE SET fingerprint = excluded.fingerprint, status = NULL, answer = NULL, created_at = now()
-       WHERE k.created_at < now() - interval '${KEPT_FOR}'
-         OR (k.status IS NULL AND k.created_at < now() - interval '${BUSY_FOR}')
-       RETURNING 1`,
-      [actor, key, fingerprint],
+      `INSERT INTO sluice.idempotency_keys AS k (id, owner, fingerprint) SELECT $1, $2, $3
+       WHERE (SELECT count(*) FROM sluice.idempotency_keys WHERE owner = $2) < ${MOST_OF_ONE}
+         AND (SELECT count(*) FROM sluice.idempotency_keys) < ${MOST}
+       ON CONFLICT (id) DO UPDATE SET fingerprint = excluded.fingerprint, answer = NULL, created_at = now()
+       WHERE ${isOver('k')} RETURNING 1`,
+      [id, owner, fingerprint],
     )
-    if (taken.length > 0) return { kind: 'new' }
-    const [found] = await this.#db.query<{ fingerprint: string; status: number | null; answer: string | null }>(
-      'SELECT fingerprint, status, answer FROM sluice.idempotency_keys WHERE actor = $1 AND key = $2',
-      [actor, key],
+    if (taken.length > 0) return undefined
+    const [found] = await this.#db.query<{ fingerprint: string; answer: string | null }>(
+      'SELECT fingerprint, answer FROM sluice.idempotency_keys WHERE id = $1',
+      [id],
     )
-    if (found === undefined) return { kind: 'busy' }
-    if (found.fingerprint !== fingerprint) return { kind: 'other' }
-    if (found.status === null) return { kind: 'busy' }
-    return { kind: 'done', status: found.status, answer: found.answer ?? '' }
+    if (found !== undefined) return { fingerprint: found.fingerprint, sealed: found.answer ?? undefined }
+    throw new SluiceError('IDEMPOTENCY_KEYS_TOO_MANY', 'idempotency-key', 'of this token, or of all')
   }
 
-  /** finish keeps the answer. */
-  async finish(actor: string, key: string, status: number, answer: string): Promise<void> {
-    await this.#db.query(
-      'UPDATE sluice.idempotency_keys SET status = $3::int, answer = $4 WHERE actor = $1 AND key = $2',
-      [actor, key, status, answer],
-    )
-  }
-
-  /** forget gives a key back whose request was not carried out. */
-  async forget(actor: string, key: string): Promise<void> {
-    await this.#db.query('DELETE FROM sluice.idempotency_keys WHERE actor = $1 AND key = $2 AND status IS NULL', [
-      actor,
-      key,
-    ])
+  async keep(id: string, sealed: string | undefined): Promise<void> {
+    await (sealed === undefined
+      ? this.#db.query('DELETE FROM sluice.idempotency_keys WHERE id = $1 AND answer IS NULL', [id])
+      : this.#db.query('UPDATE sluice.idempotency_keys SET answer = $2 WHERE id = $1', [id, sealed]))
   }
 
   /** clean removes what is too old to matter. */
   async clean(): Promise<void> {
-    await this.#db.query(`DELETE FROM sluice.idempotency_keys WHERE created_at < now() - interval '${KEPT_FOR}'`)
+    await this.#db.query(`DELETE FROM sluice.idempotency_keys k WHERE ${isOver('k')}`)
   }
 }
+
+const isOver = (row: string): string => `(${row}.created_at < now() - interval '${KEPT_FOR}'
+  OR (${row}.answer IS NULL AND ${row}.created_at < now() - interval '${BUSY_FOR}'))`

@@ -1,33 +1,43 @@
 import { SluiceError } from 'sluice/internal/core/errors'
+import { loadRules } from 'sluice/internal/core/rules/load'
 import type { AuditLog } from '../audit/audit-log.ts'
-import type { Actor, Database, Sql } from '../ports.ts'
+import { readCursor, writeCursor } from '../audit/cursor.ts'
+import type { Actor, Database, ListQuery, Page, RuleTable as RuleTablePort, RuleVersion, Sql } from '../ports.ts'
 
-/** A RuleDocument is one version of a rule file, kept in the database. */
-export interface RuleDocument {
-  /** As a file has one: errors mention it. */
-  readonly name: string
-  readonly version: number
-  /** YAML, as it was put. */
-  readonly text: string
+/** What a text of rules comes to. */
+export interface RuleFigures {
+  readonly limits: number
+  readonly domains: readonly string[]
 }
 
-export interface RuleVersion {
-  readonly name: string
+/** A RuleCheck compiles a text together with the other sources. It throws a RulesError. */
+export type RuleCheck = (text: string) => Promise<RuleFigures>
+
+interface RuleRow {
   readonly version: number
-  readonly isActive: boolean
-  readonly createdAtMs: number
-  readonly createdBy: string
-  readonly reason: string | undefined
+  readonly active: boolean
+  readonly created_at: number
+  readonly created_by: string
+  readonly comment: string | null
+  readonly limits: number
+  readonly domains: readonly string[]
+  readonly document: string
 }
 
 /** Where changes of rules are told. */
 const CHANNEL = 'sluice_rules'
 
-/** A RuleTable keeps versions of rule documents, and which one of each is in force. It does not look into them. */
-export class RuleTable {
+const HEAD = `version, version = (SELECT max(version) FROM sluice.rate_limit_rules) AS active, created_by, comment, limits, domains,
+  (extract(epoch FROM created_at) * 1000)::int8 AS created_at`
+
+const MOST = 1000
+
+/** A RuleTable keeps versions of rules. The newest one is in force. */
+export class RuleTable implements RuleTablePort {
   readonly #db: Database
   readonly #audit: AuditLog
   readonly #now: () => number
+  #check: RuleCheck = async (text) => figuresOf(text)
 
   constructor(db: Database, audit: AuditLog, now: () => number = Date.now) {
     this.#db = db
@@ -35,135 +45,111 @@ export class RuleTable {
     this.#now = now
   }
 
-  /** active returns what is in force, in the order of names. */
-  async active(): Promise<readonly RuleDocument[]> {
-    return this.#db.query<RuleDocument>(
-      `SELECT r.name, r.version, r.document AS text FROM sluice.active_rules a
-       JOIN sluice.rule_activations x ON x.id = a.activation
-       JOIN sluice.rate_limit_rules r ON r.name = x.name AND r.version = x.version ORDER BY r.name`,
-    )
+  /** checkWith has texts compiled together with other sources. Without it, they are compiled alone. */
+  checkWith(check: RuleCheck): void {
+    this.#check = check
   }
 
-  /** follow is told when something else may be in force. */
+  /** follow is told when another version may be in force. */
   follow(changed: () => void): () => void {
     return this.#db.listen(CHANNEL, changed, changed)
   }
 
-  async get(name: string, version: number): Promise<RuleDocument | undefined> {
-    const [found] = await this.#db.query<RuleDocument>(
-      'SELECT name, version, document AS text FROM sluice.rate_limit_rules WHERE name = $1 AND version = $2::int',
-      [name, version],
+  async versions({ after, limit }: Pick<ListQuery, 'after' | 'limit'>): Promise<Page<RuleVersion>> {
+    const size = Math.min(Math.max(Math.trunc(limit) || 1, 1), MOST)
+    const before = after === undefined ? null : Number(readCursor(after, 'rules'))
+    const rows = await this.#db.query<RuleRow>(
+      `SELECT ${HEAD} FROM sluice.rate_limit_rules WHERE $1::int IS NULL OR version < $1
+       ORDER BY version DESC LIMIT $2::int`,
+      [before, size + 1],
     )
-    return found
+    const items = rows.slice(0, size).map(versionOf)
+    return { items, next: rows.length > size ? writeCursor('rules', String(items[size - 1].version)) : undefined }
   }
 
-  /** versions returns the newest first; without a name, those of all documents. */
-  async versions(name?: string): Promise<readonly RuleVersion[]> {
-    const rows = await this.#db.query<Omit<RuleVersion, 'reason'> & { reason: string | null }>(
-      `SELECT r.name, r.version, r.reason, r.created_by AS "createdBy", (x.version IS NOT NULL) AS "isActive",
-         (extract(epoch FROM r.created_at) * 1000)::int8 AS "createdAtMs"
-       FROM sluice.rate_limit_rules r
-       LEFT JOIN sluice.active_rules a ON a.name = r.name
-       LEFT JOIN sluice.rule_activations x ON x.id = a.activation AND x.version = r.version
-       WHERE $1::text IS NULL OR r.name = $1 ORDER BY r.name, r.version DESC`,
-      [name ?? null],
+  async read(version?: number): Promise<(RuleVersion & { readonly text: string }) | undefined> {
+    const [row] = await this.#db.query<RuleRow>(
+      `SELECT ${HEAD}, document FROM sluice.rate_limit_rules WHERE $1::int IS NULL OR version = $1
+       ORDER BY version DESC LIMIT 1`,
+      [version ?? null],
     )
-    return rows.map((row) => ({ ...row, reason: row.reason ?? undefined }))
+    return row && { ...versionOf(row), text: row.document }
   }
 
-  /** put adds a version, and returns its number. It is in force when it is activated, here or later. */
-  put(name: string, text: string, by: Actor, { activate = false } = {}): Promise<number> {
-    return this.#audit.record(by, async (tx) => {
-      await lock(tx)
-      const [{ version }] = await tx.query<{ version: number }>(
-        `INSERT INTO sluice.rate_limit_rules (name, version, document, created_at, created_by, reason)
-         SELECT $1, coalesce(max(version), 0) + 1, $2, to_timestamp($3::float8 / 1000), $4, $5
-         FROM sluice.rate_limit_rules WHERE name = $1 RETURNING version`,
-        [name, text, this.#now(), by.id, by.reason ?? null],
-      )
-      const added = entryOf('put', name, undefined, { version, text })
-      const entries = activate ? [added, await this.#activate(tx, name, version, 'activate')] : [added]
-      return { result: version, entries }
-    })
+  check(text: string): Promise<RuleFigures> {
+    return this.#check(text)
   }
 
-  /** activate puts a version in force; undefined: none of this document's. */
-  activate(name: string, version: number | undefined, by: Actor): Promise<void> {
-    return this.#audit.record(by, async (tx) => {
-      await lock(tx)
-      return { result: undefined, entries: [await this.#activate(tx, name, version, 'activate')] }
-    })
+  async put(text: string, comment: string | undefined, by: Actor, version?: number): Promise<RuleVersion> {
+    const figures = await this.#check(text)
+    return this.#add({ text, comment, figures, by }, version, 'put')
   }
 
-  /** rollback puts in force what was so before the last activation, and returns its version. Again, it goes one further back. */
-  rollback(name: string, by: Actor): Promise<number | undefined> {
-    return this.#audit.record(by, async (tx) => {
-      await lock(tx)
-      const now = await activationOf(tx, name)
-      if (now === undefined) throw unknown(name, 'nothing was ever in force')
-      if (now.parent === null) {
-        // Before the first activation, nothing was in force.
-        if (now.version === null) throw unknown(name, 'there is nothing further back')
-        await tx.query('DELETE FROM sluice.active_rules WHERE name = $1', [name])
-      } else await tx.query('UPDATE sluice.active_rules SET activation = $2 WHERE name = $1', [name, now.parent])
-      const then = now.parent === null ? undefined : await activationOf(tx, name)
-      await tell(tx)
-      const [before, after] = [versionIn(now), versionIn(then)]
-      return { result: after, entries: [entryOf('rollback', name, { version: before }, { version: after })] }
-    })
-  }
-
-  async #activate(tx: Sql, name: string, version: number | undefined, action: 'activate') {
-    if (version !== undefined) {
-      const sql = 'SELECT 1 FROM sluice.rate_limit_rules WHERE name = $1 AND version = $2::int'
-      if ((await tx.query(sql, [name, version])).length === 0) throw unknown(name, `there is no version ${version}`)
+  async activate(version: number, by: Actor, seen?: number): Promise<RuleVersion> {
+    const former = await this.read(version)
+    if (former === undefined) {
+      throw new SluiceError('DOCUMENT_VERSION_UNKNOWN', 'rules', `there is no version ${version}`)
     }
-    const now = await activationOf(tx, name)
-    const [{ id }] = await tx.query<{ id: number }>(
-      'INSERT INTO sluice.rule_activations (name, version, parent) VALUES ($1, $2::int, $3::int8) RETURNING id',
-      [name, version ?? null, now?.id ?? null],
-    )
-    await tx.query(
-      `INSERT INTO sluice.active_rules (name, activation) VALUES ($1, $2)
-       ON CONFLICT (name) DO UPDATE SET activation = excluded.activation`,
-      [name, id],
-    )
-    await tell(tx)
-    return entryOf(action, name, now && { version: versionIn(now) }, { version })
+    const figures = await this.#check(former.text)
+    return this.#add({ text: former.text, comment: `back to version ${version}`, figures, by }, seen, 'activate')
+  }
+
+  #add({ text, comment, figures, by }: NewVersion, seen: number | undefined, action: string): Promise<RuleVersion> {
+    return this.#audit.record(by, async (tx) => {
+      const active = await activeIn(tx)
+      if (seen !== undefined && seen !== active) {
+        throw new SluiceError('VERSION_STALE', 'rules', `got version ${seen}, and it is ${active}`)
+      }
+      const made: RuleVersion = {
+        version: active + 1,
+        isActive: true,
+        createdAtMs: this.#now(),
+        by: by.name,
+        comment,
+        limits: figures.limits,
+        domains: figures.domains,
+      }
+      await tx.query(
+        `INSERT INTO sluice.rate_limit_rules (version, document, limits, domains, comment, created_at, created_by)
+         VALUES ($1::int, $2, $3::int, $4::jsonb, $5, to_timestamp($6::float8 / 1000), $7)`,
+        [made.version, text, made.limits, JSON.stringify(made.domains), comment ?? null, made.createdAtMs, by.name],
+      )
+      await tx.query("SELECT pg_notify($1, '')", [CHANNEL])
+      const before = active === 0 ? undefined : JSON.stringify({ version: active })
+      const after = JSON.stringify({ version: made.version, comment, text })
+      const entry = { action: `rules.${action}`, target: 'rules/active', customerId: undefined, before, after }
+      return { result: made, entries: [entry] }
+    })
   }
 }
 
-interface Activation {
-  readonly id: number
-  readonly version: number | null
-  readonly parent: number | null
+interface NewVersion {
+  readonly text: string
+  readonly comment: string | undefined
+  readonly figures: RuleFigures
+  readonly by: Actor
 }
 
-async function activationOf(tx: Sql, name: string): Promise<Activation | undefined> {
-  const [found] = await tx.query<Activation>(
-    `SELECT x.id, x.version, x.parent FROM sluice.active_rules a
-     JOIN sluice.rule_activations x ON x.id = a.activation WHERE a.name = $1`,
-    [name],
-  )
-  return found
+/** activeIn is the version in force, or 0. Changes of rules follow each other, as changes of records do. */
+async function activeIn(tx: Sql): Promise<number> {
+  await tx.query('SELECT revision FROM sluice.revision FOR UPDATE')
+  const sql = 'SELECT coalesce(max(version), 0)::int AS version FROM sluice.rate_limit_rules'
+  const [{ version }] = await tx.query<{ version: number }>(sql)
+  return version
 }
 
-const versionIn = (activation: Activation | undefined): number | undefined => activation?.version ?? undefined
-
-/** lock lets changes of rules follow each other, as changes of records do. */
-const lock = (tx: Sql): Promise<unknown> => tx.query('SELECT revision FROM sluice.revision FOR UPDATE')
-
-const tell = (tx: Sql): Promise<unknown> => tx.query("SELECT pg_notify($1, '')", [CHANNEL])
-
-const unknown = (name: string, detail: string): SluiceError =>
-  new SluiceError('DOCUMENT_VERSION_UNKNOWN', `rules/${name}`, detail)
-
-function entryOf(action: 'put' | 'activate' | 'rollback', name: string, before: object | undefined, after: object) {
-  return {
-    action: `rules.${action}`,
-    target: `rules/${name}`,
-    customerId: undefined,
-    before: before && JSON.stringify(before),
-    after: JSON.stringify(after),
-  }
+/** figuresOf compiles a text alone. */
+export function figuresOf(text: string): RuleFigures {
+  const { ruleCount, domains } = loadRules([{ file: 'rules table', text }])
+  return { limits: ruleCount, domains: [...domains.keys()] }
 }
+
+const versionOf = (row: RuleRow): RuleVersion => ({
+  version: row.version,
+  isActive: row.active,
+  createdAtMs: row.created_at,
+  by: row.created_by,
+  comment: row.comment ?? undefined,
+  limits: row.limits,
+  domains: row.domains,
+})

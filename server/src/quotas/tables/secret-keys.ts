@@ -4,25 +4,30 @@ import type { Database } from '../ports.ts'
 
 /**
  * SecretKeys are made of one secret, which is the same on all nodes: SLUICE_SECRET or, where that is not set, a random one in the
- * database. Each purpose has a key of its own.
+ * database, which is known when that was opened. Each purpose has a key of its own.
  */
 export class SecretKeys {
-  readonly #secret: string
+  #secret: string | undefined
 
-  constructor(secret: string) {
+  constructor(secret?: string | undefined) {
     this.#secret = secret
   }
 
   keyFor(purpose: string): Buffer {
+    if (this.#secret === undefined) throw new SluiceError('DATABASE_UNAVAILABLE', 'secret', 'it was not read yet')
     return createHmac('sha256', this.#secret).update(`sluice ${purpose}`).digest()
+  }
+
+  /**
+   * open finds the secret. It throws SECRET_CHANGED when it is not the one that the database was first used with: no API key
+   * would be found any more, and nobody would know why.
+   */
+  async open(db: Database): Promise<void> {
+    this.#secret = await secretIn(db, this.#secret)
   }
 }
 
-/**
- * openSecretKeys finds the secret. It throws SECRET_CHANGED when it is not the one that the database was first used with: no API key
- * would be found any more, and nobody would know why.
- */
-export async function openSecretKeys(db: Database, secret: string | undefined): Promise<SecretKeys> {
+async function secretIn(db: Database, given: string | undefined): Promise<string> {
   return db.transaction(async (tx) => {
     const keep = async (name: string, value: string): Promise<string> => {
       await tx.query('INSERT INTO sluice.meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING', [
@@ -32,11 +37,11 @@ export async function openSecretKeys(db: Database, secret: string | undefined): 
       const [row] = await tx.query<{ value: string }>('SELECT value FROM sluice.meta WHERE name = $1', [name])
       return row.value
     }
-    const keys = new SecretKeys(secret ?? (await keep('secret', randomBytes(32).toString('hex'))))
-    const mark = keys.keyFor('mark of the secret').toString('hex')
+    const secret = given ?? (await keep('secret', randomBytes(32).toString('hex')))
+    const mark = new SecretKeys(secret).keyFor('mark of the secret').toString('hex')
     if ((await keep('secret_mark', mark)) !== mark) {
       throw new SluiceError('SECRET_CHANGED', 'secret', 'it is not the one that this database was first used with')
     }
-    return keys
+    return secret
   })
 }

@@ -1,11 +1,17 @@
 import { describe, expect, it } from 'vitest'
+import { newToken } from '../../edge/admin/access/admin-tokens.ts'
 import { SLOW_MS, testDatabases } from '../database/databases.suite.ts'
 import { quotasOn } from '../open/open-quotas.ts'
 import { SUPPORT } from '../records/quota-store.suite.ts'
+import type { UsageQuery } from './usage-store.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 const MIDNIGHT = 20_000 * DAY
+
+function ruleText(requests: number): string {
+  return `domain: api\ndescriptors:\n  - key: user\n    rate_limit: { unit: minute, requests_per_unit: ${requests} }\n`
+}
 
 describe.each(testDatabases)('beside records, %s keeps', { timeout: SLOW_MS }, (_, make) => {
   async function open(options: { secret?: string; now?: () => number } = {}) {
@@ -13,35 +19,53 @@ describe.each(testDatabases)('beside records, %s keeps', { timeout: SLOW_MS }, (
   }
 
   describe('tokens', () => {
-    it('as hashes, told once, found by their text until they are revoked', async () => {
+    const made = (more: Partial<Parameters<typeof newToken>[0]> = {}) =>
+      newToken({ name: 'on call', role: 'operator', ...more }, 1_750_000_000_000)
+
+    it('as hashes, found by them, also when they were revoked', async () => {
       const { tokens, db, audit } = await open()
       expect(await tokens.hasAny()).toBe(false)
-      const { token, text } = await tokens.create('on call', 'operator', SUPPORT)
-      expect(text).toMatch(/^sluice_[\w-]{43}$/)
+      const { token, kept } = made({ expiresAtMs: 4_000_000_000_000 })
+      await tokens.create(kept, SUPPORT)
       const stored = JSON.stringify([await db.query('SELECT * FROM sluice.tokens'), await audit.list({ limit: 9 })])
-      expect(stored).not.toContain(text)
-      expect(text.startsWith(token.prefix) && token.prefix.length <= text.length / 4).toBe(true)
-      expect(await tokens.find(text)).toMatchObject({ id: token.id, role: 'operator', name: 'on call' })
-      expect(await tokens.find(`${text}x`)).toBeUndefined()
-      expect(await tokens.revoke(token.id, SUPPORT)).toBe(true)
-      expect(await tokens.revoke(token.id, SUPPORT)).toBe(false)
-      expect([await tokens.find(text), await tokens.hasAny()]).toEqual([undefined, false])
+      expect(stored).not.toContain(token)
+      expect(JSON.stringify(await audit.list({ limit: 9 }))).not.toContain(kept.hash)
+      expect(await tokens.find(kept.hash)).toEqual(kept)
+      expect(await tokens.get(kept.id)).toEqual(kept)
+      for (const found of [tokens.find('0'), tokens.get('0'), tokens.revoke('0', SUPPORT)])
+        expect(await found).toBeUndefined()
+      expect(await tokens.revoke(kept.id, SUPPORT)).toMatchObject({ revokedAtMs: expect.any(Number) })
+      expect(await tokens.revoke(kept.id, SUPPORT)).toMatchObject({ revokedAtMs: expect.any(Number) })
+      expect(await tokens.find(kept.hash)).toMatchObject({ revokedAtMs: expect.any(Number) })
+      expect(await tokens.hasAny()).toBe(false)
       const { items } = await audit.list({ limit: 9 })
       expect(items.map(({ action }) => action)).toEqual(['tokens.revoke', 'tokens.create'])
     })
 
     it('with the time of their last use, written together', async () => {
-      let now = 1_750_000_000_000
-      const { tokens, db } = await open({ now: () => now })
-      const { text } = await tokens.create('t', 'viewer', SUPPORT)
+      const { tokens, db } = await open()
+      const { kept } = made()
+      await tokens.create(kept, SUPPORT)
       expect((await tokens.list())[0].lastUsedAtMs).toBeUndefined()
-      for (let n = 0; n < 3; n++) {
-        now += 1000
-        await tokens.find(text)
-      }
+      for (let n = 1; n <= 3; n++) tokens.used(kept.id, kept.createdAtMs + n * 1000)
       expect(await db.query('SELECT last_used_at FROM sluice.tokens')).toEqual([{ last_used_at: null }])
-      expect((await tokens.list())[0].lastUsedAtMs).toBe(now)
-      await expect(tokens.create('t', 'root' as never, SUPPORT)).rejects.toMatchObject({ code: 'RECORD_INVALID' })
+      expect((await tokens.list())[0].lastUsedAtMs).toBe(kept.createdAtMs + 3000)
+      const { kept: wrong } = made({ role: 'root' as never })
+      await expect(tokens.create(wrong, SUPPORT)).rejects.toMatchObject({ code: 'RECORD_INVALID' })
+    })
+
+    it('of which one is the first, however many nodes start at once, and none that has expired counts', async () => {
+      const place = await make()
+      let now = 1_750_000_000_000
+      const nodes = await Promise.all([0, 1].map(async () => quotasOn(await place.open(), { now: () => now })))
+      const first = await Promise.all(
+        nodes.map(({ tokens }) => tokens.createFirst(made({ expiresAtMs: now + 1000 }).kept, SUPPORT)),
+      )
+      expect(first.sort()).toEqual([false, true])
+      expect(await nodes[0].tokens.hasAny()).toBe(true)
+      now += 1000
+      expect(await nodes[0].tokens.hasAny()).toBe(false)
+      expect(await nodes[1].tokens.createFirst(made().kept, SUPPORT)).toBe(true)
     })
   })
 
@@ -63,24 +87,26 @@ describe.each(testDatabases)('beside records, %s keeps', { timeout: SLOW_MS }, (
       expect(await usage.add(first)).toBe(false)
       expect(await usage.add({ ...first, node: 'b', counts: [count(MIDNIGHT, { keyId: 'k1' })] })).toBe(true)
       expect(await usage.add({ node: 'a', id: '2', counts: [] })).toBe(true)
-      const range = { customerId: 'acme', fromMs: MIDNIGHT - DAY, toMs: MIDNIGHT + DAY }
-      expect(await usage.read({ ...range, granularity: 'hour' })).toEqual([
-        { limit: 'api/orders', atMs: MIDNIGHT, allowed: 6, refused: 3, cost: 15 },
-        { limit: 'api/orders', atMs: MIDNIGHT + HOUR, allowed: 2, refused: 1, cost: 5 },
+      const range = { customerId: 'acme', fromMs: MIDNIGHT - DAY, toMs: MIDNIGHT + DAY, limit: 99 }
+      const read = async (query: Partial<UsageQuery>) =>
+        (await usage.read({ ...range, granularity: 'day', ...query })).items
+      expect(await read({ granularity: 'hour' })).toEqual([
+        { customerId: 'acme', limit: 'api/orders', atMs: MIDNIGHT, allowed: 6, refused: 3, cost: 15 },
+        { customerId: 'acme', limit: 'api/orders', atMs: MIDNIGHT + HOUR, allowed: 2, refused: 1, cost: 5 },
       ])
-      expect(await usage.read({ ...range, granularity: 'day' })).toEqual([
-        { limit: 'api/orders', atMs: MIDNIGHT, allowed: 8, refused: 4, cost: 20 },
+      expect(await read({})).toEqual([
+        { customerId: 'acme', limit: 'api/orders', atMs: MIDNIGHT, allowed: 8, refused: 4, cost: 20 },
       ])
-      expect(await usage.read({ ...range, keyId: 'k1', granularity: 'day' })).toMatchObject([{ allowed: 2 }])
-      expect(await usage.read({ ...range, limit: 'other', granularity: 'day' })).toEqual([])
-      expect(await usage.read({ ...range, toMs: MIDNIGHT, granularity: 'hour' })).toEqual([])
+      expect(await read({ keyId: 'k1' })).toMatchObject([{ allowed: 2 }])
+      expect(await read({ limitName: 'other' })).toEqual([])
+      expect(await read({ toMs: MIDNIGHT, granularity: 'hour' })).toEqual([])
     })
 
     it('by day when hours are old, without losing what comes late, and not for ever', async () => {
       let now = MIDNIGHT + DAY
       const { usage, db } = await open({ now: () => now })
-      const read = (granularity: 'hour' | 'day') =>
-        usage.read({ customerId: 'acme', fromMs: MIDNIGHT, toMs: MIDNIGHT + 900 * DAY, granularity })
+      const range = { customerId: 'acme', fromMs: MIDNIGHT, toMs: MIDNIGHT + 900 * DAY, limit: 99 }
+      const read = async (granularity: 'hour' | 'day') => (await usage.read({ ...range, granularity })).items
       await usage.add({ node: 'a', id: '1', counts: [count(MIDNIGHT + HOUR), count(MIDNIGHT + 2 * HOUR)] })
       await usage.rollUp()
       expect(await read('hour')).toHaveLength(2)
@@ -105,42 +131,52 @@ describe.each(testDatabases)('beside records, %s keeps', { timeout: SLOW_MS }, (
         counts: n % 2 === 0 ? counts : [...counts].reverse(),
       }))
       await Promise.all(batches.map((batch) => usage.add(batch)))
-      const read = await usage.read({ customerId: 'c0', fromMs: 0, toMs: MIDNIGHT + DAY, granularity: 'day' })
-      expect(read.map(({ allowed }) => allowed)).toEqual([20, 20, 20, 20])
+      const range = { fromMs: 0, toMs: MIDNIGHT + DAY, granularity: 'day' } as const
+      const { items } = await usage.read({ ...range, customerId: 'c0', limit: 99 })
+      const all: string[] = []
+      for (let after: string | undefined, isFirst = true; isFirst || after !== undefined; isFirst = false) {
+        const page = await usage.read({ ...range, limit: 7, after })
+        all.push(...page.items.map(({ customerId, limit }) => `${customerId} ${limit}`))
+        after = page.next
+      }
+      expect([all.length, new Set(all).size]).toEqual([20, 20])
+      expect(all).toEqual([...all].sort())
+      expect(items.map(({ allowed }) => allowed)).toEqual([20, 20, 20, 20])
     })
   })
 
   describe('rules', () => {
-    it('in versions, one of each document in force, and goes back one step at a call', async () => {
+    it('in versions, the newest in force, and goes back to a former one in a call', async () => {
       const { rules, audit } = await open()
-      const active = async () => (await rules.active()).map(({ name, version, text }) => `${name}@${version} ${text}`)
-      expect(await rules.put('api.yaml', 'one', SUPPORT)).toBe(1)
-      expect(await active()).toEqual([])
-      await rules.activate('api.yaml', 1, SUPPORT)
-      expect(await rules.put('api.yaml', 'two', SUPPORT)).toBe(2)
-      expect(await rules.put('api.yaml', 'three', SUPPORT, { activate: true })).toBe(3)
-      expect(await rules.put('other.yaml', 'x', SUPPORT, { activate: true })).toBe(1)
-      expect(await active()).toEqual(['api.yaml@3 three', 'other.yaml@1 x'])
-      expect(await rules.rollback('api.yaml', SUPPORT)).toBe(1)
-      expect(await active()).toEqual(['api.yaml@1 one', 'other.yaml@1 x'])
-      expect(await rules.rollback('api.yaml', SUPPORT)).toBeUndefined()
-      expect(await active()).toEqual(['other.yaml@1 x'])
-      const unknown = { code: 'DOCUMENT_VERSION_UNKNOWN' }
-      await expect(rules.rollback('api.yaml', SUPPORT)).rejects.toMatchObject(unknown)
-      await expect(rules.activate('api.yaml', 9, SUPPORT)).rejects.toMatchObject(unknown)
-      await rules.activate('other.yaml', undefined, SUPPORT)
-      expect(await active()).toEqual([])
-      expect(await rules.rollback('other.yaml', SUPPORT)).toBe(1)
-      const versions = await rules.versions()
-      expect(versions.map(({ name, version, isActive }) => [name, version, isActive])).toEqual([
-        ['api.yaml', 3, false],
-        ['api.yaml', 2, false],
-        ['api.yaml', 1, false],
-        ['other.yaml', 1, true],
+      expect([await rules.read(), await rules.versions({ limit: 9 })]).toEqual([
+        undefined,
+        { items: [], next: undefined },
       ])
-      expect(versions[0]).toMatchObject({ createdBy: 'token-1', reason: 'a call' })
-      expect(await rules.get('api.yaml', 2)).toEqual({ name: 'api.yaml', version: 2, text: 'two' })
-      expect((await audit.list({ limit: 99, target: 'rules/api.yaml' })).items).toHaveLength(7)
+      const first = await rules.put(ruleText(1), 'first', SUPPORT, 0)
+      expect(first).toMatchObject({ version: 1, isActive: true, by: SUPPORT.name, comment: 'first', limits: 1 })
+      expect(first.domains).toEqual(['api'])
+      await rules.put(ruleText(2), undefined, SUPPORT, 1)
+      await expect(rules.put(ruleText(3), undefined, SUPPORT, 1)).rejects.toMatchObject({ code: 'VERSION_STALE' })
+      expect(await rules.read()).toMatchObject({ version: 2, text: ruleText(2) })
+      expect(await rules.activate(1, SUPPORT, 2)).toMatchObject({ version: 3, comment: 'back to version 1' })
+      expect(await rules.read()).toMatchObject({ version: 3, text: ruleText(1), isActive: true })
+      expect(await rules.read(2)).toMatchObject({ version: 2, text: ruleText(2), isActive: false })
+      const { items, next } = await rules.versions({ limit: 2 })
+      expect(items.map(({ version, isActive }) => [version, isActive])).toEqual([
+        [3, true],
+        [2, false],
+      ])
+      expect((await rules.versions({ limit: 2, after: next })).items.map(({ version }) => version)).toEqual([1])
+      await expect(rules.activate(9, SUPPORT)).rejects.toMatchObject({ code: 'DOCUMENT_VERSION_UNKNOWN' })
+      const entries = (await audit.list({ limit: 99, target: 'rules/active' })).items
+      expect(entries.map(({ action }) => action)).toEqual(['rules.activate', 'rules.put', 'rules.put'])
+      expect(entries[1]).toMatchObject({ before: { version: 1 }, after: { version: 2, text: ruleText(2) } })
+    })
+
+    it('that are right, as files have to be', async () => {
+      const { rules } = await open()
+      await expect(rules.put('domain: [', undefined, SUPPORT)).rejects.toThrow(/^RULE_SYNTAX: rules table:1/)
+      expect(await rules.read()).toBeUndefined()
     })
   })
 
@@ -168,22 +204,32 @@ describe.each(testDatabases)('beside records, %s keeps', { timeout: SLOW_MS }, (
   })
 
   describe('idempotency keys', () => {
-    it('with the answer, for the same request of the same actor', async () => {
+    it('with the answer, until it is too old', async () => {
       const { idempotency, db } = await open()
-      expect(await idempotency.begin('a', 'k', 'f')).toEqual({ kind: 'new' })
-      expect(await idempotency.begin('a', 'k', 'f')).toEqual({ kind: 'busy' })
-      expect(await idempotency.begin('b', 'k', 'f')).toEqual({ kind: 'new' })
-      await idempotency.finish('a', 'k', 201, '{"id":1}')
-      expect(await idempotency.begin('a', 'k', 'f')).toEqual({ kind: 'done', status: 201, answer: '{"id":1}' })
-      expect(await idempotency.begin('a', 'k', 'other')).toEqual({ kind: 'other' })
-      await idempotency.forget('b', 'k')
-      expect(await idempotency.begin('b', 'k', 'g')).toEqual({ kind: 'new' })
+      expect(await idempotency.claim('1', 'a', 'f')).toBeUndefined()
+      expect(await idempotency.claim('1', 'a', 'f')).toEqual({ fingerprint: 'f', sealed: undefined })
+      expect(await idempotency.claim('2', 'b', 'f')).toBeUndefined()
+      await idempotency.keep('1', 'sealed')
+      expect(await idempotency.claim('1', 'a', 'other')).toEqual({ fingerprint: 'f', sealed: 'sealed' })
+      await idempotency.keep('1', undefined)
+      expect(await idempotency.claim('1', 'a', 'f')).toEqual({ fingerprint: 'f', sealed: 'sealed' })
+      await idempotency.keep('2', undefined)
+      expect(await idempotency.claim('2', 'b', 'g')).toBeUndefined()
       await db.query("UPDATE sluice.idempotency_keys SET created_at = now() - interval '2 minutes'")
-      expect(await idempotency.begin('b', 'k', 'g')).toEqual({ kind: 'new' })
+      expect(await idempotency.claim('2', 'b', 'h')).toBeUndefined()
       await db.query("UPDATE sluice.idempotency_keys SET created_at = now() - interval '25 hours'")
-      expect(await idempotency.begin('a', 'k', 'other')).toEqual({ kind: 'new' })
+      expect(await idempotency.claim('1', 'a', 'other')).toBeUndefined()
       await idempotency.clean()
-      expect(await db.query('SELECT actor FROM sluice.idempotency_keys')).toEqual([{ actor: 'a' }])
+      expect(await db.query('SELECT owner FROM sluice.idempotency_keys')).toEqual([{ owner: 'a' }])
+    })
+
+    it('of one token no more than it may have', async () => {
+      const { idempotency, db } = await open()
+      await db.query(
+        `INSERT INTO sluice.idempotency_keys (id, owner, fingerprint) SELECT n::text, 'a', 'f' FROM generate_series(1, 1000) n`,
+      )
+      await expect(idempotency.claim('x', 'a', 'f')).rejects.toMatchObject({ code: 'IDEMPOTENCY_KEYS_TOO_MANY' })
+      expect(await idempotency.claim('x', 'b', 'f')).toBeUndefined()
     })
   })
 })

@@ -1,46 +1,35 @@
-import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { got, SluiceError } from 'sluice/internal/core/errors'
 import type { AuditLog } from '../audit/audit-log.ts'
-import type { Actor, Database } from '../ports.ts'
+import type { Actor, AdminToken, Database, Role, Sql, TokenStore as TokenStorePort } from '../ports.ts'
+import { KnownTokens } from './known-tokens.ts'
 
-export type Role = 'viewer' | 'operator' | 'admin'
-
-export const ROLES: readonly Role[] = ['viewer', 'operator', 'admin']
-
-/** A Token lets somebody use the admin API. What was handed out is not kept. */
-export interface Token {
-  readonly id: string
-  readonly name: string
-  /** The first characters, for people. */
-  readonly prefix: string
-  readonly role: Role
-  readonly createdAtMs: number
-  /** To the minute. */
-  readonly lastUsedAtMs: number | undefined
-  readonly revokedAtMs: number | undefined
-}
+const ROLES: readonly Role[] = ['viewer', 'operator', 'admin']
 
 interface TokenRow {
   readonly id: string
   readonly name: string
+  readonly hash: string
   readonly prefix: string
   readonly role: Role
   readonly created_at: number
+  readonly expires_at: number | null
   readonly last_used_at: number | null
   readonly revoked_at: number | null
 }
 
 const MS = (column: string): string => `(extract(epoch FROM ${column}) * 1000)::int8 AS ${column}`
-const COLUMNS = `id, name, prefix, role, ${MS('created_at')}, ${MS('last_used_at')}, ${MS('revoked_at')}`
+const COLUMNS = `id, name, hash, prefix, role, ${['created_at', 'expires_at', 'last_used_at', 'revoked_at'].map(MS).join(', ')}`
+/** A token that is good, at the time $1 in milliseconds. */
+const IS_GOOD = 'revoked_at IS NULL AND (expires_at IS NULL OR expires_at > to_timestamp($1::float8 / 1000))'
 
 const WRITE_EVERY_MS = 60_000
-const PREFIX = 'sluice_'
 
 /** A TokenStore keeps tokens as hashes. They are random and long: nobody guesses one from its SHA-256. */
-export class TokenStore {
+export class TokenStore implements TokenStorePort {
   readonly #db: Database
   readonly #audit: AuditLog
   readonly #now: () => number
+  readonly #known: KnownTokens
   readonly #used = new Map<string, number>()
   #timer: NodeJS.Timeout | undefined
 
@@ -48,73 +37,76 @@ export class TokenStore {
     this.#db = db
     this.#audit = audit
     this.#now = now
+    this.#known = new KnownTokens(now)
   }
 
-  /** create makes a token. Its text is told this once. */
-  async create(name: string, role: Role, by: Actor): Promise<{ readonly token: Token; readonly text: string }> {
-    if (!ROLES.includes(role)) throw new SluiceError('RECORD_INVALID', 'role', got(role))
-    const text = `${PREFIX}${randomBytes(32).toString('base64url')}`
-    const token = {
-      id: randomUUID(),
-      name,
-      prefix: text.slice(0, PREFIX.length + 4),
-      role,
-      createdAtMs: this.#now(),
-      lastUsedAtMs: undefined,
-      revokedAtMs: undefined,
-    }
-    await this.#audit.record(by, async (tx) => {
-      await tx.query(
-        `INSERT INTO sluice.tokens (id, name, hash, prefix, role, created_at)
-         VALUES ($1, $2, $3, $4, $5, to_timestamp($6::float8 / 1000))`,
-        [token.id, name, hashOf(text), token.prefix, role, token.createdAtMs],
-      )
-      return { result: undefined, entries: [entryOf('create', undefined, token)] }
+  create(token: AdminToken, by: Actor): Promise<AdminToken> {
+    return this.#audit.record(by, async (tx) => {
+      await insert(tx, token)
+      return { result: token, entries: [entryOf('create', undefined, token)] }
     })
-    return { token, text }
   }
 
-  /** find returns the token of a text, if it is one and was not revoked, and notes that it was used. */
-  async find(text: string): Promise<Token | undefined> {
-    const [row] = await this.#db.query<TokenRow>(
-      `SELECT ${COLUMNS} FROM sluice.tokens WHERE hash = $1 AND revoked_at IS NULL`,
-      [hashOf(text)],
-    )
-    if (row === undefined) return undefined
-    this.#note(row.id)
-    return tokenOf(row)
+  /** createFirst keeps a token only if there is none that is good. Of nodes that start at once, one does; it returns whether. */
+  createFirst(token: AdminToken, by: Actor): Promise<boolean> {
+    return this.#audit.record<boolean>(by, async (tx) => {
+      await tx.query('SELECT revision FROM sluice.revision FOR UPDATE')
+      const good = await tx.query(`SELECT 1 FROM sluice.tokens WHERE ${IS_GOOD} LIMIT 1`, [this.#now()])
+      if (good.length > 0) return { result: false, entries: [] }
+      await insert(tx, token)
+      return { result: true, entries: [entryOf('create', undefined, token)] }
+    })
   }
 
   /** list returns all, the newest first, revoked ones too. */
-  async list(): Promise<readonly Token[]> {
+  async list(): Promise<readonly AdminToken[]> {
     await this.flush()
     const rows = await this.#db.query<TokenRow>(`SELECT ${COLUMNS} FROM sluice.tokens ORDER BY created_at DESC, id`)
     return rows.map(tokenOf)
   }
 
-  /** revoke takes effect with the next request. It returns whether there was such a token to revoke. */
-  revoke(id: string, by: Actor): Promise<boolean> {
-    return this.#audit.record(by, async (tx) => {
+  get(id: string): Promise<AdminToken | undefined> {
+    return this.#known.through(id, () => this.#read('id', id))
+  }
+
+  find(hash: string): Promise<AdminToken | undefined> {
+    return this.#known.through(hash, () => this.#read('hash', hash))
+  }
+
+  async #read(column: 'id' | 'hash', value: string): Promise<AdminToken | undefined> {
+    const [row] = await this.#db.query<TokenRow>(`SELECT ${COLUMNS} FROM sluice.tokens WHERE ${column} = $1`, [value])
+    return row && tokenOf(row)
+  }
+
+  async revoke(id: string, by: Actor): Promise<AdminToken | undefined> {
+    await this.#audit.record(by, async (tx) => {
       const [row] = await tx.query<TokenRow>(
         `UPDATE sluice.tokens SET revoked_at = to_timestamp($2::float8 / 1000)
          WHERE id = $1 AND revoked_at IS NULL RETURNING ${COLUMNS}`,
         [id, this.#now()],
       )
-      if (row === undefined) return { result: false, entries: [] }
+      if (row === undefined) return { result: undefined, entries: [] }
       const after = tokenOf(row)
-      return { result: true, entries: [entryOf('revoke', { ...after, revokedAtMs: undefined }, after)] }
+      return { result: undefined, entries: [entryOf('revoke', { ...after, revokedAtMs: undefined }, after)] }
     })
+    this.#known.clear()
+    return this.get(id)
   }
 
-  /** hasAny tells whether there is a token that can be used. */
-  async hasAny(): Promise<boolean> {
-    return (await this.#db.query('SELECT 1 FROM sluice.tokens WHERE revoked_at IS NULL LIMIT 1')).length > 0
-  }
-
-  /** Uses are written together, once a minute. */
-  #note(id: string): void {
-    this.#used.set(id, this.#now())
+  /** used is written with others, once a minute. */
+  used(id: string, atMs: number): void {
+    this.#used.set(id, atMs)
     this.#timer ??= setTimeout(() => void this.flush().catch(() => {}), WRITE_EVERY_MS).unref()
+  }
+
+  /** hasAny says yes while the database is away: there may be one, and then nobody comes in without. */
+  async hasAny(): Promise<boolean> {
+    try {
+      return (await this.#db.query(`SELECT 1 FROM sluice.tokens WHERE ${IS_GOOD} LIMIT 1`, [this.#now()])).length > 0
+    } catch (error) {
+      if (error instanceof SluiceError && error.code === 'DATABASE_UNAVAILABLE') return true
+      throw error
+    }
   }
 
   /** flush writes which tokens were used. */
@@ -132,22 +124,35 @@ export class TokenStore {
   }
 }
 
-const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex')
+async function insert(tx: Sql, token: AdminToken): Promise<void> {
+  const { id, name, hash, prefix, role, createdAtMs, expiresAtMs = null } = token
+  if (!ROLES.includes(role)) throw new SluiceError('RECORD_INVALID', 'role', got(role))
+  await tx.query(
+    `INSERT INTO sluice.tokens (id, name, hash, prefix, role, created_at, expires_at)
+     VALUES ($1, $2, $3, $4, $5, to_timestamp($6::float8 / 1000), to_timestamp($7::float8 / 1000))`,
+    [id, name, hash, prefix, role, createdAtMs, expiresAtMs],
+  )
+}
 
-const tokenOf = (row: TokenRow): Token => ({
+const tokenOf = (row: TokenRow): AdminToken => ({
   id: row.id,
   name: row.name,
-  prefix: row.prefix,
   role: row.role,
+  hash: row.hash,
+  prefix: row.prefix,
   createdAtMs: row.created_at,
-  lastUsedAtMs: row.last_used_at ?? undefined,
+  expiresAtMs: row.expires_at ?? undefined,
   revokedAtMs: row.revoked_at ?? undefined,
+  lastUsedAtMs: row.last_used_at ?? undefined,
 })
 
-const entryOf = (what: 'create' | 'revoke', before: Token | undefined, after: Token) => ({
+/** What is kept of a token has no place in a log that is sent elsewhere. */
+const told = ({ hash: _, ...rest }: AdminToken): string => JSON.stringify(rest)
+
+const entryOf = (what: 'create' | 'revoke', before: AdminToken | undefined, after: AdminToken) => ({
   action: `tokens.${what}`,
   target: `tokens/${after.id}`,
   customerId: undefined,
-  before: before && JSON.stringify(before),
-  after: JSON.stringify(after),
+  before: before && told(before),
+  after: told(after),
 })

@@ -1,4 +1,5 @@
-import type { Database } from '../ports.ts'
+import { readCursor, writeCursor } from '../audit/cursor.ts'
+import type { UsageQuery as AdminUsageQuery, Database, Page, UsageRow, UsageStore as UsageStorePort } from '../ports.ts'
 
 /** A UsageCount is what one caller did under one limit, within an hour. */
 export interface UsageCount {
@@ -20,23 +21,9 @@ export interface UsageBatch {
   readonly counts: readonly UsageCount[]
 }
 
-export interface UsageQuery {
-  readonly customerId: string
+export interface UsageQuery extends AdminUsageQuery {
   readonly keyId?: string | undefined
-  readonly limit?: string | undefined
-  readonly fromMs: number
-  /** Not included. */
-  readonly toMs: number
-  readonly granularity: 'hour' | 'day'
-}
-
-/** A UsageSum is a customer's use of one limit in one hour or day. */
-export interface UsageSum {
-  readonly limit: string
-  readonly atMs: number
-  readonly allowed: number
-  readonly refused: number
-  readonly cost: number
+  readonly limitName?: string | undefined
 }
 
 export interface UsageRetention {
@@ -56,7 +43,7 @@ const BATCHES_FOR_MS = 7 * DAY_MS
  * A UsageStore keeps what customers used, by hours and days of UTC. A day in another time zone is the sum of its hours, as long as those
  * are kept.
  */
-export class UsageStore {
+export class UsageStore implements UsageStorePort {
   readonly #db: Database
   readonly #now: () => number
 
@@ -80,19 +67,31 @@ export class UsageStore {
     return counted
   }
 
-  /** read returns sums in the order of time. Days are whole days of UTC. */
-  async read(query: UsageQuery): Promise<readonly UsageSum[]> {
-    const rows = await this.#db.query<{ limit_name: string; at: number } & Omit<UsageSum, 'limit' | 'atMs'>>(
-      query.granularity === 'hour' ? HOURS : DAYS,
-      [query.customerId, query.keyId ?? null, query.limit ?? null, query.fromMs, query.toMs],
+  /** read returns sums in the order of time, customers and limits. Days are whole days of UTC. */
+  async read(query: UsageQuery): Promise<Page<UsageRow>> {
+    const { customerId = null, keyId = null, limitName = null, fromMs, toMs, granularity } = query
+    const size = Math.min(Math.max(Math.trunc(query.limit) || 1, 1), MOST)
+    const after = query.after === undefined ? [null, null, null] : placeOf(query.after)
+    const rows = await this.#db.query<SumRow>(granularity === 'hour' ? HOURS : DAYS, [
+      customerId,
+      keyId,
+      limitName,
+      fromMs,
+      toMs,
+      ...after,
+      size + 1,
+    ])
+    const items = rows.slice(0, size).map(
+      ({ customer_id, limit_name, at, ...sums }): UsageRow => ({
+        customerId: customer_id,
+        limit: limit_name,
+        atMs: at,
+        ...sums,
+      }),
     )
-    return rows.map(({ limit_name, at, allowed, refused, cost }) => ({
-      limit: limit_name,
-      atMs: at,
-      allowed,
-      refused,
-      cost,
-    }))
+    const last = items.at(-1)
+    const isMore = rows.length > size && last !== undefined
+    return { items, next: isMore ? cursorOf(last) : undefined }
   }
 
   /** rollUp makes days of hours that are old enough, and forgets what is older still. It may run on several nodes. */
@@ -133,24 +132,49 @@ WITH fresh AS (
 )
 SELECT EXISTS (SELECT FROM fresh) AS counted`
 
-const MATCHES = `customer_id = $1 AND ($2::text IS NULL OR api_key_id = $2) AND ($3::text IS NULL OR limit_name = $3)`
+interface SumRow {
+  readonly customer_id: string
+  readonly limit_name: string
+  readonly at: number
+  readonly allowed: number
+  readonly refused: number
+  readonly cost: number
+}
+
+const MOST = 10_000
+
+function cursorOf({ atMs, customerId, limit }: UsageRow): string {
+  return writeCursor('usage', JSON.stringify([atMs, customerId, limit]))
+}
+
+function placeOf(cursor: string): readonly [atMs: number, customerId: string, limit: string] {
+  return JSON.parse(readCursor(cursor, 'usage'))
+}
+
+const MATCHES = `($1::text IS NULL OR customer_id = $1) AND ($2::text IS NULL OR api_key_id = $2) AND ($3::text IS NULL OR limit_name = $3)`
 const SUMS = 'sum(allowed)::int8 AS allowed, sum(refused)::int8 AS refused, sum(cost)::int8 AS cost'
 const FROM_MS = 'to_timestamp($4::float8 / 1000)'
 const TO_MS = 'to_timestamp($5::float8 / 1000)'
 
-const HOURS = `
-SELECT limit_name, ${msOf('hour')} AS at, ${SUMS} FROM sluice.usage_hourly
-WHERE ${MATCHES} AND hour >= ${FROM_MS} AND hour < ${TO_MS}
-GROUP BY limit_name, hour ORDER BY hour, limit_name`
+const page = (time: string): string => `
+GROUP BY customer_id, limit_name, ${time}
+HAVING $6::float8 IS NULL OR (${time}, customer_id, limit_name) > (to_timestamp($6::float8 / 1000), $7::text, $8::text)
+ORDER BY ${time}, customer_id, limit_name LIMIT $9::int`
 
+const HOURS = `
+SELECT customer_id, limit_name, ${msOf('hour')} AS at, ${SUMS} FROM sluice.usage_hourly
+WHERE ${MATCHES} AND hour >= ${FROM_MS} AND hour < ${TO_MS} ${page('hour')}`
+
+// A day is read whole, however late it begins or early it ends within the time that was asked for.
 const DAYS = `
-SELECT limit_name, ${msOf('day')} AS at, ${SUMS} FROM (
-  SELECT limit_name, ${dayOf('hour')} AS day, allowed, refused, cost FROM sluice.usage_hourly WHERE ${MATCHES}
+SELECT customer_id, limit_name, ${msOf('day')} AS at, ${SUMS} FROM (
+  SELECT customer_id, limit_name, ${dayOf('hour')} AS day, allowed, refused, cost FROM sluice.usage_hourly
+  WHERE ${MATCHES} AND hour >= ${FROM_MS} AND hour < ${TO_MS} + interval '24 hours'
   UNION ALL
-  SELECT limit_name, day, allowed, refused, cost FROM sluice.usage_daily WHERE ${MATCHES}
+  SELECT customer_id, limit_name, day, allowed, refused, cost FROM sluice.usage_daily
+  WHERE ${MATCHES} AND day >= ${FROM_MS} AND day < ${TO_MS}
 ) AS both_tables
-WHERE day >= ${FROM_MS} AND day < ${TO_MS}
-GROUP BY limit_name, day ORDER BY day, limit_name`
+WHERE day >= ${FROM_MS} AND day < ${TO_MS} ${page('day')}`
 
 const ROLL_UP = `
 WITH old AS (

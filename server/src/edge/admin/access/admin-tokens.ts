@@ -45,11 +45,9 @@ export function newToken({ name, role, expiresAtMs }: NewTokenOptions, nowMs: nu
 
 /** firstToken makes an admin's token where there is none yet, for the service to print once. */
 export async function firstToken(store: TokenStore, nowMs: number): Promise<string | undefined> {
-  if (await store.hasAny()) return undefined
   const { token, kept } = newToken({ name: 'first start', role: 'admin' }, nowMs)
   const by: Actor = { id: 'first-start', name: 'first start', address: undefined, reason: 'there was no token yet' }
-  await store.create(kept, by)
-  return token
+  return (await store.createFirst(kept, by)) ? token : undefined
 }
 
 /**

@@ -35,7 +35,8 @@ const ENTRY = named(
   }),
 )
 
-function entryJson({ sequence, atMs, actor, action, target, customerId, before, after, hash }: AuditEntry) {
+/** entryJson spells an entry. */
+export function entryJson({ sequence, atMs, actor, action, target, customerId, before, after, hash }: AuditEntry) {
   return {
     sequence,
     at: timeText(atMs),

@@ -91,6 +91,20 @@ function quotaJson(call: OfKey, tier: string | undefined, overrides: readonly Ov
   }
 }
 
+interface OwnChange {
+  readonly table: 'api_keys' | 'overrides'
+  readonly id: string
+  readonly before: { readonly version: number } | undefined
+  readonly record: unknown
+}
+
+const changeOf = ({ table, id, record }: OwnChange) => ({ table, id, record })
+
+/** seenBy has the store ask for the versions again that this change was made of, where the caller named one. */
+function seenBy({ version }: Pick<Call, 'version'>, { before }: OwnChange): { readonly version?: number } {
+  return version === undefined ? {} : { version: before?.version ?? 0 }
+}
+
 async function tierOf(call: Pick<Call, 'desk'>, { tier, customerId }: ApiKey): Promise<string | undefined> {
   if (tier !== undefined || customerId === undefined) return tier
   return (await quotasOf(call).get('customers', customerId))?.tier
@@ -185,7 +199,7 @@ export const QUOTA_OPERATIONS = [
         changes: changes.map(({ table, id, before: was, record }) => proposed(table, id, was, record)),
         commit: async () => {
           await quotas.changeAll(
-            changes.map(({ table, id, record }) => ({ table, id, record })),
+            changes.map((each) => ({ ...changeOf(each), ...seenBy(call, each) })),
             call.by,
           )
           return { body: quotaJson(call, await tierOf(call, key), overrides, nowMs) }
@@ -220,7 +234,7 @@ export const QUOTA_OPERATIONS = [
         changes: changes.map(({ table, id, before, record }) => proposed(table, id, before, record)),
         commit: async () => {
           await quotasOf(call).changeAll(
-            changes.map(({ table, id, record }) => ({ table, id, record })),
+            changes.map((each) => ({ ...changeOf(each), ...seenBy(call, each) })),
             call.by,
           )
           return {}

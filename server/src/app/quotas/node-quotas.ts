@@ -1,0 +1,165 @@
+import { type ErrorCode, SluiceError } from 'sluice/internal/core/errors'
+import { firstToken } from '../../edge/admin/access/admin-tokens.ts'
+import type { QuotaOrigin, QuotaSink } from '../../quotas/book/live-quotas.ts'
+import type { DatabasePlace } from '../../quotas/database/open-database.ts'
+import type { QuotaTable } from '../../quotas/model.ts'
+import { keepOpening, type Quotas, quotasAt } from '../../quotas/open/open-quotas.ts'
+import { type FeedState, QuotaFeed } from '../../quotas/records/quota-feed.ts'
+import type { Log } from '../log/log.ts'
+import type { Config } from '../settings/config.ts'
+import { QuotaNotices } from './quota-notices.ts'
+import { TableRules } from './table-rules.ts'
+
+/** How long the doors wait for a PostgreSQL that is there: without the quotas, who is blocked would pass. */
+const WAIT_MS = 2_000
+/** How long a node says that it is not ready because it has no quotas. A limiter that is away altogether would be worse. */
+const READY_WITHIN_MS = 10_000
+
+/** What no waiting mends. */
+const FATAL: ReadonlySet<ErrorCode> = new Set(['SCHEMA_NEWER', 'SECRET_CHANGED', 'DATABASE_VERSION_UNSUPPORTED'])
+
+/** What a node knows of its quotas, for metrics. */
+export interface QuotaFigures {
+  readonly records: Readonly<Record<QuotaTable, number>>
+  readonly revision: number
+  readonly isUp: boolean
+  readonly errors: number
+  /** How long ago what is in force was last known to be what the database has. */
+  readonly ageMs: number
+}
+
+/** openNodeQuotas makes what a node has of its database; undefined where it has none. The database itself may be away. */
+export async function openNodeQuotas(config: Config, log: Log): Promise<NodeQuotas | undefined> {
+  if (config.database === undefined) return undefined
+  const stores = await quotasAt(config.database, { secret: config.secret, dataDir: config.dataDir })
+  return new NodeQuotas(config.database, stores, { config, log })
+}
+
+/**
+ * NodeQuotas is the database of a node: opened behind the doors, followed, and closed. It is there once a node; workers get their
+ * quotas from the primary.
+ */
+export class NodeQuotas implements QuotaOrigin {
+  readonly stores: Quotas
+  readonly rules: TableRules
+  /** Rejects when the database can never be used. */
+  readonly failed: Promise<never>
+  readonly #isLocal: boolean
+  readonly #hasTokens: boolean
+  readonly #notices: QuotaNotices
+  readonly #end = new AbortController()
+  readonly #startedAtMs = Date.now()
+  readonly #feed: QuotaFeed
+  readonly #settled: Promise<void>
+  #settle = (): void => {}
+  #isSettled = false
+  #fail: (error: unknown) => void = () => {}
+  #sink: QuotaSink | undefined
+  #begun: Promise<void> | undefined
+
+  constructor(place: DatabasePlace, stores: Quotas, { config, log }: { readonly config: Config; readonly log: Log }) {
+    this.stores = stores
+    this.#isLocal = 'dataDir' in place
+    this.#hasTokens = config.adminTokens.length > 0
+    this.#notices = new QuotaNotices(log)
+    this.rules = new TableRules(stores.rules, config)
+    this.#settled = new Promise((resolve) => {
+      this.#settle = () => {
+        this.#isSettled = true
+        resolve()
+      }
+    })
+    this.failed = new Promise((_, reject) => {
+      this.#fail = reject
+    })
+    this.failed.catch(() => {})
+    this.#feed = new QuotaFeed(stores.store, {
+      replaced: (snapshot) => void this.#replaced(snapshot),
+      changed: (changes) => this.#sink?.apply(changes),
+      stateChanged: (state) => this.#stateChanged(state),
+    })
+  }
+
+  keySecret(): string {
+    try {
+      return this.stores.apiKeys.secret
+    } catch {
+      return ''
+    }
+  }
+
+  /**
+   * follow has a sink told of everything. It waits for the first set where that may be had at once. A PGlite, which takes seconds
+   * and a whole processor to start, comes up behind the doors.
+   */
+  async follow(sink: QuotaSink): Promise<() => void> {
+    this.#sink = sink
+    if (!this.#isLocal) {
+      this.begin()
+      await Promise.race([this.#settled, this.failed, waited(WAIT_MS)])
+    }
+    return () => this.#feed.stop()
+  }
+
+  /** begin opens the database. It returns at once. */
+  begin(): void {
+    this.#begun ??= this.#open().catch((error: unknown) => this.#fail(error))
+  }
+
+  async #open(): Promise<void> {
+    const opened = await keepOpening(() => this.#attempt(), {
+      failed: (error) => {
+        if (error instanceof SluiceError && FATAL.has(error.code)) throw error
+        this.#notices.away(error as Error, this.#feed.state.kind)
+        this.#settle()
+      },
+      signal: this.#end.signal,
+    })
+    if (opened === undefined || this.#end.signal.aborted) return
+    this.rules.follow()
+    this.#feed.start()
+  }
+
+  async #attempt(): Promise<true> {
+    await this.stores.open()
+    const token = this.#hasTokens ? undefined : await firstToken(this.stores.tokens, Date.now())
+    if (token !== undefined) this.#notices.firstToken(token)
+    return true
+  }
+
+  async #replaced(snapshot: Parameters<QuotaSink['load']>[0]): Promise<void> {
+    await this.#sink?.load(snapshot)
+    this.#notices.loaded(this.#feed.counts, snapshot.revision)
+    this.#settle()
+  }
+
+  #stateChanged(state: FeedState): void {
+    if (state.kind === 'fresh') this.#notices.back()
+    else this.#notices.away(new Error(state.reason), state.kind)
+    if (state.kind !== 'fresh') this.#settle()
+  }
+
+  /** unready says why a node should not take requests yet. */
+  unready(): string {
+    const isWaiting = !this.#isSettled && Date.now() - this.#startedAtMs < READY_WITHIN_MS
+    return isWaiting ? 'quotas were not read yet' : ''
+  }
+
+  figures(): QuotaFigures {
+    const { state, revision = 0, counts } = this.#feed
+    const ageMs = state.kind === 'fresh' ? 0 : Date.now() - state.sinceMs
+    return { records: counts, revision, ...this.stores.health(), ageMs }
+  }
+
+  async close(): Promise<void> {
+    this.#end.abort()
+    this.rules.stop()
+    this.#feed.stop()
+    await this.stores.close().catch(() => {})
+  }
+}
+
+/** waited resolves after a while. It keeps the process alive: nothing else may, meanwhile. */
+function waited(ms: number): Promise<void> {
+  return new Promise((resolve) => void setTimeout(resolve, ms))
+}

@@ -1,0 +1,52 @@
+import type { QuotaTable } from '../../quotas/model.ts'
+import type { FeedState } from '../../quotas/records/quota-feed.ts'
+import type { Log } from '../log/log.ts'
+import { plural } from '../plural.ts'
+
+/** QuotaNotices logs what happens to the database of a node, each thing once. */
+export class QuotaNotices {
+  readonly #log: Log
+  #reason: string | undefined
+  #isLoaded = false
+
+  constructor(log: Log) {
+    this.#log = log
+  }
+
+  /** away is told as often as it is tried, and logged when the reason is new. */
+  away({ message }: Error, state: FeedState['kind']): void {
+    if (message === this.#reason) return
+    this.#reason = message
+    const meanwhile =
+      state === 'empty'
+        ? 'rules decide alone: who is blocked, or has a limit of their own, is not known yet'
+        : 'what was last known stays in force'
+    this.#log.warn('database.away', `the database is away, and is tried again; ${meanwhile}: ${message}`)
+  }
+
+  back(): void {
+    if (this.#reason === undefined) return
+    this.#reason = undefined
+    this.#log.info('database.back', 'the database is back')
+  }
+
+  loaded(counts: Readonly<Record<QuotaTable, number>>, revision: number): void {
+    if (this.#isLoaded) return
+    this.#isLoaded = true
+    const { customers, api_keys, overrides, blocks } = counts
+    const text = [
+      plural(customers, 'customer'),
+      plural(api_keys, 'API key'),
+      plural(overrides, 'override'),
+      plural(blocks, 'block'),
+    ].join(', ')
+    this.#log.info('quotas.loaded', `quotas are in force: ${text}`, { revision })
+  }
+
+  firstToken(token: string): void {
+    this.#log.warn(
+      'admin.first_token',
+      `the first token of the admin API, for an admin; it is shown this once: ${token}`,
+    )
+  }
+}

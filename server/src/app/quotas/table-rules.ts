@@ -1,0 +1,80 @@
+import type { RuleInput } from 'sluice/internal/core/rules/load'
+import type { RuleReceiver, RuleSource } from 'sluice/internal/engine/rule-source'
+import { ThreadLoader } from 'sluice/internal/sources/thread-loader'
+import { Turns } from '../../quotas/database/turns.ts'
+import type { RuleFigures, RuleTable } from '../../quotas/tables/rule-table.ts'
+import { compileOptionsOf } from '../settings/compatibility.ts'
+import type { Config } from '../settings/config.ts'
+
+/** What inputs of the table are called, in errors too, before their version. */
+const NAME = 'rules table'
+/** How often it is looked whether there is a version that nobody told of. */
+const LOOK_EVERY_MS = 30_000
+
+/**
+ * TableRules are the rules that were put through the API: a source beside the files. It has nothing until the database is open, so
+ * that a service starts with its files alone, and keeps what it had while the database is away.
+ */
+export class TableRules implements RuleSource {
+  readonly name = NAME
+  readonly #table: RuleTable
+  readonly #config: Pick<Config, 'mergeDomains' | 'compatibility'>
+  readonly #loader = new ThreadLoader()
+  readonly #turns = new Turns()
+  #receiver: RuleReceiver | undefined
+  #unfollow: (() => void) | undefined
+  #looking: NodeJS.Timeout | undefined
+  #isStopped = false
+
+  constructor(table: RuleTable, config: Pick<Config, 'mergeDomains' | 'compatibility'>) {
+    this.#table = table
+    this.#config = config
+  }
+
+  async start(receiver: RuleReceiver): Promise<boolean> {
+    this.#receiver = receiver
+    return receiver.apply([])
+  }
+
+  /** follow begins to read, when the database is open. Texts are checked together with what the other sources have. */
+  follow(): void {
+    if (this.#isStopped) return
+    const look = (): void => void this.#read().catch(() => false)
+    this.#unfollow = this.#table.follow(look)
+    this.#looking = setInterval(look, LOOK_EVERY_MS).unref()
+    look()
+  }
+
+  /** checkBeside has texts that are put compiled together with other inputs. */
+  checkBeside(inputs: () => readonly RuleInput[]): void {
+    this.#table.checkWith((text) => this.#turns.take(() => this.#check(inputs(), text)))
+  }
+
+  async #check(inputs: readonly RuleInput[], text: string): Promise<RuleFigures> {
+    const options = compileOptionsOf(this.#config.mergeDomains, this.#config.compatibility)
+    const own = { file: NAME, text }
+    const others = inputs.filter(({ file }) => !file.startsWith(`${NAME}, version `))
+    await this.#loader.load([...others, own], options)
+    const { rules } = await this.#loader.load([own], options)
+    return { limits: rules.ruleCount, domains: [...rules.domains.keys()] }
+  }
+
+  async readNow(): Promise<boolean> {
+    // While the database is away, what it had stays: that is no fault of the rules.
+    return this.#unfollow === undefined ? true : this.#read().catch(() => true)
+  }
+
+  async #read(): Promise<boolean> {
+    const active = await this.#table.read()
+    if (this.#isStopped || this.#receiver === undefined) return false
+    const inputs = active === undefined ? [] : [{ file: `${NAME}, version ${active.version}`, text: active.text }]
+    return this.#receiver.apply(inputs)
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    this.#unfollow?.()
+    clearInterval(this.#looking)
+    this.#loader.close()
+  }
+}

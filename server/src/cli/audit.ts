@@ -1,0 +1,63 @@
+import { got, SluiceError } from 'sluice/internal/core/errors'
+import { plural } from '../app/plural.ts'
+import type { QuotaDesk, ShownEntry } from '../app/quotas/quota-desk.ts'
+import { type Flags, parseFlags } from '../app/settings/flags.ts'
+import { FLAGS_OF_DESK, withDesk } from './quotas/open-desk.ts'
+
+const FLAGS = [...FLAGS_OF_DESK, { flag: 'customer', value: 'ID' }, { flag: 'limit', value: 'N' }] as const
+
+const DEFAULT_LIMIT = 20
+const PAGE = 500
+
+/** audit checks, lists and exports the log of all changes. */
+export async function audit(args: readonly string[]): Promise<void> {
+  const flags = parseFlags('audit', FLAGS, args)
+  const [what, ...more] = flags.rest
+  if (!['verify', 'list', 'export'].includes(what) || more.length > 0) {
+    throw new SluiceError('SUBCOMMAND_INVALID', 'audit', got(flags.rest.join(' ')))
+  }
+  await withDesk(flags, async (desk) => {
+    if (what === 'verify') await verify(desk)
+    else await print(desk, flags, what === 'list' ? lineOf : jsonOf, limitOf(flags, what))
+  })
+}
+
+async function verify(desk: QuotaDesk): Promise<void> {
+  const { entries, problems } = await desk.verifyAudit()
+  if (problems.length === 0) {
+    process.stdout.write(`the audit log is whole: ${entries === 1 ? '1 entry' : `${entries} entries`}\n`)
+    return
+  }
+  for (const { sequence, what } of problems) process.stdout.write(`entry ${sequence}: ${what}\n`)
+  throw new SluiceError('AUDIT_BROKEN', 'audit', plural(problems.length, 'problem'))
+}
+
+async function print(
+  desk: QuotaDesk,
+  flags: Flags,
+  spell: (entry: ShownEntry) => string,
+  limit: number,
+): Promise<void> {
+  let left = limit
+  let after: string | undefined
+  do {
+    const page = await desk.audit({ customerId: flags.last('customer'), after, limit: Math.min(PAGE, left) })
+    process.stdout.write(page.items.map((entry) => `${spell(entry)}\n`).join(''))
+    left -= page.items.length
+    after = page.next
+  } while (after !== undefined && left > 0)
+}
+
+function limitOf(flags: Flags, what: string): number {
+  const given = flags.last('limit')
+  if (given === undefined) return what === 'list' ? DEFAULT_LIMIT : Number.POSITIVE_INFINITY
+  const limit = Number(given)
+  if (!Number.isSafeInteger(limit) || limit < 1) throw new SluiceError('COUNT_INVALID', '--limit', got(given))
+  return limit
+}
+
+const jsonOf = (entry: ShownEntry): string => JSON.stringify(entry)
+
+function lineOf({ sequence, at, actor, action, target, reason }: ShownEntry): string {
+  return [sequence, at, actor.name, action, target.id, reason ?? ''].join('  ').trimEnd()
+}

@@ -1,0 +1,59 @@
+import { got, SluiceError } from 'sluice/internal/core/errors'
+import type { QuotaDesk, ShownToken } from '../app/quotas/quota-desk.ts'
+import { type Flags, parseFlags } from '../app/settings/flags.ts'
+import { choiceOf, durationOf } from '../app/settings/setting-values.ts'
+import { FLAGS_OF_DESK, withDesk } from './quotas/open-desk.ts'
+
+const FLAGS = [
+  ...FLAGS_OF_DESK,
+  { flag: 'name', value: 'TEXT' },
+  { flag: 'role', value: 'ROLE' },
+  { flag: 'expires-in', value: 'DURATION' },
+] as const
+
+const ROLES = ['viewer', 'operator', 'admin'] as const
+
+/** token makes, lists and revokes tokens of the admin API. */
+export async function token(args: readonly string[]): Promise<void> {
+  const flags = parseFlags('token', FLAGS, args)
+  const [what, id, ...more] = flags.rest
+  const needsId = what === 'revoke'
+  if (!['create', 'list', 'revoke'].includes(what) || needsId !== (id !== undefined) || more.length > 0) {
+    throw new SluiceError('SUBCOMMAND_INVALID', 'token', got(flags.rest.join(' ')))
+  }
+  await withDesk(flags, async (desk) => {
+    if (what === 'create') await create(desk, flags)
+    else if (what === 'list') process.stdout.write(table(await desk.listTokens()))
+    else await revoke(desk, id)
+  })
+}
+
+async function create(desk: QuotaDesk, flags: Flags): Promise<void> {
+  const role = choiceOf({ values: [flags.last('role') ?? 'viewer'], where: '--role', source: 'flag' }, ROLES)
+  const lasts = flags.last('expires-in')
+  const expiresInMs = lasts && durationOf({ values: [lasts], where: '--expires-in', source: 'flag' })
+  const name = flags.last('name') ?? `made by ${process.env.USER || 'sluice'}`
+  const expiresAtMs = typeof expiresInMs === 'number' ? Date.now() + expiresInMs : undefined
+  const made = await desk.createToken({ name, role, expiresAtMs })
+  // Alone on standard output, so that a script can take it.
+  process.stderr.write(`token ${made.id}, for a ${made.role}; it is shown this once:\n`)
+  process.stdout.write(`${made.token}\n`)
+}
+
+async function revoke(desk: QuotaDesk, id: string): Promise<void> {
+  const revoked = await desk.revokeToken(id)
+  if (revoked === undefined) throw new SluiceError('RECORD_UNKNOWN', 'tokens', got(id))
+  process.stdout.write(`revoked ${revoked.id} (${revoked.name})\n`)
+}
+
+function table(tokens: readonly ShownToken[]): string {
+  const rows = tokens.map((each) => [
+    each.id,
+    each.prefix,
+    each.role,
+    each.revoked_at !== null ? 'revoked' : each.expires_at !== null ? `until ${each.expires_at}` : 'good',
+    each.last_used_at ?? 'never used',
+    each.name,
+  ])
+  return `${[['id', 'begins with', 'role', 'state', 'last use', 'name'], ...rows].map((row) => row.join('  ')).join('\n')}\n`
+}

@@ -1,0 +1,96 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { RuleDirectory } from '../../src/sources/rule-directory.suite.ts'
+import { run, type Started, startWith } from '../cli/sluice-process.suite.ts'
+import { sharedRedis } from '../servers/shared.ts'
+
+export const SECRET = 'the secret of this fleet'
+export const API_KEY = 'sk_live_0123456789abcdef'
+const TOKEN = /sluice_[\w-]{43}/
+
+const RULES = `
+domain: shop
+tiers: {pro: {rate_limit: {unit: day, requests_per_unit: 100, algorithm: fixed_window, timeout_ms: 5000}}}
+descriptors:
+  - {key: api_key, secret: true, tiered: true, rate_limit: {unit: day, requests_per_unit: 2, algorithm: fixed_window, timeout_ms: 5000}}
+`
+
+/** A QuotaFleet is nodes that share a Redis and a place for quotas. */
+export class QuotaFleet {
+  readonly #rules = new RuleDirectory({ 'shop.yaml': RULES })
+  readonly #prefix = `fleet-${randomBytes(6).toString('hex')}:`
+  readonly #env: Record<string, string>
+  readonly #args: readonly string[]
+  readonly nodes: Started[] = []
+  token = ''
+
+  /** `env` says where quotas are kept. */
+  constructor(env: Record<string, string>, ...args: string[]) {
+    this.#env = { ...env, SLUICE_SECRET: SECRET }
+    this.#args = args
+  }
+
+  /** start starts a node, in the place of one that has ended or as another. */
+  async start(at = this.nodes.length): Promise<Started> {
+    const { url } = await sharedRedis()
+    const args = ['--rules', this.#rules.path, '--key-prefix', this.#prefix, ...this.#args]
+    const node = await startWith({ ...this.#env, REDIS_URL: url }, ...args)
+    this.nodes[at] = node
+    return node
+  }
+
+  /** firstToken is the token that one of the nodes has printed. */
+  async firstToken(node: Started): Promise<string> {
+    this.token = TOKEN.exec(await node.printed('it is shown this once'))?.[0] ?? ''
+    return this.token
+  }
+
+  /** ask sends a request to the admin API of a node. */
+  async ask(node: Started, method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
+    const response = await fetch(`${node.admin}/admin/v1/${path}`, {
+      method,
+      headers: { authorization: `Bearer ${this.token}`, 'content-type': 'application/json', ...headers },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+    const text = await response.text()
+    const json = (text === '' ? {} : JSON.parse(text)) as Record<string, unknown> & { id: string; code?: string }
+    return { status: response.status, etag: response.headers.get('etag') ?? '', json, text }
+  }
+
+  /**
+   * check makes requests of the customer to every node, on connections of their own so that all workers get some: `+` for one that
+   * is admitted, `-` for one over the limit, `B` for one that is blocked.
+   */
+  async check(times: number, nodes: readonly Started[] = this.nodes): Promise<string> {
+    const body = JSON.stringify({ domain: 'shop', descriptors: [{ entries: [{ key: 'api_key', value: API_KEY }] }] })
+    const headers = { connection: 'close', 'content-type': 'application/json' }
+    let text = ''
+    for (const { url } of nodes) {
+      for (let i = 0; i < times; i++) {
+        const { status } = await fetch(`${url}/v1/check`, { method: 'POST', body, headers })
+        text += status === 200 ? '+' : status === 403 ? 'B' : status === 429 ? '-' : `(${status})`
+      }
+    }
+    return text
+  }
+
+  /** kill ends a node with SIGKILL. */
+  async kill(at: number): Promise<void> {
+    const { child } = this.nodes[at]
+    const ended = once(child, 'exit')
+    child.kill('SIGKILL')
+    await ended
+  }
+
+  async stop(at: number): Promise<void> {
+    const { child } = this.nodes[at]
+    const ended = once(child, 'exit')
+    child.kill('SIGTERM')
+    await ended
+  }
+
+  /** run carries out a command in the environment of the nodes. */
+  run(...args: string[]) {
+    return run(args, { env: this.#env })
+  }
+}
