@@ -265,12 +265,18 @@ export interface LimitState {
   readonly unit: string | undefined
   readonly windowStartMs: number
   readonly resetAtMs: number
+  /** Of which API key it is; undefined: of the customer. */
+  readonly keyId?: string
+  readonly keyPrefix?: string
+  /** False: no request has carried this API key since the node began, so that its counter cannot be named. Default: true. */
+  readonly isUseKnown?: boolean
 }
 
 /** A CounterTarget is whose counters are meant: all of a customer, all of a key, or those that descriptors lead to. */
 export type CounterTarget =
   | { readonly kind: 'customer'; readonly customerId: string }
-  | { readonly kind: 'key'; readonly keyId: string }
+  /** `apiKey` is the key itself, where somebody has given it: counters are named by it. */
+  | { readonly kind: 'key'; readonly keyId: string; readonly apiKey?: string }
   | {
       readonly kind: 'descriptors'
       readonly domain: string
@@ -299,11 +305,29 @@ export interface LookedCounter {
   readonly retryAfterMs: number
   /** No wait would help: the limit is smaller than the cost. */
   readonly isImpossible: boolean
+  /** Of a counter that refuses: extra budget of the caller, in the order of its use. */
+  readonly grants?: readonly LookedGrant[]
+}
+
+export interface LookedGrant {
+  readonly id: string
+  readonly remaining: number
+}
+
+/** A LookedBlock is why a request is refused before any rule is asked. */
+export interface LookedBlock {
+  readonly id: string
+  readonly reason: string | undefined
+  readonly status: number
+  /** Undefined: without end. */
+  readonly endsInMs: number | undefined
 }
 
 /** A CounterDesk looks at counters, and forgets them on every node. */
 export interface CounterDesk {
   look(target: CounterTarget & { readonly kind: 'descriptors' }): Promise<readonly LookedCounter[]>
+  /** blockOf is what blocks the callers that descriptors name. */
+  blockOf(target: CounterTarget & { readonly kind: 'descriptors' }): LookedBlock | undefined
   /** limitsOf is every limit of a customer or a key. */
   limitsOf(target: CounterTarget & { readonly kind: 'customer' | 'key' }): Promise<readonly LimitState[]>
   /** reset forgets counters and what nodes remember of them, and says how many. It is audited. */

@@ -92,7 +92,7 @@ function receive(message: ToWorker, socket?: Socket): void {
   else if (message.type === 'drain') void leave()
   else if (isQuotaNews(message)) quotas?.hear(message)
   else if (message.type === 'beat') tell({ type: 'alive' })
-  else tell({ type: 'report', question: message.question, report: doors?.reports[message.name]() })
+  else tell({ type: 'report', question: message.question, report: doors?.reports[message.name](message.about) })
 }
 
 process.on('uncaughtException', crash)
