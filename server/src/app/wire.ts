@@ -15,6 +15,7 @@ import type { CountsReport } from '../observe/statsd/statsd-counts.ts'
 import { keyHashOf } from '../quotas/book/key-hash.ts'
 import { bothSinks, LiveQuotas, type QuotaOrigin } from '../quotas/book/live-quotas.ts'
 import type { QuotaBook } from '../quotas/book/quota-book.ts'
+import { type OpenDesk, openDesk } from './admin/open-desk.ts'
 import { type DecisionOutlet, openOutlet } from './decisions/decision-outlet.ts'
 import type { DoorName } from './doors/door.ts'
 import { type Doors, openDoors } from './doors/doors.ts'
@@ -74,9 +75,9 @@ function placesOf({ host, httpPort, grpc }: Config): Readonly<Record<DoorName, P
 const THROTTLED_KEYS = 10_000
 
 /** openAdmin opens the door for operators. It answers until the very end: that is when they look. */
-async function openAdmin(config: Config, log: Log, rules: FollowedRules, { fleet, hotKeys }: Watched) {
+async function openAdmin(config: Config, log: Log, rules: FollowedRules, { fleet, hotKeys, desk }: Watched) {
   const admin = openAdminApi({
-    ports: { ...NO_PORTS, rules: rules.current },
+    ports: { ...NO_PORTS, rules: rules.current, ...desk.ports },
     setTokens: config.adminTokens,
     throttleStore: new MemoryStore({ maxKeys: THROTTLED_KEYS }),
     secret: config.secret,
@@ -131,10 +132,11 @@ function closeServer(server: Server): void {
 
 type MetricsOfNode = () => Promise<MergedMetrics>
 
-/** What the admin port tells of: the processes that answer requests, and the busiest keys. */
+/** What the admin port tells of: the processes that answer requests, the busiest keys, and what they decide now. */
 interface Watched {
   readonly fleet: Fleet
   readonly hotKeys: NodeHotKeys
+  readonly desk: OpenDesk
 }
 
 /** A Fleet is the processes that answer requests, or the one that does. */
@@ -147,7 +149,7 @@ interface Fleet extends Pick<NodeState, 'workers' | 'isPrimary'> {
 }
 
 /** nodeMetrics adds to what the processes tell what the node tells once. */
-function nodeMetrics(config: Config, rules: FollowedRules, { fleet, hotKeys }: Watched): MetricsOfNode {
+function nodeMetrics(config: Config, rules: FollowedRules, { fleet, hotKeys }: Omit<Watched, 'desk'>): MetricsOfNode {
   const { workers, isPrimary } = fleet
   const { maxRules } = config.metrics
   const node = new NodeMetrics(rules, {
@@ -244,7 +246,18 @@ function startAlone(config: Config, log: Log, origin?: QuotaOrigin): Promise<Ser
     const grpc = await doors.all.grpc.listen(places.grpc)
     const hotKeys = openHotKeys(config, log, () => [doors.reports.hotKeys()])
     undo.push(() => hotKeys.close())
-    const admin = await openAdmin(config, log, rules, { fleet: fleetOfOne(doors), hotKeys })
+    const startedAtMs = Date.now()
+    const desk = openDesk({
+      config,
+      rules: rules.current,
+      book: () => quotas?.current(),
+      ask: (name, about) => [doors.reports[name](about)],
+      workers: () => [{ id: '1', state: 'ready', startedAtMs }],
+      counters: doors.counters,
+      version: packageVersion(),
+    })
+    undo.push(() => desk.close())
+    const admin = await openAdmin(config, log, rules, { fleet: fleetOfOne(doors), hotKeys, desk })
     return {
       addresses: { grpc, http, admin: admin.address },
       storeName: doors.storeName,
@@ -261,6 +274,7 @@ function startAlone(config: Config, log: Log, origin?: QuotaOrigin): Promise<Ser
         await outlet?.close()
         await admin.flush()
         await hotKeys.close()
+        await desk.close()
         admin.close()
       },
       kill: () => {},
@@ -297,7 +311,17 @@ function startWorkers(config: Config, log: Log, origin?: QuotaOrigin): Promise<S
     const grpc = await primary.listen('grpc', places.grpc)
     const hotKeys = openHotKeys(config, log, async () => (await primary.reports('hotKeys')).map(({ report }) => report))
     undo.push(() => hotKeys.close())
-    const admin = await openAdmin(config, log, rules, { fleet: fleetOf(primary), hotKeys })
+    const desk = openDesk({
+      config,
+      rules: rules.current,
+      book: () => quotas?.current(),
+      ask: async (name, about) => (await primary.reports(name, about)).map(({ report }) => report),
+      workers: () => primary.workerList(),
+      counters: undefined,
+      version: packageVersion(),
+    })
+    undo.push(() => desk.close())
+    const admin = await openAdmin(config, log, rules, { fleet: fleetOf(primary), hotKeys, desk })
     undo.push(admin.close)
     await primary.start()
     return {
@@ -313,6 +337,7 @@ function startWorkers(config: Config, log: Log, origin?: QuotaOrigin): Promise<S
         await primary.stop()
         await outlet?.close()
         await hotKeys.close()
+        await desk.close()
         admin.close()
       },
       kill: () => primary.kill(),

@@ -394,6 +394,37 @@ export interface NodeList {
   list(): Promise<readonly NodeState[]>
 }
 
+/** A RecentRefusal is one request that was refused lately. */
+export interface RecentRefusal {
+  readonly atMs: number
+  readonly customerId: string | undefined
+  readonly keyId: string | undefined
+  readonly domain: string
+  readonly rule: string
+  /** Whom it was about, as it may be shown. */
+  readonly key: string
+  readonly reason: string
+  /** Of a block: why, or its id. */
+  readonly detail: string | undefined
+  readonly retryAfterMs: number | undefined
+}
+
+/** A NearLimit is a caller that has used 80 % of a limit or more. */
+export interface NearLimit extends Pick<RecentRefusal, 'atMs' | 'customerId' | 'keyId' | 'domain' | 'rule' | 'key'> {
+  readonly limit: number
+  readonly remaining: number
+  readonly windowMs: number
+  readonly resetAtMs: number
+}
+
+/** RecentCallers is what this node's processes remember of callers: a bounded number, and only since they began. */
+export interface RecentCallers {
+  /** refusals are those of a customer or a key, or all, the newest first. */
+  refusals(of?: CounterTarget & { readonly kind: 'customer' | 'key' }): Promise<readonly RecentRefusal[]>
+  /** nearLimits is who has little left, the nearest first. */
+  nearLimits(): Promise<readonly NearLimit[]>
+}
+
 /** ApiKeyHash spells API keys as they are kept: HMAC-SHA256 under the key of the installation, in hex. */
 export interface ApiKeyHash {
   hash(apiKey: string): string

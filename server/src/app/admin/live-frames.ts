@@ -1,5 +1,5 @@
 import type { MaybePromise } from 'sluice/internal/engine/ports'
-import { quantileMs } from '../../observe/live/latencies.ts'
+import { LATENCY_BUCKETS, quantileMs } from '../../observe/live/latencies.ts'
 import { type LiveReport, type LiveRuleCounts, MAX_LIVE_RULES } from '../../observe/live/live-report.ts'
 import { byRequests } from '../../observe/live/live-tally.ts'
 import type { LiveFigures, LiveFrame, LiveRule } from '../../quotas/ports.ts'
@@ -83,9 +83,12 @@ export class LiveFrames implements LiveFigures {
 
 /** figuresOf adds up the processes of a node. */
 export function figuresOf(reports: readonly LiveReport[]): Figures {
-  const latencies: number[] = []
-  for (const report of reports)
-    report.latencies.forEach((count, at) => void (latencies[at] = (latencies[at] ?? 0) + count))
+  const latencies = new Array<number>(LATENCY_BUCKETS).fill(0)
+  for (const report of reports) {
+    report.latencies.forEach((count, at) => {
+      latencies[at] += count
+    })
+  }
   const totals = sums(reports)
   return { ...totals, p50Ms: quantileMs(latencies, 0.5), p99Ms: quantileMs(latencies, 0.99) }
 }

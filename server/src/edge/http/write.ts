@@ -68,6 +68,7 @@ const ANSWERS: Readonly<Partial<Record<ErrorCode, ErrorAnswer>>> = {
   IDEMPOTENCY_KEYS_TOO_MANY: { status: 429, title: 'Too Many Requests', headers: { 'Retry-After': '3600' } },
   ADMIN_FAILED: { status: 500, title: 'Internal Server Error' },
   QUOTAS_UNAVAILABLE: { status: 503, title: 'Service Unavailable', headers: { 'Retry-After': '5' } },
+  REDIS_UNREACHABLE: { status: 503, title: 'Service Unavailable', headers: { 'Retry-After': '5' } },
   STREAMS_TOO_MANY: { status: 503, title: 'Service Unavailable', headers: { 'Retry-After': '5' } },
   CALLER_NOT_TRUSTED: { status: 403, title: 'Forbidden' },
   CROSS_SITE_REQUEST: { status: 403, title: 'Forbidden' },
