@@ -268,7 +268,10 @@ export interface LimitState {
   /** Of which API key it is; undefined: of the customer. */
   readonly keyId?: string
   readonly keyPrefix?: string
-  /** False: no request has carried this API key since the node began, so that its counter cannot be named. Default: true. */
+  /**
+   * False: no request has carried this API key since the node began, so that its counter cannot be named; or the store is away.
+   * Default: true.
+   */
   readonly isUseKnown?: boolean
 }
 

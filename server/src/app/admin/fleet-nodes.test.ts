@@ -12,12 +12,10 @@ async function fleet() {
   const { url } = await sharedRedis()
   const now = { ms: Date.now() }
   const keyPrefix = randomUUID()
-  const store = new RedisStore({ url, keyPrefix })
-  onTestFinished(() => store.close())
-  await new Promise<void>((resolve) => {
-    const waiting = new RedisStore({ url, events: { connected: () => resolve() } })
-    onTestFinished(() => waiting.close())
+  const store = await new Promise<RedisStore>((resolve) => {
+    const opened: RedisStore = new RedisStore({ url, keyPrefix, events: { connected: () => resolve(opened) } })
   })
+  onTestFinished(() => store.close())
   const node = (ruleVersion: string): FleetNodes =>
     new FleetNodes({
       version: '1.0.0',

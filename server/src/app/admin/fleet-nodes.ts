@@ -78,6 +78,8 @@ export class FleetNodes implements NodeList {
 
   async #exchange(figures: Figures): Promise<void> {
     try {
+      // Whether Redis is there is known when it is connected.
+      await this.#parts.notes?.()
       await this.#put(this.#note(figures))
       const everyMs = 1_000 * Math.ceil(this.#heard.size / READ_A_SECOND)
       // A beat that comes a little early is not the one before.

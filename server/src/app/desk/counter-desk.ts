@@ -91,7 +91,7 @@ export class Desk implements CounterDesk {
     const found = callers.flatMap((caller) => limitsOfCaller(places, caller))
     const grants = grantsOf(customer, store.keys, this.#nowMs())
     const states = found.map(async (limit) =>
-      this.#stateOf(limit, limit.key === undefined ? undefined : await store.look(limit.key, limit.limit)),
+      this.#stateOf(limit, limit.key === undefined ? undefined : await store.look(limit.key, limit.limit, limit.rule)),
     )
     const extra = grants.map(async (grant) => this.#grantState(grant, await store.look(grant.key, grant.limit)))
     return Promise.all([...states, ...extra])
@@ -138,7 +138,7 @@ export class Desk implements CounterDesk {
       rules.map(async (rule, i): Promise<LookedCounter> => {
         const { account, path } = this.#accountAt(domain, rule, entries)
         const key = store.keys.spell(domain.name, rule, entries)
-        const verdict = rule.unlimited ? undefined : await store.look(key, rule.limit)
+        const verdict = rule.unlimited ? undefined : await store.look(key, rule.limit, rule)
         const grants = verdict?.allowed === false ? await this.#grantsFor(account, path) : []
         return {
           descriptor,
@@ -217,7 +217,8 @@ export class Desk implements CounterDesk {
     const key = account instanceof KeyRecord ? { keyId: account.id, keyPrefix: account.prefix } : {}
     const { used, remaining } = figuresOf(limit, verdict)
     const window = windowOf(limit, verdict?.resetAfterMs ?? 0, this.#nowMs())
-    const isUseKnown = verdict !== undefined || this.#parts.store.state() === 'memory'
+    const isAnswered = verdict !== undefined && verdict.fallback === undefined
+    const isUseKnown = isAnswered || this.#parts.store.state() === 'memory'
     return {
       ...{ descriptor, domain, ruleId: rule.id, source, limit: limit.max, used, remaining },
       ...{ windowMs: limit.windowMs, unit: unitOf(limit), ...window, ...key, isUseKnown },

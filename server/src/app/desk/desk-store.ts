@@ -1,6 +1,7 @@
 import type { Verdict } from 'sluice/internal/core/decision'
 import type { KeySpeller } from 'sluice/internal/core/key-speller'
 import type { Limit } from 'sluice/internal/core/limit'
+import type { ChargePolicy } from 'sluice/internal/engine/ports'
 import type { MemoryStore } from 'sluice/internal/stores/memory/memory-store'
 import type { RedisStore } from 'sluice/internal/stores/redis/redis-store'
 
@@ -12,8 +13,8 @@ export interface Counter {
 /** A DeskStore is where the desk looks at counters and forgets them. No decision is made on it. */
 export interface DeskStore {
   readonly keys: KeySpeller
-  /** look is answered as the next hit would be. It charges nothing. It rejects with REDIS_UNREACHABLE. */
-  look(key: string, limit: Limit): Promise<Verdict>
+  /** look is answered as the next hit of a rule would be. It charges nothing. It rejects with REDIS_UNREACHABLE. */
+  look(key: string, limit: Limit, policy?: ChargePolicy): Promise<Verdict>
   /** reset forgets counters, here and in what every node remembers, and says how many there were. */
   reset(counters: readonly Counter[]): Promise<number>
   /** tellCallers has every process of every node forget what it alone knows of a caller: `customer ID` or `key ID`. */

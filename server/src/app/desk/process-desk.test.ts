@@ -7,7 +7,7 @@ import { CALLER_ENTRIES } from '../../quotas/book/caller-entries.ts'
 import { ask, block, bookOf, customer, key, ofCustomer, type Records } from '../../quotas/book/records.suite.ts'
 import { ProcessDesk } from './process-desk.ts'
 
-const limit = (requests_per_unit: number) => ({ unit: 'day', requests_per_unit, algorithm: 'fixed_window' })
+const limit = (requests_per_unit: number) => ({ unit: 'day', requests_per_unit, algorithm: 'fixed_window' as const })
 const RULES = compileObjects([
   {
     domain: 'api',

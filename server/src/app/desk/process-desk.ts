@@ -120,7 +120,8 @@ export class ProcessDesk implements OwnUsage {
 function storeOf({ keys, store }: ProcessDeskParts): DeskStore {
   return {
     keys,
-    look: async (key, limit) => (await store.decide([{ key, limit, cost: 0, enforce: true }]))[0],
+    look: async (key, limit, policy) =>
+      (await store.decide([{ key, limit, cost: 0, enforce: true, ...(policy && { policy }) }]))[0],
     reset: async () => 0,
     tellCallers: () => {},
     state: () => 'up',
