@@ -1,3 +1,4 @@
+import type { CompileOptions } from 'sluice/internal/core/rules/compile'
 import { describeRule } from 'sluice/internal/core/rules/describe'
 import { loadRules } from 'sluice/internal/core/rules/load'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
@@ -13,6 +14,8 @@ export interface ChangePreviewParts {
   readonly rules: () => RuleSet
   readonly book: () => QuotaBook | undefined
   readonly usage: UsageStore | undefined
+  /** How rules are compiled here. */
+  readonly compile?: CompileOptions
   /** countersOf counts what a reset would forget. */
   readonly countersOf: (target: CounterTarget) => Promise<number>
   readonly nowMs?: () => number
@@ -90,8 +93,10 @@ export class ChangePreview implements Preview {
   /** #previewRules says which rules would be others. It throws a RulesError for a text that is wrong. */
   async #previewRules(text: string): Promise<PreviewOutcome> {
     const now = this.#parts.rules()
-    const next = loadRules([{ file: 'rules', text }])
-    const changes = diffOf(now, next)
+    const { compile = {} } = this.#parts
+    const next = loadRules([{ file: 'rules', text }], compile)
+    // Where files may share a domain, what a text does not mention is that of the others.
+    const changes = diffOf(now, next).filter(({ isRemoved }) => !isRemoved || compile.mergeDomains !== true)
     const isTiered = changes.some(({ tier }) => tier)
     const customers = isTiered ? [...(this.#parts.book()?.customers() ?? [])].length : 0
     const told = changes.slice(0, MAX_TOLD).map(({ note }) => note)
@@ -138,6 +143,7 @@ interface RuleDifference {
   readonly note: string
   /** It is one of a tier, or stands on the same level as tiers. */
   readonly tier: boolean
+  readonly isRemoved: boolean
 }
 
 /** diffOf compares the rules of the domains that a text is about with those in force. */
@@ -151,10 +157,11 @@ function diffOf(now: RuleSet, next: RuleSet): readonly RuleDifference[] {
     differences.push({
       note: was === undefined ? `${name}: new, ${text}` : `${name}: ${was} → ${text}`,
       tier: isTiered,
+      isRemoved: false,
     })
   }
   for (const [name, { isTiered }] of before) {
-    if (!after.has(name)) differences.push({ note: `${name}: removed`, tier: isTiered })
+    if (!after.has(name)) differences.push({ note: `${name}: removed`, tier: isTiered, isRemoved: true })
   }
   return differences
 }

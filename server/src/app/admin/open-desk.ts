@@ -10,6 +10,7 @@ import { type CounterDeskParts, Desk } from '../desk/counter-desk.ts'
 import { type DeskStore, memoryDeskStore } from '../desk/desk-store.ts'
 import { nameOf } from '../desk/process-desk.ts'
 import type { ReportName, Reports } from '../doors/reports.ts'
+import { compileOptionsOf } from '../settings/compatibility.ts'
 import type { Config } from '../settings/config.ts'
 import { ChangePreview } from './change-preview.ts'
 import { FleetNodes } from './fleet-nodes.ts'
@@ -84,7 +85,10 @@ export function openDesk(parts: DeskParts): OpenDesk {
   })
   live.start()
   const countersOf = async (target: Parameters<Desk['countersOf']>[0]) => (await counters.countersOf(target)).length
-  const preview = new ChangePreview({ rules, book, usage, countersOf })
+  const preview = new ChangePreview({
+    ...{ rules, book, usage, countersOf },
+    compile: compileOptionsOf(config.mergeDomains, config.compatibility),
+  })
   return {
     ports: { counters, live, nodes, preview, recent: recentOf(ask) },
     async close() {

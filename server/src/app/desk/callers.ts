@@ -7,6 +7,9 @@ import type { Caller } from './caller-limits.ts'
 /** SeenKeys finds the API keys that requests have carried, by the ids of their records. */
 export type SeenKeys = (ids: readonly string[]) => Promise<ReadonlyMap<string, string>>
 
+/** How many keys of a customer are shown: each has counters of its own, which are looked at one by one. */
+export const MAX_SHOWN_KEYS = 200
+
 export type CallerTarget = CounterTarget & { readonly kind: 'customer' | 'key' }
 
 /** callersOf lists the entries that a customer, or a key, is known by. */
@@ -15,9 +18,10 @@ export async function callersOf(
   entries: CallerEntries,
   target: CallerTarget,
   seen: SeenKeys,
+  maxKeys = Number.POSITIVE_INFINITY,
 ): Promise<readonly Caller[]> {
   const customer = target.kind === 'customer' ? book.customer(target.customerId) : undefined
-  const keys = keysOf(book, target)
+  const keys = keysOf(book, target).slice(0, maxKeys)
   const texts = await seen(keys.map(({ id }) => id))
   const ofKeys = keys.flatMap((account) =>
     entries.keys.map((key): Caller => ({ key, account, value: textOf(target, account, texts) })),

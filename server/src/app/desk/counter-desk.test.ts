@@ -24,7 +24,11 @@ import type { Actor, CounterTarget, LimitState } from '../../quotas/ports.ts'
 import { Desk } from './counter-desk.ts'
 import { memoryDeskStore } from './desk-store.ts'
 
-const limit = (requests_per_unit: number, unit = 'day') => ({ unit, requests_per_unit, algorithm: 'fixed_window' as const })
+const limit = (requests_per_unit: number, unit = 'day') => ({
+  unit,
+  requests_per_unit,
+  algorithm: 'fixed_window' as const,
+})
 const RULES = compileObjects([
   {
     domain: 'api',

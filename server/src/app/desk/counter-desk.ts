@@ -29,7 +29,7 @@ import {
   pathText,
   sourceOf,
 } from './caller-limits.ts'
-import { type CallerTarget, callersOf, type SeenKeys } from './callers.ts'
+import { type CallerTarget, callersOf, MAX_SHOWN_KEYS, type SeenKeys } from './callers.ts'
 import type { Counter, DeskStore } from './desk-store.ts'
 import { windowOf } from './window.ts'
 
@@ -76,7 +76,8 @@ export class Desk implements CounterDesk {
     const book = this.#parts.book()
     if (book === undefined) return []
     const customer = target.kind === 'customer' ? book.customer(target.customerId) : customerOf(book.key(target.keyId))
-    return this.#statesOf(await callersOf(book, this.#parts.entries, target, this.#parts.seen), customer)
+    const { entries, seen } = this.#parts
+    return this.#statesOf(await callersOf(book, entries, target, seen, MAX_SHOWN_KEYS), customer)
   }
 
   /** limitsOfKey is limitsOf for a key itself, whether anybody has it or not. */
