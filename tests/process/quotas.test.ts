@@ -1,90 +1,11 @@
-import { type ChildProcess, fork } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
-import { afterEach, describe, expect, it } from 'vitest'
-import { block, customer, grant, key, ofCustomer, ofKey, override } from '../../server/src/quotas/book/records.suite.ts'
-import type { QuotaChange, QuotaSnapshot, QuotaTable } from '../../server/src/quotas/model.ts'
-import { hashApiKey } from '../../server/src/quotas/tables/api-key-hash.ts'
-import { RuleDirectory } from '../../src/sources/rule-directory.suite.ts'
-import { sharedRedis } from '../servers/shared.ts'
+import { describe, expect, it } from 'vitest'
+import { block, grant, ofCustomer, ofKey, override } from '../../server/src/quotas/book/records.suite.ts'
 import { until } from '../servers/until.mjs'
-
-const MAIN = fileURLToPath(new URL('./quota-service.mjs', import.meta.url))
-const hash = (key: string): string => hashApiKey('a secret of this test', key)
-const RULES = `
-domain: api
-tiers: {free: {rate_limit: {name: free, unit: day, requests_per_unit: 2, algorithm: fixed_window, timeout_ms: 5000, consistency: leased}}}
-descriptors:
-  - {key: api_key, tiered: true, rate_limit: {unit: day, requests_per_unit: 1, timeout_ms: 5000}}
-`
-
-const SNAPSHOT: QuotaSnapshot = {
-  customers: Array.from({ length: 3_000 }, (_, i) => customer(`c${i}`, { tier: 'free' })),
-  api_keys: Array.from({ length: 3_000 }, (_, i) => key(`k${i}`, `c${i}`, { hash: hash(`secret-${i}`) })),
-  overrides: [],
-  grants: [],
-  blocks: [block('b0', ofCustomer('c2999'))],
-  tiers: [],
-  switches: [],
-  revision: 1,
-}
-
-let child: ChildProcess | undefined
-afterEach(async () => {
-  if (child?.connected) {
-    child.send({ stop: true })
-    await once(child, 'exit')
-  }
-})
-
-/** start runs the service with two workers, and delivers the snapshot before it is ready. */
-async function start() {
-  const { url } = await sharedRedis()
-  const rules = new RuleDirectory({ 'api.yaml': RULES })
-  const ports = ['--http-port', '0', '--grpc-port', '0', '--admin-port', '0', '--host', '127.0.0.1']
-  const prefix = `quotas-${randomBytes(6).toString('hex')}:`
-  const args = [
-    '--workers',
-    '2',
-    '--rules',
-    rules.path,
-    '--redis',
-    url,
-    '--key-prefix',
-    prefix,
-    '--secret',
-    's',
-    ...ports,
-  ]
-  const own = fork(MAIN, args, { serialization: 'advanced', execArgv: [] })
-  child = own
-  const [first] = (await once(own, 'message')) as [{ isWaiting: boolean }]
-  expect(first.isWaiting).toBe(true)
-  own.send({ load: SNAPSHOT })
-  const [{ addresses }] = (await once(own, 'message')) as [{ addresses: { http: string } }]
-  let revision = 1
-  const change = (table: QuotaTable, id: string, record: unknown): void => {
-    own.send({ apply: [{ table, id, record, revision: ++revision } as QuotaChange] })
-  }
-  /** ask makes requests on connections of their own, so that both workers get some. */
-  const ask = async (id: number, count: number): Promise<string> => {
-    let text = ''
-    for (let i = 0; i < count; i++) {
-      const descriptors = [{ entries: [{ key: 'api_key', value: `secret-${id}` }] }]
-      const headers = { connection: 'close', 'content-type': 'application/json' }
-      const body = JSON.stringify({ domain: 'api', descriptors })
-      const response = await fetch(`http://${addresses.http}/v1/check`, { method: 'POST', body, headers })
-      text += response.status === 200 ? '+' : response.status === 403 ? 'B' : '-'
-    }
-    return text
-  }
-  return { change, ask }
-}
+import { startQuotas } from './quota-service.suite.ts'
 
 describe('two workers', () => {
   it('decide by the quotas from their first request on, and by every change', async () => {
-    const { ask, change } = await start()
+    const { ask, change } = await startQuotas()
     expect([await ask(2_999, 4), await ask(0, 4)]).toEqual(['BBBB', '++--'])
     change('overrides', 'o', override('o', ofKey('k0'), 4, { unit: 'day' }))
     // The change is on its way to both: from when one of them has it, refusals do not come back for two requests.

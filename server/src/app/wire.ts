@@ -16,10 +16,12 @@ import type { CountsReport } from '../observe/statsd/statsd-counts.ts'
 import { bothSinks, LiveQuotas, type QuotaOrigin } from '../quotas/book/live-quotas.ts'
 import type { QuotaBook } from '../quotas/book/quota-book.ts'
 import { hashApiKey } from '../quotas/tables/api-key-hash.ts'
+import { type OpenDesk, openDesk } from './admin/open-desk.ts'
 import { type DecisionOutlet, openOutlet } from './decisions/decision-outlet.ts'
 import type { DoorName } from './doors/door.ts'
 import { type Doors, openDoors } from './doors/doors.ts'
 import { listen, type Place, portOf, reachable } from './doors/listen.ts'
+import type { Reports } from './doors/reports.ts'
 import type { ServiceStats } from './doors/service-stats.ts'
 import { type FollowedRules, followRules } from './follow-rules.ts'
 import { type NodeHotKeys, openHotKeys } from './hot-keys/node-hot-keys.ts'
@@ -82,10 +84,11 @@ function storePorts({ stores }: NodeQuotas): Partial<AdminPorts> {
 }
 
 /** openAdmin opens the door for operators. It answers until the very end: that is when they look. */
-async function openAdmin(config: Config, log: Log, rules: FollowedRules, { fleet, hotKeys, node }: Watched) {
+async function openAdmin(config: Config, log: Log, rules: FollowedRules, { fleet, hotKeys, node, desk }: Watched) {
   const ports: AdminPorts = {
     ...NO_PORTS,
     rules: rules.current,
+    ...desk.ports,
     ...(node && storePorts(node)),
   }
   const admin = openAdminApi({
@@ -146,12 +149,13 @@ function closeServer(server: Server): void {
 
 type MetricsOfNode = () => Promise<MergedMetrics>
 
-/** What the admin port tells of: the processes that answer requests, and the busiest keys. */
+/** What the admin port tells of: the processes that answer requests, the busiest keys, and what they decide now. */
 interface Watched {
   readonly fleet: Fleet
   readonly hotKeys: NodeHotKeys
   /** Its database, if it has one. */
   readonly node: NodeQuotas | undefined
+  readonly desk: OpenDesk
 }
 
 /** A Fleet is the processes that answer requests, or the one that does. */
@@ -164,7 +168,11 @@ interface Fleet extends Pick<NodeState, 'workers' | 'isPrimary'> {
 }
 
 /** nodeMetrics adds to what the processes tell what the node tells once. */
-function nodeMetrics(config: Config, rules: FollowedRules, { fleet, hotKeys, node: database }: Watched): MetricsOfNode {
+function nodeMetrics(
+  config: Config,
+  rules: FollowedRules,
+  { fleet, hotKeys, node: database }: Omit<Watched, 'desk'>,
+): MetricsOfNode {
   const { workers, isPrimary } = fleet
   const { maxRules } = config.metrics
   const node = new NodeMetrics(rules, {
@@ -293,7 +301,18 @@ function startAlone(config: Config, log: Log, given?: QuotaOrigin): Promise<Serv
     const grpc = await doors.all.grpc.listen(places.grpc)
     const hotKeys = openHotKeys(config, log, async () => [await doors.reports.hotKeys()])
     undo.push(() => hotKeys.close())
-    const admin = await openAdmin(config, log, rules, { fleet: fleetOfOne(doors), hotKeys, node })
+    const startedAtMs = Date.now()
+    const desk = openDesk({
+      config,
+      rules: rules.current,
+      book: () => quotas?.current(),
+      ask: (name, about) => [doors.reports[name](about) as Reports[typeof name]],
+      workers: () => [{ id: '1', state: 'ready', startedAtMs }],
+      counters: doors.counters,
+      version: packageVersion(),
+    })
+    undo.push(() => desk.close())
+    const admin = await openAdmin(config, log, rules, { fleet: fleetOfOne(doors), hotKeys, node, desk })
     node?.begin()
     return {
       addresses: { grpc, http, admin: admin.address },
@@ -311,6 +330,7 @@ function startAlone(config: Config, log: Log, given?: QuotaOrigin): Promise<Serv
         await outlet?.close()
         await admin.flush()
         await hotKeys.close()
+        await desk.close()
         admin.close()
         await node?.close()
       },
@@ -350,7 +370,17 @@ function startWorkers(config: Config, log: Log, given?: QuotaOrigin): Promise<Se
     const grpc = await primary.listen('grpc', places.grpc)
     const hotKeys = openHotKeys(config, log, async () => (await primary.reports('hotKeys')).map(({ report }) => report))
     undo.push(() => hotKeys.close())
-    const admin = await openAdmin(config, log, rules, { fleet: fleetOf(primary), hotKeys, node })
+    const desk = openDesk({
+      config,
+      rules: rules.current,
+      book: () => quotas?.current(),
+      ask: async (name, about) => (await primary.reports(name, about)).map(({ report }) => report),
+      workers: () => primary.workerList(),
+      counters: undefined,
+      version: packageVersion(),
+    })
+    undo.push(() => desk.close())
+    const admin = await openAdmin(config, log, rules, { fleet: fleetOf(primary), hotKeys, node, desk })
     undo.push(admin.close)
     await primary.start()
     node?.begin()
@@ -367,6 +397,7 @@ function startWorkers(config: Config, log: Log, given?: QuotaOrigin): Promise<Se
         await primary.stop()
         await outlet?.close()
         await hotKeys.close()
+        await desk.close()
         admin.close()
         await node?.close()
       },

@@ -16,7 +16,11 @@ export function kindOf(entries: readonly Entry[]): string {
  * shownKey spells whom a charge is about: `api_key=sk_l~0123456789abcdef|endpoint=/v1`. Values are spelled as keys of counters
  * are, secrets and long ones as a keyed hash; and a secret is what any rule of the domain says is one.
  */
-export function shownKey({ rule, entries }: PlannedCharge, domain: Domain | undefined, keys: KeySpeller): string {
+export function shownKey(
+  { rule, entries }: Pick<PlannedCharge, 'rule' | 'entries'>,
+  domain: Pick<Domain, 'secretKeys'> | undefined,
+  keys: KeySpeller,
+): string {
   const shown = rule.path.map((step, i) => {
     const { key, value } = entries[i]
     const secret = step.secret || domain?.secretKeys.has(key) === true

@@ -272,12 +272,21 @@ export interface LimitState {
   readonly unit: string | undefined
   readonly windowStartMs: number
   readonly resetAtMs: number
+  /** Of which API key it is; undefined: of the customer. */
+  readonly keyId?: string
+  readonly keyPrefix?: string
+  /**
+   * False: no request has carried this API key since the node began, so that its counter cannot be named; or the store is away.
+   * Default: true.
+   */
+  readonly isUseKnown?: boolean
 }
 
 /** A CounterTarget is whose counters are meant: all of a customer, all of a key, or those that descriptors lead to. */
 export type CounterTarget =
   | { readonly kind: 'customer'; readonly customerId: string }
-  | { readonly kind: 'key'; readonly keyId: string }
+  /** `apiKey` is the key itself, where somebody has given it: counters are named by it. */
+  | { readonly kind: 'key'; readonly keyId: string; readonly apiKey?: string }
   | {
       readonly kind: 'descriptors'
       readonly domain: string
@@ -306,11 +315,29 @@ export interface LookedCounter {
   readonly retryAfterMs: number
   /** No wait would help: the limit is smaller than the cost. */
   readonly isImpossible: boolean
+  /** Of a counter that refuses: extra budget of the caller, in the order of its use. */
+  readonly grants?: readonly LookedGrant[]
+}
+
+export interface LookedGrant {
+  readonly id: string
+  readonly remaining: number
+}
+
+/** A LookedBlock is why a request is refused before any rule is asked. */
+export interface LookedBlock {
+  readonly id: string
+  readonly reason: string | undefined
+  readonly status: number
+  /** Undefined: without end. */
+  readonly endsInMs: number | undefined
 }
 
 /** A CounterDesk looks at counters, and forgets them on every node. */
 export interface CounterDesk {
   look(target: CounterTarget & { readonly kind: 'descriptors' }): Promise<readonly LookedCounter[]>
+  /** blockOf is what blocks the callers that descriptors name. */
+  blockOf(target: CounterTarget & { readonly kind: 'descriptors' }): LookedBlock | undefined
   /** limitsOf is every limit of a customer or a key. */
   limitsOf(target: CounterTarget & { readonly kind: 'customer' | 'key' }): Promise<readonly LimitState[]>
   /** reset forgets counters and what nodes remember of them, and says how many. It is audited. */
@@ -375,6 +402,37 @@ export interface NodeState {
 
 export interface NodeList {
   list(): Promise<readonly NodeState[]>
+}
+
+/** A RecentRefusal is one request that was refused lately. */
+export interface RecentRefusal {
+  readonly atMs: number
+  readonly customerId: string | undefined
+  readonly keyId: string | undefined
+  readonly domain: string
+  readonly rule: string
+  /** Whom it was about, as it may be shown. */
+  readonly key: string
+  readonly reason: string
+  /** Of a block: why, or its id. */
+  readonly detail: string | undefined
+  readonly retryAfterMs: number | undefined
+}
+
+/** A NearLimit is a caller that has used 80 % of a limit or more. */
+export interface NearLimit extends Pick<RecentRefusal, 'atMs' | 'customerId' | 'keyId' | 'domain' | 'rule' | 'key'> {
+  readonly limit: number
+  readonly remaining: number
+  readonly windowMs: number
+  readonly resetAtMs: number
+}
+
+/** RecentCallers is what this node's processes remember of callers: a bounded number, and only since they began. */
+export interface RecentCallers {
+  /** refusals are those of a customer or a key, or all, the newest first. */
+  refusals(of?: CounterTarget & { readonly kind: 'customer' | 'key' }): Promise<readonly RecentRefusal[]>
+  /** nearLimits is who has little left, the nearest first. */
+  nearLimits(): Promise<readonly NearLimit[]>
 }
 
 /** ApiKeyHash spells API keys as they are kept: HMAC-SHA256 under the key of the installation, in hex. */

@@ -394,7 +394,7 @@ export class LeasedStore implements LendingStore {
     else if (kind === 'shared') this.#slices.get(key)?.join()
     else if (kind === 'reset') this.#beginAnew(splitStoredKey(key).key)
     else if (kind === 'reset_domain') this.#beginDomainAnew(key)
-    else this.#clear(key)
+    else if (kind === 'clear') this.#clear(key)
   }
 
   /** #beginAnew forgets all that is known here of a counter. */

@@ -17,6 +17,7 @@ const KINDS: Readonly<Record<Notice['kind'], string>> = {
   shared: 's',
   reset: 'x',
   reset_domain: 'd',
+  reset_caller: 'k',
 }
 
 /** A message is longer than any key that a request can spell, or it is none of ours. */

@@ -77,6 +77,8 @@ export class RedisStore implements LendingStore {
   readonly counters: RedisCounters
   /** What nodes tell each other about their busiest keys. */
   readonly hotKeyNotes: RedisNotes
+  /** What nodes tell each other about themselves. */
+  readonly nodeNotes: RedisNotes
 
   constructor(options: RedisStoreOptions) {
     const told = { ...NO_EVENTS, ...options.events }
@@ -96,6 +98,7 @@ export class RedisStore implements LendingStore {
     this.#keys = keys
     this.counters = new RedisCounters(connection, keyPrefix, keys)
     this.hotKeyNotes = new RedisNotes(connection, keyPrefix, 'hot-keys')
+    this.nodeNotes = new RedisNotes(connection, keyPrefix, 'nodes')
     const breakers = new Map()
     this.#connection = connection
     this.#notices = notices

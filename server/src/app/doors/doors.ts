@@ -3,9 +3,10 @@ import type { KeySpeller } from 'sluice/internal/core/key-speller'
 import { stepWithoutPattern } from 'sluice/internal/core/rules/match'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import { Limiter } from 'sluice/internal/engine/limiter'
-import type { Store } from 'sluice/internal/engine/ports'
+import type { Notice, Store } from 'sluice/internal/engine/ports'
 import type { Quotas } from 'sluice/internal/engine/quotas'
 import { MemoryStore } from 'sluice/internal/stores/memory/memory-store'
+import type { OpenStore } from 'sluice/internal/stores/open/open-store'
 import { Throttle } from '../../edge/admin/access/throttle.ts'
 import { Callers } from '../../edge/callers/callers.ts'
 import { checkServer } from '../../edge/check/check-server.ts'
@@ -23,7 +24,9 @@ import { NO_HOT_KEYS } from '../../observe/hot-keys/hot-keys-report.ts'
 import { RuleStats } from '../../observe/rule-stats.ts'
 import { StoreStats } from '../../observe/store-stats.ts'
 import { Unmatched } from '../../observe/unmatched.ts'
+import type { OwnUsage } from '../../quotas/ports.ts'
 import { LineQueue } from '../decisions/line-queue.ts'
+import { ProcessDesk } from '../desk/process-desk.ts'
 import { faultLog } from '../log/fault-log.ts'
 import type { Log } from '../log/log.ts'
 import { unmatchedLog } from '../log/unmatched-log.ts'
@@ -54,6 +57,8 @@ export interface Doors {
   /** Resolves when the store can be reached, or when waiting for it would help nobody. */
   readonly ready: Promise<void>
   readonly reports: Reporter
+  /** Where this process counts, if that is in its memory, and how it spells keys. */
+  readonly counters: { readonly memory: MemoryStore | undefined; readonly keys: KeySpeller }
   /** notServing has health checks say no from now on. */
   notServing(): void
   /** close answers what is under way, gives back what the store lent, and ends. */
@@ -100,9 +105,11 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
   const turning = hotKeys && setInterval(() => hotKeys.turn(performance.now()), 1_000 / TURNS_A_SECOND).unref()
   const { traces, quotas } = parts
   const decisions = openDecisionLog(config, rules, open.keys, parts)
+  const desk = new ProcessDesk({ rules, quotas, entries: config.callerEntries, keys: open.keys, store: open.store })
+  hearCallers(open, desk)
   const asked = [traces?.observer, decisions?.observer].filter((observer) => observer !== undefined)
   const counting = [metrics?.decisions, statsdStats, hotKeys].filter((observer) => observer !== undefined)
-  const observers: readonly DoorObserver[] = [ruleStats, unmatched, ...counting, ...asked]
+  const observers: readonly DoorObserver[] = [ruleStats, unmatched, ...desk.observers, ...counting, ...asked]
   const limiterOf = (door: ObservedDoor): Limiter<Store> =>
     new Limiter(rules, store, {
       ...open.parts,
@@ -117,6 +124,7 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
     log,
     shownValue: secretsHidden(rules, open.keys),
     readsTraces: asked.length > 0,
+    usage: quotas && desk,
   })
   tls?.start()
   const elsewhere = { store: () => open.stats(), grpc: () => grpc.stats }
@@ -139,7 +147,12 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
       unready: () => health.unready,
       statsd: () => Object.fromEntries(statsdStats === undefined ? [] : [...rls.calls.list(), ...statsdStats.list()]),
       hotKeys: async () => (await hotKeys?.gather()) ?? NO_HOT_KEYS,
+      live: () => desk.live.take(),
+      refusals: (about) => desk.refusalsOf(about),
+      nearLimits: () => desk.nearLimits.list(),
+      seenKeys: (about) => desk.seenKeys(about),
     },
+    counters: { memory: open.memory, keys: open.keys },
     notServing: () => {
       isLeaving = true
       health.set(false, 'draining')
@@ -174,6 +187,17 @@ function openDecisionLog(
   return { observer, close }
 }
 
+/** hearCallers has a process forget what it knows of callers that other nodes were told to reset. */
+function hearCallers({ redis }: OpenStore, desk: ProcessDesk): void {
+  const noticed = ({ kind, key }: Notice): void => {
+    if (kind === 'reset_caller') void desk.forget(key)
+  }
+  redis?.().then(
+    (opened) => opened.redis.listen({ noticed, connected() {} }),
+    () => {},
+  )
+}
+
 /** The services whose health can be asked for by name. */
 const SERVICES = ['envoy.service.ratelimit.v3.RateLimitService', 'sluice.v1.Limiter']
 
@@ -194,13 +218,15 @@ interface Shared extends Required<Pick<RlsOptions, 'shownValue'>> {
   readonly log: Log
   /** Somebody wants to know the traces of requests. */
   readonly readsTraces: boolean
+  /** What owners of API keys see; undefined where there are no quotas. */
+  readonly usage: OwnUsage | undefined
 }
 
 /** makeServers joins the doors with what they share: the limiter, health, leases and counts. */
 function makeServers(
   config: Config,
   limiters: Readonly<Record<ObservedDoor, Limiter<Store>>>,
-  { health, log, shownValue, readsTraces }: Shared,
+  { health, log, shownValue, readsTraces, usage }: Shared,
 ) {
   const { shadowMode, responseHeaders, requestHeaders, dynamicMetadata, unitMultipliers } = config
   const failed = faultLog(log)
@@ -221,7 +247,7 @@ function makeServers(
   })
   registerLimiter(grpc, limiters.grpc, { leases, callers, shadowMode, readsTraces, failed })
   registerHealth(grpc, health, SERVICES)
-  const ownUsage = config.customerUsage ? { usage: undefined, throttle: ownThrottle() } : undefined
+  const ownUsage = config.customerUsage ? { usage, throttle: ownThrottle() } : undefined
   const http = checkServer(limiters.http, { rls, leases, health, callers, shadowMode, readsTraces, failed, ownUsage })
   return { http, grpc, rls }
 }

@@ -1,4 +1,7 @@
 import type { HotKeysReport } from '../../observe/hot-keys/hot-keys-report.ts'
+import type { LiveReport } from '../../observe/live/live-report.ts'
+import type { NearLimit } from '../../observe/live/near-limits.ts'
+import type { Refusal } from '../../observe/live/refusals.ts'
 import type { MetricsReport } from '../../observe/metrics/metrics-report.ts'
 import type { ServiceStats } from './service-stats.ts'
 
@@ -14,11 +17,27 @@ export interface Reports {
   /** Counts in the words of envoyproxy/ratelimit, for StatsD; of nothing where nobody asked for that. */
   readonly statsd: ServiceStats
   readonly hotKeys: HotKeysReport
+  /** What was decided since this was last asked for. */
+  readonly live: LiveReport
+  /** The last refusals, the newest first: about a customer or a key, or all. */
+  readonly refusals: readonly Refusal[]
+  /** Who has used 80 % of a limit or more, the nearest first. */
+  readonly nearLimits: readonly NearLimit[]
+  /** API keys that requests have carried, by the ids of their records: about the ids that are asked for. */
+  readonly seenKeys: Readonly<Record<string, string>>
 }
 
 export type ReportName = keyof Reports
 
-/** A Reporter answers with a report of its process: at once, or after a while where it is much work. */
-export type Reporter = { readonly [Name in Exclude<ReportName, 'hotKeys'>]: () => Reports[Name] } & {
+/** PlainReportName is a report that a process has at once. */
+export type PlainReportName = Exclude<ReportName, 'hotKeys'>
+
+/**
+ * A Reporter answers with a report of its process: at once, or after a while where it is much work. `about` narrows what is
+ * asked for.
+ */
+export type Reporter = {
+  readonly [Name in PlainReportName]: (about?: readonly string[]) => Reports[Name]
+} & {
   readonly hotKeys: () => Promise<Reports['hotKeys']>
 }

@@ -27,7 +27,7 @@ export type ToWorker =
   | { readonly type: 'not-serving' }
   | { readonly type: 'drain' }
   /** To be answered with a report of that name. */
-  | { readonly type: 'ask'; readonly question: number; readonly name: ReportName }
+  | { readonly type: 'ask'; readonly question: number; readonly name: ReportName; readonly about?: readonly string[] }
   | QuotaNews
   /** To be answered `alive`. */
   | { readonly type: 'beat' }

@@ -175,6 +175,13 @@ export class Primary {
     return { ready: this.#ready().length, starting: this.#workers.filter(({ state }) => state === 'starting').length }
   }
 
+  /** workerList is every worker, for people. */
+  workerList(): readonly { readonly id: string; readonly state: string; readonly startedAtMs: number }[] {
+    return [...this.#workers]
+      .sort((a, b) => a.id - b.id)
+      .map(({ id, state, startedAtMs }) => ({ id: String(id), state, startedAtMs }))
+  }
+
   /**
    * unready says why the node takes no requests: it is about to, or ends, or no worker takes any. A worker that is being
    * replaced is no reason: the others take its requests.
@@ -192,9 +199,10 @@ export class Primary {
   /** reports asks every worker for a report, and returns those that come in time. */
   async reports<Name extends ReportName>(
     name: Name,
+    about?: readonly string[],
   ): Promise<{ worker: number; pid: number | undefined; report: Reports[Name] }[]> {
     const asked = this.#workers.filter(({ state }) => state !== 'starting')
-    const answers = await Promise.all(asked.map((worker) => this.#ask(worker, name)))
+    const answers = await Promise.all(asked.map((worker) => this.#ask(worker, name, about)))
     return asked.flatMap(({ id, pid }, i) => {
       const report = answers[i]
       return report === undefined ? [] : [{ worker: id, pid, report }]
@@ -375,7 +383,11 @@ export class Primary {
     }
   }
 
-  #ask<Name extends ReportName>(worker: WorkerProcess, name: Name): Promise<Reports[Name] | undefined> {
+  #ask<Name extends ReportName>(
+    worker: WorkerProcess,
+    name: Name,
+    about: readonly string[] | undefined,
+  ): Promise<Reports[Name] | undefined> {
     const question = this.#question++
     return new Promise((resolve) => {
       const answer = (report: Reports[ReportName] | undefined): void => {
@@ -385,7 +397,7 @@ export class Primary {
       }
       const timeout = setTimeout(answer, REPORT_TIMEOUT_MS, undefined)
       this.#questions.set(question, answer)
-      worker.tell({ type: 'ask', question, name })
+      worker.tell({ type: 'ask', question, name, ...(about !== undefined && { about }) })
     })
   }
 }

@@ -102,8 +102,8 @@ function receive(message: ToWorker, socket?: Socket): void {
   else void answer(message).catch(crash)
 }
 
-async function answer({ question, name }: Extract<ToWorker, { type: 'ask' }>): Promise<void> {
-  const report = doors?.reports[name]()
+async function answer({ question, name, about }: Extract<ToWorker, { type: 'ask' }>): Promise<void> {
+  const report = doors?.reports[name](about)
   tell({ type: 'report', question, report: report instanceof Promise ? await report : report })
 }
 

@@ -40,6 +40,7 @@ export class WorkerProcess {
   lastWords: string | undefined
   /** Another one is to take its place. */
   hasSuccessor = false
+  readonly startedAtMs = Date.now()
   /** When it was ready, as performance.now() counts. */
   readyAtMs: number | undefined
   /** Waits until it is ready, then asks whether it is still there. */

@@ -15,6 +15,7 @@ import type {
   ListQuery,
   LiveFigures,
   LiveFrame,
+  LookedBlock,
   LookedCounter,
   Page,
   QuotaStore,
@@ -318,6 +319,12 @@ export class MemoryCounters implements CounterDesk {
         isImpossible: false,
       })),
     )
+  }
+
+  block: LookedBlock | undefined
+
+  blockOf(): LookedBlock | undefined {
+    return this.block
   }
 
   async limitsOf(): Promise<readonly LimitState[]> {

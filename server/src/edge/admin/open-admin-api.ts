@@ -28,6 +28,7 @@ export const NO_PORTS: Omit<AdminPorts, 'rules'> = Object.freeze({
   preview: undefined,
   live: undefined,
   nodes: undefined,
+  recent: undefined,
   apiKeys: undefined,
 })
 

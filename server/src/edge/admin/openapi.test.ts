@@ -78,6 +78,8 @@ const STEPS: readonly Step[] = [
   ['verifyAudit', 'GET', 'audit/verify'],
   ['readLiveHistory', 'GET', 'live/history'],
   ['listNodes', 'GET', 'nodes'],
+  ['listRefusals', 'GET', 'refusals?customer_id=acme&limit=10'],
+  ['listNearLimits', 'GET', 'near-limits?min_window_ms=60000'],
   ['createToken', 'POST', 'tokens', { body: { name: 'ci', role: 'viewer' } }],
   ['listTokens', 'GET', 'tokens'],
   ['revokeToken', 'DELETE', 'tokens/{createToken}'],

@@ -41,6 +41,7 @@ export class KeyFinder {
     const found = this.#byHash.get(this.#hash(key))
     // A revoked key is known: it may be good again.
     if (found !== undefined) {
+      found.seenAs = key
       this.#known.set(key, found)
       return found
     }
@@ -61,6 +62,7 @@ export class KeyFinder {
   remove(record: KeyRecord): void {
     if (this.#byHash.get(record.hash) !== record) return
     this.#byHash.delete(record.hash)
+    record.seenAs = undefined
     this.#known = new TwoGenerations(REMEMBERED_KEYS)
   }
 }

@@ -1,3 +1,4 @@
+import type { Limit } from 'sluice/internal/core/limit'
 import type { Entry } from 'sluice/internal/core/request'
 import { type Account, match, type TierLookup } from 'sluice/internal/core/rules/match'
 import type { Domain, RuleNode, RuleSet } from 'sluice/internal/core/rules/rule-set'
@@ -9,8 +10,8 @@ import { StoredTiers } from './stored-tiers.ts'
 
 /** UsageFigures are what customers have used. */
 export interface UsageFigures {
-  /** The most requests of a customer in one window of its limit, last week; undefined where nobody knows. */
-  peakPerWindow(customerId: string, descriptor: string): number | undefined
+  /** The most requests of a customer in one window of so long, last week; undefined where nobody knows. */
+  peakPerWindow(customerId: string, descriptor: string, windowMs: number): number | undefined
 }
 
 /** A Preview is what a change would come to. */
@@ -69,7 +70,7 @@ interface Outcome {
 function* outcomes(input: PreviewInput): Iterable<Outcome> {
   const { book, change, usage } = input
   const none = (): number => 0
-  const all = (id: string): number => usage.peakPerWindow(id, DEFAULT) ?? 0
+  const all = (id: string): number => usage.peakPerWindow(id, DEFAULT, HOUR_MS) ?? 0
   if (change.table === 'tiers') yield* ofTier(input, change)
   else if (change.table === 'overrides') yield* ofOverride(input, change)
   else if (change.table === 'switches') for (const customer of book.customers()) yield { customer, lost: none }
@@ -87,6 +88,8 @@ function* outcomes(input: PreviewInput): Iterable<Outcome> {
 }
 
 const DEFAULT = 'default'
+/** What is refused altogether is counted by the hour. */
+const HOUR_MS = 3_600_000
 
 /** customerOf finds whom a change of a single record is about. */
 function customerOf(book: QuotaBook, change: QuotaChange): CustomerRecord | undefined {
@@ -177,30 +180,30 @@ function lostBy(
 ): number {
   let lost = 0
   for (const descriptor of descriptors) {
-    const peak = usage.peakPerWindow(id, descriptor)
-    const most = peak === undefined ? undefined : mostOf(rules, after.account, after.tiers ?? book.tiers, descriptor)
-    if (peak !== undefined && most !== undefined) lost = Math.max(lost, peak - most)
+    for (const { max, windowMs } of limitsAt(rules, after.account, after.tiers ?? book.tiers, descriptor)) {
+      lost = Math.max(lost, (usage.peakPerWindow(id, descriptor, windowMs) ?? 0) - max)
+    }
   }
   return lost
 }
 
-/** mostOf is the least limit that applies to an account; undefined where none does. */
-function mostOf(
+/** limitsAt lists the limits that apply to an account. */
+function limitsAt(
   rules: RuleSet,
   account: Account,
   tiers: TierLookup | undefined,
   descriptor: string,
-): number | undefined {
-  let most: number | undefined
+): readonly Limit[] {
+  const limits: Limit[] = []
+  const below = belowOf(descriptor)
   for (const domain of rules.domains.values()) {
     for (const caller of tieredEntries(domain)) {
-      const found = match(domain, [caller, ...belowOf(descriptor)], undefined, () => account, tiers)
-      for (const { limit, unlimited, path } of found) {
-        if (!unlimited && path.length === 1 + belowOf(descriptor).length) most = Math.min(most ?? limit.max, limit.max)
+      for (const { limit, unlimited, path } of match(domain, [caller, ...below], undefined, () => account, tiers)) {
+        if (!unlimited && path.length === 1 + below.length) limits.push(limit)
       }
     }
   }
-  return most
+  return limits
 }
 
 /** tieredEntries are entries that lead to the tiered patterns of a domain that take any value. */

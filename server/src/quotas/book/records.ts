@@ -68,6 +68,8 @@ export class KeyRecord implements Account {
   revokedAtMs: number | undefined
   customer: CustomerRecord | undefined
   overrides: OverrideRecord[] | undefined
+  /** The key itself, once a request has carried it: counters are named by it. It is held in memory alone. */
+  seenAs: string | undefined
 
   constructor(id: string, clock: BookClock) {
     this.id = id

@@ -8,6 +8,7 @@ import type {
   NodeList,
   Preview,
   QuotaStore,
+  RecentCallers,
   RuleTable,
   TokenStore,
   UsageStore,
@@ -26,6 +27,7 @@ export interface AdminDesk {
   readonly preview: Preview | undefined
   readonly live: LiveFigures | undefined
   readonly nodes: NodeList | undefined
+  readonly recent: RecentCallers | undefined
   readonly apiKeys: ApiKeyHash | undefined
   rules(): RuleSet
   readonly access: Access

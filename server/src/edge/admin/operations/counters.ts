@@ -1,7 +1,7 @@
 import { formatDuration } from 'sluice/internal/core/duration'
 import { SluiceError } from 'sluice/internal/core/errors'
 import { explain as explainMatch } from 'sluice/internal/core/rules/explain'
-import type { CounterTarget, LookedCounter } from '../../../quotas/ports.ts'
+import type { CounterTarget, LookedBlock, LookedCounter } from '../../../quotas/ports.ts'
 import { part } from '../api/desk.ts'
 import {
   API_KEY,
@@ -46,6 +46,10 @@ const COUNTER = named(
     reset_after_ms: needed(NUMBER),
     retry_after_ms: needed(NUMBER),
     would_refuse: needed(YES_OR_NO),
+    grants: needed(
+      list(object({ id: needed(WORDS), remaining: needed(WHOLE) })),
+      'where it is full: extra budget of the caller, in the order of its use',
+    ),
     what_would_admit: needed(WORDS),
   }),
 )
@@ -60,9 +64,15 @@ function targetOf({ domain, descriptors }: Asked): CounterTarget & { kind: 'desc
 }
 
 /** wouldRefuse says whether a counter keeps a request of cost 1 out. */
-function wouldRefuse({ isUnlimited, isShadow, switchedTo, retryAfterMs, isImpossible }: LookedCounter): boolean {
+function wouldRefuse(counter: LookedCounter): boolean {
+  const { isUnlimited, isShadow, switchedTo, retryAfterMs, isImpossible } = counter
   const reportsOnly = switchedTo === undefined ? isShadow : switchedTo !== 'enforce'
-  return !isUnlimited && !reportsOnly && (isImpossible || retryAfterMs > 0)
+  return !isUnlimited && !reportsOnly && (isImpossible || retryAfterMs > 0) && grantOf(counter) === undefined
+}
+
+/** grantOf is the grant that a request of cost 1 would be charged on, where the counter has nothing left. */
+function grantOf({ grants = [] }: LookedCounter) {
+  return grants.find(({ remaining }) => remaining > 0)
 }
 
 /** admitting says in words what would let a request of cost 1 pass. */
@@ -75,6 +85,9 @@ export function admitting(counter: LookedCounter): string {
   if (switchedTo === 'shadow' || (isShadow && switchedTo !== 'enforce')) {
     return 'It is admitted: the rule is in shadow mode. Enforced, it would refuse.'
   }
+  const grant = grantOf(counter)
+  if (grant !== undefined)
+    return `It is admitted: the limit is used up, and grant ${grant.id} has ${grant.remaining} left.`
   if (isImpossible) return `Waiting does not help: the limit is ${limit}. Raise the limit, or switch the rule off.`
   return `Wait ${formatDuration(retryAfterMs)}, raise the limit above ${limit}, grant extra budget, or reset the counter.`
 }
@@ -96,6 +109,7 @@ function counterJson(counter: LookedCounter) {
     reset_after_ms: counter.resetAfterMs,
     retry_after_ms: counter.retryAfterMs,
     would_refuse: wouldRefuse(counter),
+    grants: (counter.grants ?? []).map(({ id, remaining: left }) => ({ id, remaining: left })),
     what_would_admit: admitting(counter),
   }
 }
@@ -139,6 +153,31 @@ const MATCHED = named(
   }),
 )
 
+const BLOCKED = named(
+  'BlockedBy',
+  object({
+    id: needed(WORDS),
+    reason: nullable(WORDS),
+    status: needed(WHOLE),
+    ends_in_ms: nullable(NUMBER, 'null: without end'),
+    what_would_admit: needed(WORDS),
+  }),
+)
+
+function blockJson(block: LookedBlock | undefined) {
+  if (block === undefined) return null
+  const { id, reason, status, endsInMs } = block
+  const isSuspended = id === 'suspended'
+  const undo = isSuspended ? 'Make the customer active again' : `Unblock ${id}`
+  return {
+    id,
+    reason: reason ?? null,
+    status,
+    ends_in_ms: endsInMs ?? null,
+    what_would_admit: endsInMs === undefined ? `${undo}.` : `${undo}, or wait ${formatDuration(endsInMs)}.`,
+  }
+}
+
 const RESET_FIELDS = {
   customer_id: optional(ID),
   api_key_id: optional(ID),
@@ -165,7 +204,7 @@ async function resetTarget(call: Pick<Call, 'desk'>, body: ResetBody): Promise<C
   if (api_key_id) return { kind: 'key', keyId: (await load(call, 'api_keys', api_key_id)).id }
   const found = await findKey(quotasOf(call), part(call.desk, 'apiKeys'), api_key ?? '')
   if (found === undefined) throw new SluiceError('RECORD_UNKNOWN', 'api_keys', 'nobody has this key')
-  return { kind: 'key', keyId: found.id }
+  return { kind: 'key', keyId: found.id, ...(api_key && { apiKey: api_key }) }
 }
 
 export const COUNTER_OPERATIONS = [
@@ -182,7 +221,7 @@ export const COUNTER_OPERATIONS = [
       api_key_id: { schema: ID, doc: 'of one key' },
     },
     answer: { status: 200, schema: LIMIT_STATES },
-    errors: ['RECORD_UNKNOWN'],
+    errors: ['RECORD_UNKNOWN', 'REDIS_UNREACHABLE'],
     run: async (call) => {
       const target = await resetTarget(call, call.query)
       if (target.kind === 'descriptors') throw invalid('query', 'descriptors are sent to /counters/look')
@@ -200,6 +239,7 @@ export const COUNTER_OPERATIONS = [
     summary: 'the counters that descriptors lead to, as they are; nothing is charged',
     body: named('Asked', object(ASKED)),
     answer: { status: 200, schema: object({ counters: needed(list(COUNTER)) }) },
+    errors: ['REDIS_UNREACHABLE'],
     run: async (call) => {
       const counters = await part(call.desk, 'counters').look(targetOf(call.body))
       return { body: { counters: counters.map(counterJson) } }
@@ -215,7 +255,7 @@ export const COUNTER_OPERATIONS = [
     summary: 'give a customer, a key or descriptors the whole budget again, on every node',
     body: named('Reset', object(RESET_FIELDS)),
     answer: { status: 200, schema: object({ reset: needed(WHOLE, 'how many counters') }) },
-    errors: ['RECORD_UNKNOWN'],
+    errors: ['RECORD_UNKNOWN', 'REDIS_UNREACHABLE'],
     plan: async (call) => {
       const counters = part(call.desk, 'counters')
       const target = await resetTarget(call, call.body)
@@ -238,15 +278,20 @@ export const COUNTER_OPERATIONS = [
       status: 200,
       schema: object({
         admitted: needed(YES_OR_NO, 'whether a request of cost 1 would pass now'),
+        blocked: nullable(BLOCKED, 'what refuses it before any rule is asked'),
         matched: needed(list(MATCHED), 'for each descriptor, how it was matched'),
         counters: needed(list(COUNTER)),
       }),
     },
-    errors: ['DOMAIN_UNKNOWN'],
+    errors: ['DOMAIN_UNKNOWN', 'REDIS_UNREACHABLE'],
     run: async (call) => {
       const matched = stepsOf(call, call.body)
-      const counters = await part(call.desk, 'counters').look(targetOf(call.body))
-      return { body: { admitted: !counters.some(wouldRefuse), matched, counters: counters.map(counterJson) } }
+      const desk = part(call.desk, 'counters')
+      const target = targetOf(call.body)
+      const block = desk.blockOf(target)
+      const counters = await desk.look(target)
+      const admitted = block === undefined && !counters.some(wouldRefuse)
+      return { body: { admitted, blocked: blockJson(block), matched, counters: counters.map(counterJson) } }
     },
   }),
 ]

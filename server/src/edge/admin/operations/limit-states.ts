@@ -1,5 +1,5 @@
 import type { LimitState } from '../../../quotas/ports.ts'
-import { list, NUMBER, named, needed, orNull as nullable, object, TIME, WHOLE, WORDS } from '../api/forms.ts'
+import { list, NUMBER, named, needed, orNull as nullable, object, TIME, WHOLE, WORDS, YES_OR_NO } from '../api/forms.ts'
 import { orNull, timeText } from '../api/values.ts'
 
 export const SOURCE = named(
@@ -24,6 +24,12 @@ export const LIMIT_STATE = named(
     unit: nullable(WORDS),
     window_start: needed(TIME),
     resets_at: needed(TIME),
+    api_key_id: nullable(WORDS, 'of which key it is; null: of the customer'),
+    api_key_prefix: nullable(WORDS),
+    is_use_known: needed(
+      YES_OR_NO,
+      'false: no request has carried this key since the node began, and what was used is not known',
+    ),
   }),
 )
 
@@ -43,6 +49,9 @@ export function limitJson(state: LimitState) {
     unit: orNull(unit),
     window_start: timeText(windowStartMs),
     resets_at: timeText(resetAtMs),
+    api_key_id: orNull(state.keyId),
+    api_key_prefix: orNull(state.keyPrefix),
+    is_use_known: state.isUseKnown ?? true,
   }
 }
 

@@ -10,6 +10,7 @@ import { KEY_OPERATIONS } from './keys.ts'
 import { LIVE_OPERATIONS } from './live.ts'
 import { OVERRIDE_OPERATIONS } from './overrides.ts'
 import { QUOTA_OPERATIONS } from './quotas.ts'
+import { RECENT_OPERATIONS } from './recent.ts'
 import { RULE_OPERATIONS } from './rules.ts'
 import { SESSION_OPERATIONS } from './session.ts'
 import { SWITCH_OPERATIONS } from './switches.ts'
@@ -53,6 +54,7 @@ export function operationsOf(version: string): readonly AnyOperation[] {
     ...USAGE_OPERATIONS,
     ...AUDIT_OPERATIONS,
     ...LIVE_OPERATIONS,
+    ...RECENT_OPERATIONS,
     ...TOKEN_OPERATIONS,
   ]
   return operations

@@ -255,7 +255,11 @@ export const QUOTA_OPERATIONS = [
     errors: ['RECORD_UNKNOWN'],
     run: async (call) => {
       const key = await findOwn(call)
-      const limits = await part(call.desk, 'counters').limitsOf({ kind: 'key', keyId: key.id })
+      const limits = await part(call.desk, 'counters').limitsOf({
+        kind: 'key',
+        keyId: key.id,
+        apiKey: call.params.api_key,
+      })
       return { body: { api_key: call.params.api_key, ...usageJson(limits) } }
     },
   }),

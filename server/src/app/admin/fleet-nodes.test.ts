@@ -1,0 +1,112 @@
+import { randomUUID } from 'node:crypto'
+import { RedisStore } from 'sluice/internal/stores/redis/redis-store'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { sharedRedis } from '../../../../tests/servers/shared.ts'
+import { AWAY_MS, FleetNodes } from './fleet-nodes.ts'
+import { NO_FIGURES, readNote } from './node-note.ts'
+
+const FIGURES = { ...NO_FIGURES, allowed: 7 }
+
+/** fleet makes nodes on the same Redis, with a clock that the test owns. */
+async function fleet() {
+  const { url } = await sharedRedis()
+  const now = { ms: Date.now() }
+  const keyPrefix = randomUUID()
+  const store = await new Promise<RedisStore>((resolve) => {
+    const opened: RedisStore = new RedisStore({ url, keyPrefix, events: { connected: () => resolve(opened) } })
+  })
+  onTestFinished(() => store.close())
+  const node = (ruleVersion: string): FleetNodes =>
+    new FleetNodes({
+      version: '1.0.0',
+      notes: async () => store.nodeNotes,
+      state: () => ({ ruleVersion, revision: 3, store: 'up', workers: [{ id: '1', state: 'ready', startedAtMs: 1 }] }),
+      nowMs: () => now.ms,
+    })
+  const pass = (ms: number): void => {
+    now.ms += ms
+  }
+  return { node, pass, store, now }
+}
+
+const versions = async (node: FleetNodes): Promise<string[]> =>
+  (await node.list()).map(
+    ({ ruleVersion, isHere, isAway }) => `${ruleVersion}${isHere ? ' here' : ''}${isAway ? ' away' : ''}`,
+  )
+
+describe('nodes on one Redis', () => {
+  it('know each other, and what each did last', async () => {
+    const { node } = await fleet()
+    const [one, two] = [node('v1'), node('v2')]
+    await one.beat(FIGURES)
+    await two.beat(NO_FIGURES)
+    expect(await versions(two)).toEqual(['v2 here', 'v1'])
+    expect(two.others()).toMatchObject({ there: [{ allowed: 7 }], away: 0 })
+    expect((await two.list())[1]).toMatchObject({ version: '1.0.0', revision: 3, workers: [{ id: '1' }] })
+  })
+
+  it('say that one is away when it has stopped writing, and forget it after ten minutes', async () => {
+    const { node, pass } = await fleet()
+    const [one, two] = [node('v1'), node('v2')]
+    await one.beat(FIGURES)
+    await two.beat(NO_FIGURES)
+    pass(AWAY_MS + 1)
+    expect(await versions(two)).toEqual(['v2 here', 'v1 away'])
+    expect(two.others()).toEqual({ there: [], away: 1 })
+    await one.beat(FIGURES)
+    await two.beat(NO_FIGURES)
+    expect(await versions(two)).toEqual(['v2 here', 'v1'])
+    pass(600_001)
+    await two.beat(NO_FIGURES)
+    expect(await versions(two)).toEqual(['v2 here'])
+  })
+
+  it('miss nobody who leaves by itself', async () => {
+    const { node, pass } = await fleet()
+    const [one, two] = [node('v1'), node('v2')]
+    await one.beat(FIGURES)
+    await two.beat(NO_FIGURES)
+    await one.leave()
+    pass(1_000)
+    await two.beat(NO_FIGURES)
+    expect(await versions(two)).toEqual(['v2 here'])
+  })
+
+  it('pass over notes that are none of theirs', async () => {
+    const { node, store, now } = await fleet()
+    const one = node('v1')
+    for (const [id, text] of Object.entries({ a: '{', b: '[]', c: '{"id": "c"}', d: 'x'.repeat(10_000) })) {
+      await store.nodeNotes.put(id, text, 60_000, now.ms)
+    }
+    await one.beat(FIGURES)
+    expect(await versions(one)).toEqual(['v1 here'])
+  })
+
+  it('are one where nothing is shared', async () => {
+    const state = { ruleVersion: 'v1', revision: 0, store: 'memory', workers: [] } as const
+    const alone = new FleetNodes({ version: '1', notes: undefined, state: () => state })
+    await alone.beat(FIGURES)
+    await alone.leave()
+    expect(await versions(alone)).toEqual(['v1 here'])
+  })
+})
+
+describe('a note of a stranger', () => {
+  const GOOD = {
+    ...{ id: 'a', host: 'h', version: '1', ruleVersion: 'v', startedAtMs: 1, atMs: 1, revision: 0, store: 'up' },
+    ...{ workers: [], isLeaving: false, figures: NO_FIGURES },
+  }
+  it('is read where it has the form of ours', () => {
+    expect(readNote(JSON.stringify(GOOD))).toEqual(GOOD)
+  })
+  it.each<[claim: string, changes: object]>([
+    ['a text of a kilobyte', { host: 'x'.repeat(1_024) }],
+    ['a time that no calendar has', { startedAtMs: 1e300 }],
+    ['a store of another kind', { store: 'tape' }],
+    ['a negative count', { figures: { ...NO_FIGURES, allowed: -1 } }],
+    ['rules without number', { figures: { ...NO_FIGURES, rules: new Array(1_000).fill({}) } }],
+    ['workers that are none', { workers: [null] }],
+  ])('with %s is none', (_, changes) => {
+    expect(readNote(JSON.stringify({ ...GOOD, ...changes }))).toBeUndefined()
+  })
+})

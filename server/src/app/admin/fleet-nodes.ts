@@ -1,0 +1,138 @@
+import { randomBytes } from 'node:crypto'
+import { hostname } from 'node:os'
+import type { RedisNotes } from 'sluice/internal/stores/redis/redis-notes'
+import type { NodeList, NodeState } from '../../quotas/ports.ts'
+import { type Figures, NO_FIGURES, type NodeNote, noteText, readNote } from './node-note.ts'
+
+/** A node that has written nothing for this long is away. Nodes write every second. */
+export const AWAY_MS = 5_000
+/** For so long a node that is away is still listed. */
+const LISTED_MS = 600_000
+/** A node reads no more than so many notes a second: of many nodes, less often. */
+const READ_A_SECOND = 16
+
+/** What a node tells of itself at this moment. */
+export type OwnState = Pick<NodeState, 'ruleVersion' | 'revision' | 'store' | 'workers'>
+
+export interface FleetNodesParts {
+  readonly version: string
+  readonly state: () => OwnState
+  /** Undefined: there are no other nodes. */
+  readonly notes: (() => Promise<RedisNotes>) | undefined
+  readonly nowMs?: () => number
+}
+
+/** A Heard is the last note of another node, and when it was heard, by the clock of this one. */
+interface Heard {
+  readonly note: NodeNote
+  readonly heardAtMs: number
+}
+
+/**
+ * FleetNodes knows the nodes on the same Redis: each has a note there, which it writes every second. Whether one is away is told by
+ * the clock of who looks: a note that stays the same was not written.
+ */
+export class FleetNodes implements NodeList {
+  readonly #parts: FleetNodesParts
+  readonly #nowMs: () => number
+  readonly #id = randomBytes(8).toString('hex')
+  readonly #startedAtMs: number
+  readonly #heard = new Map<string, Heard>()
+  #readAtMs = Number.NEGATIVE_INFINITY
+  #beating: Promise<void> | undefined
+
+  constructor(parts: FleetNodesParts) {
+    this.#parts = parts
+    this.#nowMs = parts.nowMs ?? Date.now
+    this.#startedAtMs = this.#nowMs()
+  }
+
+  /** beat tells others of this node, and hears of them. While Redis does not answer it does nothing more. It never rejects. */
+  beat(figures: Figures): Promise<void> {
+    this.#beating ??= this.#exchange(figures).finally(() => {
+      this.#beating = undefined
+    })
+    return this.#beating
+  }
+
+  async list(): Promise<readonly NodeState[]> {
+    const nowMs = this.#nowMs()
+    const { isLeaving: _leaving, figures: _figures, atMs: _at, ...own } = this.#note(NO_FIGURES)
+    const here: NodeState = { ...own, isHere: true, isAway: false, seenAtMs: nowMs }
+    return [here, ...[...this.#heard.values()].map((heard) => stateOf(heard, nowMs))]
+  }
+
+  /** others counts the other nodes, and returns what those that are there did last. */
+  others(): { readonly there: readonly Figures[]; readonly away: number } {
+    const nowMs = this.#nowMs()
+    const all = [...this.#heard.values()]
+    const there = all.filter((heard) => !isAway(heard, nowMs))
+    return { there: there.map(({ note }) => note.figures), away: all.length - there.length }
+  }
+
+  /** leave tells others that this node ends by itself. It never rejects. */
+  async leave(): Promise<void> {
+    await this.#beating
+    await this.#put({ ...this.#note(NO_FIGURES), isLeaving: true }).catch(() => {})
+  }
+
+  async #exchange(figures: Figures): Promise<void> {
+    try {
+      // Whether Redis is there is known when it is connected.
+      await this.#parts.notes?.()
+      await this.#put(this.#note(figures))
+      const everyMs = 1_000 * Math.ceil(this.#heard.size / READ_A_SECOND)
+      // A beat that comes a little early is not the one before.
+      if (this.#nowMs() - this.#readAtMs >= everyMs - 500) await this.#read()
+    } catch {
+      // The state of the store says that Redis is away. Nodes that are not heard of become away.
+    }
+    this.#forget()
+  }
+
+  async #put(note: NodeNote): Promise<void> {
+    const notes = await this.#parts.notes?.()
+    await notes?.put(this.#id, noteText(note), note.isLeaving ? AWAY_MS : LISTED_MS, note.atMs)
+  }
+
+  async #read(): Promise<void> {
+    const notes = await this.#parts.notes?.()
+    if (notes === undefined) return
+    const { notes: texts } = await notes.others(this.#id)
+    this.#readAtMs = this.#nowMs()
+    for (const [id, text] of texts) {
+      const note = readNote(text)
+      if (note !== undefined && note.id === id) this.#hear(id, note)
+    }
+  }
+
+  #hear(id: string, note: NodeNote): void {
+    const before = this.#heard.get(id)
+    if (note.isLeaving) this.#heard.delete(id)
+    else if (before?.note.atMs !== note.atMs) {
+      const nowMs = this.#nowMs()
+      // The first note may be an old one. Its time is that of another clock, which is better than none.
+      this.#heard.set(id, { note, heardAtMs: before === undefined ? Math.min(nowMs, note.atMs) : nowMs })
+    }
+  }
+
+  #forget(): void {
+    const nowMs = this.#nowMs()
+    for (const [id, { heardAtMs }] of this.#heard) if (nowMs - heardAtMs > LISTED_MS) this.#heard.delete(id)
+  }
+
+  #note(figures: Figures): NodeNote {
+    const { version, state } = this.#parts
+    const own = { id: this.#id, host: hostname().slice(0, 256), startedAtMs: this.#startedAtMs, version }
+    return { ...own, ...state(), atMs: this.#nowMs(), isLeaving: false, figures }
+  }
+}
+
+function isAway({ heardAtMs }: Heard, nowMs: number): boolean {
+  return nowMs - heardAtMs > AWAY_MS
+}
+
+function stateOf(heard: Heard, nowMs: number): NodeState {
+  const { isLeaving: _leaving, figures: _figures, atMs: _at, ...node } = heard.note
+  return { ...node, isHere: false, isAway: isAway(heard, nowMs), seenAtMs: heard.heardAtMs }
+}

@@ -1,0 +1,92 @@
+import type { LiveRule, NodeState } from '../../quotas/ports.ts'
+
+/** Figures are what a node decided in one second. */
+export interface Figures {
+  readonly allowed: number
+  readonly refused: number
+  readonly shadowRefused: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+  readonly rules: readonly LiveRule[]
+}
+
+export const NO_FIGURES: Figures = Object.freeze({
+  allowed: 0,
+  refused: 0,
+  shadowRefused: 0,
+  p50Ms: 0,
+  p99Ms: 0,
+  rules: Object.freeze([]),
+})
+
+/** A NodeNote is what a node tells the others about itself. */
+export interface NodeNote extends Omit<NodeState, 'isHere' | 'isAway' | 'seenAtMs'> {
+  readonly atMs: number
+  /** It ends by itself: nobody has to miss it. */
+  readonly isLeaving: boolean
+  readonly figures: Figures
+}
+
+/** Rules of a note: enough for the busiest of a fleet. */
+const MAX_NOTE_RULES = 50
+const MAX_TEXT = 256
+
+/** noteText spells a note. */
+export function noteText(note: NodeNote): string {
+  const { figures } = note
+  return JSON.stringify({ ...note, figures: { ...figures, rules: figures.rules.slice(0, MAX_NOTE_RULES) } })
+}
+
+/** readNote checks a note that somebody else wrote. Undefined: it is none. */
+export function readNote(text: string): NodeNote | undefined {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return undefined
+  }
+  return isNote(value) ? value : undefined
+}
+
+function isNote(value: unknown): value is NodeNote {
+  if (!isRecord(value) || typeof value.isLeaving !== 'boolean') return false
+  if (!['id', 'host', 'version', 'ruleVersion'].every((name) => isText(value[name]))) return false
+  if (!['startedAtMs', 'atMs', 'revision'].every((name) => isCount(value[name]))) return false
+  if (!['memory', 'up', 'away'].includes(value.store as string)) return false
+  return (
+    Array.isArray(value.workers) &&
+    value.workers.length <= 1_024 &&
+    value.workers.every(isWorker) &&
+    isFigures(value.figures)
+  )
+}
+
+function isWorker(value: unknown): boolean {
+  return isRecord(value) && isText(value.id) && isText(value.state) && isCount(value.startedAtMs)
+}
+
+function isFigures(value: unknown): boolean {
+  if (!isRecord(value) || !['p50Ms', 'p99Ms', ...COUNTS].every((name) => isCount(value[name]))) return false
+  return Array.isArray(value.rules) && value.rules.length <= MAX_NOTE_RULES && value.rules.every(isRule)
+}
+
+const COUNTS = ['allowed', 'refused', 'shadowRefused']
+
+function isRule(value: unknown): boolean {
+  // Ids of rules are as long as their authors make them.
+  if (!isRecord(value) || typeof value.domain !== 'string' || typeof value.id !== 'string') return false
+  return COUNTS.every((name) => isCount(value[name]))
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string' && value.length <= MAX_TEXT
+}
+
+/** A time that no calendar has would break who shows it. */
+function isCount(value: unknown): boolean {
+  return typeof value === 'number' && value >= 0 && value <= 8.64e15
+}

@@ -1,0 +1,46 @@
+import type { CallerEntries } from '../../quotas/book/caller-entries.ts'
+import type { QuotaBook } from '../../quotas/book/quota-book.ts'
+import type { CustomerRecord, KeyRecord } from '../../quotas/book/records.ts'
+import type { CounterTarget } from '../../quotas/ports.ts'
+import type { Caller } from './caller-limits.ts'
+
+/** SeenKeys finds the API keys that requests have carried, by the ids of their records. */
+export type SeenKeys = (ids: readonly string[]) => Promise<ReadonlyMap<string, string>>
+
+/** How many keys of a customer are shown: each has counters of its own, which are looked at one by one. */
+export const MAX_SHOWN_KEYS = 200
+
+export type CallerTarget = CounterTarget & { readonly kind: 'customer' | 'key' }
+
+/** callersOf lists the entries that a customer, or a key, is known by. */
+export async function callersOf(
+  book: QuotaBook,
+  entries: CallerEntries,
+  target: CallerTarget,
+  seen: SeenKeys,
+  maxKeys = Number.POSITIVE_INFINITY,
+): Promise<readonly Caller[]> {
+  const customer = target.kind === 'customer' ? book.customer(target.customerId) : undefined
+  const keys = keysOf(book, target).slice(0, maxKeys)
+  const texts = await seen(keys.map(({ id }) => id))
+  const ofKeys = keys.flatMap((account) =>
+    entries.keys.map((key): Caller => ({ key, account, value: textOf(target, account, texts) })),
+  )
+  if (customer === undefined) return ofKeys
+  const own = entries.customers.map((key): Caller => ({ key, account: customer, value: customer.id }))
+  // Who has no key yet has limits all the same.
+  const without =
+    keys.length > 0 ? [] : entries.keys.map((key): Caller => ({ key, account: customer, value: undefined }))
+  return [...own, ...ofKeys, ...without]
+}
+
+/** keysOf lists the good keys of a target. */
+export function keysOf(book: QuotaBook, target: CallerTarget): readonly KeyRecord[] {
+  if (target.kind === 'key') return [book.key(target.keyId)].filter((key) => key !== undefined)
+  const customer: CustomerRecord | undefined = book.customer(target.customerId)
+  return customer === undefined ? [] : [...book.keys()].filter((key) => key.customer === customer)
+}
+
+function textOf(target: CallerTarget, { id }: KeyRecord, texts: ReadonlyMap<string, string>): string | undefined {
+  return (target.kind === 'key' ? target.apiKey : undefined) ?? texts.get(id)
+}

@@ -1,0 +1,292 @@
+import type { Verdict } from 'sluice/internal/core/decision'
+import type { Limit } from 'sluice/internal/core/limit'
+import type { Entry } from 'sluice/internal/core/request'
+import { UNIT_MS } from 'sluice/internal/core/rules/compile-rule'
+import { describeRule } from 'sluice/internal/core/rules/describe'
+import { explain } from 'sluice/internal/core/rules/explain'
+import { type Account, stepInto, tierOf } from 'sluice/internal/core/rules/match'
+import type { Domain, Rule, RuleNode, RuleSet } from 'sluice/internal/core/rules/rule-set'
+import { shownKey } from '../../observe/shown-entries.ts'
+import type { CallerEntries } from '../../quotas/book/caller-entries.ts'
+import type { QuotaBook } from '../../quotas/book/quota-book.ts'
+import { type CustomerRecord, KeyRecord } from '../../quotas/book/records.ts'
+import type {
+  Actor,
+  CounterDesk,
+  CounterTarget,
+  LimitState,
+  LookedBlock,
+  LookedCounter,
+  LookedGrant,
+} from '../../quotas/ports.ts'
+import {
+  type Caller,
+  customerOf,
+  type FoundGrant,
+  type FoundLimit,
+  grantsOf,
+  limitsOfCaller,
+  pathText,
+  sourceOf,
+} from './caller-limits.ts'
+import { type CallerTarget, callersOf, MAX_SHOWN_KEYS, type SeenKeys } from './callers.ts'
+import type { Counter, DeskStore } from './desk-store.ts'
+import { windowOf } from './window.ts'
+
+export type DescriptorTarget = CounterTarget & { readonly kind: 'descriptors' }
+
+export interface CounterDeskParts {
+  readonly rules: () => RuleSet
+  readonly book: () => QuotaBook | undefined
+  readonly entries: CallerEntries
+  readonly store: DeskStore
+  readonly seen: SeenKeys
+  /** Counters that refused a caller lately, which no rule names by its value. */
+  readonly refusedCounters: (target: CallerTarget) => Promise<readonly Counter[]>
+  /** audited notes a reset. It rejects when that cannot be done: then nothing is reset. */
+  readonly audited: (action: string, target: { readonly kind: string; readonly id: string }, by: Actor) => Promise<void>
+  readonly nowMs?: () => number
+}
+
+/** Desk looks at counters through rules and the book, as decisions do, and forgets them. */
+export class Desk implements CounterDesk {
+  readonly #parts: CounterDeskParts
+  readonly #nowMs: () => number
+
+  constructor(parts: CounterDeskParts) {
+    this.#parts = parts
+    this.#nowMs = parts.nowMs ?? Date.now
+  }
+
+  async look({ domain: name, descriptors }: DescriptorTarget): Promise<readonly LookedCounter[]> {
+    const domain = this.#parts.rules().domains.get(name)
+    if (domain === undefined) return []
+    const looked = descriptors.map((all, at) => this.#lookAt(domain, all, at))
+    return (await Promise.all(looked)).flat()
+  }
+
+  blockOf({ domain, descriptors }: DescriptorTarget): LookedBlock | undefined {
+    const blocked = this.#parts.book()?.blocks?.({ domain, descriptors: descriptors.map((entries) => ({ entries })) })
+    if (blocked === undefined) return undefined
+    const { block, endsInMs } = blocked
+    return { id: block.id, reason: block.reason, status: block.status, endsInMs }
+  }
+
+  async limitsOf(target: CallerTarget): Promise<readonly LimitState[]> {
+    const book = this.#parts.book()
+    if (book === undefined) return []
+    const customer = target.kind === 'customer' ? book.customer(target.customerId) : customerOf(book.key(target.keyId))
+    const { entries, seen } = this.#parts
+    return this.#statesOf(await callersOf(book, entries, target, seen, MAX_SHOWN_KEYS), customer)
+  }
+
+  /** limitsOfKey is limitsOf for a key itself, whether anybody has it or not. */
+  limitsOfKey(apiKey: string, account: KeyRecord | undefined): Promise<readonly LimitState[]> {
+    const callers = this.#parts.entries.keys.map((key): Caller => ({ key, value: apiKey, account }))
+    return this.#statesOf(callers, customerOf(account))
+  }
+
+  async #statesOf(callers: readonly Caller[], customer: CustomerRecord | undefined): Promise<readonly LimitState[]> {
+    const { store, rules } = this.#parts
+    const places = { rules: rules(), book: this.#parts.book(), keys: store.keys }
+    const found = callers.flatMap((caller) => limitsOfCaller(places, caller))
+    const grants = grantsOf(customer, store.keys, this.#nowMs())
+    const states = found.map(async (limit) =>
+      this.#stateOf(limit, limit.key === undefined ? undefined : await store.look(limit.key, limit.limit, limit.rule)),
+    )
+    const extra = grants.map(async (grant) => this.#grantState(grant, await store.look(grant.key, grant.limit)))
+    return Promise.all([...states, ...extra])
+  }
+
+  async reset(target: CounterTarget, by: Actor): Promise<number> {
+    const { store, audited } = this.#parts
+    const counters = await this.countersOf(target)
+    await audited('counters.reset', auditTarget(target), by)
+    const count = await store.reset(counters)
+    if (target.kind !== 'descriptors')
+      store.tellCallers(`${target.kind} ${target.kind === 'key' ? target.keyId : target.customerId}`)
+    return count
+  }
+
+  /** countersOf lists all counters that a reset forgets: under every tier, so that a change of tier forgives too. */
+  async countersOf(target: CounterTarget): Promise<readonly Counter[]> {
+    const found = target.kind === 'descriptors' ? this.#countersAt(target) : await this.#countersOfCallers(target)
+    return [...new Map(found.map((counter) => [`${counter.key} ${counter.limit.shape}`, counter])).values()]
+  }
+
+  defaultOf(tier: string | undefined): { readonly requestsPerUnit: number; readonly unit: string } | undefined {
+    const book = this.#parts.book()
+    for (const domain of this.#parts.rules().domains.values()) {
+      for (const key of this.#parts.entries.keys) {
+        const node = stepInto(domain.root, { key, value: '' })
+        if (node === undefined) continue
+        const set = tierOf(domain, node, tier, book?.tiers)
+        const [rule] = set !== undefined && set.rules.length > 0 ? set.rules : node.rules
+        if (rule === undefined || rule.unlimited) continue
+        const unit = unitOf(rule.limit)
+        if (unit !== undefined) return { requestsPerUnit: rule.limit.max, unit }
+      }
+    }
+    return undefined
+  }
+
+  async #lookAt(domain: Domain, all: readonly Entry[], descriptor: number): Promise<readonly LookedCounter[]> {
+    const { store } = this.#parts
+    const book = this.#parts.book()
+    const { entries, tier } = withoutTier(domain, all)
+    const { rules, sources } = explain(domain, entries, tier, book?.accounts, book?.tiers)
+    return Promise.all(
+      rules.map(async (rule, i): Promise<LookedCounter> => {
+        const { account, path } = this.#accountAt(domain, rule, entries)
+        const key = store.keys.spell(domain.name, rule, entries)
+        const verdict = rule.unlimited ? undefined : await store.look(key, rule.limit, rule)
+        const grants = verdict?.allowed === false ? await this.#grantsFor(account, path) : []
+        return {
+          descriptor,
+          ruleId: rule.id,
+          ruleName: rule.name,
+          described: describeRule(rule),
+          isUnlimited: rule.unlimited,
+          isShadow: rule.shadow,
+          switchedTo: book?.switches?.(domain.name, rule),
+          source: sourceOf(sources[i], account, path),
+          key: `${domain.name}|${rule.id}|${this.#shown(domain, rule, entries)}`,
+          ...figuresOf(rule.limit, verdict),
+          grants,
+        }
+      }),
+    )
+  }
+
+  /** #shown spells a key as it may be shown: secrets and API keys as hashes. */
+  #shown(domain: Domain, rule: Rule, entries: readonly Entry[]): string {
+    const secretKeys = new Set([...domain.secretKeys, ...this.#parts.entries.keys])
+    return shownKey({ rule, entries }, { ...domain, secretKeys }, this.#parts.store.keys)
+  }
+
+  /** #accountAt finds who is calling at a tiered pattern on the way of a rule, and what stands below. */
+  #accountAt(domain: Domain, { path: steps }: Rule, entries: readonly Entry[]) {
+    let node: RuleNode | undefined = domain.root
+    for (let i = 0; i < steps.length && node !== undefined; i++) {
+      node = stepInto(node, entries[i])
+      if (node?.tiers === undefined) continue
+      const account = this.#parts.book()?.accounts?.(domain.name, entries[i])
+      return { account, path: pathText(entries.slice(i + 1, steps.length)) }
+    }
+    return { account: undefined, path: '' }
+  }
+
+  async #grantsFor(account: Account | undefined, path: string): Promise<readonly LookedGrant[]> {
+    const { store } = this.#parts
+    const grants = grantsOf(customerOf(account), store.keys, this.#nowMs()).filter(({ grant }) => grant.path === path)
+    const verdicts = await Promise.all(grants.map(({ key, limit }) => store.look(key, limit)))
+    return grants.map(({ grant }, i) => ({ id: grant.id, remaining: verdicts[i].remaining }))
+  }
+
+  #countersAt({ domain: name, descriptors }: DescriptorTarget): readonly Counter[] {
+    const { store, rules } = this.#parts
+    const domain = rules().domains.get(name)
+    if (domain === undefined) return []
+    return descriptors.flatMap((all) => {
+      const { entries, tier } = withoutTier(domain, all)
+      return allRules(domain, entries, tier, this.#parts.book()).map((rule) => ({
+        key: store.keys.spell(name, rule, entries),
+        limit: rule.limit,
+      }))
+    })
+  }
+
+  async #countersOfCallers(target: CallerTarget): Promise<readonly Counter[]> {
+    const { store, rules, entries, seen, refusedCounters } = this.#parts
+    const book = this.#parts.book()
+    if (book === undefined) return []
+    const places = { rules: rules(), book, keys: store.keys }
+    const callers = await callersOf(book, entries, target, seen)
+    const known = callers.flatMap((caller) => [
+      ...limitsOfCaller(places, caller),
+      // What was counted before an override or a tier is forgiven with the rest.
+      ...limitsOfCaller(places, { ...caller, account: undefined }),
+    ])
+    const counters = known.flatMap(({ key, limit }) => (key === undefined ? [] : [{ key, limit }]))
+    const customer = target.kind === 'customer' ? book.customer(target.customerId) : undefined
+    const grants = grantsOf(customer, store.keys, this.#nowMs())
+    return [...counters, ...grants, ...(await refusedCounters(target))]
+  }
+
+  #stateOf({ domain, descriptor, rule, limit, source, caller }: FoundLimit, verdict: Verdict | undefined): LimitState {
+    const { account } = caller
+    const key = account instanceof KeyRecord ? { keyId: account.id, keyPrefix: account.prefix } : {}
+    const { used, remaining } = figuresOf(limit, verdict)
+    const window = windowOf(limit, verdict?.resetAfterMs ?? 0, this.#nowMs())
+    const isAnswered = verdict !== undefined && verdict.fallback === undefined
+    const isUseKnown = isAnswered || this.#parts.store.state() === 'memory'
+    return {
+      ...{ descriptor, domain, ruleId: rule.id, source, limit: limit.max, used, remaining },
+      ...{ windowMs: limit.windowMs, unit: unitOf(limit), ...window, ...key, isUseKnown },
+    }
+  }
+
+  #grantState({ grant, limit }: FoundGrant, verdict: Verdict): LimitState {
+    const { used, remaining } = figuresOf(limit, verdict)
+    const endMs = Number.isFinite(grant.expiresAtMs) ? grant.expiresAtMs : this.#nowMs() + limit.windowMs
+    const descriptor = grant.path === '' ? 'default' : grant.path.replace('=', ':')
+    const span = { windowStartMs: grant.effectiveAtMs, resetAtMs: endMs, windowMs: endMs - grant.effectiveAtMs }
+    const source = { kind: 'grant', id: grant.id } as const
+    return {
+      descriptor,
+      domain: '',
+      ruleId: 'grant',
+      source,
+      limit: grant.amount,
+      used,
+      remaining,
+      unit: undefined,
+      ...span,
+    }
+  }
+}
+
+/** figuresOf spells what a counter says. Without a verdict nothing is used. */
+export function figuresOf(limit: Limit, verdict: Verdict | undefined) {
+  const remaining = verdict?.remaining ?? limit.capacity
+  return {
+    limit: limit.max,
+    used: Math.max(0, limit.capacity - remaining),
+    remaining,
+    resetAfterMs: verdict?.resetAfterMs ?? 0,
+    retryAfterMs: verdict?.kind === 'refused' ? verdict.retryAfterMs : 0,
+    isImpossible: verdict?.kind === 'impossible',
+  }
+}
+
+/** unitOf names a window by its unit, where it is one. */
+export function unitOf({ calendar, windowMs }: Limit): string | undefined {
+  return calendar?.unit ?? Object.entries(UNIT_MS).find(([, ms]) => ms === windowMs)?.[0]
+}
+
+/** withoutTier sets the tier apart, as the service does: in a domain with tiers it takes no part in matching. */
+function withoutTier(domain: Domain, all: readonly Entry[]) {
+  const tier = domain.hasTiers ? all.find(({ key }) => key === 'tier')?.value : undefined
+  return { tier, entries: tier === undefined ? all : all.filter(({ key }) => key !== 'tier') }
+}
+
+function allRules(
+  domain: Domain,
+  entries: readonly Entry[],
+  tier: string | undefined,
+  book: QuotaBook | undefined,
+): readonly Rule[] {
+  const { rules, tiers } = explain(domain, entries, tier, book?.accounts, book?.tiers)
+  const ofTiers = tier === undefined ? tiers.flatMap((each) => each.rules) : []
+  return [...new Set([...rules, ...ofTiers])].filter(({ unlimited }) => !unlimited)
+}
+
+function auditTarget(target: CounterTarget): { readonly kind: string; readonly id: string } {
+  if (target.kind === 'customer') return { kind: 'customers', id: target.customerId }
+  if (target.kind === 'key') return { kind: 'api_keys', id: target.keyId }
+  // Values may be secrets: the keys say enough of what was meant.
+  return {
+    kind: 'counters',
+    id: `${target.domain} ${target.descriptors.map((each) => each.map(({ key }) => key).join('/')).join(', ')}`,
+  }
+}

@@ -1,0 +1,109 @@
+import type { NearLimit, RecentRefusal } from '../../../quotas/ports.ts'
+import { part } from '../api/desk.ts'
+import { ID, list, NUMBER, named, needed, orNull as nullable, object, TIME, WHOLE, WORDS } from '../api/forms.ts'
+import { operation } from '../api/operation.ts'
+import { invalid, orNull, timeText } from '../api/values.ts'
+
+const CALLER = {
+  at: needed(TIME),
+  customer_id: nullable(WORDS),
+  api_key_id: nullable(WORDS),
+  domain: needed(WORDS),
+  rule: needed(WORDS),
+  key: needed(WORDS, 'whom it is about; secrets are hashed'),
+} as const
+
+const REFUSAL = named(
+  'Refusal',
+  object({
+    ...CALLER,
+    reason: needed(WORDS, 'as the decision log has it, or blocked'),
+    detail: nullable(WORDS, 'of a block: why, or its id'),
+    retry_after_ms: nullable(NUMBER),
+  }),
+)
+
+const NEAR_LIMIT = named(
+  'NearLimit',
+  object({
+    ...CALLER,
+    limit: needed(WHOLE),
+    remaining: needed(WHOLE),
+    window_ms: needed(NUMBER),
+    resets_at: needed(TIME),
+  }),
+)
+
+function callerJson({
+  atMs,
+  customerId,
+  keyId,
+  domain,
+  rule,
+  key,
+}: Pick<NearLimit, keyof RecentRefusal & keyof NearLimit>) {
+  return { at: timeText(atMs), customer_id: orNull(customerId), api_key_id: orNull(keyId), domain, rule, key }
+}
+
+const DEFAULT_LIMIT = 50
+const LIMIT = {
+  schema: { kind: 'integer', min: 1, max: 1_000 },
+  doc: 'how many at the most; 50, unless told otherwise',
+} as const
+
+/** What processes remember: the last callers, not all of them. */
+export const RECENT_OPERATIONS = [
+  operation({
+    kind: 'look',
+    id: 'listRefusals',
+    method: 'GET',
+    path: '/refusals',
+    tag: 'live',
+    role: 'viewer',
+    summary: 'the last refusals of this node, with rule and reason, the newest first',
+    query: {
+      customer_id: { schema: ID, doc: 'of a customer' },
+      api_key_id: { schema: ID, doc: 'of one key' },
+      limit: LIMIT,
+    },
+    answer: { status: 200, schema: object({ refusals: needed(list(REFUSAL)) }) },
+    run: async ({ desk, query }) => {
+      const { customer_id: customerId, api_key_id: keyId, limit = DEFAULT_LIMIT } = query
+      if (customerId !== undefined && keyId !== undefined)
+        throw invalid('query', 'customer_id and api_key_id are given')
+      const ofCustomer = customerId === undefined ? undefined : ({ kind: 'customer', customerId } as const)
+      const of = keyId === undefined ? ofCustomer : ({ kind: 'key', keyId } as const)
+      const found = await part(desk, 'recent').refusals(of)
+      const refusals = found.slice(0, limit).map((each) => ({
+        ...callerJson(each),
+        reason: each.reason,
+        detail: orNull(each.detail),
+        retry_after_ms: orNull(each.retryAfterMs),
+      }))
+      return { body: { refusals } }
+    },
+  }),
+  operation({
+    kind: 'look',
+    id: 'listNearLimits',
+    method: 'GET',
+    path: '/near-limits',
+    tag: 'live',
+    role: 'viewer',
+    summary: 'callers of this node that have used 80 % of a limit or more, the nearest first',
+    query: { min_window_ms: { schema: WHOLE, doc: 'only limits whose window is at least so long' }, limit: LIMIT },
+    answer: { status: 200, schema: object({ callers: needed(list(NEAR_LIMIT)) }) },
+    run: async ({ desk, query }) => {
+      const { min_window_ms: least = 0, limit = DEFAULT_LIMIT } = query
+      const found = (await part(desk, 'recent').nearLimits()).filter(({ windowMs }) => windowMs >= least)
+      const callers = found.slice(0, limit).map((each) => ({
+        ...callerJson(each),
+        limit: each.limit,
+        remaining: each.remaining,
+        window_ms: each.windowMs,
+        resets_at: timeText(each.resetAtMs),
+      }))
+      return { body: { callers } }
+    },
+  }),
+]

@@ -1,0 +1,52 @@
+import type { KeySpeller } from 'sluice/internal/core/key-speller'
+import type { Entry } from 'sluice/internal/core/request'
+import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
+import type { PlannedCharge } from 'sluice/internal/engine/charge'
+import { shownKey } from '../shown-entries.ts'
+
+/** A KnownCaller is who is behind an entry, as the quotas know it. */
+export interface KnownCaller {
+  readonly customerId: string | undefined
+  readonly keyId: string | undefined
+}
+
+export interface CallerNamesParts {
+  readonly rules: () => RuleSet
+  readonly keys: KeySpeller
+  /** Entries whose values are API keys, which are not shown. */
+  readonly secretKeys: readonly string[]
+  readonly callerOf: (entry: Entry) => KnownCaller | undefined
+}
+
+const NOBODY: KnownCaller = { customerId: undefined, keyId: undefined }
+
+/** CallerNames says whom a charge is about: the customer and key, where they are known, and a text that may be shown. */
+export class CallerNames {
+  readonly #parts: CallerNamesParts
+
+  constructor(parts: CallerNamesParts) {
+    this.#parts = parts
+  }
+
+  of(charge: PlannedCharge): KnownCaller & { readonly key: string } {
+    const { rules, keys, secretKeys } = this.#parts
+    const known = rules().domains.get(charge.domain)
+    const hidden = { secretKeys: new Set([...(known?.secretKeys ?? []), ...secretKeys]) }
+    return { ...this.callerOf(charge), key: shownKey(charge, hidden, keys) }
+  }
+
+  callerOf({ entries }: Pick<PlannedCharge, 'entries'>): KnownCaller {
+    for (const entry of entries) {
+      const caller = this.#parts.callerOf(entry)
+      if (caller !== undefined) return caller
+    }
+    return NOBODY
+  }
+}
+
+/** sizeOf is how many characters entries have. */
+export function sizeOf(entries: readonly Entry[]): number {
+  let size = 0
+  for (const { key, value } of entries) size += key.length + value.length
+  return size
+}

@@ -1,0 +1,22 @@
+/** How many rules of a second are told of. */
+export const MAX_LIVE_RULES = 100
+
+export interface LiveRuleCounts {
+  readonly domain: string
+  readonly id: string
+  readonly allowed: number
+  readonly refused: number
+  readonly shadowRefused: number
+}
+
+/** A LiveReport is what a process decided since it was last asked: plain data. */
+export interface LiveReport {
+  readonly allowed: number
+  readonly refused: number
+  /** Requests that a rule in shadow mode would have refused. */
+  readonly shadowRefused: number
+  /** By bucket, see latencyBucket. */
+  readonly latencies: readonly number[]
+  /** The busiest first. */
+  readonly rules: readonly LiveRuleCounts[]
+}

@@ -1,0 +1,98 @@
+import type { Decision } from 'sluice/internal/core/combine'
+import type { Rule } from 'sluice/internal/core/rules/rule-set'
+import type { PlannedCharge } from 'sluice/internal/engine/charge'
+import type { DoorObserver, ObservedDoor } from '../door-observer.ts'
+import { LATENCY_BUCKETS, latencyBucket } from './latencies.ts'
+import { type LiveReport, type LiveRuleCounts, MAX_LIVE_RULES } from './live-report.ts'
+
+/** Rules that are told apart between two reports. Overrides are rules of one caller each. */
+const MAX_RULES = 10_000
+
+interface RuleTally {
+  readonly domain: string
+  allowed: number
+  refused: number
+  shadowRefused: number
+}
+
+/** LiveTally counts what was decided since it was last asked: a second of one process. */
+export class LiveTally implements DoorObserver {
+  readonly #rules = new Map<Rule, RuleTally>()
+  readonly #latencies = new Uint32Array(LATENCY_BUCKETS)
+  #allowed = 0
+  #refused = 0
+  #shadowRefused = 0
+
+  /** decided counts requests. What gives back, looks, or is charged later is none. */
+  decided(_door: ObservedDoor, charges: readonly PlannedCharge[], decision: Decision, ms: number): void {
+    let isRequest = charges.length === 0
+    let isShadow = false
+    for (let i = 0; i < charges.length; i++) {
+      const charge = charges[i]
+      if (charge.debit === true || (charge.cost <= 0 && charge.isFree !== true)) continue
+      isRequest = true
+      const { verdict } = decision.verdicts[i]
+      if (verdict.unasked === true) continue
+      const tally = this.#of(charge)
+      if (verdict.allowed) {
+        if (tally !== undefined) tally.allowed++
+      } else if (charge.enforce) {
+        if (tally !== undefined) tally.refused++
+      } else {
+        isShadow = true
+        if (tally !== undefined) tally.shadowRefused++
+      }
+    }
+    if (!isRequest) return
+    if (decision.allowed) this.#allowed++
+    else this.#refused++
+    if (isShadow) this.#shadowRefused++
+    this.#latencies[latencyBucket(ms)]++
+  }
+
+  /** take returns what was counted, and begins anew. */
+  take(): LiveReport {
+    const report = {
+      allowed: this.#allowed,
+      refused: this.#refused,
+      shadowRefused: this.#shadowRefused,
+      latencies: [...this.#latencies],
+      rules: this.#busiest(),
+    }
+    this.#allowed = 0
+    this.#refused = 0
+    this.#shadowRefused = 0
+    this.#latencies.fill(0)
+    this.#rules.clear()
+    return report
+  }
+
+  #of({ rule, domain }: PlannedCharge): RuleTally | undefined {
+    const known = this.#rules.get(rule)
+    if (known !== undefined || this.#rules.size >= MAX_RULES) return known
+    const tally = { domain, allowed: 0, refused: 0, shadowRefused: 0 }
+    this.#rules.set(rule, tally)
+    return tally
+  }
+
+  #busiest(): readonly LiveRuleCounts[] {
+    const byName = new Map<string, LiveRuleCounts>()
+    for (const [{ id }, { domain, allowed, refused, shadowRefused }] of this.#rules) {
+      const name = `${domain} ${id}`
+      const known = byName.get(name)
+      byName.set(name, {
+        domain,
+        id,
+        allowed: (known?.allowed ?? 0) + allowed,
+        refused: (known?.refused ?? 0) + refused,
+        shadowRefused: (known?.shadowRefused ?? 0) + shadowRefused,
+      })
+    }
+    return [...byName.values()].sort(byRequests).slice(0, MAX_LIVE_RULES)
+  }
+}
+
+/** byRequests orders rules: the busiest first. */
+export function byRequests(a: LiveRuleCounts, b: LiveRuleCounts): number {
+  return b.allowed + b.refused + b.shadowRefused - (a.allowed + a.refused + a.shadowRefused)
+}

@@ -1,0 +1,95 @@
+import type { Decision, RuleVerdict } from 'sluice/internal/core/combine'
+import type { PlannedCharge } from 'sluice/internal/engine/charge'
+import { BLOCKED } from 'sluice/internal/engine/quotas'
+import { reasonOf } from '../decision-reason.ts'
+import type { DoorObserver, ObservedDoor } from '../door-observer.ts'
+import { type CallerNames, type KnownCaller, sizeOf } from './caller-names.ts'
+
+/** A Refusal is one request that was refused: plain data. */
+export interface Refusal extends KnownCaller {
+  readonly atMs: number
+  readonly domain: string
+  readonly rule: string
+  /** Whom it was about, as it may be shown. */
+  readonly key: string
+  /** As the decision log has it, or `blocked`. */
+  readonly reason: string
+  /** Of a block: why, or its id. */
+  readonly detail: string | undefined
+  readonly retryAfterMs: number | undefined
+  /** The counter that refused. It is not shown: it may be spelled with an API key. */
+  readonly counter: { readonly key: string; readonly limit: { readonly shape: string; readonly space: number } }
+}
+
+/** How many refusals a process remembers. */
+export const MAX_REFUSALS = 1_000
+/** A request whose entries have more characters is not remembered: it would hold too much memory. */
+const MAX_CHARACTERS = 4_096
+/** Within this time, one counter that refuses is remembered once: a flood of one caller pushes nobody else out. */
+const SAME_MS = 1_000
+
+interface Held {
+  readonly charge: PlannedCharge
+  readonly verdict: RuleVerdict
+  readonly atMs: number
+}
+
+/**
+ * Refusals remembers the last requests that were refused. A refusal costs a look into a map; who was calling, and how that may be
+ * shown, is found when somebody asks.
+ */
+export class Refusals implements DoorObserver {
+  readonly #names: CallerNames
+  readonly #nowMs: () => number
+  readonly #ring: (Held | undefined)[] = new Array(MAX_REFUSALS).fill(undefined)
+  /** When each counter was last remembered. */
+  readonly #lately = new Map<string, number>()
+  #at = 0
+
+  constructor(names: CallerNames, nowMs: () => number = Date.now) {
+    this.#names = names
+    this.#nowMs = nowMs
+  }
+
+  decided(_door: ObservedDoor, charges: readonly PlannedCharge[], decision: Decision): void {
+    if (decision.allowed) return
+    const at = decision.verdicts.findIndex(({ verdict }, i) => !verdict.allowed && charges[i].enforce)
+    if (at < 0 || charges[at].cost <= 0 || sizeOf(charges[at].entries) > MAX_CHARACTERS) return
+    const charge = charges[at]
+    const verdict = decision.verdicts[at]
+    const nowMs = this.#nowMs()
+    // A block has no counter: all that it refuses is one.
+    const name = charge.key === '' ? `block ${verdict.verdict.block?.id}` : charge.key
+    if (nowMs - (this.#lately.get(name) ?? Number.NEGATIVE_INFINITY) < SAME_MS) return
+    if (this.#lately.size >= MAX_REFUSALS) this.#lately.clear()
+    this.#lately.set(name, nowMs)
+    this.#ring[this.#at] = { charge, verdict, atMs: nowMs }
+    this.#at = (this.#at + 1) % MAX_REFUSALS
+  }
+
+  /** list returns those of some callers, the newest first. */
+  list(is: (caller: KnownCaller) => boolean): readonly Refusal[] {
+    const found: Refusal[] = []
+    for (let i = 1; i <= MAX_REFUSALS; i++) {
+      const held = this.#ring[(this.#at - i + MAX_REFUSALS) % MAX_REFUSALS]
+      if (held === undefined) break
+      if (is(this.#names.callerOf(held.charge))) found.push(this.#refusalOf(held))
+    }
+    return found
+  }
+
+  #refusalOf({ charge, verdict: said, atMs }: Held): Refusal {
+    const { domain, rule, key: counter, limit } = charge
+    const { verdict } = said
+    return {
+      atMs,
+      ...this.#names.of(charge),
+      domain,
+      rule: rule.id,
+      reason: verdict.block === undefined ? reasonOf(said, false) : BLOCKED,
+      detail: verdict.block?.reason ?? verdict.block?.id,
+      retryAfterMs: verdict.kind === 'refused' ? verdict.retryAfterMs : undefined,
+      counter: { key: counter, limit: { shape: limit.shape, space: limit.space } },
+    }
+  }
+}

@@ -1,0 +1,177 @@
+import { randomUUID } from 'node:crypto'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { redisDeskStore } from '../../server/src/app/admin/redis-desk-store.ts'
+import { RuleDirectory } from '../../src/sources/rule-directory.suite.ts'
+import { type Started, start, startWith } from '../cli/sluice-process.suite.ts'
+import { sharedRedis } from '../servers/shared.ts'
+import { until } from '../servers/until.mjs'
+import { startQuotas } from './quota-service.suite.ts'
+
+const RULES = `domain: api
+descriptors:
+  - key: api_key
+    secret: true
+    rate_limit: { unit: day, requests_per_unit: 4, algorithm: fixed_window, timeout_ms: 5000 }
+  - key: user
+    rate_limit: { unit: day, requests_per_unit: 40, algorithm: fixed_window, consistency: leased, timeout_ms: 5000 }
+`
+const SECRET = 'sk_live_planted_0123456789abcdef'
+const TOKEN = 'a-token-of-this-test-0123456789'
+
+const descriptors = (key: string, value: string) => ({ domain: 'api', descriptors: [{ entries: [{ key, value }] }] })
+
+/** hit asks for a decision, on a connection of its own so that both workers get some. */
+async function hit(url: string, key: string, value: string): Promise<number> {
+  const headers = { 'content-type': 'application/json', connection: 'close' }
+  const body = JSON.stringify(descriptors(key, value))
+  return (await fetch(`${url}/v1/check`, { method: 'POST', headers, body })).status
+}
+
+/** hits is hit several times: `+` was admitted, `-` refused. */
+async function hits(url: string, key: string, value: string, count: number): Promise<string> {
+  let said = ''
+  for (let i = 0; i < count; i++) said += (await hit(url, key, value)) === 200 ? '+' : '-'
+  return said
+}
+
+async function api(admin: string, path: string, body?: object, token: string | undefined = TOKEN) {
+  const headers = { ...(token && { authorization: `Bearer ${token}` }), 'content-type': 'application/json' }
+  const sent = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }
+  const answer = await fetch(`${admin}/admin/v1/${path}`, { headers, ...sent })
+  const text = await answer.text()
+  return { status: answer.status, text, json: JSON.parse(text) }
+}
+
+/** twoNodes starts two nodes with two workers each, on one Redis. */
+async function twoNodes(): Promise<readonly Started[]> {
+  const rules = new RuleDirectory({ 'api.yaml': RULES })
+  const { url: redis } = await sharedRedis()
+  const args = ['--workers', '2', '--rules', rules.path, '--key-prefix', randomUUID()]
+  const env = { REDIS_URL: redis, SLUICE_SECRET: 'a secret of this test', SLUICE_ADMIN_TOKEN: TOKEN }
+  return Promise.all([startWith(env, ...args), startWith(env, ...args)])
+}
+
+describe('the desk of two nodes with two workers', () => {
+  it.each([
+    ['api_key', SECRET, 4],
+    ['user', 'bob', 40],
+  ])('gives %s the whole budget again on every worker of every node', async (key, value, budget) => {
+    const [one, two] = await twoNodes()
+    const target = descriptors(key, value)
+    await until('it is used up', async () => (await hits(one.url, key, value, budget)) === '-'.repeat(budget))
+    // Each worker of each node remembers a refusal of its own.
+    expect(await hits(two.url, key, value, 6)).toBe('------')
+    const looked = await api(one.admin, 'counters/look', target)
+    expect(looked.json.counters).toMatchObject([{ rule_id: key, used: budget, remaining: 0, would_refuse: true }])
+    expect(looked.text).not.toContain(SECRET)
+    expect(await api(one.admin, 'counters/reset', target)).toMatchObject({ status: 200, json: { reset: 1 } })
+    await until('the other node admits', async () => (await hit(two.url, key, value)) === 200)
+    await until('so does the one that was told', async () => (await hit(one.url, key, value)) === 200)
+    const after = await api(two.admin, 'counters/look', target)
+    expect(after.json.counters[0].used).toBeLessThan(budget)
+  })
+
+  it('shows figures that move under load, both nodes, and which one is away', async () => {
+    const [one, two] = await twoNodes()
+    const listed = await until('both nodes are known', async () => {
+      const { nodes } = (await api(one.admin, 'nodes')).json
+      return nodes.length === 2 && nodes
+    })
+    expect(listed).toMatchObject([
+      { is_here: true, is_away: false, store: 'up', workers: [{ id: '1', state: 'ready' }, { id: '2' }] },
+      { is_here: false, is_away: false, store: 'up', workers: [{ id: '1' }, { id: '2' }] },
+    ])
+    const stream = await fetch(`${one.admin}/admin/v1/live`, { headers: { authorization: `Bearer ${TOKEN}` } })
+    const reader = (stream.body as ReadableStream<Uint8Array>).getReader()
+    await hits(one.url, 'api_key', SECRET, 6)
+    await hits(two.url, 'api_key', SECRET, 3)
+    let text = ''
+    let seen = { allowed: 0, refused: 0 }
+    await until('the stream has told of all of it', async () => {
+      text += new TextDecoder().decode((await reader.read()).value)
+      const frames = [...text.matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data))
+      seen = frames.reduce(
+        (sum, { allowed, refused }) => {
+          return { allowed: sum.allowed + allowed, refused: sum.refused + refused }
+        },
+        { allowed: 0, refused: 0 },
+      )
+      return seen.allowed >= 4 && seen.refused >= 5
+    })
+    await reader.cancel()
+    const { refusals } = (await api(one.admin, 'refusals')).json
+    expect(refusals[0]).toMatchObject({ domain: 'api', rule: 'api_key', reason: 'over_limit' })
+    expect(JSON.stringify(refusals)).not.toContain(SECRET)
+    const { callers } = (await api(two.admin, 'near-limits')).json
+    expect(callers).toMatchObject([{ rule: 'api_key', limit: 4, remaining: 0 }])
+    two.child.kill('SIGKILL')
+    await until('the other is away', async () => {
+      const { nodes } = (await api(one.admin, 'nodes')).json
+      return nodes[1]?.is_away === true
+    })
+    await until('so say the figures', async () => {
+      const frame = (await api(one.admin, 'live/history')).json.frames.at(-1)
+      return frame.nodes === 2 && frame.nodes_away === 1
+    })
+  })
+
+  it('has nobody miss a node that was stopped', async () => {
+    const [one, two] = await twoNodes()
+    const known = async () => (await api(one.admin, 'nodes')).json.nodes.length
+    await until('both are known', async () => (await known()) === 2)
+    two.child.kill('SIGTERM')
+    await two.output
+    await until('it is gone', async () => (await known()) === 1)
+  })
+})
+
+describe('the desk of a service in memory', () => {
+  it('works without Redis and without a database', async () => {
+    const rules = new RuleDirectory({ 'api.yaml': RULES })
+    const { url, admin } = await startWith({ SLUICE_ADMIN_TOKEN: TOKEN }, '--rules', rules.path)
+    expect(await hits(url, 'api_key', SECRET, 5)).toBe('++++-')
+    const explained = await api(admin, 'explain', descriptors('api_key', SECRET))
+    expect(explained.json).toMatchObject({
+      admitted: false,
+      blocked: null,
+      counters: [{ used: 4, would_refuse: true }],
+    })
+    expect(explained.json.counters[0].what_would_admit).toMatch(/^Wait /)
+    expect((await api(admin, 'counters/reset', descriptors('api_key', SECRET))).json).toEqual({ reset: 1 })
+    expect(await hits(url, 'api_key', SECRET, 5)).toBe('++++-')
+    expect((await api(admin, 'nodes')).json.nodes).toMatchObject([{ is_here: true, store: 'memory' }])
+    const frame = await until('there is a frame', async () => (await api(admin, 'live/history')).json.frames.at(-1))
+    expect(frame).toMatchObject({ nodes: 1, store: 'memory', database: 'none' })
+    expect((await api(admin, 'rules')).status).toBe(200)
+  })
+
+  it('is there without any setting', async () => {
+    const { admin } = await start()
+    const answers = await Promise.all(
+      ['nodes', 'rules', 'live/history', 'refusals', 'near-limits'].map((path) => api(admin, path, undefined, '')),
+    )
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200])
+  })
+})
+
+describe('two workers with quotas', () => {
+  it('forget a customer that another node was told to reset, and tell owners of keys what they used', async () => {
+    const { ask, http, redis } = await startQuotas('--customer-usage')
+    expect(await ask(0, 6)).toBe('++----')
+    const usage = await fetch(`http://${http}/v1/usage`, { headers: { 'x-api-key': 'secret-0' } })
+    expect(await usage.json()).toMatchObject({ usage: { default: { used: 2, limit: 2, remaining: 0 } } })
+    const stranger = await fetch(`http://${http}/v1/usage`, { headers: { 'x-api-key': 'secret-of-nobody' } })
+    expect(stranger.status).toBe(401)
+    const elsewhere = redisDeskStore(redis.url, {
+      keyPrefix: redis.keyPrefix,
+      keys: undefined,
+      redisTls: {},
+      redisSentinelAuth: undefined,
+      secret: 's',
+    } as unknown as Parameters<typeof redisDeskStore>[1])
+    onTestFinished(() => elsewhere.close())
+    await elsewhere.redis?.()
+    elsewhere.tellCallers('customer c0')
+    await until('the budget is whole again', async () => (await ask(0, 1)) === '+')
+  })
+})
