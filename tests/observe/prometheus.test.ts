@@ -42,7 +42,7 @@ let pages: readonly string[]
 const found = new Map<string, readonly Sample[]>()
 
 const recorded = (): string[] => [
-  ...new Set(rules.filter(({ type, name }) => type === 'recording').map(({ name }) => name)),
+  ...new Set(rules.filter(({ type }) => type === 'recording').map(({ name }) => name)),
 ]
 
 beforeAll(async () => {
