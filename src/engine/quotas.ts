@@ -59,7 +59,7 @@ const blockRules = new WeakMap<KnownBlock, Rule>()
 /** blockedCharge is the one charge of a request that is blocked. No store is asked about it. */
 export function blockedCharge(
   { block, descriptor, endsInMs }: BlockedBy,
-  { domain, cost = 1 }: CheckRequest,
+  { domain, cost = 1, descriptors }: CheckRequest,
 ): PlannedCharge {
   const rule = blockRules.get(block) ?? ruleOf(block)
   blockRules.set(block, rule)
@@ -74,6 +74,7 @@ export function blockedCharge(
     entries: [],
     descriptor,
     verdict,
+    blocked: descriptors[descriptor].entries,
   }
 }
 

@@ -23,6 +23,8 @@ import { NO_HOT_KEYS } from '../../observe/hot-keys/hot-keys-report.ts'
 import { RuleStats } from '../../observe/rule-stats.ts'
 import { StoreStats } from '../../observe/store-stats.ts'
 import { Unmatched } from '../../observe/unmatched.ts'
+import { UsageCounter } from '../../quotas/usage/usage-counter.ts'
+import { type TellUsage, UsageTeller } from '../../quotas/usage/usage-teller.ts'
 import { LineQueue } from '../decisions/line-queue.ts'
 import { faultLog } from '../log/fault-log.ts'
 import type { Log } from '../log/log.ts'
@@ -67,6 +69,8 @@ export interface DoorParts {
   readonly decisions?: ((text: string) => Promise<void>) | undefined
   /** What is known of customers. */
   readonly quotas?: (() => Quotas) | undefined
+  /** Takes what customers used, where that is kept. */
+  readonly usage?: TellUsage | undefined
 }
 
 /** openDoors opens the store and makes the doors to it. Nothing listens yet. */
@@ -102,7 +106,8 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
   const decisions = openDecisionLog(config, rules, open.keys, parts)
   const asked = [traces?.observer, decisions?.observer].filter((observer) => observer !== undefined)
   const counting = [metrics?.decisions, statsdStats, hotKeys].filter((observer) => observer !== undefined)
-  const observers: readonly DoorObserver[] = [ruleStats, unmatched, ...counting, ...asked]
+  const usage = openUsageCounter(config, parts)
+  const observers: readonly DoorObserver[] = [ruleStats, unmatched, ...counting, ...asked, ...(usage?.observers ?? [])]
   const limiterOf = (door: ObservedDoor): Limiter<Store> =>
     new Limiter(rules, store, {
       ...open.parts,
@@ -152,7 +157,7 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
       metrics?.stop()
       clearInterval(turning)
       tls?.stop()
-      await Promise.all([open.close(), decisions?.close(), traces?.close()])
+      await Promise.all([open.close(), decisions?.close(), traces?.close(), usage?.close()])
     },
   }
 }
@@ -168,6 +173,14 @@ function openDecisionLog(
   const queue = new LineQueue(send)
   const observer = new DecisionLog({ ...decisionLog, region, shadowMode }, { rules, keys, write: queue.write })
   return { observer, close: () => queue.close() }
+}
+
+/** openUsageCounter makes the observer that counts what customers use, where somebody keeps that. */
+function openUsageCounter({ shadowMode }: Config, { quotas, usage: tell }: DoorParts) {
+  if (quotas === undefined || tell === undefined) return undefined
+  const counter = new UsageCounter(quotas, { isShadow: shadowMode, full: () => teller.now() })
+  const teller = new UsageTeller(counter, tell)
+  return { observers: [counter], close: () => teller.close() }
 }
 
 /** The services whose health can be asked for by name. */

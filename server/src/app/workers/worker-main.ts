@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import { SluiceError } from 'sluice/internal/core/errors'
 import type { CompileOptions } from 'sluice/internal/core/rules/compile'
 import { keyHashOf } from '../../quotas/book/key-hash.ts'
+import type { UsageNews } from '../../quotas/usage/usage-news.ts'
 import type { DoorName } from '../doors/door.ts'
 import { type Doors, openDoors } from '../doors/doors.ts'
 import { logTo } from '../log/log.ts'
@@ -35,6 +36,11 @@ function send(text: string): Promise<void> {
   return new Promise((resolve) => tell({ type: 'decisions', text }, resolve))
 }
 
+/** tellUsage gives what customers used to the primary, which keeps it. */
+function tellUsage(news: UsageNews): Promise<void> {
+  return new Promise((resolve) => tell({ type: 'usage', news }, resolve))
+}
+
 async function start({ config, inputs, quotas: first }: Extract<ToWorker, { type: 'start' }>): Promise<void> {
   options = compileOptionsOf(config.mergeDomains, config.compatibility)
   rules.apply(inputs, options)
@@ -44,7 +50,12 @@ async function start({ config, inputs, quotas: first }: Extract<ToWorker, { type
     quotas.hear({ type: 'quotas', version: first.version })
   }
   const traces = await openTraces(config, log)
-  doors = openDoors(config, rules.current, log, { traces, decisions: send, quotas: quotas?.current })
+  doors = openDoors(config, rules.current, log, {
+    traces,
+    decisions: send,
+    quotas: quotas?.current,
+    usage: tellUsage,
+  })
   const { storeName, ready } = doors
   // Without the quotas, who is blocked would pass.
   await Promise.all([ready, quotas?.arrived])
