@@ -15,6 +15,8 @@ export interface NodeState {
   readonly isPrimary: boolean
   /** What single keys do to rules. */
   hotKeys(): readonly HotKeyFigures[]
+  /** What else the node has counted, once for all of its processes. */
+  readonly more?: readonly { report(into: ReportBuilder): void }[]
 }
 
 /** NodeMetrics is what a node tells once, however many processes it has: its rules, its workers, and what is running. */
@@ -34,7 +36,8 @@ export class NodeMetrics {
     this.#reportRules(into)
     this.#reportLimits(into)
     this.#reportHotKeys(into)
-    const { workers, version } = this.#state
+    const { workers, version, more = [] } = this.#state
+    for (const source of more) source.report(into)
     for (const [state, count] of Object.entries(workers())) into.add('ratelimit_workers', labelsOf({ state }), count)
     into.add('ratelimit_build_info', labelsOf({ version, node: process.versions.node }), 1)
     this.#process?.report(into)

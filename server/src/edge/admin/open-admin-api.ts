@@ -29,6 +29,7 @@ export const NO_PORTS: Omit<AdminPorts, 'rules'> = Object.freeze({
   live: undefined,
   nodes: undefined,
   apiKeys: undefined,
+  webhooks: undefined,
 })
 
 export interface AdminApiOptions {

@@ -9,7 +9,7 @@ import { SqlQuotaStore } from '../records/sql-quota-store.ts'
 import { ApiKeyHash } from '../tables/api-key-hash.ts'
 import { IdempotencyKeys } from '../tables/idempotency-keys.ts'
 import { RuleTable } from '../tables/rule-table.ts'
-import { openSecretKeys } from '../tables/secret-keys.ts'
+import { openSecretKeys, type SecretKeys } from '../tables/secret-keys.ts'
 import { TokenStore } from '../tables/token-store.ts'
 import { UsageStore } from '../tables/usage-store.ts'
 
@@ -19,6 +19,8 @@ export interface Quotas {
   readonly store: QuotaStore
   readonly audit: AuditLog
   readonly apiKeys: ApiKeyHash
+  /** Keys of the installation, one for each purpose. */
+  readonly keys: SecretKeys
   readonly tokens: TokenStore
   readonly usage: UsageStore
   readonly rules: RuleTable
@@ -58,6 +60,7 @@ export async function quotasOn(db: Database, options: QuotaOptions = {}): Promis
   const tokens = new TokenStore(db, audit, now)
   return {
     db,
+    keys,
     audit,
     tokens,
     store: new SqlQuotaStore(db, audit, { now, ...(refreshEveryMs !== undefined && { refreshEveryMs }) }),

@@ -5,7 +5,6 @@ import type { Account, AccountLookup } from 'sluice/internal/core/rules/match'
 import type { Rule } from 'sluice/internal/core/rules/rule-set'
 import type { PlannedCharge } from 'sluice/internal/engine/charge'
 import type { Quotas } from 'sluice/internal/engine/quotas'
-import type { DoorObserver, ObservedDoor } from '../../observe/door-observer.ts'
 import { CustomerRecord, KeyRecord } from '../book/records.ts'
 import { THRESHOLDS } from '../webhooks/thresholds.ts'
 import type { Crossing, UsageDelta, UsageNews } from './usage-news.ts'
@@ -48,7 +47,7 @@ class Cell {
  * A UsageCounter counts what known customers do, by the limits that decide about them. It works on the hot path: a pair of caller and
  * limit that is known allocates nothing. Whatever callers send, it holds a bounded number of pairs.
  */
-export class UsageCounter implements DoorObserver {
+export class UsageCounter {
   readonly #quotas: () => Quotas
   readonly #options: Required<UsageCounterOptions>
   readonly #cells = new Map<Account, Cell[]>()
@@ -65,7 +64,8 @@ export class UsageCounter implements DoorObserver {
     this.#sinceMs = nowMs()
   }
 
-  decided(_: ObservedDoor, charges: readonly PlannedCharge[], decision: Decision): void {
+  /** decided hears of every decision, whichever door asked. */
+  decided(_: string, charges: readonly PlannedCharge[], decision: Decision): void {
     const book = this.#quotas()
     const { accounts } = book
     if (accounts === undefined) return

@@ -11,6 +11,7 @@ import type {
   RuleTable,
   TokenStore,
   UsageStore,
+  WebhookStore,
 } from '../../../quotas/ports.ts'
 import type { Access } from '../access/access.ts'
 import type { LiveStreams } from './live-streams.ts'
@@ -27,6 +28,7 @@ export interface AdminDesk {
   readonly live: LiveFigures | undefined
   readonly nodes: NodeList | undefined
   readonly apiKeys: ApiKeyHash | undefined
+  readonly webhooks: WebhookStore | undefined
   rules(): RuleSet
   readonly access: Access
   readonly streams: LiveStreams

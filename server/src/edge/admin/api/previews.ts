@@ -11,7 +11,7 @@ export const PREVIEW = named(
     changes: needed(
       list(
         object({
-          kind: needed({ kind: 'choice', of: ['record', 'rules', 'counters', 'token'] }),
+          kind: needed({ kind: 'choice', of: ['record', 'rules', 'counters', 'token', 'webhook'] }),
           table: nullable(WORDS),
           id: nullable(WORDS),
           before: needed(ANY),

@@ -16,6 +16,7 @@ import { SWITCH_OPERATIONS } from './switches.ts'
 import { TIER_OPERATIONS } from './tiers.ts'
 import { TOKEN_OPERATIONS } from './tokens.ts'
 import { USAGE_OPERATIONS } from './usage.ts'
+import { WEBHOOK_OPERATIONS } from './webhooks.ts'
 
 /**
  * operationsOf is the one table of what the admin API can do: requests are checked by it, OpenAPI is written from it, and
@@ -54,6 +55,7 @@ export function operationsOf(version: string): readonly AnyOperation[] {
     ...AUDIT_OPERATIONS,
     ...LIVE_OPERATIONS,
     ...TOKEN_OPERATIONS,
+    ...WEBHOOK_OPERATIONS,
   ]
   return operations
 }

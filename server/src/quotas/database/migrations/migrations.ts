@@ -1,4 +1,5 @@
 import { QUOTAS } from './001-quotas.ts'
+import { WEBHOOKS } from './002-webhooks.ts'
 
 export interface Migration {
   readonly version: number
@@ -7,4 +8,7 @@ export interface Migration {
   readonly sql: string
 }
 
-export const MIGRATIONS: readonly Migration[] = [{ version: 1, name: 'quotas', sql: QUOTAS }]
+export const MIGRATIONS: readonly Migration[] = [
+  { version: 1, name: 'quotas', sql: QUOTAS },
+  { version: 2, name: 'webhooks', sql: WEBHOOKS },
+]
