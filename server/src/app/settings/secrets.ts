@@ -6,7 +6,14 @@ export function secretsOf(config: Config): string[] {
   const { secret, leaseSecret, redisUrl, redisSentinelAuth, auditKafka } = config
   const tokens = [...config.tokens, ...config.adminTokens.map(({ token }) => token)]
   const [, credentials = ''] = /:\/\/(?:([^/]*)@)?/.exec(redisUrl ?? '') ?? []
-  return [secret, leaseSecret, decoded(credentials.slice(credentials.indexOf(':') + 1)), redisSentinelAuth, auditKafka?.sasl?.password, ...tokens]
+  return [
+    secret,
+    leaseSecret,
+    decoded(credentials.slice(credentials.indexOf(':') + 1)),
+    redisSentinelAuth,
+    auditKafka?.sasl?.password,
+    ...tokens,
+  ]
     .flatMap((text) => (text === undefined ? [] : [text, credentialsOf(text).password]))
     .filter((text) => text !== '')
 }

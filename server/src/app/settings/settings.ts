@@ -789,9 +789,9 @@ export const SETTINGS = [
     env: 'SLUICE_AUDIT_KAFKA_SASL',
     kind: 'choice',
     value: 'MECHANISM',
-    choices: ['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512'],
-    default: 'SCRAM-SHA-512',
-    text: 'how to log in, where there is a user: PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512',
+    choices: ['plain', 'scram-sha-256', 'scram-sha-512'],
+    default: 'scram-sha-512',
+    text: 'how to log in, where there is a user: plain, scram-sha-256 or scram-sha-512',
   },
   {
     group: 'Quotas',

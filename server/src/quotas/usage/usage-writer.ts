@@ -172,7 +172,7 @@ function countOf({ customerId, keyId, limit, atMs, allowed, refused, cost }: Row
 
 /** storable spells a text as PostgreSQL can keep it: names in rule files may hold anything. */
 function storable(text: string): string {
-  return text.replaceAll('\0', '\uFFFD').toWellFormed()
+  return Buffer.from(text.replaceAll('\0', '\uFFFD')).toString()
 }
 
 function bounded(count: number): number {

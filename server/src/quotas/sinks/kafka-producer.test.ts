@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest'
+import { connectKafka, type KafkaClient, requireKafkaPackage } from './kafka-producer.ts'
+
+const SETTINGS = { brokers: ['a:9092', 'b:9092'], topic: 'audit', isTls: false, sasl: undefined }
+
+function fakeClient() {
+  const seen = { options: {} as Record<string, unknown>, sent: [] as unknown[][] }
+  class Producer {
+    constructor(options: Record<string, unknown>) {
+      seen.options = options
+    }
+    async send({ messages }: { messages: readonly unknown[] }): Promise<void> {
+      seen.sent.push([...messages])
+    }
+    async close(): Promise<void> {}
+  }
+  const client: KafkaClient = { Producer, stringSerializers: 'strings', compatibilityPartitioner: 'as Java' }
+  return { seen, load: async () => client }
+}
+
+const message = (length: number) => ({ topic: 'audit', key: 'acme', value: 'x'.repeat(length), headers: {} })
+
+describe('the producer for Kafka', () => {
+  it('waits for all replicas, is idempotent, and partitions as Java does', async () => {
+    const { seen, load } = fakeClient()
+    await connectKafka(SETTINGS, load)
+    expect(seen.options).toMatchObject({
+      bootstrapBrokers: ['a:9092', 'b:9092'],
+      acks: -1,
+      idempotent: true,
+      partitioner: 'as Java',
+      serializers: 'strings',
+      autocreateTopics: false,
+    })
+    expect(['tls' in seen.options, 'sasl' in seen.options]).toEqual([false, false])
+  })
+
+  it('connects with TLS and logs in where it is told to', async () => {
+    const { seen, load } = fakeClient()
+    const sasl = { mechanism: 'PLAIN', username: 'sluice', password: 'p' }
+    await connectKafka({ ...SETTINGS, isTls: true, sasl }, load)
+    expect(seen.options).toMatchObject({ tls: {}, sasl })
+  })
+
+  it('sends what a broker would not take at once in several batches, in order', async () => {
+    const { seen, load } = fakeClient()
+    const producer = await connectKafka(SETTINGS, load)
+    await producer.send([message(300_000), message(200_000), message(100_000), message(900_000), message(1)])
+    expect(seen.sent.map((batch) => batch.length)).toEqual([2, 1, 1, 1])
+  })
+
+  it('says what to install when it is not there', () => {
+    expect(() =>
+      requireKafkaPackage(() => {
+        throw new Error('MODULE_NOT_FOUND')
+      }),
+    ).toThrow(
+      'KAFKA_PACKAGE_MISSING: --audit-kafka: @platformatic/kafka cannot be found; install it beside it: npm install @platformatic/kafka@1; the audit log goes to Kafka with @platformatic/kafka, which is installed beside sluice-server',
+    )
+    requireKafkaPackage(() => 'there')
+  })
+})
