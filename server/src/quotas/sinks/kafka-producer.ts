@@ -64,7 +64,11 @@ export async function connectKafka(
   })
   return {
     async send(messages) {
-      for (const batch of batches(messages)) await producer.send({ messages: batch })
+      try {
+        for (const batch of batches(messages)) await producer.send({ messages: batch })
+      } catch (error) {
+        throw new Error(reasonOf(error), { cause: error })
+      }
     },
     close: () => producer.close(true),
   }
@@ -84,4 +88,11 @@ function* batches(messages: readonly KafkaMessage[]): Iterable<readonly KafkaMes
     characters += message.value.length
   }
   if (batch.length > 0) yield batch
+}
+
+/** reasonOf spells an error with what is behind it: of several, the first. */
+function reasonOf(error: unknown, depth = 0): string {
+  const { message = String(error), errors, cause } = error as { message?: string; errors?: unknown[]; cause?: unknown }
+  const behind = errors?.[0] ?? cause
+  return behind === undefined || depth > 3 ? message : `${message} ${reasonOf(behind, depth + 1)}`
 }

@@ -1,6 +1,10 @@
+import { createHash } from 'node:crypto'
 import type { AuditRow } from '../audit/audit-entry.ts'
 import { auditLine } from './audit-line.ts'
 import type { AuditSink } from './audit-sink.ts'
+
+/** A broker takes messages of 1 MiB, unless told otherwise. One that it never takes would hold up all others. */
+const MAX_BYTES = 900_000
 
 /** A KafkaMessage is one entry on its way. Entries of one customer have one key, and so one partition and one order. */
 export interface KafkaMessage {
@@ -55,8 +59,21 @@ export class KafkaSink implements AuditSink {
     return {
       topic: this.#topic,
       key: row.customer_id ?? row.target,
-      value: auditLine(row),
+      value: lineOf(row),
       headers: { 'content-type': 'application/json', sequence: String(row.sequence), action: row.action },
     }
   }
+}
+
+/** lineOf leaves out what was before and after where that is too long, and says so: the database has it. */
+function lineOf(row: AuditRow): string {
+  const line = auditLine(row)
+  if (Buffer.byteLength(line) <= MAX_BYTES) return line
+  return auditLine({ ...row, before: omitted(row.before), after: omitted(row.after) })
+}
+
+function omitted(text: string | null): string | null {
+  if (text === null) return null
+  const sha256 = createHash('sha256').update(text).digest('hex')
+  return JSON.stringify({ omitted_bytes: Buffer.byteLength(text), sha256 })
 }

@@ -6,7 +6,7 @@ import type { Rule } from 'sluice/internal/core/rules/rule-set'
 import type { PlannedCharge } from 'sluice/internal/engine/charge'
 import type { Quotas } from 'sluice/internal/engine/quotas'
 import { CustomerRecord, KeyRecord } from '../book/records.ts'
-import { THRESHOLDS } from '../webhooks/thresholds.ts'
+import { crossed, THRESHOLDS } from './thresholds.ts'
 import type { Crossing, UsageDelta, UsageNews } from './usage-news.ts'
 
 export interface UsageCounterOptions {
@@ -22,6 +22,8 @@ export interface UsageCounterOptions {
 const MAX_PAIRS = 100_000
 const HOUR_MS = 3_600_000
 const LOWEST = THRESHOLDS[0]
+const HIGHEST = THRESHOLDS[THRESHOLDS.length - 1]
+const NONE_TOLD: ReadonlySet<number> = new Set()
 
 /** A Cell counts for one caller and one limit. */
 class Cell {
@@ -32,8 +34,8 @@ class Cell {
   refused = 0
   cost = 0
   isDirty = false
-  /** The highest threshold that was told in the period that ends then. */
-  told = 0
+  /** The thresholds that were told in the period that ends then. */
+  told = NONE_TOLD
   periodEndMs = 0
 
   constructor(account: Account, rule: Rule, domain: string) {
@@ -155,15 +157,16 @@ export class UsageCounter {
     if (quota <= 0 || used * 100 < LOWEST * quota || rule.shadow || fallback !== undefined || unasked === true) return
     // The clock of the store may be another: its word on when the period ends counts, within an hour.
     const endMs = this.#options.nowMs() + resetAfterMs
-    if (Math.abs(endMs - cell.periodEndMs) > HOUR_MS) cell.told = 0
-    else if (cell.told === THRESHOLDS[THRESHOLDS.length - 1]) return
+    if (Math.abs(endMs - cell.periodEndMs) > HOUR_MS) cell.told = NONE_TOLD
+    else if (cell.told.has(HIGHEST)) return
+    const found = crossed({ used, limit: quota }, cell.told)
+    if (found.length === 0) return
     const window = limit.calendar?.windowAt(endMs - HOUR_MS)
     if (window === undefined) return
-    cell.periodEndMs = window.endMs
-    for (const threshold of THRESHOLDS) {
-      if (threshold <= cell.told || used * 100 < threshold * quota) continue
-      cell.told = threshold
-      const { startMs: periodStartMs, endMs: periodEndMs } = window
+    const { startMs: periodStartMs, endMs: periodEndMs } = window
+    cell.periodEndMs = periodEndMs
+    cell.told = new Set([...cell.told, ...found])
+    for (const threshold of found) {
       this.#crossings.push({ ...whoAndWhat(cell), threshold, used, quota, periodStartMs, periodEndMs })
     }
   }

@@ -1,6 +1,6 @@
 import type { WebhookDelivery, WebhookEndpoint, WebhookFields } from '../../../quotas/ports.ts'
+import { THRESHOLDS } from '../../../quotas/usage/thresholds.ts'
 import { newWebhookSecret } from '../../../quotas/webhooks/signature.ts'
-import { THRESHOLDS } from '../../../quotas/webhooks/thresholds.ts'
 import { WEBHOOK_EVENTS } from '../../../quotas/webhooks/webhook-event.ts'
 import { part } from '../api/desk.ts'
 import {
