@@ -15,6 +15,8 @@ export interface PlannedCharge extends Charge {
   readonly weight?: number
   /** Set where it is decided already: no store is asked. Such a charge is the only one. */
   readonly verdict?: Verdict
+  /** Of a request that is blocked: the entries of the descriptor that names who is. */
+  readonly blocked?: readonly Entry[]
   /** The grant that is charged, and what the rule said that it stands in for. */
   readonly grant?: { readonly id: string; readonly refused: Verdict }
   /** True where the request is free by this rule: it is told of the budget, and never refused. */

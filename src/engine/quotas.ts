@@ -74,6 +74,7 @@ export function blockedCharge(
     entries: descriptors[descriptor].entries,
     descriptor,
     verdict,
+    blocked: descriptors[descriptor].entries,
   }
 }
 

@@ -130,8 +130,6 @@ export const CLAIMS: readonly (readonly [metric: string, claim: string, expressi
     'one rule was added',
     onBothNodes('delta(ratelimit_config_rules[5m]) > 0 and ratelimit_config_rules == 8'),
   ],
-  ['ratelimit_hot_keys_detected_total', 'every rule has it, from 0 on', 'min(ratelimit_hot_keys_detected_total) == 0'],
-  ['ratelimit_keys_exhausted', 'no key was at 0 for five minutes', 'max(ratelimit_keys_exhausted) == 0'],
   ['ratelimit_limit', 'it is the limit', 'max(ratelimit_limit{domain="api",rule="user"}) == 5'],
   ['ratelimit_limit_window_seconds', 'it is a day', 'max(ratelimit_limit_window_seconds{rule="user"}) == 86400'],
   [

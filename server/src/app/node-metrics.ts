@@ -18,6 +18,8 @@ export interface NodeState {
   hotKeys(): readonly HotKeyFigures[]
   /** What it has of its database. Not there: it has none. */
   quotas?(): QuotaFigures
+  /** What else the node has counted, once for all of its processes. */
+  readonly more?: readonly { report(into: ReportBuilder): void }[]
 }
 
 /** NodeMetrics is what a node tells once, however many processes it has: its rules, its workers, and what is running. */
@@ -38,7 +40,8 @@ export class NodeMetrics {
     this.#reportLimits(into)
     this.#reportHotKeys(into)
     this.#reportQuotas(into)
-    const { workers, version } = this.#state
+    const { workers, version, more = [] } = this.#state
+    for (const source of more) source.report(into)
     for (const [state, count] of Object.entries(workers())) into.add('ratelimit_workers', labelsOf({ state }), count)
     into.add('ratelimit_build_info', labelsOf({ version, node: process.versions.node }), 1)
     this.#process?.report(into)

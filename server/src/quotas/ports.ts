@@ -180,6 +180,64 @@ export interface UsageStore {
   read(query: UsageQuery): Promise<Page<UsageRow>>
 }
 
+/** A WebhookEndpoint is where events are sent. Its secrets are never read again. */
+export interface WebhookEndpoint {
+  readonly id: string
+  readonly url: string
+  readonly description: string
+  /** Undefined: it hears of every customer. */
+  readonly customerId: string | undefined
+  readonly events: readonly string[]
+  /** In percent. */
+  readonly thresholds: readonly number[]
+  readonly isEnabled: boolean
+  /** Why it was switched off, where the service did that. */
+  readonly disabledReason: string | undefined
+  readonly version: number
+  readonly createdAtMs: number
+  readonly updatedAtMs: number
+}
+
+export type WebhookFields = Pick<
+  WebhookEndpoint,
+  'url' | 'description' | 'customerId' | 'events' | 'thresholds' | 'isEnabled'
+>
+
+/** A WebhookDelivery is one event on its way to one endpoint. Its id is the `webhook-id` of every attempt. */
+export interface WebhookDelivery {
+  readonly id: string
+  readonly endpointId: string
+  readonly event: string
+  readonly state: 'waiting' | 'delivered' | 'failed'
+  readonly attempts: number
+  readonly nextAtMs: number | undefined
+  readonly lastStatus: number | undefined
+  readonly lastError: string | undefined
+  readonly body: string
+  readonly createdAtMs: number
+  readonly finishedAtMs: number | undefined
+}
+
+/** A WebhookStore keeps endpoints and deliveries. Each change is audited, without secrets. */
+export interface WebhookStore {
+  list(query: Pick<ListQuery, 'after' | 'limit'>): Promise<Page<WebhookEndpoint>>
+  get(id: string): Promise<WebhookEndpoint | undefined>
+  /** check throws WEBHOOK_URL_INVALID or WEBHOOK_SECRET_INVALID. */
+  check(url: string, secret: string | undefined): void
+  /** create throws WEBHOOKS_TOO_MANY. */
+  create(fields: WebhookFields, secret: string, by: Actor): Promise<WebhookEndpoint>
+  update(id: string, fields: WebhookFields, by: Actor, version?: number): Promise<WebhookEndpoint>
+  remove(id: string, by: Actor, version?: number): Promise<void>
+  /** rotate signs with another secret, and for a day with the former one, too. */
+  rotate(id: string, secret: string, by: Actor, version?: number): Promise<WebhookEndpoint>
+  /** deliveries are read newest first. */
+  deliveries(id: string, query: Pick<ListQuery, 'after' | 'limit'>): Promise<Page<WebhookDelivery>>
+  /** redeliver sends an event again, whatever became of it; undefined: there is none of that id. */
+  redeliver(id: string, deliveryId: string, by: Actor): Promise<WebhookDelivery | undefined>
+  /** test sends an event that means nothing. */
+  test(id: string, by: Actor): Promise<WebhookDelivery>
+}
+
 /** A RuleVersion is one text of rules that the table has had. */
 export interface RuleVersion {
   readonly version: number
@@ -231,6 +289,7 @@ export type ProposedChange =
   | { readonly kind: 'rules'; readonly text: string }
   | { readonly kind: 'counters'; readonly target: CounterTarget }
   | { readonly kind: 'token'; readonly before: unknown; readonly after: unknown }
+  | { readonly kind: 'webhook'; readonly id: string; readonly before: unknown; readonly after: unknown }
 
 /** A PreviewOutcome is what changes would do, as far as it is known. */
 export interface PreviewOutcome {

@@ -29,7 +29,7 @@ export function openOutlet({ decisionLog }: Pick<Config, 'decisionLog'>, log: Lo
       recovered: () => log.info('decisions.recovered', `the decision log ${path} is written again`, { path }),
     },
   )
-  return { send: (text) => file.write(text), reopen: () => file.reopen(), close: () => file.close() }
+  return { send: async (text) => void (await file.write(text)), reopen: () => file.reopen(), close: () => file.close() }
 }
 
 /** standardOutput puts lines among those of the log, which never waits for its reader. */

@@ -9,6 +9,8 @@ export interface RotatingFileOptions {
   readonly maxBytes: number
   /** How many are kept beside it. The oldest goes. */
   readonly keep: number
+  /** A text is written when it is on the disk, and not only with the system. Default: false. */
+  readonly isSafe?: boolean
 }
 
 /** What a RotatingFile tells: it cannot be written, told once, and it can again. */
@@ -36,16 +38,16 @@ export class RotatingFile {
     this.#events = events
   }
 
-  /** write appends a text, and resolves when it is written or lost. It never rejects. */
-  write(text: string): Promise<void> {
+  /** write appends a text, and resolves with whether it is written; if not, it is lost, or a part of it is there. It never rejects. */
+  write(text: string): Promise<boolean> {
     if (this.#waiting + text.length > MAX_WAITING) {
       this.#fail('the disk does not keep up')
-      return Promise.resolve()
+      return Promise.resolve(false)
     }
     this.#waiting += text.length
     return this.#next(async () => {
       this.#waiting -= text.length
-      await this.#append(text)
+      return this.#append(text)
     })
   }
 
@@ -58,12 +60,13 @@ export class RotatingFile {
     return this.reopen()
   }
 
-  #next(step: () => Promise<void>): Promise<void> {
-    this.#last = this.#last.then(step)
-    return this.#last
+  #next<T>(step: () => Promise<T>): Promise<T> {
+    const done = this.#last.then(step)
+    this.#last = done.then(() => {})
+    return done
   }
 
-  async #append(text: string): Promise<void> {
+  async #append(text: string): Promise<boolean> {
     try {
       const bytes = Buffer.from(this.#isTorn ? `\n${text}` : text)
       let file = this.#file ?? (await this.#open())
@@ -73,14 +76,17 @@ export class RotatingFile {
       }
       this.#isTorn = true
       await file.appendFile(bytes)
+      if (this.#options.isSafe === true && this.#isRegular) await file.datasync()
       this.#isTorn = false
       this.#sizeBytes += bytes.length
       if (this.#isFailing) this.#events.recovered()
       this.#isFailing = false
+      return true
     } catch (error) {
       await this.#close()
       const { code, message } = error as NodeJS.ErrnoException
       this.#fail(code ?? message)
+      return false
     }
   }
 

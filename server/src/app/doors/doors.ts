@@ -25,6 +25,8 @@ import { RuleStats } from '../../observe/rule-stats.ts'
 import { StoreStats } from '../../observe/store-stats.ts'
 import { Unmatched } from '../../observe/unmatched.ts'
 import type { OwnUsage } from '../../quotas/ports.ts'
+import { UsageCounter } from '../../quotas/usage/usage-counter.ts'
+import { type TellUsage, UsageTeller } from '../../quotas/usage/usage-teller.ts'
 import { LineQueue } from '../decisions/line-queue.ts'
 import { ProcessDesk } from '../desk/process-desk.ts'
 import { faultLog } from '../log/fault-log.ts'
@@ -72,6 +74,8 @@ export interface DoorParts {
   readonly decisions?: ((text: string) => Promise<void>) | undefined
   /** What is known of customers. */
   readonly quotas?: (() => Quotas) | undefined
+  /** Takes what customers used, where that is kept. */
+  readonly usage?: TellUsage | undefined
 }
 
 /** openDoors opens the store and makes the doors to it. Nothing listens yet. */
@@ -109,7 +113,15 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
   hearCallers(open, desk)
   const asked = [traces?.observer, decisions?.observer].filter((observer) => observer !== undefined)
   const counting = [metrics?.decisions, statsdStats, hotKeys].filter((observer) => observer !== undefined)
-  const observers: readonly DoorObserver[] = [ruleStats, unmatched, ...desk.observers, ...counting, ...asked]
+  const usage = openUsageCounter(config, parts)
+  const observers: readonly DoorObserver[] = [
+    ruleStats,
+    unmatched,
+    ...desk.observers,
+    ...counting,
+    ...asked,
+    ...(usage?.observers ?? []),
+  ]
   const limiterOf = (door: ObservedDoor): Limiter<Store> =>
     new Limiter(rules, store, {
       ...open.parts,
@@ -165,7 +177,7 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
       metrics?.stop()
       clearInterval(turning)
       tls?.stop()
-      await Promise.all([open.close(), decisions?.close(), traces?.close()])
+      await Promise.all([open.close(), decisions?.close(), traces?.close(), usage?.close()])
     },
   }
 }
@@ -196,6 +208,14 @@ function hearCallers({ redis }: OpenStore, desk: ProcessDesk): void {
     (opened) => opened.redis.listen({ noticed, connected() {} }),
     () => {},
   )
+}
+
+/** openUsageCounter makes the observer that counts what customers use, where somebody keeps that. */
+function openUsageCounter({ shadowMode }: Config, { quotas, usage: tell }: DoorParts) {
+  if (quotas === undefined || tell === undefined) return undefined
+  const counter = new UsageCounter(quotas, { isShadow: shadowMode, full: () => teller.now() })
+  const teller = new UsageTeller(counter, tell)
+  return { observers: [counter], close: () => teller.close() }
 }
 
 /** The services whose health can be asked for by name. */

@@ -9,6 +9,7 @@ import { DEFAULT_HOT_KEY_LIMITS, type HotKeyLimits } from '../../observe/hot-key
 import type { CallerEntries } from '../../quotas/book/caller-entries.ts'
 import type { DatabasePlace } from '../../quotas/database/open-database.ts'
 import { postgresAddress } from '../../quotas/database/postgres-address.ts'
+import type { KafkaSettings } from '../../quotas/sinks/kafka-producer.ts'
 import type { Compatibility } from './compatibility.ts'
 import { ignoredWarnings, refuseUnsupported } from './envoy-settings.ts'
 import { parseFlags } from './flags.ts'
@@ -88,6 +89,12 @@ export interface Config {
   readonly logFormat: 'text' | 'json' | undefined
   /** Undefined: decisions are not logged. */
   readonly decisionLog: DecisionLogConfig | undefined
+  /** Webhooks may go to private addresses. */
+  readonly webhooksPrivate: boolean
+  /** Undefined: the audit log goes to no file. */
+  readonly auditFile: AuditFileConfig | undefined
+  /** Undefined: the audit log does not go to Kafka. */
+  readonly auditKafka: KafkaSettings | undefined
   /** Where this node runs. */
   readonly region: string | undefined
   /** Undefined: the environment does not ask for traces. */
@@ -104,6 +111,13 @@ export interface DecisionLogConfig {
   readonly target: string
   readonly refusalsPerSecond: number
   readonly share: number
+  readonly maxMib: number
+  readonly files: number
+}
+
+/** AuditFileConfig is the file that the audit log goes to, too. */
+export interface AuditFileConfig {
+  readonly path: string
   readonly maxMib: number
   readonly files: number
 }
@@ -224,6 +238,9 @@ export function readConfig(args: readonly string[], env: Env): Config {
     logLevel: from.value('log-level'),
     logFormat: from.value('log-format'),
     decisionLog: decisionLogOf(from),
+    webhooksPrivate: from.value('webhooks-private'),
+    auditFile: auditFileOf(from),
+    auditKafka: auditKafkaOf(from),
     region: from.value('region'),
     traces: tracesOf(env),
     hotKeys: from.value('hot-keys') === 'on',
@@ -411,6 +428,36 @@ function decisionLogOf(from: SettingSources): DecisionLogConfig | undefined {
   const maxMib = from.value('decision-log-size') ?? 100
   const files = from.value('decision-log-files') ?? 5
   return target === undefined ? undefined : { target, refusalsPerSecond, share, maxMib, files }
+}
+
+function auditFileOf(from: SettingSources): AuditFileConfig | undefined {
+  const path = from.value('audit-file')
+  const maxMib = from.value('audit-file-size') ?? 100
+  const files = from.value('audit-file-files') ?? 20
+  return path === undefined ? undefined : { path, maxMib, files }
+}
+
+const BROKER = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):[0-9]{1,5}$/
+
+function auditKafkaOf(from: SettingSources): KafkaSettings | undefined {
+  const text = from.value('audit-kafka')
+  const topic = from.value('audit-kafka-topic')
+  const isTls = from.value('audit-kafka-tls')
+  const mechanism = from.value('audit-kafka-sasl')
+  const username = from.value('audit-kafka-user')
+  const password = from.value('audit-kafka-password') ?? ''
+  if (text === undefined) return undefined
+  const brokers = text.split(',').map((each) => each.trim())
+  const wrong = brokers.find((each) => !BROKER.test(each))
+  if (wrong !== undefined) {
+    throw new SluiceError('AUDIT_KAFKA_INVALID', from.given('audit-kafka')?.where ?? '--audit-kafka', got(wrong))
+  }
+  return {
+    brokers,
+    topic,
+    isTls,
+    sasl: username === undefined ? undefined : { mechanism: mechanism.toUpperCase(), username, password },
+  }
 }
 
 function workerCount(from: SettingSources, isShared: boolean): number {

@@ -3,13 +3,13 @@ import { credentialsOf } from './redis-settings.ts'
 
 /** secretsOf lists every text of the configuration that nobody may read in a log. */
 export function secretsOf(config: Config): string[] {
-  const { secret, leaseSecret, redisUrl, database, redisSentinelAuth } = config
+  const { secret, leaseSecret, redisUrl, database, redisSentinelAuth, auditKafka } = config
   const tokens = [...config.tokens, ...config.adminTokens.map(({ token }) => token)]
   const addresses = [
     redisUrl,
     ...(database !== undefined && 'url' in database ? [database.url, database.listenUrl] : []),
   ]
-  return [secret, leaseSecret, ...addresses.map(passwordOf), redisSentinelAuth, ...tokens]
+  return [secret, leaseSecret, ...addresses.map(passwordOf), redisSentinelAuth, auditKafka?.sasl?.password, ...tokens]
     .flatMap((text) => (text === undefined ? [] : [text, credentialsOf(text).password]))
     .filter((text) => text !== '')
 }

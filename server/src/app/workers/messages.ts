@@ -1,6 +1,7 @@
 import type { RuleInput } from 'sluice/internal/core/rules/load'
 import type { RulePart } from 'sluice/internal/core/rules/packed-rules'
 import type { MetricsReport } from '../../observe/metrics/metrics-report.ts'
+import type { UsageNews } from '../../quotas/usage/usage-news.ts'
 import type { DoorName } from '../doors/door.ts'
 import type { ReportName, Reports } from '../doors/reports.ts'
 import type { LogEntry } from '../log/log-entry.ts'
@@ -44,6 +45,8 @@ export type FromWorker =
   | { readonly type: 'log'; readonly entry: LogEntry }
   /** Lines of the decision log. */
   | { readonly type: 'decisions'; readonly text: string }
+  /** What customers used. */
+  | { readonly type: 'usage'; readonly news: UsageNews }
   /** It has a connection that it was given. */
   | { readonly type: 'taken'; readonly number: number }
   /** A connection that it was given has ended. */

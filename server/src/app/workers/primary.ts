@@ -6,6 +6,7 @@ import { FleetMetrics } from '../../observe/metrics/fleet-metrics.ts'
 import type { MergedMetrics } from '../../observe/metrics/merge-reports.ts'
 import { isMetricsReport } from '../../observe/metrics/metrics-report.ts'
 import type { CountsReport } from '../../observe/statsd/statsd-counts.ts'
+import type { UsageNews } from '../../quotas/usage/usage-news.ts'
 import { DOOR_NAMES, type DoorName } from '../doors/door.ts'
 import { listen, type Place, portOf, reachable } from '../doors/listen.ts'
 import type { ReportName, Reports } from '../doors/reports.ts'
@@ -35,6 +36,8 @@ export interface PrimaryParts {
   readonly origin: () => RuleOrigin
   /** Takes lines of the decision log. */
   readonly decisions?: (text: string) => void
+  /** Takes what customers used. */
+  readonly usage?: (news: UsageNews) => void
   /** What keys of quotas are hashed under. Undefined: there are no quotas. */
   readonly keySecret?: (() => string) | undefined
 }
@@ -48,6 +51,7 @@ export class Primary {
   readonly #log: Log
   readonly #origin: () => RuleOrigin
   readonly #decisions: (text: string) => void
+  readonly #usage: (news: UsageNews) => void
   readonly #pace = new CrashPace()
   readonly #servers: Server[] = []
   readonly #waiting: Connection[] = []
@@ -81,8 +85,9 @@ export class Primary {
   )
   readonly #keySecret: (() => string) | undefined
 
-  constructor(config: Config, log: Log, { origin, decisions = () => {}, keySecret }: PrimaryParts) {
+  constructor(config: Config, log: Log, { origin, decisions = () => {}, usage = () => {}, keySecret }: PrimaryParts) {
     this.#decisions = decisions
+    this.#usage = usage
     this.#keySecret = keySecret
     this.#config = config
     this.#log = log
@@ -280,6 +285,7 @@ export class Primary {
     else if (message.type === 'closed') worker.lost(message.door)
     else if (message.type === 'log') this.#log.write({ ...message.entry, worker: worker.id })
     else if (message.type === 'decisions') this.#decisions(message.text)
+    else if (message.type === 'usage') this.#usage(message.news)
     else if (message.type === 'ready') this.#isReady(worker, message.storeName)
     else if (message.type === 'leaving') this.#replace(worker)
     else if (message.type === 'counted') this.#fleet.heard({ worker: worker.id, report: message.report })

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import { SluiceError } from 'sluice/internal/core/errors'
 import type { CompileOptions } from 'sluice/internal/core/rules/compile'
 import { hashApiKey } from '../../quotas/tables/api-key-hash.ts'
+import type { UsageNews } from '../../quotas/usage/usage-news.ts'
 import type { DoorName } from '../doors/door.ts'
 import { type Doors, openDoors } from '../doors/doors.ts'
 import { logTo } from '../log/log.ts'
@@ -37,6 +38,11 @@ function send(text: string): Promise<void> {
   return new Promise((resolve) => tell({ type: 'decisions', text }, resolve))
 }
 
+/** tellUsage gives what customers used to the primary, which keeps it. */
+function tellUsage(news: UsageNews): Promise<void> {
+  return new Promise((resolve) => tell({ type: 'usage', news }, resolve))
+}
+
 async function start({ config, inputs, quotas: first }: Extract<ToWorker, { type: 'start' }>): Promise<void> {
   options = compileOptionsOf(config.mergeDomains, config.compatibility)
   rules.apply(inputs, options)
@@ -46,7 +52,12 @@ async function start({ config, inputs, quotas: first }: Extract<ToWorker, { type
     hearQuotas(first)
   }
   const traces = await openTraces(config, log)
-  doors = openDoors(config, rules.current, log, { traces, decisions: send, quotas: quotas?.current })
+  doors = openDoors(config, rules.current, log, {
+    traces,
+    decisions: send,
+    quotas: quotas?.current,
+    usage: tellUsage,
+  })
   const { storeName, ready } = doors
   // Without the quotas, who is blocked would pass.
   await Promise.all([ready, quotas?.arrived])

@@ -18,6 +18,7 @@ import {
   MemoryTokens,
   pageOf,
 } from './memory-ports.suite.ts'
+import { MemoryWebhooks } from './memory-webhooks.suite.ts'
 import { type AdminApiOptions, openAdminApi } from './open-admin-api.ts'
 
 const RULES = `
@@ -48,6 +49,7 @@ export interface AdminKit {
   readonly audit: MemoryAudit
   readonly counters: MemoryCounters
   readonly live: ManualLive
+  readonly webhooks: MemoryWebhooks
   readonly usage: UsageRow[]
   readonly previewed: (readonly ProposedChange[])[]
   readonly failures: unknown[]
@@ -89,6 +91,7 @@ export async function startAdmin(options: KitOptions = {}): Promise<AdminKit> {
   const tokens = new MemoryTokens(clock, audit)
   const counters = new MemoryCounters(rules)
   const live = new ManualLive()
+  const webhooks = new MemoryWebhooks(clock, audit)
   const usage: UsageRow[] = []
   const previewed: (readonly ProposedChange[])[] = []
   const failures: unknown[] = []
@@ -170,6 +173,7 @@ export async function startAdmin(options: KitOptions = {}): Promise<AdminKit> {
         ],
       },
       apiKeys: { hash: (key) => createHmac('sha256', 'installation').update(key).digest('hex') },
+      webhooks,
       rules: () => rules,
     },
     setTokens: [],
@@ -214,5 +218,20 @@ export async function startAdmin(options: KitOptions = {}): Promise<AdminKit> {
       !/jsonl/.test(response.headers.get('content-type') ?? '')
     return { status: response.status, headers: response.headers, text, json: isJson ? JSON.parse(text) : {} }
   }
-  return { url, server, clock, quotas, tokens, audit, counters, live, usage, previewed, failures, token: made, ask }
+  return {
+    url,
+    server,
+    clock,
+    quotas,
+    tokens,
+    audit,
+    counters,
+    live,
+    webhooks,
+    usage,
+    previewed,
+    failures,
+    token: made,
+    ask,
+  }
 }

@@ -30,6 +30,7 @@ export const NO_PORTS: Omit<AdminPorts, 'rules'> = Object.freeze({
   nodes: undefined,
   recent: undefined,
   apiKeys: undefined,
+  webhooks: undefined,
 })
 
 export interface AdminApiOptions {

@@ -59,6 +59,7 @@ const ANSWERS: Readonly<Partial<Record<ErrorCode, ErrorAnswer>>> = {
   RECORD_UNKNOWN: { status: 404, title: 'Not Found' },
   ADMIN_METHOD_INVALID: { status: 405, title: 'Method Not Allowed' },
   RECORD_EXISTS: { status: 409, title: 'Conflict' },
+  WEBHOOKS_TOO_MANY: { status: 409, title: 'Conflict' },
   IDEMPOTENCY_IN_PROGRESS: { status: 409, title: 'Conflict', headers: { 'Retry-After': '1' } },
   VERSION_STALE: { status: 412, title: 'Precondition Failed' },
   ADMIN_BODY_TOO_LARGE: { status: 413, title: 'Content Too Large', headers: { Connection: 'close' } },

@@ -113,7 +113,7 @@ describe.each(testDatabases)('a database on %s', { timeout: SLOW_MS }, (_, make)
     const db = await place.open()
     await migrate(db)
     await migrate(db)
-    expect(await db.query('SELECT version, name FROM sluice.migrations')).toEqual(
+    expect(await db.query('SELECT version, name FROM sluice.migrations ORDER BY version')).toEqual(
       MIGRATIONS.map(({ version, name }) => ({ version, name })),
     )
   })
@@ -128,12 +128,13 @@ describe.each(testDatabases)('a database on %s', { timeout: SLOW_MS }, (_, make)
   it('runs what is new in order, all or nothing', async () => {
     const db = await (await make()).open()
     await migrate(db)
-    const more = { version: 2, name: 'more', sql: 'CREATE TABLE sluice.more (n int)' }
-    const wrong = { version: 3, name: 'wrong', sql: 'CREATE TABLE sluice.other (n int); SELECT 1 / 0' }
+    const next = MIGRATIONS.length + 1
+    const more = { version: next, name: 'more', sql: 'CREATE TABLE sluice.more (n int)' }
+    const wrong = { version: next + 1, name: 'wrong', sql: 'CREATE TABLE sluice.other (n int); SELECT 1 / 0' }
     await expect(migrate(db, [...MIGRATIONS, more, wrong])).rejects.toMatchObject({ sqlState: '22012' })
     expect(await db.query("SELECT to_regclass('sluice.more')::text AS t")).toEqual([{ t: null }])
     await migrate(db, [...MIGRATIONS, more])
-    expect(await db.query('SELECT max(version) AS v FROM sluice.migrations')).toEqual([{ v: 2 }])
+    expect(await db.query('SELECT max(version) AS v FROM sluice.migrations')).toEqual([{ v: next }])
   })
 
   it('refuses a schema that is newer than the program', async () => {

@@ -20,6 +20,8 @@ export interface Quotas {
   readonly store: QuotaStore
   readonly audit: AuditLog
   readonly apiKeys: ApiKeyHash
+  /** Keys of the installation, one for each purpose. */
+  readonly keys: SecretKeys
   readonly tokens: TokenStore
   readonly usage: UsageStore
   readonly rules: RuleTable
@@ -74,6 +76,7 @@ function makeQuotas(raw: Database, options: QuotaOptions): Quotas {
   const tokens = new TokenStore(db, audit, now)
   return {
     db,
+    keys,
     audit,
     tokens,
     store: new SqlQuotaStore(db, audit, { now, ...(refreshEveryMs !== undefined && { refreshEveryMs }) }),

@@ -12,6 +12,7 @@ import type {
   RuleTable,
   TokenStore,
   UsageStore,
+  WebhookStore,
 } from '../../../quotas/ports.ts'
 import type { Access } from '../access/access.ts'
 import type { LiveStreams } from './live-streams.ts'
@@ -29,6 +30,7 @@ export interface AdminDesk {
   readonly nodes: NodeList | undefined
   readonly recent: RecentCallers | undefined
   readonly apiKeys: ApiKeyHash | undefined
+  readonly webhooks: WebhookStore | undefined
   rules(): RuleSet
   readonly access: Access
   readonly streams: LiveStreams

@@ -11,7 +11,7 @@ export const PREVIEW = named(
     changes: needed(
       list(
         object({
-          kind: needed({ kind: 'choice', of: ['record', 'rules', 'counters', 'token'] }),
+          kind: needed({ kind: 'choice', of: ['record', 'rules', 'counters', 'token', 'webhook'] }),
           table: nullable(WORDS),
           id: nullable(WORDS),
           before: needed(ANY),
@@ -61,6 +61,9 @@ function changeJson(change: ProposedChange) {
   if (change.kind === 'rules') return { ...blank, after: change.text }
   if (change.kind === 'counters') return { ...blank, before: change.target }
   if (change.kind === 'token') return { ...blank, before: change.before ?? null, after: change.after ?? null }
+  if (change.kind === 'webhook') {
+    return { ...blank, id: change.id, before: change.before ?? null, after: change.after ?? null }
+  }
   const spell = RECORD_JSON[change.table] as (record: unknown) => unknown
   const spelled = (record: unknown): unknown => (record === undefined ? null : spell(record))
   return {

@@ -17,6 +17,7 @@ import { SWITCH_OPERATIONS } from './switches.ts'
 import { TIER_OPERATIONS } from './tiers.ts'
 import { TOKEN_OPERATIONS } from './tokens.ts'
 import { USAGE_OPERATIONS } from './usage.ts'
+import { WEBHOOK_OPERATIONS } from './webhooks.ts'
 
 /**
  * operationsOf is the one table of what the admin API can do: requests are checked by it, OpenAPI is written from it, and
@@ -56,6 +57,7 @@ export function operationsOf(version: string): readonly AnyOperation[] {
     ...LIVE_OPERATIONS,
     ...RECENT_OPERATIONS,
     ...TOKEN_OPERATIONS,
+    ...WEBHOOK_OPERATIONS,
   ]
   return operations
 }

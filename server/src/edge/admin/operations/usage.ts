@@ -15,7 +15,7 @@ const ROW = named(
     at: needed(TIME, 'the beginning of the hour or day'),
     allowed: needed(WHOLE),
     refused: needed(WHOLE),
-    cost: needed(WHOLE),
+    cost: needed({ kind: 'integer' }, 'of requests that were allowed, less what was given back'),
   }),
 )
 

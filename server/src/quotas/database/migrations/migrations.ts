@@ -1,5 +1,6 @@
 import { QUOTAS } from './001-quotas.ts'
 import { ADMIN } from './002-admin.ts'
+import { WEBHOOKS } from './003-webhooks.ts'
 
 export interface Migration {
   readonly version: number
@@ -11,4 +12,5 @@ export interface Migration {
 export const MIGRATIONS: readonly Migration[] = [
   { version: 1, name: 'quotas', sql: QUOTAS },
   { version: 2, name: 'admin', sql: ADMIN },
+  { version: 3, name: 'webhooks', sql: WEBHOOKS },
 ]

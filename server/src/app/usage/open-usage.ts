@@ -1,0 +1,183 @@
+import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
+import type { Quotas } from '../../quotas/open/open-quotas.ts'
+import type { WebhookStore } from '../../quotas/ports.ts'
+import type { AuditSink } from '../../quotas/sinks/audit-sink.ts'
+import { connectKafka, requireKafkaPackage } from '../../quotas/sinks/kafka-producer.ts'
+import { KafkaSink } from '../../quotas/sinks/kafka-sink.ts'
+import { SinkRunner } from '../../quotas/sinks/sink-runner.ts'
+import { Leases } from '../../quotas/tables/leases.ts'
+import type { UsageNews } from '../../quotas/usage/usage-news.ts'
+import { UsagePages } from '../../quotas/usage/usage-pages.ts'
+import { UsageWriter } from '../../quotas/usage/usage-writer.ts'
+import { CrossingQueue } from '../../quotas/webhooks/crossing-queue.ts'
+import { SealedSecrets } from '../../quotas/webhooks/sealed-secrets.ts'
+import { WebhookCourier } from '../../quotas/webhooks/webhook-courier.ts'
+import { SqlWebhookStore } from '../../quotas/webhooks/webhook-store.ts'
+import { forgetOldWebhooks } from '../../quotas/webhooks/webhook-upkeep.ts'
+import type { Log } from '../log/log.ts'
+import type { Config } from '../settings/config.ts'
+import { FileSink } from './file-sink.ts'
+import { UsageMetrics } from './usage-metrics.ts'
+
+/** How often usage is written, and webhooks that are due are looked for. */
+const WRITE_EVERY_MS = 1_000
+/** How long the end of the service waits for the database, for a webhook, and for a sink. */
+const CLOSE_MS = 5_000
+const UPKEEP_EVERY_MS = 3_600_000
+const BYTES_A_MIB = 1_048_576
+
+export interface UsageParts {
+  readonly quotas: Pick<Quotas, 'db' | 'audit' | 'usage' | 'keys'>
+  readonly config: Pick<Config, 'webhooksPrivate' | 'auditFile' | 'auditKafka'>
+  readonly log: Log
+  readonly now?: () => number
+}
+
+/** NodeUsage is what a node does once with usage, webhooks and the audit log, however many processes it has. */
+export interface NodeUsage {
+  /** take takes what a process tells. It never waits. */
+  take(news: UsageNews): void
+  /** For the admin API. */
+  readonly webhooks: WebhookStore
+  readonly pages: UsagePages
+  /** For NodeMetrics. */
+  readonly metrics: UsageMetrics
+  /** reopen goes on in a file of the same name, whatever became of the one before. */
+  reopen(): Promise<void>
+  /** close writes everything that was taken, within seconds. Before it, every process has told its last. */
+  close(): Promise<void>
+}
+
+/** requireUsagePackages throws where something is asked for that needs a package which is not there. */
+export function requireUsagePackages({ auditKafka }: Pick<Config, 'auditKafka'>): void {
+  if (auditKafka !== undefined) requireKafkaPackage()
+}
+
+/** openUsage starts to write usage, to send webhooks, and to bring the audit log to where it is wanted. */
+export function openUsage({ quotas, config, log, now = Date.now }: UsageParts): NodeUsage {
+  const { db, audit, usage, keys } = quotas
+  const leases = new Leases(db, `${hostname()} ${randomUUID()}`)
+  const writer = new UsageWriter(usage, { events: writerEvents(log, () => writer.figures.dropped), nowMs: now })
+  const sealed = new SealedSecrets(keys.keyFor('webhook secrets'))
+  const allowPrivate = config.webhooksPrivate
+  const webhooks = new SqlWebhookStore({ db, audit, sealed, now, allowPrivate })
+  const crossings = new CrossingQueue(db, now)
+  const file = fileSinkOf(config)
+  const sinks = [file, kafkaSinkOf(config)].filter((sink) => sink !== undefined)
+  const runners = sinks.map((sink) => new SinkRunner(sink, { db, audit, leases, events: sinkEvents(log, sink) }))
+  const metrics = new UsageMetrics(writer, runners)
+  const courier = new WebhookCourier({
+    db,
+    sealed,
+    now,
+    allowPrivate,
+    disable: (id, reason, by) => webhooks.disable(id, reason, by),
+    ended: (outcome, id, error) => {
+      metrics.ended(outcome)
+      if (outcome === 'failed') log.warn('webhook.failed', `a webhook was given up: ${error}`, { webhook: id })
+      if (outcome === 'gone')
+        log.warn('webhook.gone', 'a webhook says that it is gone, and is switched off', { webhook: id })
+    },
+  })
+  // That the database is away, the writer and others tell. What is not done now is done with the next second.
+  let underWay: Promise<void> | undefined
+  const work = async (): Promise<void> => {
+    await writer.write()
+    await crossings.write()
+    await courier.work()
+  }
+  const working = setInterval(() => {
+    underWay ??= work()
+      .catch(() => {})
+      .finally(() => {
+        underWay = undefined
+      })
+  }, WRITE_EVERY_MS).unref()
+  const upkeep = setInterval(() => void keepUp(quotas, leases, now).catch(() => {}), UPKEEP_EVERY_MS).unref()
+  for (const runner of runners) runner.start()
+  return {
+    webhooks,
+    metrics,
+    pages: new UsagePages(db),
+    take(news) {
+      writer.take(news)
+      crossings.take(news.crossings)
+    },
+    reopen: async () => file?.reopen(),
+    async close() {
+      clearInterval(working)
+      clearInterval(upkeep)
+      await within(CLOSE_MS, async () => {
+        await writer.finish()
+        await crossings.write()
+      })
+      const { waiting } = writer.figures
+      if (waiting > 0)
+        log.error('usage.lost', `${waiting} rows of usage could not be written, and are lost`, { waiting })
+      await within(CLOSE_MS, () => Promise.all([courier.close(), ...runners.map((runner) => runner.close())]))
+    },
+  }
+}
+
+/** keepUp makes days of old hours, and forgets what nobody needs. One node does it in an hour. */
+async function keepUp({ db, usage }: Pick<Quotas, 'db' | 'usage'>, leases: Leases, now: () => number): Promise<void> {
+  if (!(await leases.take('upkeep', UPKEEP_EVERY_MS - WRITE_EVERY_MS))) return
+  await usage.rollUp()
+  await forgetOldWebhooks(db, now())
+}
+
+function fileSinkOf({ auditFile }: UsageParts['config']): FileSink | undefined {
+  if (auditFile === undefined) return undefined
+  const { path, maxMib, files: keep } = auditFile
+  return new FileSink({ path, maxBytes: maxMib * BYTES_A_MIB, keep }, hostname())
+}
+
+function kafkaSinkOf({ auditKafka }: UsageParts['config']): KafkaSink | undefined {
+  return auditKafka && new KafkaSink(auditKafka.topic, () => connectKafka(auditKafka))
+}
+
+function writerEvents(log: Log, dropped: () => number) {
+  return {
+    failed: (error: unknown) =>
+      log.warn('usage.failed', `usage cannot be written, and waits in memory: ${messageOf(error)}`),
+    recovered: () => log.info('usage.recovered', 'usage is written again', { dropped: dropped() }),
+    dropping: () => log.error('usage.dropped', 'too much usage waits to be written: the oldest is dropped'),
+  }
+}
+
+function sinkEvents(log: Log, { kind, name }: AuditSink) {
+  const fields = { sink: name }
+  return {
+    failed: (reason: string) =>
+      log.error(
+        'audit.sink_failed',
+        `the audit log does not get to the ${kind}, and waits in the database: ${reason}`,
+        {
+          ...fields,
+          reason,
+        },
+      ),
+    recovered: () => log.info('audit.sink_recovered', `the audit log gets to the ${kind} again`, fields),
+    ahead: (has: number, head: number) =>
+      log.error('audit.sink_ahead', `the ${kind} has entries of the audit log that the database does not`, {
+        ...fields,
+        has,
+        head,
+      }),
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+/** within resolves when the work is done or has failed, or after a while. */
+async function within(ms: number, work: () => Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const over = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms)
+  })
+  await Promise.race([over, work().catch(() => {})])
+  clearTimeout(timer)
+}

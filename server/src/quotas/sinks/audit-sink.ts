@@ -1,0 +1,18 @@
+import type { AuditRow } from '../audit/audit-entry.ts'
+
+/** An AuditSink takes the audit log to another place, in its order. */
+export interface AuditSink {
+  readonly kind: 'file' | 'kafka'
+  /** Under which its position is kept. */
+  readonly name: string
+  /** One node at a time writes to it: what it keeps is the same for all. */
+  readonly isShared: boolean
+  /**
+   * open gets ready, and returns the last entry that it has for sure; undefined: it cannot tell, and the position that was confirmed
+   * counts. It is called again after a failure.
+   */
+  open(): Promise<number | undefined>
+  /** write resolves when all of the entries are safe there. When it rejects, some may be. */
+  write(rows: readonly AuditRow[]): Promise<void>
+  close(): Promise<void>
+}

@@ -1,0 +1,34 @@
+/** A UsageDelta is what one caller did under one limit since the last news. */
+export interface UsageDelta {
+  /** '' for an API key that belongs to no customer. */
+  readonly customerId: string
+  /** Undefined: the request named the customer itself. */
+  readonly keyId: string | undefined
+  /** The domain and the id of the rule, as `api/api_key`. */
+  readonly limit: string
+  readonly allowed: number
+  readonly refused: number
+  /** What admitted requests cost, less what was given back. */
+  readonly cost: number
+}
+
+/** A Crossing is that a caller has used a share of a calendar quota. */
+export interface Crossing {
+  readonly customerId: string
+  readonly keyId: string | undefined
+  readonly limit: string
+  /** In percent. */
+  readonly threshold: number
+  readonly used: number
+  readonly quota: number
+  readonly periodStartMs: number
+  readonly periodEndMs: number
+}
+
+/** UsageNews is what one process that decides tells about once a second: plain data, which workers send. */
+export interface UsageNews {
+  /** A time within the second that it is about. */
+  readonly atMs: number
+  readonly deltas: readonly UsageDelta[]
+  readonly crossings: readonly Crossing[]
+}

@@ -1,0 +1,184 @@
+import { randomUUID } from 'node:crypto'
+import { SluiceError } from 'sluice/internal/core/errors'
+import type { UsageBatch, UsageCount } from '../tables/usage-store.ts'
+import type { UsageNews } from './usage-news.ts'
+
+/** Where a writer puts batches: each is counted once, however often it is sent. */
+export interface UsageTarget {
+  add(batch: UsageBatch): Promise<boolean>
+}
+
+/** What a writer tells: the database takes nothing, told once, and it does again. */
+export interface UsageWriterEvents {
+  failed(error: unknown): void
+  recovered(): void
+  /** Counts had to go because too many wait; told when it begins. */
+  dropping(): void
+}
+
+export interface UsageWriterOptions {
+  readonly events: UsageWriterEvents
+  readonly nowMs?: () => number
+  /** Rows that may wait. Default: 200,000, of about 300 bytes each. */
+  readonly maxRows?: number
+}
+
+const MAX_ROWS = 200_000
+/** A statement has seconds. */
+const ROWS_AT_ONCE = 5_000
+const HOUR_MS = 3_600_000
+/** A batch that the database refuses, though it is there, would hold up all others for ever. */
+const MAX_REFUSALS = 10
+
+interface Row {
+  readonly customerId: string
+  readonly keyId: string | undefined
+  readonly limit: string
+  readonly atMs: number
+  /** When the first of its counts came. */
+  readonly sinceMs: number
+  allowed: number
+  refused: number
+  cost: number
+}
+
+/**
+ * A UsageWriter adds up what processes tell, by caller, limit and hour, and writes it in batches. Nobody waits for it. While the database
+ * is away, counts add up in memory; beyond a bound the oldest rows go, and it counts what went with them.
+ */
+export class UsageWriter {
+  readonly #target: UsageTarget
+  readonly #events: UsageWriterEvents
+  readonly #nowMs: () => number
+  readonly #maxRows: number
+  readonly #node = randomUUID()
+  #batches = 0
+  /** In the order of their first counts. */
+  #open = new Map<string, Row>()
+  /** What is being written. A batch that may have arrived is never changed: it is sent again as it was. */
+  #closed: { readonly batch: UsageBatch; readonly sinceMs: number }[] = []
+  #refusals = 0
+  #writing: Promise<void> | undefined
+  #isFailing = false
+  #isDropping = false
+  #written = 0
+  #dropped = 0
+
+  constructor(target: UsageTarget, { events, nowMs = Date.now, maxRows = MAX_ROWS }: UsageWriterOptions) {
+    this.#target = target
+    this.#events = events
+    this.#nowMs = nowMs
+    this.#maxRows = maxRows
+  }
+
+  /** Rows that were written, requests that were dropped, and how long the oldest row has been waiting. */
+  get figures(): {
+    readonly written: number
+    readonly dropped: number
+    readonly waiting: number
+    readonly ageMs: number
+  } {
+    const oldestMs = this.#closed[0]?.sinceMs ?? this.#open.values().next().value?.sinceMs
+    const waiting = this.#closed.reduce((sum, { batch }) => sum + batch.counts.length, this.#open.size)
+    const ageMs = oldestMs === undefined ? 0 : Math.max(0, this.#nowMs() - oldestMs)
+    return { written: this.#written, dropped: this.#dropped, waiting, ageMs }
+  }
+
+  /** take adds up news. */
+  take({ atMs, deltas }: UsageNews): void {
+    const hourMs = Math.floor(atMs / HOUR_MS) * HOUR_MS
+    for (const { customerId, keyId, limit, allowed, refused, cost } of deltas) {
+      const key = JSON.stringify([customerId, keyId, limit, hourMs])
+      const row = this.#open.get(key) ?? this.#newRow(key, { customerId, keyId, limit, atMs: hourMs })
+      row.allowed += allowed
+      row.refused += refused
+      row.cost += cost
+    }
+  }
+
+  /** write writes what is there. It never rejects: what could not be written is tried again by the next call. */
+  write(): Promise<void> {
+    this.#writing ??= this.#writeAll().finally(() => {
+      this.#writing = undefined
+    })
+    return this.#writing
+  }
+
+  /** finish writes the rest, and returns how many rows could not be written in one attempt. */
+  async finish(): Promise<number> {
+    await this.#writing
+    await this.write()
+    return this.figures.waiting
+  }
+
+  async #writeAll(): Promise<void> {
+    if (this.#closed.length === 0) this.#close()
+    try {
+      for (let next = this.#closed[0]; next !== undefined; next = this.#closed[0]) {
+        await this.#target.add(next.batch)
+        this.#written += next.batch.counts.length
+        this.#refusals = 0
+        this.#closed.shift()
+      }
+      if (this.#isFailing) this.#events.recovered()
+      this.#isFailing = false
+      this.#isDropping = false
+    } catch (error) {
+      if (!this.#isFailing) this.#events.failed(error)
+      this.#isFailing = true
+      if (!isAway(error) && ++this.#refusals >= MAX_REFUSALS) this.#giveUp()
+    }
+  }
+
+  #giveUp(): void {
+    this.#refusals = 0
+    this.#drop(this.#closed.shift()?.batch.counts ?? [])
+  }
+
+  /** #close makes batches of what is open. */
+  #close(): void {
+    const rows = [...this.#open.values()]
+    this.#open = new Map()
+    for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) {
+      const some = rows.slice(at, at + ROWS_AT_ONCE)
+      const batch = { node: this.#node, id: String(++this.#batches), counts: some.map(countOf) }
+      this.#closed.push({ batch, sinceMs: some[0].sinceMs })
+    }
+  }
+
+  #newRow(key: string, about: Pick<Row, 'customerId' | 'keyId' | 'limit' | 'atMs'>): Row {
+    if (this.#open.size >= this.#maxRows) this.#dropOldest()
+    const row = { ...about, sinceMs: this.#nowMs(), allowed: 0, refused: 0, cost: 0 }
+    this.#open.set(key, row)
+    return row
+  }
+
+  #dropOldest(): void {
+    const [oldest] = this.#open
+    this.#open.delete(oldest[0])
+    this.#drop([oldest[1]])
+  }
+
+  #drop(counts: readonly Pick<UsageCount, 'allowed' | 'refused'>[]): void {
+    for (const { allowed, refused } of counts) this.#dropped += allowed + refused
+    if (!this.#isDropping) this.#events.dropping()
+    this.#isDropping = true
+  }
+}
+
+function countOf({ customerId, keyId, limit, atMs, allowed, refused, cost }: Row): UsageCount {
+  return { customerId, keyId, limit: storable(limit), atMs, allowed, refused, cost: bounded(cost) }
+}
+
+/** storable spells a text as PostgreSQL can keep it: names in rule files may hold anything. */
+function storable(text: string): string {
+  return Buffer.from(text.replaceAll('\0', '\uFFFD')).toString()
+}
+
+function bounded(count: number): number {
+  return Math.max(Number.MIN_SAFE_INTEGER, Math.min(count, Number.MAX_SAFE_INTEGER))
+}
+
+function isAway(error: unknown): boolean {
+  return error instanceof SluiceError && error.code === 'DATABASE_UNAVAILABLE'
+}

@@ -1,0 +1,48 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+
+/** A WebhookSecret signs until it ends. */
+export interface WebhookSecret {
+  readonly secret: string
+  /** Undefined: it is the newest. */
+  readonly endsAtMs: number | undefined
+}
+
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+
+/**
+ * SealedSecrets keeps the secrets of endpoints with AES-256-GCM: they are needed in clear to sign. What is sealed for one endpoint
+ * cannot be opened as that of another.
+ */
+export class SealedSecrets {
+  readonly #key: Buffer
+
+  /** `key` has 32 bytes. */
+  constructor(key: Buffer) {
+    this.#key = key
+  }
+
+  seal(endpointId: string, secrets: readonly WebhookSecret[]): string {
+    const nonce = randomBytes(NONCE_BYTES)
+    const cipher = createCipheriv('aes-256-gcm', this.#key, nonce).setAAD(Buffer.from(endpointId))
+    const sealed = Buffer.concat([cipher.update(JSON.stringify(secrets), 'utf8'), cipher.final()])
+    return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64')
+  }
+
+  /** open throws for what was not sealed with this key, for this endpoint. */
+  open(endpointId: string, text: string): readonly WebhookSecret[] {
+    const bytes = Buffer.from(text, 'base64')
+    const decipher = createDecipheriv('aes-256-gcm', this.#key, bytes.subarray(0, NONCE_BYTES), {
+      authTagLength: TAG_BYTES,
+    })
+    decipher.setAAD(Buffer.from(endpointId))
+    decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES))
+    const clear = Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()])
+    return JSON.parse(clear.toString('utf8'))
+  }
+}
+
+/** goodSecrets are those that sign now, the newest first. */
+export function goodSecrets(secrets: readonly WebhookSecret[], nowMs: number): readonly string[] {
+  return secrets.filter(({ endsAtMs }) => endsAtMs === undefined || endsAtMs > nowMs).map(({ secret }) => secret)
+}
