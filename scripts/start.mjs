@@ -12,4 +12,6 @@ await runMain(async () => {
 // The service runs in this very process: signals, standard streams and the exit code are its own.
 const entry = join(root, 'server', 'bin', 'sluice.mjs')
 process.argv.splice(1, 1, entry, 'serve', '--examples')
+// Customers and their quotas are kept from one start to the next, unless somebody says where else.
+process.env.SLUICE_DATA ||= join(root, '.sluice')
 await import(pathToFileURL(entry).href)

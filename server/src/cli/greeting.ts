@@ -12,8 +12,16 @@ export function greeting(service: Service, config: Config): string {
 ${doorLines(service).join('\n')}
 
 ${processes}counters ${service.storeName}; ${summary(service.rules())}, from ${from}
-${isExample ? thingsToTry(service, config) : 'Changed rules come into force by themselves; SIGHUP reads them at once.'}
+${customersLine(config)}${isExample ? thingsToTry(service, config) : 'Changed rules come into force by themselves; SIGHUP reads them at once.'}
 `
+}
+
+/** customersLine says where customers are kept. A database in a directory takes seconds to start, and what it says comes below. */
+function customersLine({ database, adminTokens }: Config): string {
+  if (database === undefined) return ''
+  const where = 'url' in database ? 'in PostgreSQL' : `in ${database.dataDir}, which is being opened`
+  const token = adminTokens.length > 0 ? '' : '; on the first start, a token of the admin API is printed below, once'
+  return `customers ${where}${token} (docs/quotas.md)\n`
 }
 
 const WIDTH = 'http://localhost:12345'.length
@@ -23,7 +31,7 @@ function doorLines({ addresses }: Service): string[] {
   return [
     `  gRPC   ${grpc.padEnd(WIDTH)}  Envoy's rate limit service, health, sluice.v1.Limiter`,
     `  HTTP   ${`http://${http}`.padEnd(WIDTH)}  /v1/check, /v1/acquire, /v1/release, /json, /healthcheck`,
-    `  admin  ${`http://${admin}`.padEnd(WIDTH)}  /rlconfig, /stats`,
+    `  admin  ${`http://${admin}`.padEnd(WIDTH)}  /admin/v1, /rlconfig, /stats`,
   ]
 }
 

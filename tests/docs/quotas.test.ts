@@ -1,0 +1,68 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { copyPglite, makeDataDir, SLOW_MS } from '../../server/src/quotas/database/databases.suite.ts'
+import { type Started, startWith } from '../cli/sluice-process.suite.ts'
+import { until } from '../servers/until.mjs'
+
+const page = readFileSync(new URL('../../docs/quotas.md', import.meta.url), 'utf8')
+
+interface Example {
+  readonly command: string
+  readonly url: string
+  readonly request: RequestInit
+  readonly status: number
+  /** What the answer contains. */
+  readonly text: string
+}
+
+/** exampleOf reads a curl command of the page, for a service that runs on other ports. */
+function exampleOf(command: string, { url, admin }: Started, token: string): Example {
+  const [, path = ''] = /localhost:(\S+?)'?\s/.exec(command) ?? []
+  const [, method] = /-X (\w+)/.exec(command) ?? []
+  const [, body] = /--json '([^']*)'/.exec(command) ?? []
+  const [, status = '', text = ''] = /# → (\d{3}) ?(.*)$/.exec(command) ?? []
+  const headers = [...command.matchAll(/-H '([^:']+): ([^']*)'/g)].map(([, name, value]) => [name, value])
+  return {
+    command,
+    url: path.replace(/^8080/, url).replace(/^8082/, admin),
+    request: {
+      method: method ?? (body === undefined ? 'GET' : 'POST'),
+      headers: Object.fromEntries([
+        ...headers.map(([name, value]) => [name, value.replace('TOKEN', token)]),
+        ...(body === undefined ? [] : [['content-type', 'application/json']]),
+      ]),
+      ...(body !== undefined && { body }),
+    },
+    status: Number(status),
+    text,
+  }
+}
+
+describe('docs/quotas.md', () => {
+  it('has examples that a newcomer can follow, one after the other', { timeout: SLOW_MS }, async () => {
+    const blocks = [...page.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, text]) => text)
+    const commands = blocks.flatMap((text) => text.split('\n')).filter((line) => line.startsWith('curl'))
+    expect(commands.length).toBeGreaterThan(7)
+    const dataDir = makeDataDir()
+    await copyPglite(dataDir)
+    const started = await startWith({ SLUICE_DATA: dataDir })
+    await started.printed('quotas are in force')
+    const [token = ''] = /sluice_[\w-]{43}/.exec(await started.printed('it is shown this once')) ?? []
+    for (const command of commands) {
+      const { url, request, status, text } = exampleOf(command, started, token)
+      // A change is in force when the node has heard of it: a decision may have to be asked for again.
+      const isDecision = url.includes('/v1/check')
+      const ask = async () => {
+        const response = await fetch(url, request)
+        return { status: response.status, text: await response.text() }
+      }
+      const isRight = (answer: { status: number; text: string }) =>
+        answer.status === status && answer.text.includes(text)
+      if (isDecision) await until(`the answer is as the page says: ${command}`, async () => isRight(await ask()))
+      else {
+        const answer = await ask()
+        expect([answer.status, answer.text], command).toEqual([status, expect.stringContaining(text)])
+      }
+    }
+  })
+})
