@@ -1,16 +1,24 @@
 import { describe, expect, it } from 'vitest'
+import type { LookedCounter } from '../../quotas/ports.ts'
 import { startAdmin } from './admin-kit.suite.ts'
 import { admitting } from './operations/counters.ts'
 
 const ASKED = { domain: 'shop', descriptors: [{ entries: [{ key: 'user', value: 'alice' }] }] }
-const FULL = {
+const FULL: LookedCounter = {
   ...{ descriptor: 0, ruleId: 'user', ruleName: 'user', described: '20 per 1m', isUnlimited: false, isShadow: false },
-  ...{ switchedTo: undefined, source: { kind: 'rule', id: undefined }, key: 'k', limit: 20, used: 20, remaining: 0 },
+  ...{
+    switchedTo: undefined,
+    source: { kind: 'rule' as const, id: undefined },
+    key: 'k',
+    limit: 20,
+    used: 20,
+    remaining: 0,
+  },
   ...{ resetAfterMs: 60_000, retryAfterMs: 42_000, isImpossible: false },
-} as const
+}
 
 describe('what would admit a request', () => {
-  it.each([
+  it.each<[what: string, counter: LookedCounter, words: RegExp]>([
     ['a wait', FULL, /^Wait 42s, raise the limit above 20, grant extra budget, or reset the counter\.$/],
     [
       'no wait, where the limit is smaller than the cost',
@@ -19,7 +27,7 @@ describe('what would admit a request', () => {
     ],
     ['a grant with something left', { ...FULL, grants: [{ id: 'g', remaining: 3 }] }, /grant g has 3 left\.$/],
     ['no grant that is used up', { ...FULL, grants: [{ id: 'g', remaining: 0 }] }, /^Wait 42s/],
-    ['a switch', { ...FULL, switchedTo: 'off' as const }, /the rule is switched off\.$/],
+    ['a switch', { ...FULL, switchedTo: 'off' }, /the rule is switched off\.$/],
   ])('is %s', (_, counter, words) => {
     expect(admitting(counter)).toMatch(words)
   })

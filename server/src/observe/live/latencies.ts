@@ -1,12 +1,23 @@
-/** Four buckets for each doubling, from 2^-10 ms (a microsecond) to 2^14 ms. */
+/** Four buckets for each doubling, of microseconds: up to four of them each has its own. */
 const PER_DOUBLING = 4
-const LOWEST = -10
 export const LATENCY_BUCKETS = 96
 
-/** latencyBucket is where a time is counted. */
+/** latencyBucket is where a time is counted: by its highest bit, and the two below. It takes no logarithm, every decision asks. */
 export function latencyBucket(ms: number): number {
-  const at = Math.floor((Math.log2(ms) - LOWEST) * PER_DOUBLING)
-  return at >= 0 ? Math.min(at, LATENCY_BUCKETS - 1) : 0
+  const us = Math.min(ms * 1_000, MAX_US) | 0
+  if (us < PER_DOUBLING) return Math.max(0, us)
+  const exponent = 31 - Math.clz32(us)
+  return (exponent - 1) * PER_DOUBLING + ((us >>> (exponent - 2)) & (PER_DOUBLING - 1))
+}
+
+/** Seventeen seconds: more is counted as that. */
+const MAX_US = 2 ** 24 - 1
+
+/** upperEndMs is where a bucket ends. */
+function upperEndMs(bucket: number): number {
+  if (bucket < PER_DOUBLING) return (bucket + 1) / 1_000
+  const exponent = Math.floor(bucket / PER_DOUBLING) + 1
+  return ((PER_DOUBLING + (bucket % PER_DOUBLING) + 1) * 2 ** (exponent - 2)) / 1_000
 }
 
 /** quantileMs is the time that a share of requests did not exceed, as the upper end of its bucket; 0 where there were none. */
@@ -16,7 +27,7 @@ export function quantileMs(latencies: readonly number[], share: number): number 
   let left = Math.ceil(total * share)
   for (let at = 0; at < latencies.length; at++) {
     left -= latencies[at]
-    if (left <= 0) return Number((2 ** ((at + 1) / PER_DOUBLING + LOWEST)).toPrecision(3))
+    if (left <= 0) return upperEndMs(at)
   }
   return 0
 }

@@ -22,6 +22,8 @@ export class LiveTally implements DoorObserver {
   #allowed = 0
   #refused = 0
   #shadowRefused = 0
+  #lastRule: Rule | undefined
+  #last: RuleTally | undefined
 
   /** decided counts requests. What gives back, looks, or is charged later is none. */
   decided(_door: ObservedDoor, charges: readonly PlannedCharge[], decision: Decision, ms: number): void {
@@ -64,14 +66,22 @@ export class LiveTally implements DoorObserver {
     this.#shadowRefused = 0
     this.#latencies.fill(0)
     this.#rules.clear()
+    this.#lastRule = undefined
+    this.#last = undefined
     return report
   }
 
   #of({ rule, domain }: PlannedCharge): RuleTally | undefined {
-    const known = this.#rules.get(rule)
-    if (known !== undefined || this.#rules.size >= MAX_RULES) return known
-    const tally = { domain, allowed: 0, refused: 0, shadowRefused: 0 }
-    this.#rules.set(rule, tally)
+    // Requests to one rule often come in a row.
+    if (rule === this.#lastRule) return this.#last
+    let tally = this.#rules.get(rule)
+    if (tally === undefined) {
+      if (this.#rules.size >= MAX_RULES) return undefined
+      tally = { domain, allowed: 0, refused: 0, shadowRefused: 0 }
+      this.#rules.set(rule, tally)
+    }
+    this.#lastRule = rule
+    this.#last = tally
     return tally
   }
 

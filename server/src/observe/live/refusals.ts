@@ -53,8 +53,9 @@ export class Refusals implements DoorObserver {
 
   decided(_door: ObservedDoor, charges: readonly PlannedCharge[], decision: Decision): void {
     if (decision.allowed) return
-    const at = decision.verdicts.findIndex(({ verdict }, i) => !verdict.allowed && charges[i].enforce)
-    if (at < 0 || charges[at].cost <= 0 || sizeOf(charges[at].entries) > MAX_CHARACTERS) return
+    let at = 0
+    while (at < charges.length && (decision.verdicts[at].verdict.allowed || !charges[at].enforce)) at++
+    if (at === charges.length || charges[at].cost <= 0 || sizeOf(charges[at].entries) > MAX_CHARACTERS) return
     const charge = charges[at]
     const verdict = decision.verdicts[at]
     const nowMs = this.#nowMs()
