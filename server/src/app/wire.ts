@@ -16,7 +16,7 @@ import type { CountsReport } from '../observe/statsd/statsd-counts.ts'
 import { bothSinks, LiveQuotas, type QuotaOrigin } from '../quotas/book/live-quotas.ts'
 import type { QuotaBook } from '../quotas/book/quota-book.ts'
 import { hashApiKey } from '../quotas/tables/api-key-hash.ts'
-import { type OpenDesk, openDesk } from './admin/open-desk.ts'
+import { type DeskParts, type OpenDesk, openDesk } from './admin/open-desk.ts'
 import { type DecisionOutlet, openOutlet } from './decisions/decision-outlet.ts'
 import type { DoorName } from './doors/door.ts'
 import { type Doors, openDoors } from './doors/doors.ts'
@@ -36,6 +36,7 @@ import { requireFiles } from './settings/pem-files.ts'
 import { StatsdExport } from './statsd.ts'
 import { openTraces } from './traces/open-traces.ts'
 import { requireTracePackages } from './traces/trace-packages.ts'
+import type { NodeUsage } from './usage/open-usage.ts'
 import type { Primary } from './workers/primary.ts'
 
 /** A Service is a running Sluice. */
@@ -78,18 +79,19 @@ function placesOf({ host, httpPort, grpc }: Config): Readonly<Record<DoorName, P
 const THROTTLED_KEYS = 10_000
 
 /** storePorts are the parts of the admin API that are kept in the database. */
-function storePorts({ stores }: NodeQuotas): Partial<AdminPorts> {
-  const { store, tokens, audit, usage, rules, apiKeys } = stores
-  return { quotas: store, tokens, audit, usage, ruleTable: rules, apiKeys }
+function storePorts({ stores }: NodeQuotas, { pages, webhooks }: NodeUsage): Partial<AdminPorts> {
+  const { store, tokens, audit, rules, apiKeys } = stores
+  return { quotas: store, tokens, audit, usage: pages, webhooks, ruleTable: rules, apiKeys }
 }
 
 /** openAdmin opens the door for operators. It answers until the very end: that is when they look. */
-async function openAdmin(config: Config, log: Log, rules: FollowedRules, { fleet, hotKeys, node, desk }: Watched) {
+async function openAdmin(config: Config, log: Log, rules: FollowedRules, { fleet, hotKeys, data, desk }: Watched) {
+  const node = data?.quotas
   const ports: AdminPorts = {
     ...NO_PORTS,
     rules: rules.current,
     ...desk.ports,
-    ...(node && storePorts(node)),
+    ...(data && storePorts(data.quotas, data.usage)),
   }
   const admin = openAdminApi({
     ports,
@@ -102,7 +104,7 @@ async function openAdmin(config: Config, log: Log, rules: FollowedRules, { fleet
   })
   // A database has a token, or gets one before it answers anybody.
   requireSafeBind(config.adminHost, node !== undefined || (await admin.access.tokens.hasAny()))
-  const metrics = config.metrics.isOn ? nodeMetrics(config, rules, { fleet, hotKeys, node }) : undefined
+  const metrics = config.metrics.isOn ? nodeMetrics(config, rules, { fleet, hotKeys, data }) : undefined
   const sources = {
     rules: rules.current,
     stats: async () => [...Object.entries(await fleet.stats()), ...ruleStats(rules)],
@@ -154,7 +156,7 @@ interface Watched {
   readonly fleet: Fleet
   readonly hotKeys: NodeHotKeys
   /** Its database, if it has one. */
-  readonly node: NodeQuotas | undefined
+  readonly data: NodeData | undefined
   readonly desk: OpenDesk
 }
 
@@ -171,7 +173,7 @@ interface Fleet extends Pick<NodeState, 'workers' | 'isPrimary'> {
 function nodeMetrics(
   config: Config,
   rules: FollowedRules,
-  { fleet, hotKeys, node: database }: Omit<Watched, 'desk'>,
+  { fleet, hotKeys, data }: Omit<Watched, 'desk'>,
 ): MetricsOfNode {
   const { workers, isPrimary } = fleet
   const { maxRules } = config.metrics
@@ -181,7 +183,7 @@ function nodeMetrics(
     maxRules,
     version: packageVersion(),
     hotKeys: () => hotKeys.figures(),
-    ...(database && { quotas: () => database.figures() }),
+    ...(data && { quotas: () => data.quotas.figures(), more: [data.usage.metrics] }),
   })
   return async () => mergedWith(await fleet.metrics(), node.report(), 'primary')
 }
@@ -248,8 +250,13 @@ function eitherFails(one: Promise<never>, other: Promise<never> | undefined): Pr
 }
 
 /** reload is what SIGHUP asks for: rules are read again, and what others may have put aside is begun anew. */
-async function reload(rules: FollowedRules, outlet: DecisionOutlet | undefined): Promise<void> {
+async function reload(
+  rules: FollowedRules,
+  outlet: DecisionOutlet | undefined,
+  data: NodeData | undefined,
+): Promise<void> {
   await outlet?.reopen()
+  await data?.usage.reopen()
   await rules.reload()
 }
 
@@ -258,13 +265,46 @@ function liveQuotasOf(config: Config, origin: QuotaOrigin | undefined): LiveQuot
   return origin && new LiveQuotas({ hash: (key) => hashApiKey(origin.keySecret(), key), entries: config.callerEntries })
 }
 
-/** openNode opens the database of a node, where it is told of one. Nothing of it is loaded where it is not. */
-async function openNode(config: Config, log: Log, undo: Undo): Promise<NodeQuotas | undefined> {
+/** NodeData is the database of a node, and what the node does with it beside decisions. */
+interface NodeData {
+  readonly quotas: NodeQuotas
+  readonly usage: NodeUsage
+}
+
+/** openData opens the database of a node, where it is told of one. Nothing of it is loaded where it is not. */
+async function openData(config: Config, log: Log, undo: Undo): Promise<NodeData | undefined> {
   if (config.database === undefined) return undefined
   const { openNodeQuotas } = await import('./quotas/node-quotas.ts')
-  const node = await openNodeQuotas(config, log)
-  undo.push(() => node?.close())
-  return node
+  const { openUsage, requireUsagePackages } = await import('./usage/open-usage.ts')
+  requireUsagePackages(config)
+  const quotas = await openNodeQuotas(config, log)
+  if (quotas === undefined) return undefined
+  const data = { quotas, usage: openUsage({ quotas: quotas.stores, config, log }) }
+  undo.push(() => closeData(data))
+  return data
+}
+
+/** deskParts are what the desk of a node with a database knows beside. */
+function deskParts({ quotas, usage }: NodeData): Pick<DeskParts, 'usage' | 'database' | 'audited'> {
+  const { audit, health } = quotas.stores
+  return {
+    usage: usage.pages,
+    database: () => (health().isUp ? 'up' : 'away'),
+    audited: (action, { kind, id }, by) =>
+      audit.record(by, async () => {
+        const customerId = kind === 'customers' ? id : undefined
+        return {
+          result: undefined,
+          entries: [{ action, target: `${kind}/${id}`, customerId, before: undefined, after: undefined }],
+        }
+      }),
+  }
+}
+
+/** closeData writes what is still to be written, and ends. */
+async function closeData(data: NodeData | undefined): Promise<void> {
+  await data?.usage.close()
+  await data?.quotas.close()
 }
 
 /** followAll follows the rules of files, and beside them those of the database. */
@@ -281,7 +321,8 @@ async function followAll(
 
 function startAlone(config: Config, log: Log, given?: QuotaOrigin): Promise<Service> {
   return starting(async (undo) => {
-    const node = await openNode(config, log, undo)
+    const data = await openData(config, log, undo)
+    const node = data?.quotas
     const rules = await followAll(config, log, node)
     undo.push(rules.stop)
     const origin = given ?? node
@@ -293,6 +334,7 @@ function startAlone(config: Config, log: Log, given?: QuotaOrigin): Promise<Serv
       traces: await openTraces(config, log),
       decisions: outlet?.send,
       quotas: quotas?.current,
+      usage: data && (async (news) => data.usage.take(news)),
     })
     undo.push(() => doors.close())
     await doors.ready
@@ -310,16 +352,17 @@ function startAlone(config: Config, log: Log, given?: QuotaOrigin): Promise<Serv
       workers: () => [{ id: '1', state: 'ready', startedAtMs }],
       counters: doors.counters,
       version: packageVersion(),
+      ...(data && deskParts(data)),
     })
     undo.push(() => desk.close())
-    const admin = await openAdmin(config, log, rules, { fleet: fleetOfOne(doors), hotKeys, node, desk })
+    const admin = await openAdmin(config, log, rules, { fleet: fleetOfOne(doors), hotKeys, data, desk })
     node?.begin()
     return {
       addresses: { grpc, http, admin: admin.address },
       storeName: doors.storeName,
       rules: rules.current,
       quotas: quotas?.current,
-      reload: () => reload(rules, outlet),
+      reload: () => reload(rules, outlet, data),
       close: async () => {
         rules.stop()
         unfollow?.()
@@ -332,7 +375,7 @@ function startAlone(config: Config, log: Log, given?: QuotaOrigin): Promise<Serv
         await hotKeys.close()
         await desk.close()
         admin.close()
-        await node?.close()
+        await closeData(data)
       },
       kill: () => {},
       failed: node?.failed ?? new Promise<never>(() => {}),
@@ -347,11 +390,13 @@ function startWorkers(config: Config, log: Log, given?: QuotaOrigin): Promise<Se
     // Workers would find out, too, and their reason would be told late.
     if (config.traces !== undefined) requireTracePackages(config.traces)
     const outlet = openOutlet(config, log)
-    const node = await openNode(config, log, undo)
+    const data = await openData(config, log, undo)
+    const node = data?.quotas
     const origin = given ?? node
     const primary = new Primary(config, log, {
       origin: () => rules.origin(),
       decisions: (text) => void outlet?.send(text),
+      ...(data && { usage: data.usage.take }),
       keySecret: origin && (() => origin.keySecret()),
     })
     primary.prepare()
@@ -378,9 +423,10 @@ function startWorkers(config: Config, log: Log, given?: QuotaOrigin): Promise<Se
       workers: () => primary.workerList(),
       counters: undefined,
       version: packageVersion(),
+      ...(data && deskParts(data)),
     })
     undo.push(() => desk.close())
-    const admin = await openAdmin(config, log, rules, { fleet: fleetOf(primary), hotKeys, node, desk })
+    const admin = await openAdmin(config, log, rules, { fleet: fleetOf(primary), hotKeys, data, desk })
     undo.push(admin.close)
     await primary.start()
     node?.begin()
@@ -389,7 +435,7 @@ function startWorkers(config: Config, log: Log, given?: QuotaOrigin): Promise<Se
       storeName: primary.storeName,
       rules: rules.current,
       quotas: quotas?.current,
-      reload: () => reload(rules, outlet),
+      reload: () => reload(rules, outlet, data),
       close: async () => {
         rules.stop()
         unfollow?.()
@@ -399,7 +445,7 @@ function startWorkers(config: Config, log: Log, given?: QuotaOrigin): Promise<Se
         await hotKeys.close()
         await desk.close()
         admin.close()
-        await node?.close()
+        await closeData(data)
       },
       kill: () => primary.kill(),
       failed: eitherFails(primary.failed, node?.failed),

@@ -59,7 +59,7 @@ export function openUsage({ quotas, config, log, now = Date.now }: UsageParts): 
   const { db, audit, usage, keys } = quotas
   const leases = new Leases(db, `${hostname()} ${randomUUID()}`)
   const writer = new UsageWriter(usage, { events: writerEvents(log, () => writer.figures.dropped), nowMs: now })
-  const sealed = new SealedSecrets(keys.keyFor('webhook secrets'))
+  const sealed = new SealedSecrets(() => keys.keyFor('webhook secrets'))
   const allowPrivate = config.webhooksPrivate
   const webhooks = new SqlWebhookStore({ db, audit, sealed, now, allowPrivate })
   const crossings = new CrossingQueue(db, now)
@@ -81,17 +81,19 @@ export function openUsage({ quotas, config, log, now = Date.now }: UsageParts): 
     },
   })
   // That the database is away, the writer and others tell. What is not done now is done with the next second.
-  let underWay: Promise<void> | undefined
+  let isWorking = false
   const work = async (): Promise<void> => {
     await writer.write()
     await crossings.write()
     await courier.work()
   }
   const working = setInterval(() => {
-    underWay ??= work()
+    if (isWorking) return
+    isWorking = true
+    void work()
       .catch(() => {})
       .finally(() => {
-        underWay = undefined
+        isWorking = false
       })
   }, WRITE_EVERY_MS).unref()
   const upkeep = setInterval(() => void keepUp(quotas, leases, now).catch(() => {}), UPKEEP_EVERY_MS).unref()

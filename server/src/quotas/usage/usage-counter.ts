@@ -36,6 +36,7 @@ class Cell {
   isDirty = false
   /** The thresholds that were told in the period that ends then. */
   told = NONE_TOLD
+  periodStartMs = 0
   periodEndMs = 0
 
   constructor(account: Account, rule: Rule, domain: string) {
@@ -150,22 +151,26 @@ export class UsageCounter {
     return cell
   }
 
+  #begin(cell: Cell, { calendar }: PlannedCharge['limit'], withinMs: number): void {
+    const { startMs = 0, endMs = 0 } = calendar?.windowAt(withinMs) ?? {}
+    cell.periodStartMs = startMs
+    cell.periodEndMs = endMs
+    cell.told = NONE_TOLD
+  }
+
   /** #watch notes when a share of a calendar quota is used for the first time in its period, as far as this process knows. */
   #watch(cell: Cell, { rule, limit }: PlannedCharge, verdict: Verdict): void {
     const { limit: quota, remaining, resetAfterMs, fallback, unasked } = verdict
     const used = quota - remaining
     if (quota <= 0 || used * 100 < LOWEST * quota || rule.shadow || fallback !== undefined || unasked === true) return
     // The clock of the store may be another: its word on when the period ends counts, within an hour.
-    const endMs = this.#options.nowMs() + resetAfterMs
-    if (Math.abs(endMs - cell.periodEndMs) > HOUR_MS) cell.told = NONE_TOLD
+    const withinMs = this.#options.nowMs() + resetAfterMs - HOUR_MS
+    if (withinMs < cell.periodStartMs || withinMs >= cell.periodEndMs) this.#begin(cell, limit, withinMs)
     else if (cell.told.has(HIGHEST)) return
     const found = crossed({ used, limit: quota }, cell.told)
     if (found.length === 0) return
-    const window = limit.calendar?.windowAt(endMs - HOUR_MS)
-    if (window === undefined) return
-    const { startMs: periodStartMs, endMs: periodEndMs } = window
-    cell.periodEndMs = periodEndMs
     cell.told = new Set([...cell.told, ...found])
+    const { periodStartMs, periodEndMs } = cell
     for (const threshold of found) {
       this.#crossings.push({ ...whoAndWhat(cell), threshold, used, quota, periodStartMs, periodEndMs })
     }

@@ -15,16 +15,16 @@ const TAG_BYTES = 16
  * cannot be opened as that of another.
  */
 export class SealedSecrets {
-  readonly #key: Buffer
+  readonly #keyOf: () => Buffer
 
-  /** `key` has 32 bytes. */
-  constructor(key: Buffer) {
-    this.#key = key
+  /** `keyOf` returns 32 bytes, once the database is open. */
+  constructor(keyOf: () => Buffer) {
+    this.#keyOf = keyOf
   }
 
   seal(endpointId: string, secrets: readonly WebhookSecret[]): string {
     const nonce = randomBytes(NONCE_BYTES)
-    const cipher = createCipheriv('aes-256-gcm', this.#key, nonce).setAAD(Buffer.from(endpointId))
+    const cipher = createCipheriv('aes-256-gcm', this.#keyOf(), nonce).setAAD(Buffer.from(endpointId))
     const sealed = Buffer.concat([cipher.update(JSON.stringify(secrets), 'utf8'), cipher.final()])
     return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64')
   }
@@ -32,7 +32,7 @@ export class SealedSecrets {
   /** open throws for what was not sealed with this key, for this endpoint. */
   open(endpointId: string, text: string): readonly WebhookSecret[] {
     const bytes = Buffer.from(text, 'base64')
-    const decipher = createDecipheriv('aes-256-gcm', this.#key, bytes.subarray(0, NONCE_BYTES), {
+    const decipher = createDecipheriv('aes-256-gcm', this.#keyOf(), bytes.subarray(0, NONCE_BYTES), {
       authTagLength: TAG_BYTES,
     })
     decipher.setAAD(Buffer.from(endpointId))

@@ -57,7 +57,7 @@ describe.each(testDatabases)('webhooks on %s', { timeout: SLOW_MS }, (_, make) =
     const place = await make()
     const node = async () => {
       const quotas = await quotasOn(await place.open(), { now, secret: 'of the installation' })
-      const sealed = new SealedSecrets(quotas.keys.keyFor('webhook secrets'))
+      const sealed = new SealedSecrets(() => quotas.keys.keyFor('webhook secrets'))
       const store = new SqlWebhookStore({ ...quotas, sealed, now, allowPrivate: true })
       const outcomes: DeliveryOutcome[] = []
       const courier = new WebhookCourier({
@@ -260,7 +260,7 @@ describe.each(testDatabases)('webhooks on %s', { timeout: SLOW_MS }, (_, make) =
 
   it('refuses addresses that no webhook may go to, a stale version, and one too many', async () => {
     const { db, audit, keys, store } = await open()
-    const sealed = new SealedSecrets(keys.keyFor('webhook secrets'))
+    const sealed = new SealedSecrets(() => keys.keyFor('webhook secrets'))
     const strict = new SqlWebhookStore({ db, audit, sealed })
     expect(() => strict.create(fields('https://127.0.0.1/'), newWebhookSecret(), SUPPORT)).toThrow(
       'WEBHOOK_URL_INVALID',
