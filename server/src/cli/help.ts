@@ -69,8 +69,8 @@ top takes
 --by refused|active, --minutes 1|5|60, --scope node|fleet, --interval DURATION,
 --json (a document of one line for each look) and --once. token and audit work
 in a database (--database URL, --data DIR, and SLUICE_SECRET where the service
-has it) or, also while it runs, through a service (--admin URL, --token). Rules are
-described in docs/rules.md, errors in docs/errors.md, running it in
+has it) or, also while it runs, through a service (--admin URL, --token).
+Rules are described in docs/rules.md, errors in docs/errors.md, running it in
 docs/operate.md.
 
 Try it:  sluice serve --examples   with the example rules; it says what to do

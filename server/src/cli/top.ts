@@ -1,7 +1,7 @@
 import { got, SluiceError } from 'sluice/internal/core/errors'
 import { parseFlags } from '../app/settings/flags.ts'
 import { choiceOf, durationOf, type Given } from '../app/settings/setting-values.ts'
-import { adminAddress, DEFAULT_ADMIN } from './admin-address.ts'
+import { adminAddress, DEFAULT_ADMIN } from './admin/admin-address.ts'
 import { AdminClient, type Asked } from './top/admin-client.ts'
 import { Terminal } from './top/terminal.ts'
 import { drawScreen } from './top/top-screen.ts'

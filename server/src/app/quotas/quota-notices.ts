@@ -1,7 +1,6 @@
 import type { QuotaTable } from '../../quotas/model.ts'
 import type { FeedState } from '../../quotas/records/quota-feed.ts'
 import type { Log } from '../log/log.ts'
-import { plural } from '../plural.ts'
 
 /** QuotaNotices logs what happens to the database of a node, each thing once. */
 export class QuotaNotices {
@@ -34,13 +33,7 @@ export class QuotaNotices {
     if (this.#isLoaded) return
     this.#isLoaded = true
     const { customers, api_keys, overrides, blocks } = counts
-    const text = [
-      plural(customers, 'customer'),
-      plural(api_keys, 'API key'),
-      plural(overrides, 'override'),
-      plural(blocks, 'block'),
-    ].join(', ')
-    this.#log.info('quotas.loaded', `quotas are in force: ${text}`, { revision })
+    this.#log.info('quotas.loaded', 'quotas are in force', { revision, customers, api_keys, overrides, blocks })
   }
 
   firstToken(token: string): void {

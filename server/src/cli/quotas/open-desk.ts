@@ -1,6 +1,6 @@
 import { DESK_FLAGS, openDirectDesk, type QuotaDesk } from '../../app/quotas/quota-desk.ts'
 import type { Flags } from '../../app/settings/flags.ts'
-import { adminAddress, DEFAULT_ADMIN } from '../admin-address.ts'
+import { adminAddress, DEFAULT_ADMIN } from '../admin/admin-address.ts'
 import { remoteDesk } from './remote-desk.ts'
 
 /** FLAGS_OF_DESK are the flags of commands that work with a database, or with a service that has one. */
