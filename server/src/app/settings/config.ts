@@ -431,7 +431,12 @@ function auditKafkaOf(from: SettingSources): KafkaSettings | undefined {
   if (wrong !== undefined) {
     throw new SluiceError('AUDIT_KAFKA_INVALID', from.given('audit-kafka')?.where ?? '--audit-kafka', got(wrong))
   }
-  return { brokers, topic, isTls, sasl: username === undefined ? undefined : { mechanism: mechanism.toUpperCase(), username, password } }
+  return {
+    brokers,
+    topic,
+    isTls,
+    sasl: username === undefined ? undefined : { mechanism: mechanism.toUpperCase(), username, password },
+  }
 }
 
 function workerCount(from: SettingSources, isShared: boolean): number {
