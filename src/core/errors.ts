@@ -114,7 +114,8 @@ export const ERROR_RULES = {
   WEBHOOK_SECRET_INVALID: 'a secret of a webhook is whsec_ and 24 to 64 bytes in base64',
   WEBHOOK_URL_INVALID: 'a webhook goes to an https URL of a public address, without a user or a password',
   WEBHOOKS_TOO_MANY: 'there are up to 50 webhooks',
-  KAFKA_PACKAGE_MISSING: 'the audit log goes to Kafka with @platformatic/kafka, which is installed beside sluice-server',
+  KAFKA_PACKAGE_MISSING:
+    'the audit log goes to Kafka with @platformatic/kafka, which is installed beside sluice-server',
   AUDIT_KAFKA_INVALID: 'brokers are host:port, with commas between them',
   ENTRY_INVALID: 'an entry is written key=value',
   REDIS_URL_INVALID:

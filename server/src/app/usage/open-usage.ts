@@ -111,6 +111,7 @@ export function openUsage({ quotas, config, log, now = Date.now }: UsageParts): 
       clearInterval(working)
       clearInterval(upkeep)
       await within(CLOSE_MS, async () => {
+        await underWay
         await writer.finish()
         await crossings.write()
       })

@@ -30,6 +30,8 @@ class Cell {
   readonly account: Account
   readonly rule: Rule
   readonly domain: string
+  /** As it is told. */
+  readonly limit: string
   allowed = 0
   refused = 0
   cost = 0
@@ -43,6 +45,7 @@ class Cell {
     this.account = account
     this.rule = rule
     this.domain = domain
+    this.limit = `${domain}/${rule.id}`
   }
 }
 
@@ -195,8 +198,8 @@ function emptied(cell: Cell): UsageDelta {
   return delta
 }
 
-function whoAndWhat({ account, rule, domain }: Cell): Pick<UsageDelta, 'customerId' | 'keyId' | 'limit'> {
-  const limit = `${domain}/${rule.id}`
+/** whoAndWhat asks the record each time: a key may have come to another customer. */
+function whoAndWhat({ account, limit }: Cell): Pick<UsageDelta, 'customerId' | 'keyId' | 'limit'> {
   if (account instanceof KeyRecord) return { customerId: account.customer?.id ?? '', keyId: account.id, limit }
   return { customerId: account instanceof CustomerRecord ? account.id : '', keyId: undefined, limit }
 }
