@@ -22,6 +22,7 @@ function scene(redis: string, keys: 'readable' | 'compact' = 'readable') {
     { key: 'places', rate_limit: { requests_per_unit: 4, algorithm: 'concurrency' as const } },
     { key: 'lent', rate_limit: { unit: 'day' as const, requests_per_unit: 1_000, consistency: 'leased' as const } },
     { key: 'free', rate_limit: { unlimited: true } },
+    { key: 'nothing', rate_limit: { ...limit, requests_per_unit: 0 } },
   ]
   const rules = { domain, descriptors }
   const limiter = createLimiter({ rules, redis, keyPrefix, keys, secret: 's', redisTimeoutMs: 20_000 })
@@ -61,6 +62,12 @@ describe.each(['readable', 'compact'] as const)('sluice explain --redis, with %s
       for (let i = 0; i < 20; i++) await check('lent')
       return /; \d+ of them lent to 1 node; not refused/.test((await stateOf('lent')) ?? '')
     })
+  })
+
+  it('says that no wait helps where a limit admits nothing', async () => {
+    const { url } = await sharedRedis()
+    const { stateOf } = scene(url, keys)
+    expect(await stateOf('nothing')).toMatch(/^0 used, 0 left; refused for ever: the limit admits nothing/)
   })
 
   it('finds counters on a cluster', async () => {

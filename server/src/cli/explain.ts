@@ -173,10 +173,12 @@ function counterLines(
 }
 
 /** describeState spells what a counter says, in words. */
-function describeState({ used, remaining, lent, resetAfterMs, retryAfterMs, holdsPermits }: CounterState): string {
+function describeState(state: CounterState): string {
+  const { used, remaining, lent, resetAfterMs, retryAfterMs, isImpossible, holdsPermits } = state
   const parts = [holdsPermits ? `${used} held, ${remaining} free` : `${used} used, ${remaining} left`]
   if (lent.nodes > 0) parts.push(`${lent.hits} of them lent to ${plural(lent.nodes, 'node')}`)
   if (remaining > 0) parts.push('not refused')
+  else if (isImpossible) parts.push('refused for ever: the limit admits nothing')
   else parts.push(retryAfterMs > 0 ? `refused for ${formatDuration(retryAfterMs)}` : 'refused')
   if (resetAfterMs > 0) parts.push(`unused again in ${formatDuration(resetAfterMs)}`)
   return parts.join('; ')

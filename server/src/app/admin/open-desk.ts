@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import type { KeySpeller } from 'sluice/internal/core/key-speller'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import type { MaybePromise } from 'sluice/internal/engine/ports'
@@ -50,6 +51,9 @@ export interface OpenDesk {
   close(): Promise<void>
 }
 
+/** How long an end waits for Redis to take the last note. */
+const LEAVE_MS = 500
+
 /** openDesk begins to make frames, and to tell other nodes of this one. */
 export function openDesk(parts: DeskParts): OpenDesk {
   const { config, rules, book, ask, workers, usage, version } = parts
@@ -93,7 +97,7 @@ export function openDesk(parts: DeskParts): OpenDesk {
     ports: { counters, live, nodes, preview, recent: recentOf(ask) },
     async close() {
       live.stop()
-      await nodes.leave()
+      await Promise.race([nodes.leave(), pause(LEAVE_MS, undefined, { ref: false })])
       await store.close()
     },
   }

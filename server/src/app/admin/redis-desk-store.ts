@@ -20,6 +20,7 @@ export function redisDeskStore(url: string, config: RedisConfig): DeskStore {
   const away = new Set<string>()
   let isReached = false
   let opening: Promise<RedisStore> | undefined
+  let made: RedisStore | undefined
   const open = async (): Promise<RedisStore> => {
     const { RedisStore } = await import('sluice/internal/stores/redis/redis-store')
     let arrive = (): void => {}
@@ -46,6 +47,7 @@ export function redisDeskStore(url: string, config: RedisConfig): DeskStore {
         },
       },
     })
+    made = store
     // The first attempt to connect ends well or not: only then it is known whether Redis is there.
     await arrived
     return store
@@ -71,8 +73,8 @@ export function redisDeskStore(url: string, config: RedisConfig): DeskStore {
     state: () => (isReached && away.size === 0 ? 'up' : 'away'),
     redis: opened,
     close: async () => {
-      const store = await opening?.catch(() => undefined)
-      await store?.close()
+      // Nobody waits for a first attempt that has not ended.
+      await made?.close()
     },
   }
 }

@@ -12,6 +12,8 @@ export interface CounterState {
   readonly resetAfterMs: number
   /** 0: not known, or not refused. */
   readonly retryAfterMs: number
+  /** No wait helps: the limit admits nothing. */
+  readonly isImpossible: boolean
   /** Permits are held, not used. */
   readonly holdsPermits: boolean
 }
@@ -27,6 +29,7 @@ export async function stateOf({ store, whenConnected }: Counters, key: string, l
     lent,
     resetAfterMs,
     retryAfterMs: verdict.kind === 'refused' ? verdict.retryAfterMs : 0,
+    isImpossible: verdict.kind === 'impossible',
     holdsPermits: holdsPermits(limit),
   }
 }
