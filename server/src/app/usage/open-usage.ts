@@ -81,6 +81,7 @@ export function openUsage({ quotas, config, log, now = Date.now }: UsageParts): 
     },
   })
   // That the database is away, the writer and others tell. What is not done now is done with the next second.
+  let underWay = Promise.resolve()
   let isWorking = false
   const work = async (): Promise<void> => {
     await writer.write()
@@ -90,7 +91,7 @@ export function openUsage({ quotas, config, log, now = Date.now }: UsageParts): 
   const working = setInterval(() => {
     if (isWorking) return
     isWorking = true
-    void work()
+    underWay = work()
       .catch(() => {})
       .finally(() => {
         isWorking = false

@@ -35,7 +35,7 @@ export interface AdminSources {
   /** Told of errors of our own. */
   failed?(error: unknown): void
   /** Who may look, and the admin API. Undefined: all who reach the port may look, and nobody may change anything. */
-  readonly admin?: { readonly api: AdminApi; readonly access: Access } | undefined
+  readonly admin?: { readonly api: Pick<AdminApi, 'answer'>; readonly access: Access } | undefined
   /** Paths that everybody who reaches the port may look at, without a token. */
   readonly openPaths?: readonly string[] | undefined
   readonly bounds?: Partial<HttpBounds> | undefined
@@ -96,7 +96,7 @@ export function adminServer(sources: AdminSources, names: readonly string[] = []
       admin &&
       (async (request, response, path) => {
         try {
-          await guard(admin.access, request, routes.has(path) && !open.has(path) ? path : undefined)
+          await guard(admin.access, request, routes.has(path) && !open.has(path))
         } catch (error) {
           if (error instanceof Throttled) response.setHeader('Retry-After', error.retryAfterSeconds)
           throw error
@@ -110,11 +110,9 @@ export function adminServer(sources: AdminSources, names: readonly string[] = []
 }
 
 /** guard bounds how often somebody asks, and asks for a token where a page is not for everybody. The API asks for itself. */
-async function guard(access: Access, request: IncomingMessage, guarded: string | undefined): Promise<void> {
+async function guard(access: Access, request: IncomingMessage, isGuarded: boolean): Promise<void> {
   access.count(request)
-  if (guarded === undefined) return
-  // What stands below the API is guarded as the API is.
-  if (!guarded.startsWith(`${API_PREFIX}/`) && isFromHere(request)) return
+  if (!isGuarded || isFromHere(request)) return
   requireRole(await access.identify(request), 'viewer')
 }
 

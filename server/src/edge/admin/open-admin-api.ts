@@ -11,8 +11,6 @@ import { Cursors } from './api/cursors.ts'
 import type { AdminDesk } from './api/desk.ts'
 import { KeptAnswers } from './api/kept-answers.ts'
 import { type LiveStreamBounds, LiveStreams } from './api/live-streams.ts'
-import { frameJson } from './operations/live.ts'
-import { operationsOf } from './operations/operations.ts'
 
 /** AdminPorts are the parts of the service that the admin API works with. What is undefined is not there. */
 export type AdminPorts = Omit<AdminDesk, 'access' | 'streams'>
@@ -50,16 +48,35 @@ export interface AdminApiOptions {
   readonly failed?: (error: unknown) => void
 }
 
-/** openAdminApi joins the parts of the admin API. */
-export function openAdminApi(options: AdminApiOptions): { readonly api: AdminApi; readonly access: Access } {
-  const { ports, setTokens, throttleStore, secret, nowMs = Date.now, failed = () => {}, version } = options
+/** openAdminApi joins the parts of the admin API. Its operations are read in when the first of them is asked for: most nodes start without. */
+export function openAdminApi(options: AdminApiOptions): {
+  readonly api: Pick<AdminApi, 'answer'>
+  readonly access: Access
+} {
+  const { ports, setTokens, throttleStore, secret, nowMs = Date.now } = options
   const access = new Access(
     new AdminTokens(setTokens, ports.tokens, nowMs),
     new Sessions(secret, nowMs),
     new Throttle(throttleStore),
   )
+  let loaded: Promise<AdminApi> | undefined
+  return {
+    api: {
+      async answer(request, response) {
+        loaded ??= loadApi(options, access)
+        return (await loaded).answer(request, response)
+      },
+    },
+    access,
+  }
+}
+
+async function loadApi(options: AdminApiOptions, access: Access): Promise<AdminApi> {
+  const { ports, secret, nowMs = Date.now, failed = () => {}, version } = options
+  const { frameJson } = await import('./operations/live.ts')
+  const { operationsOf } = await import('./operations/operations.ts')
   const desk: AdminDesk = { ...ports, access, streams: new LiveStreams(frameJson, nowMs, options.streamBounds) }
-  const api = new AdminApi(operationsOf(version), {
+  return new AdminApi(operationsOf(version), {
     desk,
     cursors: new Cursors(secret),
     idempotency: options.idempotency ?? new KeptAnswers(nowMs),
@@ -67,5 +84,4 @@ export function openAdminApi(options: AdminApiOptions): { readonly api: AdminApi
     nowMs,
     failed,
   })
-  return { api, access }
 }
