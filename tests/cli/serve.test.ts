@@ -57,7 +57,7 @@ describe('sluice serve', () => {
       `sluice ${version} is listening`,
       expect.stringMatching(`^  gRPC   ${grpc} +Envoy's rate limit service, health, `),
       expect.stringMatching(`^  HTTP   ${url} +/v1/check, `),
-      expect.stringMatching(`^  admin  ${admin} +/admin/v1, /rlconfig, /stats$`),
+      expect.stringMatching(`^  admin  ${admin} +/metrics, /stats, /rlconfig, /admin/v1$`),
       '',
       expect.stringMatching(/^counters in memory; \d+ limits in 5 domains, from the examples \(server\/examples\)$/),
       '',

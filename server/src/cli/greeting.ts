@@ -31,7 +31,7 @@ function doorLines({ addresses }: Service): string[] {
   return [
     `  gRPC   ${grpc.padEnd(WIDTH)}  Envoy's rate limit service, health, sluice.v1.Limiter`,
     `  HTTP   ${`http://${http}`.padEnd(WIDTH)}  /v1/check, /v1/acquire, /v1/release, /json, /healthcheck`,
-    `  admin  ${`http://${admin}`.padEnd(WIDTH)}  /admin/v1, /rlconfig, /stats`,
+    `  admin  ${`http://${admin}`.padEnd(WIDTH)}  /metrics, /stats, /rlconfig, /admin/v1`,
   ]
 }
 

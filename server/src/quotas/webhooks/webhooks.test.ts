@@ -185,7 +185,7 @@ describe.each(testDatabases)('webhooks on %s', { timeout: SLOW_MS }, (_, make) =
     expect([outcomes, await tell(crossing({ threshold: 100 }))]).toEqual([['gone'], 0])
     expect((await audit.list({ limit: 1 })).items[0]).toMatchObject({
       action: 'webhooks.disable',
-      actor_id: 'webhooks',
+      actor: { id: 'webhooks' },
     })
     await store.update(id, fields(receiver.url), SUPPORT)
     expect(await store.get(id)).toMatchObject({ isEnabled: true, disabledReason: undefined })
