@@ -104,7 +104,7 @@ async function limitOf({ http }, apiKey) {
     headers: { 'content-type': 'application/json', connection: 'close' },
     body: JSON.stringify({ domain: 'api', descriptors: [{ entries: [{ key: 'api_key', value: apiKey }] }], cost: 0 }),
   })
-  return (await response.json()).limit
+  return (await response.json()).verdicts[0]?.limit
 }
 
 /** changeOne raises a limit through the first node, and returns how long after the answer the last worker decides by it. */

@@ -1,6 +1,9 @@
 const onBothNodes = (expression: string): string => `count(${expression}) == 2`
 const grows = (series: string): string => onBothNodes(`sum by (instance) (${series}) > 0`)
 
+const withoutDatabase = (metric: string) =>
+  [metric, 'nodes without a database do not tell it', `absent(${metric})`] as const
+
 /** What must be true of each metric in the end: an expression that finds something then. */
 export const CLAIMS: readonly (readonly [metric: string, claim: string, expression: string])[] = [
   ['ratelimit_decisions_total', 'rules admit', grows('ratelimit_decisions_total{domain="api",outcome="allowed"}')],
@@ -155,13 +158,25 @@ export const CLAIMS: readonly (readonly [metric: string, claim: string, expressi
   [
     'ratelimit_hot_keys_detected_total',
     'each rule has a series from the start',
-    onBothNodes('count by (instance) (ratelimit_hot_keys_detected_total) >= 8'),
+    onBothNodes('min by (instance) (ratelimit_hot_keys_detected_total) == 0'),
   ],
   [
     'ratelimit_keys_exhausted',
     'nobody was without budget for five minutes',
     onBothNodes('sum by (instance) (ratelimit_keys_exhausted) == 0'),
   ],
+  withoutDatabase('ratelimit_quotas_records'),
+  withoutDatabase('ratelimit_quotas_revision'),
+  withoutDatabase('ratelimit_quotas_age_seconds'),
+  withoutDatabase('ratelimit_database_up'),
+  withoutDatabase('ratelimit_database_errors_total'),
+  withoutDatabase('ratelimit_usage_rows_written_total'),
+  withoutDatabase('ratelimit_usage_dropped_total'),
+  withoutDatabase('ratelimit_usage_waiting_rows'),
+  withoutDatabase('ratelimit_usage_waiting_seconds'),
+  withoutDatabase('ratelimit_webhook_deliveries_total'),
+  withoutDatabase('ratelimit_audit_sink_entries_total'),
+  withoutDatabase('ratelimit_audit_sink_lag'),
   [
     'ratelimit_grpc_connections',
     'there were two on each node',

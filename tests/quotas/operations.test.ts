@@ -18,10 +18,9 @@ async function limits(nodes: readonly Started[]): Promise<number[]> {
   const all: number[] = []
   for (const { url } of nodes) {
     for (let i = 0; i < 6; i++) {
-      const { limit = 0 } = (await (await fetch(`${url}/v1/check`, { method: 'POST', body, headers })).json()) as {
-        limit?: number
-      }
-      all.push(limit)
+      const response = await fetch(`${url}/v1/check`, { method: 'POST', body, headers })
+      const { verdicts } = (await response.json()) as { verdicts: { limit: number }[] }
+      all.push(verdicts[0]?.limit ?? 0)
     }
   }
   return all
@@ -79,7 +78,7 @@ describe('a customer', () => {
     await until('both nodes know the customer', async () => {
       const known = await Promise.all(fleet.nodes.map((node) => fleet.ask(node, 'GET', 'nodes')))
       const revisions = known.flatMap(({ json }) =>
-        (json.items as { revision: number }[]).map(({ revision }) => revision),
+        (json.nodes as { revision: number }[]).map(({ revision }) => revision),
       )
       return revisions.length === 4 && new Set(revisions).size === 1 && revisions[0] >= 2
     })
@@ -90,7 +89,7 @@ describe('a customer', () => {
     const day = 86_400_000
     const span = `from=${new Date(Date.now() - day).toISOString()}&to=${new Date(Date.now() + day).toISOString()}`
     await until('the use is in the database', async () => {
-      const { json } = await fleet.ask(first, 'GET', `usage?customer_id=acme&granularity=hour&${span}`)
+      const { json } = await fleet.ask(first, 'GET', `usage?customer=acme&granularity=hour&${span}`)
       const rows = json.items as { allowed: number; refused: number }[]
       const sum = (field: 'allowed' | 'refused') => rows.reduce((all, row) => all + row[field], 0)
       return sum('allowed') === 3 && sum('refused') >= 6

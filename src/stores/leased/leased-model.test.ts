@@ -21,7 +21,7 @@ const WEATHERS: Readonly<Record<string, Weather>> = {
   'as leases of a lease': { ...CALM, isLayered: true, isLossy: true, crashes: true },
 }
 
-const SCHEDULES = Number(process.env.SLUICE_SCHEDULES ?? 2_800)
+const SCHEDULES = Number(process.env.SLUICE_SCHEDULES ?? 1_400)
 const STEPS = 50
 
 describe.each(Object.entries(WEATHERS))('leased, %s', (_, weather) => {
