@@ -1,11 +1,10 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { measureFleet } from './quotas/fleet.mjs'
 import { count, header, median, spread, table } from './report.mjs'
 
 // npm run bench -- quotas: what 100,000 customers with a key and an override each cost: to start, to hold, to decide by, to
-// change, to send to a worker, and on two nodes with PostgreSQL and Redis.
+// change, and to send to a worker.
 
 const CUSTOMERS = 100_000
 const MAX_START_MS = 2_000
@@ -69,14 +68,4 @@ say(
   'time of a change in a process',
   '',
   ...Object.entries(changed).map(([name, ns]) => `${name.padEnd(9)} ${(ns / 1_000).toFixed(1)} µs`),
-)
-
-const fleet = await measureFleet(CUSTOMERS, 20)
-const sorted = [...fleet.inForceMs].sort((a, b) => a - b)
-say(
-  `two nodes with two workers each, PostgreSQL and Redis, ${count(CUSTOMERS)} customers`,
-  '',
-  `start     ${fleet.startMs.map((each) => count(each)).join(' and ')} ms until every decision knows its customer`,
-  `memory    ${fleet.memoryMb.map((each) => count(each)).join(', ')} MB (a primary and its workers, node by node)`,
-  `in force  ${count(median(sorted))} ms after its answer a change is in force on every worker, ${count(sorted.at(-1))} at the longest of ${sorted.length} (goal < 2,000: ${goal(sorted.at(-1) < 2_000)})`,
 )
