@@ -241,7 +241,7 @@ async function starting<T>(start: (undo: Undo) => Promise<T>): Promise<T> {
   }
 }
 
-/** eitherFails rejects with the first of two. Whoever is interested waits for it. */
+/** eitherFails rejects with the first of two. Those who are interested wait for it. */
 function eitherFails(one: Promise<never>, other: Promise<never> | undefined): Promise<never> {
   if (other === undefined) return one
   const first = Promise.race([one, other])

@@ -1,7 +1,7 @@
 /** How many characters wait at the most: about 2,000 lines. */
 const MAX_WAITING = 1_048_576
 const DELAY_MS = 100
-/** How long a process that ends waits for whoever takes its lines. */
+/** How long a process that ends waits for its lines to be taken. */
 const MAX_WAIT_MS = 1_000
 
 /** LineQueue collects lines, and sends those of a tenth of a second together, one text at a time. It never grows beyond 1 MiB. */

@@ -85,7 +85,7 @@ export class ProcessDesk implements OwnUsage {
     if (target === undefined) return
     try {
       for (const { key, limit } of await this.#desk.countersOf(target)) {
-        // Whoever resets needs no more of a limit than where it is counted.
+        // A reset needs no more of a limit than where it is counted.
         await this.#parts.store.reset(key, limit as Parameters<Store['reset']>[1])
       }
     } catch {

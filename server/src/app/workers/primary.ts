@@ -158,7 +158,7 @@ export class Primary {
   }
 
   /**
-   * metrics are those of all workers. Whoever asks while they are collected gets the same ones. It never rejects: a worker
+   * metrics are those of all workers. Those who ask while they are collected get the same ones. It never rejects: a worker
    * that does not answer in time is told as it last was.
    */
   metrics(): Promise<MergedMetrics> {

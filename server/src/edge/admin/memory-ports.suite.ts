@@ -44,7 +44,7 @@ export function pageOf<T>(
   return { items, next: rest.length > limit ? idOf(items[items.length - 1]) : undefined }
 }
 
-/** MemoryAudit notes every change, without a chain worth the name. */
+/** MemoryAudit notes every change, without a chain. */
 export class MemoryAudit implements AuditLog {
   readonly entries: AuditEntry[] = []
   readonly #clock: AdminClock
