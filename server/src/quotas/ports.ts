@@ -101,7 +101,7 @@ export interface AdminToken {
 /** A TokenStore keeps tokens of the admin API. Each change is audited. */
 export interface TokenStore {
   create(token: AdminToken, by: Actor): Promise<AdminToken>
-  /** createFirst keeps a token only if there is none that is good, whoever else tries at the same time. It returns whether it did. */
+  /** createFirst keeps a token only if there is none that is good, even if others try at the same time. It returns whether it did. */
   createFirst(token: AdminToken, by: Actor): Promise<boolean>
   list(): Promise<readonly AdminToken[]>
   get(id: string): Promise<AdminToken | undefined>

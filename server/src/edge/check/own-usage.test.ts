@@ -22,7 +22,7 @@ const LIMIT: LimitState = {
   resetAtMs: Date.parse('2025-01-15T10:31:00Z'),
 }
 
-/** Whoever asks the limiter counts something. */
+/** To ask the limiter is to count something. */
 const uncounted = new Proxy({} as LimiterPort, {
   get: () => () => {
     throw new Error('the limiter was asked')

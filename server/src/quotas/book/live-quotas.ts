@@ -24,7 +24,7 @@ export interface QuotaOrigin {
 
 /**
  * LiveQuotas holds the book in force. A new one is made beside it, between decisions, and takes its place in one step; changes
- * that come meanwhile are made in both. Whoever took `current` keeps what it took.
+ * that come meanwhile are made in both. What was taken from `current` stays as it is.
  */
 export class LiveQuotas implements QuotaSink {
   readonly #options: QuotaBookOptions

@@ -114,7 +114,7 @@ describe.each(testDatabases)('webhooks on %s', { timeout: SLOW_MS }, (_, make) =
     ])
   })
 
-  it('tells each threshold once a period and limit, whoever tells of it again', async () => {
+  it('tells each threshold once a period and limit, however often it is told', async () => {
     const { store, tell, node } = await open()
     await store.create(fields('https://example.com/'), newWebhookSecret(), SUPPORT)
     const other = await node()
