@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
 import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { bundleOutputs, writeBundle } from './bundle.mjs'
 import { commonJsOutputs, writeCommonJs } from './common-js.mjs'
+import { dashboardOutputs, writeDashboard } from './dashboard.mjs'
 import { writeLuaModules } from './lua.mjs'
 import { ensureInstalled, readStamp, requireNode, root, run, runMain, SetupError, say, writeStamp } from './setup.mjs'
 
@@ -29,7 +30,7 @@ export async function ensureBuilt() {
   if (readStamp(root, buildStamp) === fingerprint && packages.every(outputsExist) && isBundled()) return false
   // The server is compiled against the library's declarations.
   await Promise.all([buildPackage(library).then(() => buildPackage(server)), buildPackage(client)])
-  await writeBundle(root)
+  await Promise.all([writeBundle(root), writeDashboard(root)])
   writeStamp(root, buildStamp, fingerprint)
   return true
 }
@@ -37,8 +38,14 @@ export async function ensureBuilt() {
 /** sourceFingerprint changes when a source, a compiler option or the compiler changes. */
 export function sourceFingerprint(dir = root) {
   const hash = createHash('sha256')
-  const sources = packages.flatMap((each) => listFiles(join(dir, each.dir, 'src')))
-  const settings = ['package-lock.json', 'tsconfig.json', ...packages.map(({ project }) => project)]
+  const dirs = [...packages.map((each) => each.dir), 'dashboard']
+  const sources = dirs.flatMap((each) => listFiles(join(dir, each, 'src')))
+  const settings = [
+    'package-lock.json',
+    'tsconfig.json',
+    'dashboard/index.html',
+    ...packages.map(({ project }) => project),
+  ]
   for (const path of [...sources, ...settings.map((path) => join(dir, path))]) {
     const { mtimeMs, size } = statSync(path)
     hash.update(`${path}\0${mtimeMs}\0${size}\n`)
@@ -75,7 +82,7 @@ export function plannedOutputs(packageDir) {
 const outputsExist = ({ dir }) =>
   [...plannedOutputs(join(root, dir)).keys(), ...commonJsOutputs(join(root, dir))].every((output) => existsSync(output))
 
-const isBundled = () => bundleOutputs(root).every((output) => existsSync(output))
+const isBundled = () => [...bundleOutputs(root), ...dashboardOutputs(root)].every((output) => existsSync(output))
 
 async function buildPackage({ dir, project, buildInfo }) {
   const packageDir = join(root, dir)
@@ -89,11 +96,12 @@ async function buildPackage({ dir, project, buildInfo }) {
   copyAssets(outputs)
 }
 
-/** removeOrphans removes what an earlier build wrote for a source that is gone. A bundle has no source of its own. */
+/** removeOrphans removes what an earlier build wrote for a source that is gone. A bundle and the dashboard have no source each. */
 export function removeOrphans(packageDir, outputs = plannedOutputs(packageDir)) {
   const bundle = join(packageDir, 'dist', 'bundle')
+  const dashboard = join(packageDir, 'dist', 'dashboard') + sep
   for (const file of listFiles(join(packageDir, 'dist'))) {
-    if (dirname(file) === bundle) continue
+    if (dirname(file) === bundle || file.startsWith(dashboard)) continue
     const output = file.replace(/(\.names)?\.d\.c?ts$|\.cjs$/, '.js')
     if (!outputs.has(file) && !outputs.has(output)) rmSync(file)
   }

@@ -10,6 +10,7 @@ const settings = {
   'tsconfig.build.json': '{}',
   'server/tsconfig.build.json': '{}',
   'client/tsconfig.build.json': '{}',
+  'dashboard/index.html': '',
 }
 
 test('dist gets the compiled sources and the files that are not code, but no tests and no Lua', () => {
@@ -33,6 +34,7 @@ test('what was built from a source that is gone is removed', () => {
     'dist/a.names.d.cts',
     'dist/a.sql',
     'dist/bundle/c.js',
+    'dist/dashboard/assets/d.js',
   ]
   const orphans = [...kept.slice(0, 6).map((path) => path.replace('a.', 'b.')), 'dist/a.js.map', 'dist/a.d.ts.map']
   addFiles(dir, Object.fromEntries([...kept, ...orphans].map((path) => [path, ''])))

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { formatCount } from './format-count.ts'
+import { formatCount } from './count.ts'
 
 test.each([
   [0, '0'],

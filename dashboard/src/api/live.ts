@@ -1,0 +1,72 @@
+import { signal } from '@preact/signals'
+import { addressOf, ask } from './client.ts'
+import type { LiveFrame } from './operations.ts'
+
+const HOUR_FRAMES = 3_600
+const FIRST_WAIT_MS = 500
+const LONGEST_WAIT_MS = 15_000
+/** Frames come every second: without one for so long, the stream is not alive, whatever the browser says. */
+const SILENCE_MS = 6_000
+
+/** Whether figures come: the first ones are awaited, they come, or the server cannot be reached. */
+export type LiveState = 'waiting' | 'live' | 'lost'
+
+/** frames are those of the last hour, the oldest first. Each change is a new list. */
+export const frames = signal<readonly LiveFrame[]>([])
+export const liveState = signal<LiveState>('waiting')
+
+/** follow reads the last hour and then each second, until it is told to stop. It begins again when it is lost. */
+export function follow(): () => void {
+  let source: EventSource | undefined
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let waitMs = FIRST_WAIT_MS
+  let isOver = false
+
+  const later = (ms: number, work: () => void): void => {
+    clearTimeout(timer)
+    timer = setTimeout(work, ms)
+  }
+  const lose = (): void => {
+    source?.close()
+    if (isOver) return
+    liveState.value = 'lost'
+    later(waitMs, begin)
+    waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)
+  }
+  const begin = (): void => {
+    const since = frames.value.at(-1)?.at_ms ?? 0
+    ask('readLiveHistory', { query: { since } }).then(({ body }) => {
+      if (isOver) return
+      keep(body.frames)
+      open()
+    }, lose)
+  }
+  const open = (): void => {
+    source = new EventSource(addressOf('watchLive', { query: { since: frames.value.at(-1)?.at_ms } }))
+    source.onmessage = ({ data }) => {
+      keep([JSON.parse(String(data)) as LiveFrame])
+      liveState.value = 'live'
+      waitMs = FIRST_WAIT_MS
+      later(SILENCE_MS, lose)
+    }
+    // A browser opens an ended stream again by itself, but not one that was answered with an error.
+    source.onerror = lose
+    later(SILENCE_MS, lose)
+  }
+
+  begin()
+  return () => {
+    isOver = true
+    clearTimeout(timer)
+    source?.close()
+    frames.value = []
+    liveState.value = 'waiting'
+  }
+}
+
+/** keep adds frames that are newer than those before. */
+function keep(more: readonly LiveFrame[]): void {
+  const lastMs = frames.value.at(-1)?.at_ms ?? 0
+  const newer = more.filter(({ at_ms }) => at_ms > lastMs)
+  if (newer.length > 0) frames.value = [...frames.value, ...newer].slice(-HOUR_FRAMES)
+}

@@ -1,0 +1,1197 @@
+// Written by scripts/dashboard-types.mjs from the operations of the admin API. Do not edit.
+
+/** Nothing is what an operation takes that takes nothing. */
+
+export type Nothing = Readonly<Record<never, never>>
+
+export type ApiKey = {
+  readonly id: string
+  /** the first characters of the key */
+  readonly prefix: string
+  readonly customer_id: string | null
+  readonly name: string
+  readonly tier: string | null
+  /** rises with every change; the ETag */
+  readonly version: number
+  readonly created_at: string
+  readonly revoked_at: string | null
+}
+
+export type Asked = {
+  readonly domain: string
+  readonly descriptors: readonly {
+    readonly entries: readonly {
+      readonly key: string
+      readonly value: string
+    }[]
+  }[]
+}
+
+export type AskedToExplain = {
+  readonly domain: string
+  readonly descriptors: readonly {
+    readonly entries: readonly {
+      readonly key: string
+      readonly value: string
+    }[]
+  }[]
+}
+
+export type AuditEntry = {
+  readonly sequence: number
+  readonly at: string
+  readonly actor: {
+    readonly id: string
+    readonly name: string
+    readonly address: string | null
+  }
+  readonly reason: string | null
+  readonly action: string
+  readonly target: {
+    readonly kind: string
+    readonly id: string
+  }
+  readonly customer_id: string | null
+  readonly before: unknown
+  readonly after: unknown
+  readonly hash: string
+}
+
+export type Block = {
+  readonly id: string
+  readonly customer_id: string | null
+  readonly api_key_id: string | null
+  readonly cidr: string | null
+  readonly reason: string | null
+  readonly status: number
+  readonly body: string | null
+  readonly effective_at: string
+  readonly expires_at: string | null
+  /** rises with every change; the ETag */
+  readonly version: number
+  readonly created_at: string
+}
+
+export type BlockedBy = {
+  readonly id: string
+  readonly reason: string | null
+  readonly status: number
+  /** null: without end */
+  readonly ends_in_ms: number | null
+  readonly what_would_admit: string
+}
+
+export type Counter = {
+  /** the position of the descriptor in the request */
+  readonly descriptor: number
+  readonly rule_id: string
+  readonly rule_name: string
+  readonly described: string
+  readonly is_unlimited: boolean
+  readonly is_shadow: boolean
+  readonly switched_to: 'off' | 'shadow' | 'enforce' | null
+  readonly source: LimitSource
+  /** the key of the counter; secrets are hashed */
+  readonly key: string
+  readonly limit: number
+  readonly used: number
+  readonly remaining: number
+  readonly reset_after_ms: number
+  readonly retry_after_ms: number
+  readonly would_refuse: boolean
+  /** where it is full: extra budget of the caller, in the order of its use */
+  readonly grants: readonly {
+    readonly id: string
+    readonly remaining: number
+  }[]
+  readonly what_would_admit: string
+}
+
+export type Customer = {
+  readonly id: string
+  readonly name: string
+  readonly tier: string | null
+  readonly status: 'active' | 'suspended'
+  readonly time_zone: string
+  readonly period_anchor: string | null
+  readonly metadata: { readonly [name: string]: string }
+  /** rises with every change; the ETag */
+  readonly version: number
+  readonly created_at: string
+  readonly updated_at: string
+}
+
+export type CustomerFields = {
+  /** the id, unless told otherwise */
+  readonly name?: string | null | undefined
+  readonly tier?: string | null | undefined
+  readonly status?: 'active' | 'suspended' | null | undefined
+  /** an IANA name; UTC unless told otherwise */
+  readonly time_zone?: string | null | undefined
+  /** the first day of a period */
+  readonly period_anchor?: string | null | undefined
+  /** free, at most 50 values: a billing id, a sales contact */
+  readonly metadata?: { readonly [name: string]: string } | null | undefined
+  /** why; for the audit log */
+  readonly reason?: string | null | undefined
+}
+
+export type Grant = {
+  readonly id: string
+  readonly customer_id: string
+  readonly descriptor: string
+  readonly amount: number
+  readonly reason: string | null
+  readonly ticket: string | null
+  readonly effective_at: string
+  readonly expires_at: string | null
+  /** rises with every change; the ETag */
+  readonly version: number
+  readonly created_at: string
+}
+
+export type KeyUsage = {
+  readonly api_key: string
+  /** of the first limit */
+  readonly current_window: {
+    readonly start: string
+    readonly end: string
+  } | null
+  readonly usage: {
+    readonly [name: string]: {
+      readonly used: number
+      readonly limit: number
+      readonly remaining: number
+    }
+  }
+}
+
+export type LimitSource = {
+  readonly kind: 'key_override' | 'customer_override' | 'tier' | 'rule' | 'grant'
+  readonly id: string | null
+}
+
+export type LimitState = {
+  readonly descriptor: string
+  readonly domain: string
+  readonly rule_id: string
+  /** where the number comes from */
+  readonly source: unknown
+  readonly limit: number
+  readonly used: number
+  readonly remaining: number
+  readonly window_ms: number
+  readonly unit: string | null
+  readonly window_start: string
+  readonly resets_at: string
+  /** of which key it is; null: of the customer */
+  readonly api_key_id: string | null
+  readonly api_key_prefix: string | null
+  /** false: no request has carried this key since the node began, and what was used is not known */
+  readonly is_use_known: boolean
+}
+
+export type LimitStates = {
+  readonly limits: readonly LimitState[]
+}
+
+export type LiveFrame = {
+  readonly at: string
+  /** the id of the event */
+  readonly at_ms: number
+  readonly allowed: number
+  readonly refused: number
+  /** what rules in shadow mode would have refused */
+  readonly shadow_refused: number
+  readonly p50_ms: number
+  readonly p99_ms: number
+  readonly nodes: number
+  readonly nodes_away: number
+  readonly store: 'memory' | 'up' | 'away'
+  readonly database: 'none' | 'up' | 'away'
+  readonly rule_version: string
+  /** the busiest, at most 100 */
+  readonly rules: readonly {
+    readonly domain: string
+    readonly id: string
+    readonly allowed: number
+    readonly refused: number
+    readonly shadow_refused: number
+  }[]
+}
+
+export type Login = {
+  readonly token: string
+}
+
+export type MadeToken = {
+  readonly id: string
+  readonly name: string
+  readonly role: 'viewer' | 'operator' | 'admin'
+  /** the first characters of the token */
+  readonly prefix: string
+  readonly created_at: string
+  readonly expires_at: string | null
+  readonly revoked_at: string | null
+  readonly last_used_at: string | null
+  /** shown this once */
+  readonly token: string
+}
+
+export type MadeWebhook = {
+  readonly id: string
+  readonly url: string
+  readonly description: string
+  /** null: it hears of every customer */
+  readonly customer_id: string | null
+  readonly events: readonly 'quota.threshold'[]
+  /** in percent */
+  readonly thresholds: readonly number[]
+  readonly enabled: boolean
+  /** why the service switched it off */
+  readonly disabled_reason: string | null
+  /** rises with every change; the ETag */
+  readonly version: number
+  readonly created_at: string
+  readonly updated_at: string
+  /** signs every message; shown this once */
+  readonly secret: string
+}
+
+export type Matched = {
+  /** where nothing applies: why */
+  readonly note: string | null
+  readonly steps: readonly {
+    readonly key: string
+    /** null: secret */
+    readonly value: string | null
+    readonly how: string
+    readonly pattern: string | null
+    /** where nothing matches: what there is on this level */
+    readonly known: readonly string[]
+  }[]
+}
+
+export type NearLimit = {
+  readonly at: string
+  readonly customer_id: string | null
+  readonly api_key_id: string | null
+  readonly domain: string
+  readonly rule: string
+  /** whom it is about; secrets are hashed */
+  readonly key: string
+  readonly limit: number
+  readonly remaining: number
+  readonly window_ms: number
+  readonly resets_at: string
+}
+
+export type NewApiKey = {
+  readonly id: string
+  /** the first characters of the key */
+  readonly prefix: string
+  readonly customer_id: string | null
+  readonly name: string
+  readonly tier: string | null
+  /** rises with every change; the ETag */
+  readonly version: number
+  readonly created_at: string
+  readonly revoked_at: string | null
+  /** the key itself, if it was made here: shown this once */
+  readonly key: string | null
+}
+
+export type NewBlock = {
+  readonly customer_id?: string | null | undefined
+  readonly api_key_id?: string | null | undefined
+  /** the key itself; it is not kept */
+  readonly api_key?: string | null | undefined
+  /** such as 198.51.100.0/24 */
+  readonly cidr?: string | null | undefined
+  /** 403, unless told otherwise */
+  readonly status?: number | null | undefined
+  /** what the caller is answered */
+  readonly body?: string | null | undefined
+  readonly reason?: string | null | undefined
+  /** when it takes effect; now, unless told otherwise */
+  readonly effective_at?: string | null | undefined
+  /** when it ends by itself; null: never */
+  readonly expires_at?: string | null | undefined
+}
+
+export type NewCustomer = {
+  readonly id: string
+  /** the id, unless told otherwise */
+  readonly name?: string | null | undefined
+  readonly tier?: string | null | undefined
+  readonly status?: 'active' | 'suspended' | null | undefined
+  /** an IANA name; UTC unless told otherwise */
+  readonly time_zone?: string | null | undefined
+  /** the first day of a period */
+  readonly period_anchor?: string | null | undefined
+  /** free, at most 50 values: a billing id, a sales contact */
+  readonly metadata?: { readonly [name: string]: string } | null | undefined
+  /** why; for the audit log */
+  readonly reason?: string | null | undefined
+}
+
+export type NewGrant = {
+  readonly amount: number
+  /** `default`, unless told otherwise */
+  readonly descriptor?: string | null | undefined
+  readonly ticket?: string | null | undefined
+  readonly reason?: string | null | undefined
+  /** when it takes effect; now, unless told otherwise */
+  readonly effective_at?: string | null | undefined
+  /** when it ends by itself; null: never */
+  readonly expires_at?: string | null | undefined
+}
+
+export type NewKey = {
+  /** a key that you have; left out, one is made */
+  readonly key?: string | null | undefined
+  readonly name?: string | null | undefined
+  /** the key's own tier, which comes before the customer's */
+  readonly tier?: string | null | undefined
+  readonly reason?: string | null | undefined
+}
+
+export type NewRules = {
+  /** YAML, as in a rule file */
+  readonly text: string
+  readonly comment?: string | null | undefined
+}
+
+export type NewSecret = {
+  /** one is made, unless it is given */
+  readonly secret?: string | null | undefined
+  readonly reason?: string | null | undefined
+}
+
+export type NewSwitch = {
+  /** null: every rule */
+  readonly rule: {
+    readonly domain: string
+    readonly id: string
+  } | null
+  readonly mode: 'off' | 'shadow' | 'enforce'
+  readonly reason?: string | null | undefined
+}
+
+export type NewToken = {
+  readonly name: string
+  readonly role: 'viewer' | 'operator' | 'admin'
+  readonly expires_at?: string | null | undefined
+  readonly reason?: string | null | undefined
+}
+
+export type NewWebhook = {
+  readonly url: string
+  /** one is made, unless it is given */
+  readonly secret?: string | null | undefined
+  readonly description?: string | null | undefined
+  /** only what is about this customer */
+  readonly customer_id?: string | null | undefined
+  /** all, unless told otherwise */
+  readonly events?: readonly 'quota.threshold'[] | null | undefined
+  /** 50, 80 and 100, unless told otherwise */
+  readonly thresholds?: readonly number[] | null | undefined
+  readonly enabled?: boolean | null | undefined
+  readonly reason?: string | null | undefined
+}
+
+export type Node = {
+  readonly id: string
+  readonly host: string
+  /** the node that answers */
+  readonly is_here: boolean
+  readonly is_away: boolean
+  readonly started_at: string
+  readonly seen_at: string
+  readonly version: string
+  readonly rule_version: string
+  /** of the quotas that it decides by */
+  readonly revision: number
+  readonly store: 'memory' | 'up' | 'away'
+  readonly workers: readonly {
+    readonly id: string
+    readonly state: string
+    readonly started_at: string
+  }[]
+}
+
+export type Override = {
+  readonly id: string
+  readonly customer_id: string | null
+  readonly api_key_id: string | null
+  readonly descriptor: string
+  readonly requests_per_unit: number
+  readonly unit: 'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year'
+  readonly algorithm: string | null
+  readonly burst: number | null
+  readonly reason: string | null
+  readonly ticket: string | null
+  readonly effective_at: string
+  readonly expires_at: string | null
+  /** rises with every change; the ETag */
+  readonly version: number
+  readonly created_at: string
+  readonly updated_at: string
+}
+
+export type OverrideFields = {
+  /** `default`, unless told otherwise, or such as `endpoint:POST /api/v1/orders` */
+  readonly descriptor?: string | null | undefined
+  readonly requests_per_unit: number
+  readonly unit: 'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year'
+  /** that of the rule, unless told otherwise */
+  readonly algorithm?:
+    | 'sliding_window'
+    | 'token_bucket'
+    | 'gcra'
+    | 'leaky_bucket'
+    | 'fixed_window'
+    | 'sliding_log'
+    | 'concurrency'
+    | null
+    | undefined
+  readonly burst?: number | null | undefined
+  /** for one key of the customer's; left out: for all of them */
+  readonly api_key_id?: string | null | undefined
+  readonly ticket?: string | null | undefined
+  readonly reason?: string | null | undefined
+  /** when it takes effect; now, unless told otherwise */
+  readonly effective_at?: string | null | undefined
+  /** when it ends by itself; null: never */
+  readonly expires_at?: string | null | undefined
+}
+
+export type Preview = {
+  /** true: nothing was changed */
+  readonly dry_run: boolean
+  readonly changes: readonly {
+    readonly kind: 'record' | 'rules' | 'counters' | 'token' | 'webhook'
+    readonly table: string | null
+    readonly id: string | null
+    readonly before: unknown
+    readonly after: unknown
+  }[]
+  /** null: not known */
+  readonly affected_customers: number | null
+  /** the busiest hour of the last week under the limits before and after; null: not known */
+  readonly at_peak: {
+    readonly at: string
+    readonly requests: number
+    readonly refused_before: number
+    readonly refused_after: number
+  } | null
+  readonly notes: readonly string[]
+}
+
+export type Problem = {
+  readonly type: string
+  readonly title: string
+  readonly status: number
+  readonly detail: string
+  /** from the registry, docs/errors.md */
+  readonly code: string
+  /** of rules: each problem with file, line, column, code, message and rule */
+  readonly problems?: readonly unknown[] | null | undefined
+  readonly omitted?: number | null | undefined
+}
+
+export type Quota = {
+  readonly api_key: string
+  readonly tier: string | null
+  readonly quotas: {
+    /** the plain limit: an override named default, or that of the tier */
+    readonly default: {
+      readonly requests_per_unit: number
+      readonly unit: string
+    } | null
+    readonly overrides: readonly {
+      readonly descriptor: string
+      readonly requests_per_unit: number
+      readonly unit: string
+    }[]
+  }
+  readonly updated_at: string
+}
+
+export type QuotaFields = {
+  readonly tier?: string | null | undefined
+  readonly overrides?:
+    | readonly {
+        /** `default`, unless told otherwise, or such as `endpoint:POST /api/v1/orders` */
+        readonly descriptor?: string | null | undefined
+        readonly requests_per_unit: number
+        readonly unit: 'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year'
+        /** that of the rule, unless told otherwise */
+        readonly algorithm?:
+          | 'sliding_window'
+          | 'token_bucket'
+          | 'gcra'
+          | 'leaky_bucket'
+          | 'fixed_window'
+          | 'sliding_log'
+          | 'concurrency'
+          | null
+          | undefined
+        readonly burst?: number | null | undefined
+      }[]
+    | null
+    | undefined
+  /** when it takes effect; now, unless told otherwise */
+  readonly effective_at?: string | null | undefined
+  /** when it ends by itself; null: never */
+  readonly expires_at?: string | null | undefined
+  readonly reason?: string | null | undefined
+}
+
+export type Refusal = {
+  readonly at: string
+  readonly customer_id: string | null
+  readonly api_key_id: string | null
+  readonly domain: string
+  readonly rule: string
+  /** whom it is about; secrets are hashed */
+  readonly key: string
+  /** as the decision log has it, or blocked */
+  readonly reason: string
+  /** of a block: why, or its id */
+  readonly detail: string | null
+  readonly retry_after_ms: number | null
+}
+
+export type Reset = {
+  readonly customer_id?: string | null | undefined
+  readonly api_key_id?: string | null | undefined
+  readonly api_key?: string | null | undefined
+  readonly domain?: string | null | undefined
+  readonly descriptors?:
+    | readonly {
+        readonly entries: readonly {
+          readonly key: string
+          readonly value: string
+        }[]
+      }[]
+    | null
+    | undefined
+  readonly reason?: string | null | undefined
+}
+
+export type RuleLimit = {
+  readonly id: string
+  readonly name: string
+  /** the limit in words */
+  readonly described: string
+  /** null: unlimited */
+  readonly limit: number | null
+  readonly algorithm: string
+  readonly is_shadow: boolean
+  readonly is_quota: boolean
+}
+
+export type RuleNode = {
+  /** the path of the pattern */
+  readonly id: string
+  /** the tier whose limits stand here; null: of every caller */
+  readonly tier: string | null
+  readonly limits: readonly RuleLimit[]
+  readonly below: readonly RuleNode[]
+}
+
+export type RuleText = {
+  readonly version: number
+  readonly is_active: boolean
+  readonly created_at: string
+  readonly by: string
+  readonly comment: string | null
+  readonly limits: number
+  readonly domains: readonly string[]
+  /** YAML */
+  readonly text: string
+}
+
+export type RuleTree = {
+  /** how many there are in all */
+  readonly limits: number
+  /** patterns that are not listed, because there are so many; ask for one domain */
+  readonly omitted: number
+  readonly domains: readonly {
+    readonly name: string
+    readonly version: string | null
+    readonly evaluates_path: boolean
+    readonly patterns: readonly RuleNode[]
+  }[]
+}
+
+export type RuleVersion = {
+  readonly version: number
+  readonly is_active: boolean
+  readonly created_at: string
+  readonly by: string
+  readonly comment: string | null
+  readonly limits: number
+  readonly domains: readonly string[]
+}
+
+export type Session = {
+  /** the id of the token */
+  readonly id: string
+  readonly name: string
+  readonly role: 'viewer' | 'operator' | 'admin'
+  readonly via: 'token' | 'session' | 'loopback'
+  /** of the session */
+  readonly expires_at: string | null
+}
+
+export type Switch = {
+  /** null: every rule */
+  readonly rule: {
+    readonly domain: string
+    readonly id: string
+  } | null
+  readonly mode: 'off' | 'shadow' | 'enforce'
+  readonly reason: string | null
+  /** rises with every change; the ETag */
+  readonly version: number
+  readonly updated_at: string
+}
+
+export type Tier = {
+  readonly domain: string
+  readonly name: string
+  /** as below the name of a tier in a rule file */
+  readonly limits: unknown
+  /** rises with every change; the ETag */
+  readonly version: number
+  readonly updated_at: string
+}
+
+export type TierFields = {
+  /** as below the name of a tier in a rule file */
+  readonly limits: unknown
+  readonly reason?: string | null | undefined
+}
+
+export type Token = {
+  readonly id: string
+  readonly name: string
+  readonly role: 'viewer' | 'operator' | 'admin'
+  /** the first characters of the token */
+  readonly prefix: string
+  readonly created_at: string
+  readonly expires_at: string | null
+  readonly revoked_at: string | null
+  readonly last_used_at: string | null
+}
+
+export type UsageRow = {
+  readonly customer_id: string
+  readonly limit: string
+  /** the beginning of the hour or day */
+  readonly at: string
+  readonly allowed: number
+  readonly refused: number
+  /** of requests that were allowed, less what was given back */
+  readonly cost: number
+}
+
+export type Webhook = {
+  readonly id: string
+  readonly url: string
+  readonly description: string
+  /** null: it hears of every customer */
+  readonly customer_id: string | null
+  readonly events: readonly 'quota.threshold'[]
+  /** in percent */
+  readonly thresholds: readonly number[]
+  readonly enabled: boolean
+  /** why the service switched it off */
+  readonly disabled_reason: string | null
+  /** rises with every change; the ETag */
+  readonly version: number
+  readonly created_at: string
+  readonly updated_at: string
+}
+
+export type WebhookChange = {
+  readonly url?: string | null | undefined
+  readonly description?: string | null | undefined
+  /** only what is about this customer */
+  readonly customer_id?: string | null | undefined
+  /** all, unless told otherwise */
+  readonly events?: readonly 'quota.threshold'[] | null | undefined
+  /** 50, 80 and 100, unless told otherwise */
+  readonly thresholds?: readonly number[] | null | undefined
+  readonly enabled?: boolean | null | undefined
+  readonly reason?: string | null | undefined
+}
+
+export type WebhookDelivery = {
+  /** the `webhook-id` of every attempt */
+  readonly id: string
+  readonly event: string
+  readonly state: 'waiting' | 'delivered' | 'failed'
+  readonly attempts: number
+  readonly next_attempt_at: string | null
+  readonly last_status: number | null
+  readonly last_error: string | null
+  /** the body */
+  readonly message: unknown
+  readonly created_at: string
+  readonly finished_at: string | null
+}
+
+/** Operations are what can be asked, by their ids: what each takes and answers. */
+
+export interface Operations {
+  readOpenApi: { params: Nothing; query: Nothing; body: undefined; answer: unknown }
+  readSession: { params: Nothing; query: Nothing; body: undefined; answer: Session }
+  logIn: { params: Nothing; query: Nothing; body: Login; answer: Session }
+  logOut: { params: Nothing; query: Nothing; body: undefined; answer: undefined }
+  readQuota: { params: { readonly api_key: string }; query: Nothing; body: undefined; answer: Quota }
+  putQuota: { params: { readonly api_key: string }; query: Nothing; body: QuotaFields; answer: Quota }
+  removeQuota: { params: { readonly api_key: string }; query: Nothing; body: undefined; answer: undefined }
+  readKeyUsage: { params: { readonly api_key: string }; query: Nothing; body: undefined; answer: KeyUsage }
+  listCustomers: {
+    params: Nothing
+    query: {
+      readonly search?: string | undefined
+      readonly tier?: string | undefined
+      readonly status?: 'active' | 'suspended' | undefined
+      readonly cursor?: string | undefined
+      readonly page_size?: number | undefined
+    }
+    body: undefined
+    answer: {
+      readonly items: readonly Customer[]
+      /** where the next page begins; null on the last one */
+      readonly next_cursor: string | null
+    }
+  }
+  createCustomer: { params: Nothing; query: Nothing; body: NewCustomer; answer: Customer }
+  readCustomer: { params: { readonly customer_id: string }; query: Nothing; body: undefined; answer: Customer }
+  replaceCustomer: { params: { readonly customer_id: string }; query: Nothing; body: CustomerFields; answer: Customer }
+  changeCustomer: { params: { readonly customer_id: string }; query: Nothing; body: CustomerFields; answer: Customer }
+  removeCustomer: { params: { readonly customer_id: string }; query: Nothing; body: undefined; answer: undefined }
+  readCustomerLimits: { params: { readonly customer_id: string }; query: Nothing; body: undefined; answer: LimitStates }
+  listKeys: {
+    params: { readonly customer_id: string }
+    query: { readonly cursor?: string | undefined; readonly page_size?: number | undefined }
+    body: undefined
+    answer: {
+      readonly items: readonly ApiKey[]
+      /** where the next page begins; null on the last one */
+      readonly next_cursor: string | null
+    }
+  }
+  createKey: { params: { readonly customer_id: string }; query: Nothing; body: NewKey; answer: NewApiKey }
+  readKey: {
+    params: { readonly customer_id: string; readonly key_id: string }
+    query: Nothing
+    body: undefined
+    answer: ApiKey
+  }
+  revokeKey: {
+    params: { readonly customer_id: string; readonly key_id: string }
+    query: Nothing
+    body: undefined
+    answer: ApiKey
+  }
+  listOverrides: {
+    params: { readonly customer_id: string }
+    query: {
+      readonly api_key_id?: string | undefined
+      readonly cursor?: string | undefined
+      readonly page_size?: number | undefined
+    }
+    body: undefined
+    answer: {
+      readonly items: readonly Override[]
+      /** where the next page begins; null on the last one */
+      readonly next_cursor: string | null
+    }
+  }
+  createOverride: { params: { readonly customer_id: string }; query: Nothing; body: OverrideFields; answer: Override }
+  readOverride: {
+    params: { readonly customer_id: string; readonly override_id: string }
+    query: Nothing
+    body: undefined
+    answer: Override
+  }
+  replaceOverride: {
+    params: { readonly customer_id: string; readonly override_id: string }
+    query: Nothing
+    body: OverrideFields
+    answer: Override
+  }
+  removeOverride: {
+    params: { readonly customer_id: string; readonly override_id: string }
+    query: Nothing
+    body: undefined
+    answer: undefined
+  }
+  listGrants: {
+    params: { readonly customer_id: string }
+    query: { readonly cursor?: string | undefined; readonly page_size?: number | undefined }
+    body: undefined
+    answer: {
+      readonly items: readonly Grant[]
+      /** where the next page begins; null on the last one */
+      readonly next_cursor: string | null
+    }
+  }
+  createGrant: { params: { readonly customer_id: string }; query: Nothing; body: NewGrant; answer: Grant }
+  readGrant: {
+    params: { readonly customer_id: string; readonly grant_id: string }
+    query: Nothing
+    body: undefined
+    answer: Grant
+  }
+  removeGrant: {
+    params: { readonly customer_id: string; readonly grant_id: string }
+    query: Nothing
+    body: undefined
+    answer: undefined
+  }
+  listBlocks: {
+    params: Nothing
+    query: {
+      readonly customer_id?: string | undefined
+      readonly api_key_id?: string | undefined
+      readonly cursor?: string | undefined
+      readonly page_size?: number | undefined
+    }
+    body: undefined
+    answer: {
+      readonly items: readonly Block[]
+      /** where the next page begins; null on the last one */
+      readonly next_cursor: string | null
+    }
+  }
+  createBlock: { params: Nothing; query: Nothing; body: NewBlock; answer: Block }
+  readBlock: { params: { readonly block_id: string }; query: Nothing; body: undefined; answer: Block }
+  removeBlock: { params: { readonly block_id: string }; query: Nothing; body: undefined; answer: undefined }
+  listTiersInForce: {
+    params: Nothing
+    query: Nothing
+    body: undefined
+    answer: {
+      readonly tiers: readonly {
+        readonly domain: string
+        readonly name: string
+        readonly is_stored: boolean
+        readonly limits: readonly RuleLimit[]
+      }[]
+    }
+  }
+  listTiers: {
+    params: Nothing
+    query: {
+      readonly domain?: string | undefined
+      readonly cursor?: string | undefined
+      readonly page_size?: number | undefined
+    }
+    body: undefined
+    answer: {
+      readonly items: readonly Tier[]
+      /** where the next page begins; null on the last one */
+      readonly next_cursor: string | null
+    }
+  }
+  readTier: {
+    params: { readonly domain: string; readonly tier: string }
+    query: Nothing
+    body: undefined
+    answer: Tier
+  }
+  putTier: {
+    params: { readonly domain: string; readonly tier: string }
+    query: Nothing
+    body: TierFields
+    answer: Tier
+  }
+  removeTier: {
+    params: { readonly domain: string; readonly tier: string }
+    query: Nothing
+    body: undefined
+    answer: undefined
+  }
+  readRuleTree: { params: Nothing; query: { readonly domain?: string | undefined }; body: undefined; answer: RuleTree }
+  readActiveRules: { params: Nothing; query: Nothing; body: undefined; answer: RuleText }
+  putRules: { params: Nothing; query: Nothing; body: NewRules; answer: RuleVersion }
+  listRuleVersions: {
+    params: Nothing
+    query: { readonly cursor?: string | undefined; readonly page_size?: number | undefined }
+    body: undefined
+    answer: {
+      readonly items: readonly RuleVersion[]
+      /** where the next page begins; null on the last one */
+      readonly next_cursor: string | null
+    }
+  }
+  readRuleVersion: { params: { readonly version: number }; query: Nothing; body: undefined; answer: RuleText }
+  rollBackRules: { params: { readonly version: number }; query: Nothing; body: undefined; answer: RuleVersion }
+  listSwitches: {
+    params: Nothing
+    query: { readonly cursor?: string | undefined; readonly page_size?: number | undefined }
+    body: undefined
+    answer: {
+      readonly items: readonly Switch[]
+      /** where the next page begins; null on the last one */
+      readonly next_cursor: string | null
+    }
+  }
+  putSwitch: { params: Nothing; query: Nothing; body: NewSwitch; answer: Switch }
+  removeSwitch: {
+    params: Nothing
+    query: { readonly domain?: string | undefined; readonly rule?: string | undefined }
+    body: undefined
+    answer: undefined
+  }
+  readCounters: {
+    params: Nothing
+    query: { readonly customer_id?: string | undefined; readonly api_key_id?: string | undefined }
+    body: undefined
+    answer: LimitStates
+  }
+  lookAtCounters: {
+    params: Nothing
+    query: Nothing
+    body: Asked
+    answer: {
+      readonly counters: readonly Counter[]
+    }
+  }
+  resetCounters: {
+    params: Nothing
+    query: Nothing
+    body: Reset
+    answer: {
+      /** how many counters */
+      readonly reset: number
+    }
+  }
+  explain: {
+    params: Nothing
+    query: Nothing
+    body: AskedToExplain
+    answer: {
+      /** whether a request of cost 1 would pass now */
+      readonly admitted: boolean
+      /** what refuses it before any rule is asked */
+      readonly blocked: BlockedBy | null
+      /** for each descriptor, how it was matched */
+      readonly matched: readonly Matched[]
+      readonly counters: readonly Counter[]
+    }
+  }
+  listUsage: {
+    params: Nothing
+    query: {
+      readonly customer?: string | undefined
+      readonly from: string
+      readonly to: string
+      readonly granularity?: 'hour' | 'day' | undefined
+      readonly format?: 'json' | 'csv' | undefined
+      readonly cursor?: string | undefined
+      readonly page_size?: number | undefined
+    }
+    body: undefined
+    answer: {
+      readonly items: readonly UsageRow[]
+      /** where the next page begins; null on the last one */
+      readonly next_cursor: string | null
+    }
+  }
+  listAudit: {
+    params: Nothing
+    query: {
+      readonly actor?: string | undefined
+      readonly action?: string | undefined
+      readonly target?: string | undefined
+      readonly customer_id?: string | undefined
+      readonly from?: string | undefined
+      readonly to?: string | undefined
+      readonly format?: 'json' | 'csv' | 'jsonl' | undefined
+      readonly cursor?: string | undefined
+      readonly page_size?: number | undefined
+    }
+    body: undefined
+    answer: {
+      readonly items: readonly AuditEntry[]
+      /** where the next page begins; null on the last one */
+      readonly next_cursor: string | null
+    }
+  }
+  verifyAudit: {
+    params: Nothing
+    query: Nothing
+    body: undefined
+    answer: {
+      readonly ok: boolean
+      readonly entries: number
+      readonly head: string | null
+      readonly broken: {
+        readonly sequence: number
+        readonly reason: string
+      } | null
+    }
+  }
+  watchLive: { params: Nothing; query: { readonly since?: number | undefined }; body: undefined; answer: undefined }
+  readLiveHistory: {
+    params: Nothing
+    query: { readonly since?: number | undefined }
+    body: undefined
+    answer: {
+      readonly frames: readonly LiveFrame[]
+    }
+  }
+  listNodes: {
+    params: Nothing
+    query: Nothing
+    body: undefined
+    answer: {
+      readonly nodes: readonly Node[]
+    }
+  }
+  listRefusals: {
+    params: Nothing
+    query: {
+      readonly customer_id?: string | undefined
+      readonly api_key_id?: string | undefined
+      readonly limit?: number | undefined
+    }
+    body: undefined
+    answer: {
+      readonly refusals: readonly Refusal[]
+    }
+  }
+  listNearLimits: {
+    params: Nothing
+    query: { readonly min_window_ms?: number | undefined; readonly limit?: number | undefined }
+    body: undefined
+    answer: {
+      readonly callers: readonly NearLimit[]
+    }
+  }
+  listTokens: {
+    params: Nothing
+    query: Nothing
+    body: undefined
+    answer: {
+      readonly tokens: readonly Token[]
+    }
+  }
+  createToken: { params: Nothing; query: Nothing; body: NewToken; answer: MadeToken }
+  revokeToken: { params: { readonly token_id: string }; query: Nothing; body: undefined; answer: Token }
+  listWebhooks: {
+    params: Nothing
+    query: { readonly cursor?: string | undefined; readonly page_size?: number | undefined }
+    body: undefined
+    answer: {
+      readonly items: readonly Webhook[]
+      /** where the next page begins; null on the last one */
+      readonly next_cursor: string | null
+    }
+  }
+  createWebhook: { params: Nothing; query: Nothing; body: NewWebhook; answer: MadeWebhook }
+  readWebhook: { params: { readonly webhook_id: string }; query: Nothing; body: undefined; answer: Webhook }
+  changeWebhook: { params: { readonly webhook_id: string }; query: Nothing; body: WebhookChange; answer: Webhook }
+  removeWebhook: { params: { readonly webhook_id: string }; query: Nothing; body: undefined; answer: undefined }
+  rotateWebhookSecret: { params: { readonly webhook_id: string }; query: Nothing; body: NewSecret; answer: MadeWebhook }
+  testWebhook: { params: { readonly webhook_id: string }; query: Nothing; body: undefined; answer: WebhookDelivery }
+  listWebhookDeliveries: {
+    params: { readonly webhook_id: string }
+    query: { readonly cursor?: string | undefined; readonly page_size?: number | undefined }
+    body: undefined
+    answer: {
+      readonly items: readonly WebhookDelivery[]
+      /** where the next page begins; null on the last one */
+      readonly next_cursor: string | null
+    }
+  }
+  redeliverWebhook: {
+    params: { readonly webhook_id: string; readonly delivery_id: string }
+    query: Nothing
+    body: undefined
+    answer: WebhookDelivery
+  }
+}
+
+/** OPERATIONS says how each is asked. */
+
+export const OPERATIONS: { readonly [K in keyof Operations]: readonly [method: string, path: string] } = {
+  readOpenApi: ['GET', '/admin/v1/openapi.json'],
+  readSession: ['GET', '/admin/v1/session'],
+  logIn: ['POST', '/admin/v1/session'],
+  logOut: ['DELETE', '/admin/v1/session'],
+  readQuota: ['GET', '/admin/v1/quotas/{api_key}'],
+  putQuota: ['PUT', '/admin/v1/quotas/{api_key}'],
+  removeQuota: ['DELETE', '/admin/v1/quotas/{api_key}'],
+  readKeyUsage: ['GET', '/admin/v1/usage/{api_key}'],
+  listCustomers: ['GET', '/admin/v1/customers'],
+  createCustomer: ['POST', '/admin/v1/customers'],
+  readCustomer: ['GET', '/admin/v1/customers/{customer_id}'],
+  replaceCustomer: ['PUT', '/admin/v1/customers/{customer_id}'],
+  changeCustomer: ['PATCH', '/admin/v1/customers/{customer_id}'],
+  removeCustomer: ['DELETE', '/admin/v1/customers/{customer_id}'],
+  readCustomerLimits: ['GET', '/admin/v1/customers/{customer_id}/limits'],
+  listKeys: ['GET', '/admin/v1/customers/{customer_id}/keys'],
+  createKey: ['POST', '/admin/v1/customers/{customer_id}/keys'],
+  readKey: ['GET', '/admin/v1/customers/{customer_id}/keys/{key_id}'],
+  revokeKey: ['DELETE', '/admin/v1/customers/{customer_id}/keys/{key_id}'],
+  listOverrides: ['GET', '/admin/v1/customers/{customer_id}/overrides'],
+  createOverride: ['POST', '/admin/v1/customers/{customer_id}/overrides'],
+  readOverride: ['GET', '/admin/v1/customers/{customer_id}/overrides/{override_id}'],
+  replaceOverride: ['PUT', '/admin/v1/customers/{customer_id}/overrides/{override_id}'],
+  removeOverride: ['DELETE', '/admin/v1/customers/{customer_id}/overrides/{override_id}'],
+  listGrants: ['GET', '/admin/v1/customers/{customer_id}/grants'],
+  createGrant: ['POST', '/admin/v1/customers/{customer_id}/grants'],
+  readGrant: ['GET', '/admin/v1/customers/{customer_id}/grants/{grant_id}'],
+  removeGrant: ['DELETE', '/admin/v1/customers/{customer_id}/grants/{grant_id}'],
+  listBlocks: ['GET', '/admin/v1/blocks'],
+  createBlock: ['POST', '/admin/v1/blocks'],
+  readBlock: ['GET', '/admin/v1/blocks/{block_id}'],
+  removeBlock: ['DELETE', '/admin/v1/blocks/{block_id}'],
+  listTiersInForce: ['GET', '/admin/v1/tiers/in-force'],
+  listTiers: ['GET', '/admin/v1/tiers'],
+  readTier: ['GET', '/admin/v1/tiers/{domain}/{tier}'],
+  putTier: ['PUT', '/admin/v1/tiers/{domain}/{tier}'],
+  removeTier: ['DELETE', '/admin/v1/tiers/{domain}/{tier}'],
+  readRuleTree: ['GET', '/admin/v1/rules'],
+  readActiveRules: ['GET', '/admin/v1/rules/active'],
+  putRules: ['PUT', '/admin/v1/rules/active'],
+  listRuleVersions: ['GET', '/admin/v1/rules/versions'],
+  readRuleVersion: ['GET', '/admin/v1/rules/versions/{version}'],
+  rollBackRules: ['POST', '/admin/v1/rules/versions/{version}/activate'],
+  listSwitches: ['GET', '/admin/v1/rules/switches'],
+  putSwitch: ['PUT', '/admin/v1/rules/switches'],
+  removeSwitch: ['DELETE', '/admin/v1/rules/switches'],
+  readCounters: ['GET', '/admin/v1/counters'],
+  lookAtCounters: ['POST', '/admin/v1/counters/look'],
+  resetCounters: ['POST', '/admin/v1/counters/reset'],
+  explain: ['POST', '/admin/v1/explain'],
+  listUsage: ['GET', '/admin/v1/usage'],
+  listAudit: ['GET', '/admin/v1/audit'],
+  verifyAudit: ['GET', '/admin/v1/audit/verify'],
+  watchLive: ['GET', '/admin/v1/live'],
+  readLiveHistory: ['GET', '/admin/v1/live/history'],
+  listNodes: ['GET', '/admin/v1/nodes'],
+  listRefusals: ['GET', '/admin/v1/refusals'],
+  listNearLimits: ['GET', '/admin/v1/near-limits'],
+  listTokens: ['GET', '/admin/v1/tokens'],
+  createToken: ['POST', '/admin/v1/tokens'],
+  revokeToken: ['DELETE', '/admin/v1/tokens/{token_id}'],
+  listWebhooks: ['GET', '/admin/v1/webhooks'],
+  createWebhook: ['POST', '/admin/v1/webhooks'],
+  readWebhook: ['GET', '/admin/v1/webhooks/{webhook_id}'],
+  changeWebhook: ['PATCH', '/admin/v1/webhooks/{webhook_id}'],
+  removeWebhook: ['DELETE', '/admin/v1/webhooks/{webhook_id}'],
+  rotateWebhookSecret: ['POST', '/admin/v1/webhooks/{webhook_id}/secret'],
+  testWebhook: ['POST', '/admin/v1/webhooks/{webhook_id}/test'],
+  listWebhookDeliveries: ['GET', '/admin/v1/webhooks/{webhook_id}/deliveries'],
+  redeliverWebhook: ['POST', '/admin/v1/webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver'],
+}

@@ -1,0 +1,201 @@
+import { signal } from '@preact/signals'
+import type { ComponentChildren, ComponentType } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { follow, liveState } from '../api/live.ts'
+import iconUrl from '../icon.svg'
+import { Button } from '../ui/button.tsx'
+import { Icon } from '../ui/icon.tsx'
+import { Badge, Notice, Skeleton, State } from '../ui/parts.tsx'
+import { Toasts } from '../ui/toasts.tsx'
+import { type Page, type Params, pages } from './pages.ts'
+import { isPaletteOpen, Palette } from './palette.tsx'
+import { matchPath, place } from './router.ts'
+import { logOut, may, session } from './session.ts'
+import { nextTheme, theme } from './theme.ts'
+
+const isMenuOpen = signal(false)
+
+/** Shell is what stands around every page: the menu, the state of the connection, and who is logged in. */
+export function Shell() {
+  useEffect(follow, [])
+  useEffect(() => {
+    const press = (event: KeyboardEvent): void => {
+      if (event.key !== 'k' || !(event.metaKey || event.ctrlKey)) return
+      event.preventDefault()
+      isPaletteOpen.value = !isPaletteOpen.value
+    }
+    addEventListener('keydown', press)
+    return () => removeEventListener('keydown', press)
+  }, [])
+  return (
+    <div class="shell" data-menu={isMenuOpen.value ? 'open' : 'closed'}>
+      <a class="button skip" href="#main" data-out>
+        Skip to the page
+      </a>
+      <Sidebar />
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: Escape closes the menu, too */}
+      <div class="backdrop" onClick={() => closeMenu()} />
+      <div>
+        <Topbar />
+        <CurrentPage />
+      </div>
+      {isPaletteOpen.value && <Palette />}
+      <Toasts />
+    </div>
+  )
+}
+
+const closeMenu = (): void => {
+  isMenuOpen.value = false
+}
+
+const GROUPS = ['Watch', 'Sell', 'Decide', 'Manage'] as const
+
+function Sidebar() {
+  const { path } = place.value
+  useEffect(closeMenu, [path])
+  return (
+    <aside class="sidebar" aria-label="Menu" onKeyDown={(event) => event.key === 'Escape' && closeMenu()}>
+      <a class="brand" href="/">
+        <img src={iconUrl} alt="" />
+        Sluice
+      </a>
+      <nav aria-label="Pages">
+        {GROUPS.map((group) => {
+          const inside = pages.filter(({ menu, role = 'viewer' }) => menu?.group === group && may(role))
+          if (inside.length === 0) return null
+          return (
+            <div key={group}>
+              <div class="group">{group}</div>
+              {inside.map((page) => (
+                <a key={page.path} href={page.path} aria-current={isWithin(page, path) ? 'page' : undefined}>
+                  <Icon name={page.menu?.icon ?? 'now'} />
+                  {page.title}
+                </a>
+              ))}
+            </div>
+          )
+        })}
+      </nav>
+      <Who />
+    </aside>
+  )
+}
+
+const isWithin = ({ path }: Page, at: string): boolean => at === path || (path !== '/' && at.startsWith(`${path}/`))
+
+function Who() {
+  const { value } = session
+  if (value.kind !== 'open') return null
+  const { name, role, via } = value.who
+  return (
+    <div class="foot">
+      <span class="clip" title={name}>
+        {via === 'loopback' ? 'Not logged in: you may look' : name}
+      </span>
+      <span class="row apart">
+        <Badge>{role}</Badge>
+        {via === 'session' && (
+          <Button kind="quiet" isSmall icon="out" onClick={() => void logOut()}>
+            Log out
+          </Button>
+        )}
+        {via === 'loopback' && <a href="/login">Log in</a>}
+      </span>
+    </div>
+  )
+}
+
+function Topbar() {
+  return (
+    <header class="topbar">
+      <span class="menu-button">
+        <Button kind="quiet" icon="menu" label="Menu" onClick={() => (isMenuOpen.value = !isMenuOpen.value)} />
+      </span>
+      <button type="button" class="button find" onClick={() => (isPaletteOpen.value = true)}>
+        <Icon name="search" />
+        Find
+        <kbd>Ctrl K</kbd>
+      </button>
+      <span class="space" />
+      <Connection />
+      <Button
+        kind="quiet"
+        icon={theme.value === 'dark' ? 'moon' : theme.value === 'light' ? 'sun' : 'screen'}
+        label={`Theme: ${theme.value}`}
+        onClick={nextTheme}
+      />
+    </header>
+  )
+}
+
+function Connection() {
+  const { value } = liveState
+  if (value === 'live') {
+    return (
+      <Badge tone="good" hasDot>
+        Live
+      </Badge>
+    )
+  }
+  if (value === 'waiting') return <Badge hasDot>Connecting</Badge>
+  return (
+    <Badge tone="bad" hasDot>
+      Offline
+    </Badge>
+  )
+}
+
+/** CurrentPage loads the page of the address. The one before stays until the next is there. */
+function CurrentPage() {
+  const { path } = place.value
+  const main = useRef<HTMLElement>(null)
+  const wanted = pages.flatMap((page) => {
+    const params = matchPath(page.path, path)
+    return params === undefined ? [] : [{ page, params }]
+  })[0]
+  const [loaded, setLoaded] = useState<{ page: Page; Content: ComponentType<{ params: Params }> }>()
+  const [failed, setFailed] = useState(false)
+  const page = wanted?.page
+
+  useEffect(() => {
+    document.title = page === undefined ? 'Sluice' : `${page.title} · Sluice`
+    if (page === undefined) return
+    let isCurrent = true
+    setFailed(false)
+    page.load().then(
+      (Content) => isCurrent && setLoaded({ page, Content }),
+      () => isCurrent && setFailed(true),
+    )
+    main.current?.focus({ preventScroll: true })
+    return () => {
+      isCurrent = false
+    }
+  }, [page])
+
+  const content = (): ComponentChildren => {
+    if (wanted === undefined) {
+      return (
+        <State icon="search" title="There is no such page">
+          <a href="/">See what happens now</a>
+        </State>
+      )
+    }
+    if (!may(wanted.page.role ?? 'viewer')) {
+      return <State icon="blocks" title={`This page needs the role ${wanted.page.role}`} />
+    }
+    if (failed) return <State icon="wifi" title="This page could not be loaded. Reload to try again." />
+    if (loaded?.page !== wanted.page) return <Skeleton lines={6} />
+    return <loaded.Content key={path} params={wanted.params} />
+  }
+  return (
+    <main id="main" ref={main} tabIndex={-1}>
+      {liveState.value === 'lost' && (
+        <Notice tone="bad">
+          The server cannot be reached. What is shown is from before; it is tried again by itself.
+        </Notice>
+      )}
+      {content()}
+    </main>
+  )
+}

@@ -1,0 +1,33 @@
+import type { ComponentChildren } from 'preact'
+import { Icon, type IconName } from './icon.tsx'
+
+interface ButtonProps {
+  readonly children?: ComponentChildren
+  readonly kind?: 'plain' | 'primary' | 'danger' | 'quiet'
+  readonly icon?: IconName
+  /** What a screen reader says, and a title: for a button without words. */
+  readonly label?: string
+  readonly isSmall?: boolean
+  readonly isDisabled?: boolean
+  readonly isSubmit?: boolean
+  readonly title?: string
+  readonly onClick?: (event: MouseEvent) => void
+}
+
+export function Button(props: ButtonProps) {
+  const { children, kind = 'plain', icon, label, isSmall, isDisabled, isSubmit, title, onClick } = props
+  const names = ['button', kind, isSmall && 'small', children === undefined && 'icon'].filter(Boolean).join(' ')
+  return (
+    <button
+      type={isSubmit ? 'submit' : 'button'}
+      class={names}
+      disabled={isDisabled}
+      aria-label={label}
+      title={title ?? label}
+      onClick={onClick}
+    >
+      {icon && <Icon name={icon} />}
+      {children}
+    </button>
+  )
+}

@@ -1,0 +1,84 @@
+import { useEffect, useMemo, useState } from 'preact/hooks'
+import { type Answer, type Asked, ask, type OperationId, preview } from '../api/client.ts'
+import type { Preview } from '../api/operations.ts'
+import { ApiProblem } from '../api/problem.ts'
+import { Button } from './button.tsx'
+import { Dialog } from './dialog.tsx'
+import { Field } from './field.tsx'
+import { Notice, Skeleton } from './parts.tsx'
+import { PreviewView } from './preview-view.tsx'
+import { tell } from './toasts.tsx'
+
+interface ChangeProps<Id extends OperationId> {
+  readonly title: string
+  readonly operation: Id
+  readonly asked: Asked<Id>
+  /** The word on the button that does it. */
+  readonly confirm: string
+  readonly isDanger?: boolean
+  /** What is said when it is done. */
+  readonly said: string
+  /** How it is taken back. Not there: it cannot be. */
+  readonly undo?: (answer: Answer<Id>) => Promise<void>
+  /** Back to a form, with what was typed. */
+  readonly onBack?: () => void
+  readonly onClose: () => void
+  readonly onDone: (answer: Answer<Id>) => void
+}
+
+/**
+ * ChangeDialog is the one way that something is changed: it shows what the server says would come of it, asks why, does it once
+ * however often the button is pressed, and offers to take it back.
+ */
+export function ChangeDialog<Id extends OperationId>(props: ChangeProps<Id>) {
+  const { title, operation, asked, confirm, isDanger = false, said, undo, onBack, onClose, onDone } = props
+  const [shown, setShown] = useState<Preview>()
+  const [problem, setProblem] = useState<ApiProblem>()
+  const [reason, setReason] = useState('')
+  const [isBusy, setBusy] = useState(false)
+  const idempotencyKey = useMemo(() => crypto.randomUUID(), [])
+
+  useEffect(() => {
+    preview(operation, asked).then(setShown, (error) => setProblem(asProblem(error)))
+  }, [operation, asked])
+
+  const commit = async (): Promise<void> => {
+    setBusy(true)
+    setProblem(undefined)
+    try {
+      const answer = await ask(operation, { ...asked, ...(reason && { reason }), idempotencyKey })
+      tell(said, undo === undefined ? {} : { undo: () => undo(answer).then(() => onDone(answer)) })
+      onDone(answer)
+      onClose()
+    } catch (error) {
+      setProblem(asProblem(error))
+      setBusy(false)
+    }
+  }
+  const footer = (
+    <>
+      {onBack ? <Button onClick={onBack}>Back</Button> : <Button onClick={onClose}>Cancel</Button>}
+      <Button kind={isDanger ? 'danger' : 'primary'} isSubmit isDisabled={isBusy || shown === undefined}>
+        {confirm}
+      </Button>
+    </>
+  )
+  return (
+    <Dialog title={title} footer={footer} onClose={onClose} onSubmit={() => void commit()}>
+      {shown === undefined && problem === undefined && <Skeleton lines={3} />}
+      {shown && <PreviewView preview={shown} />}
+      {problem && (
+        <Notice tone="bad">
+          {problem.message} {problem.code && <code>{problem.code}</code>}
+        </Notice>
+      )}
+      <Field label="Reason" hint="For the audit log. Others will read it when they ask why.">
+        <input value={reason} maxLength={500} onInput={(event) => setReason(event.currentTarget.value)} />
+      </Field>
+    </Dialog>
+  )
+}
+
+function asProblem(error: unknown): ApiProblem {
+  return error instanceof ApiProblem ? error : new ApiProblem(0, '', String(error))
+}

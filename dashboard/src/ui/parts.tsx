@@ -1,0 +1,199 @@
+import type { ComponentChildren } from 'preact'
+import type { ApiProblem } from '../api/problem.ts'
+import { formatCount } from '../format/count.ts'
+import { fullTime, relativeTime, utcText } from '../format/time.ts'
+import { Button } from './button.tsx'
+import { Icon, type IconName } from './icon.tsx'
+
+type Children = { readonly children?: ComponentChildren }
+
+/** PageHead is the title of a page, a sentence about it, and what can be done on it. */
+export function PageHead({ title, about, children }: { title: string; about?: ComponentChildren } & Children) {
+  return (
+    <div class="page-head">
+      <div>
+        <h1>{title}</h1>
+        {about && <p>{about}</p>}
+      </div>
+      {children && <div class="row wrap">{children}</div>}
+    </div>
+  )
+}
+
+interface CardProps extends Children {
+  readonly title?: ComponentChildren
+  readonly beside?: ComponentChildren
+  /** No space around what is inside: for tables. */
+  readonly isFlush?: boolean
+  readonly span?: 'half' | 'third' | 'two-thirds' | 'quarter'
+}
+
+export function Card({ title, beside, isFlush, span, children }: CardProps) {
+  return (
+    <section class={span === undefined ? 'card' : `card ${span}`}>
+      {title && (
+        <header>
+          <h2>{title}</h2>
+          {beside && <div class="row wrap">{beside}</div>}
+        </header>
+      )}
+      {isFlush ? children : <div class="inside">{children}</div>}
+    </section>
+  )
+}
+
+interface FigureProps {
+  readonly label: string
+  readonly value: ComponentChildren
+  readonly beside?: ComponentChildren
+}
+
+/** Figure is one number that matters. */
+export function Figure({ label, value, beside }: FigureProps) {
+  return (
+    <div class="card quarter">
+      <div class="figure">
+        <span class="label">{label}</span>
+        <span class="value">{value}</span>
+        <span class="beside">{beside}</span>
+      </div>
+    </div>
+  )
+}
+
+export type Tone = 'plain' | 'good' | 'warn' | 'bad' | 'accent'
+
+export function Badge({ tone = 'plain', hasDot, children }: { tone?: Tone; hasDot?: boolean } & Children) {
+  return (
+    <span class={`badge ${tone}`}>
+      {hasDot && <span class="dot" />}
+      {children}
+    </span>
+  )
+}
+
+/** Count is a number, shortened; the whole of it is in its title. */
+export function Count({ of }: { readonly of: number }) {
+  return (
+    <span class="num" title={of.toLocaleString()}>
+      {formatCount(of)}
+    </span>
+  )
+}
+
+/** Time is a time in words, with the zone of the viewer and UTC in its title. Without a time, it says so. */
+export function Time({
+  at,
+  none = 'never',
+}: {
+  readonly at: string | number | null | undefined
+  readonly none?: string
+}) {
+  if (at === null || at === undefined) return <span class="faint">{none}</span>
+  const ms = typeof at === 'number' ? at : Date.parse(at)
+  return (
+    <time dateTime={new Date(ms).toISOString()} title={`${fullTime(ms)} · ${utcText(ms)}`}>
+      {relativeTime(ms)}
+    </time>
+  )
+}
+
+/** Meter is a bar of what is used of a limit. */
+export function Meter({
+  used,
+  limit,
+  label,
+}: {
+  readonly used: number
+  readonly limit: number
+  readonly label: string
+}) {
+  const share = limit > 0 ? Math.min(1, used / limit) : 1
+  const tone = share >= 1 ? 'bad' : share >= 0.8 ? 'warn' : ''
+  return (
+    <span
+      class={`meter ${tone}`}
+      role="meter"
+      aria-label={label}
+      aria-valuemin={0}
+      aria-valuemax={limit}
+      aria-valuenow={Math.min(used, limit)}
+      aria-valuetext={`${used.toLocaleString()} of ${limit.toLocaleString()}`}
+    >
+      <span style={{ width: `${share * 100}%` }} />
+    </span>
+  )
+}
+
+interface StateProps extends Children {
+  readonly icon?: IconName
+  readonly title: string
+}
+
+/** State stands where there would be something: it says why there is nothing, and what to do. */
+export function State({ icon = 'info', title, children }: StateProps) {
+  return (
+    <div class="state">
+      <Icon name={icon} />
+      <strong>{title}</strong>
+      {children && <p>{children}</p>}
+    </div>
+  )
+}
+
+/** Trouble says what went wrong, in the server's words, and lets one try again. */
+export function Trouble({ problem, retry }: { readonly problem: ApiProblem; readonly retry?: () => void }) {
+  const title = problem.isOffline ? 'The server cannot be reached' : 'That did not work'
+  return (
+    <div class="state" role="alert">
+      <Icon name={problem.isOffline ? 'wifi' : 'alert'} />
+      <strong>{title}</strong>
+      {!problem.isOffline && <p class="break">{problem.message}</p>}
+      {problem.code !== '' && <code class="faint">{problem.code}</code>}
+      {retry && <Button onClick={retry}>Try again</Button>}
+    </div>
+  )
+}
+
+/** Skeleton holds the place of lines that are being read. */
+export function Skeleton({ lines = 4 }: { readonly lines?: number }) {
+  return (
+    <div class="stack inside" aria-busy="true">
+      <span class="hidden-text" role="status">
+        Loading
+      </span>
+      {Array.from({ length: lines }, (_, i) => (
+        <span key={i} class="skeleton" style={{ width: `${90 - ((i * 17) % 45)}%` }} />
+      ))}
+    </div>
+  )
+}
+
+export function Notice({ tone = 'plain', children }: { tone?: 'plain' | 'warn' | 'bad' } & Children) {
+  return (
+    <div class={`notice ${tone}`} role={tone === 'plain' ? undefined : 'alert'}>
+      <Icon name={tone === 'plain' ? 'info' : 'alert'} />
+      <div class="break">{children}</div>
+    </div>
+  )
+}
+
+interface ChoiceProps<T extends string> {
+  readonly label: string
+  readonly options: readonly (readonly [value: T, text: string])[]
+  readonly value: T
+  readonly onChoose: (value: T) => void
+}
+
+/** Choice is a row of a few options, of which one is taken. */
+export function Choice<T extends string>({ label, options, value, onChoose }: ChoiceProps<T>) {
+  return (
+    <div class="choice" role="group" aria-label={label}>
+      {options.map(([each, text]) => (
+        <button key={each} type="button" aria-pressed={each === value} onClick={() => onChoose(each)}>
+          {text}
+        </button>
+      ))}
+    </div>
+  )
+}

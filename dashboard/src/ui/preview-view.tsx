@@ -1,0 +1,94 @@
+import type { Preview } from '../api/operations.ts'
+import { Count, Notice, Time } from './parts.tsx'
+
+/** Fields that every record has, and that say nothing about a change. */
+const UNTOLD = ['version', 'created_at', 'updated_at', 'id', 'hash']
+
+/** PreviewView shows what would change: each field before and after, who is affected, and what the busiest hour would have been. */
+export function PreviewView({ preview }: { readonly preview: Preview }) {
+  const { changes, affected_customers: affected, at_peak: peak, notes } = preview
+  return (
+    <div class="stack">
+      {changes.map((change, i) => (
+        <Change key={i} before={change.before} after={change.after} name={nameOf(change)} />
+      ))}
+      {affected !== null && (
+        <p class="small soft">
+          Customers affected: <Count of={affected} />
+        </p>
+      )}
+      {peak && (
+        <p class="small soft">
+          Busiest hour of the last week (<Time at={peak.at} />
+          ): <Count of={peak.requests} /> requests, <Count of={peak.refused_before} /> refused as it is now,{' '}
+          <strong>
+            <Count of={peak.refused_after} /> refused after this change
+          </strong>
+          .
+        </p>
+      )}
+      {notes.map((note) => (
+        <Notice key={note}>{note}</Notice>
+      ))}
+    </div>
+  )
+}
+
+const nameOf = ({ kind, table, id }: Preview['changes'][number]): string =>
+  [table ?? kind, id].filter(Boolean).join(' ')
+
+function Change({ name, before, after }: { readonly name: string; readonly before: unknown; readonly after: unknown }) {
+  const rows = differences(before, after)
+  return (
+    <div class="changes">
+      <h3 class="break">{name}</h3>
+      {rows.length > 0 && (
+        <div class="table-box" role="region" aria-label={`What changes: ${name}`} tabIndex={0}>
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Field</th>
+                <th scope="col">Before</th>
+                <th scope="col">After</th>
+              </tr>
+            </thead>
+            <tbody>
+              {rows.map(({ field, was, will }) => (
+                <tr key={field}>
+                  <td>{field}</td>
+                  <td class={was === '' ? 'faint' : 'was'}>{was || '—'}</td>
+                  <td class={will === '' ? 'faint' : 'will'}>{will || '—'}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </div>
+  )
+}
+
+interface Difference {
+  readonly field: string
+  readonly was: string
+  readonly will: string
+}
+
+/** differences lists the fields that differ. A value that is no record is one field. */
+export function differences(before: unknown, after: unknown): Difference[] {
+  if (!isRecord(before ?? after) || !isRecord(after ?? before)) {
+    return [{ field: 'value', was: spell(before), will: spell(after) }].filter(({ was, will }) => was !== will)
+  }
+  const [was, will] = [(before ?? {}) as Record<string, unknown>, (after ?? {}) as Record<string, unknown>]
+  return [...new Set([...Object.keys(was), ...Object.keys(will)])]
+    .filter((field) => !UNTOLD.includes(field))
+    .map((field) => ({ field, was: spell(was[field]), will: spell(will[field]) }))
+    .filter((each) => each.was !== each.will)
+}
+
+const isRecord = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+function spell(value: unknown): string {
+  if (value === null || value === undefined) return ''
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}

@@ -1,0 +1,85 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { root, runMain, say } from './setup.mjs'
+
+// Writes dashboard/src/api/operations.ts: the types of the admin API, from the table that its requests are checked by. A test
+// fails when the file is not what this writes.
+
+export const typesFile = join(root, 'dashboard', 'src', 'api', 'operations.ts')
+
+/** dashboardTypes spells an OpenAPI document as TypeScript: an interface for each schema, and one entry for each operation. */
+export function dashboardTypes({ components, paths }) {
+  const schemas = Object.entries(components.schemas).sort(([a], [b]) => (a < b ? -1 : 1))
+  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => operationOf(path, method.toUpperCase(), operation)),
+  )
+  return [
+    '// Written by scripts/dashboard-types.mjs from the operations of the admin API. Do not edit.',
+    '/** Nothing is what an operation takes that takes nothing. */',
+    'export type Nothing = Readonly<Record<never, never>>',
+    ...schemas.map(([name, schema]) => `export type ${name} = ${typeOf(schema)}`),
+    '/** Operations are what can be asked, by their ids: what each takes and answers. */',
+    `export interface Operations {\n${operations.map(({ id, type }) => `${id}: ${type}`).join('\n')}\n}`,
+    '/** OPERATIONS says how each is asked. */',
+    `export const OPERATIONS: { readonly [K in keyof Operations]: readonly [method: string, path: string] } = {\n${operations.map(({ id, method, path }) => `${id}: ['${method}', '${path}'],`).join('\n')}\n}`,
+    '',
+  ].join('\n\n')
+}
+
+function operationOf(path, method, { operationId: id, parameters, requestBody, responses }) {
+  const of = (place) => parameters.filter((each) => each.in === place)
+  const fields = (list) =>
+    list.length === 0
+      ? 'Nothing'
+      : `{ ${list.map(({ name, required, schema }) => `readonly ${name}${required ? '' : '?'}: ${typeOf(schema)}${required ? '' : ' | undefined'}`).join('; ')} }`
+  const body = requestBody === undefined ? 'undefined' : typeOf(requestBody.content['application/json'].schema)
+  const answer = (responses[201] ?? responses[200])?.content?.['application/json']?.schema
+  const query = of('query').filter(({ name }) => name !== 'dry_run')
+  const type = `{ params: ${fields(of('path'))}; query: ${fields(query)}; body: ${body}; answer: ${answer === undefined ? 'undefined' : answerOf(answer)} }`
+  return { id, method, path, type }
+}
+
+/** A change answers with a Preview in place of its answer when it is only tried; the client knows which it asked for. */
+function answerOf(schema) {
+  const forms = (schema.oneOf ?? [schema]).filter(({ $ref }) => $ref !== '#/components/schemas/Preview')
+  return forms.length === 0 ? 'undefined' : forms.map(typeOf).join(' | ')
+}
+
+function typeOf(schema) {
+  if (schema.$ref !== undefined) return schema.$ref.slice(schema.$ref.lastIndexOf('/') + 1)
+  const any = schema.anyOf ?? schema.oneOf
+  if (any !== undefined) return any.map(typeOf).join(' | ')
+  if (schema.const !== undefined) return JSON.stringify(schema.const)
+  if (schema.enum !== undefined) return schema.enum.map((value) => JSON.stringify(value)).join(' | ')
+  const types = [schema.type].flat()
+  return types.map((type) => plainType(type, schema)).join(' | ')
+}
+
+function plainType(type, schema) {
+  if (type === 'integer' || type === 'number') return 'number'
+  if (type === 'array') return `readonly (${typeOf(schema.items)})[]`
+  if (type === 'object') return objectType(schema)
+  return type ?? 'unknown'
+}
+
+function objectType({ properties, required = [], additionalProperties }) {
+  if (properties === undefined) {
+    return `{ readonly [name: string]: ${typeof additionalProperties === 'object' ? typeOf(additionalProperties) : 'unknown'} }`
+  }
+  const fields = Object.entries(properties).map(([name, schema]) => {
+    const doc = schema.description === undefined ? '' : `/** ${schema.description} */\n`
+    const isNeeded = required.includes(name)
+    return `${doc}readonly ${JSON.stringify(name)}${isNeeded ? '' : '?'}: ${typeOf(schema)}${isNeeded ? '' : ' | undefined'}`
+  })
+  return `{\n${fields.join('\n')}\n}`
+}
+
+async function main() {
+  const { operationsOf } = await import('../server/dist/edge/admin/operations/operations.js')
+  const { openApi } = await import('../server/dist/edge/admin/api/open-api.js')
+  writeFileSync(typesFile, dashboardTypes(openApi(operationsOf(''), '')))
+  say(`wrote ${typesFile.slice(root.length + 1)}; "npx biome check --write" formats it`)
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1]).href) await runMain(main)
