@@ -125,15 +125,16 @@ async function problemsOf({ compiler, resolution, files, skipLibCheck = false }:
   return problems.filter((line) => !/^(\.\.\/|node_modules\/(?!sluice\/))/.test(line))
 }
 
-/** Before 5.8, nodenext was another name for node16. */
-const RESOLUTIONS = { '5.0': ['node16'], '5.4': ['node16'], '5.9': ['node16', 'nodenext'], '7': ['node16', 'nodenext'] }
+/** Before 5.8, nodenext was another name for node16. What a bundler finds is the same from the oldest compiler to the newest. */
+const RESOLUTIONS = { '5.0': ['node16'], '5.4': ['node16'], '5.9': ['nodenext'], '7': ['node16', 'nodenext'] }
+const BUNDLING: readonly Compiler[] = ['5.0', '7']
 
 describe.each(COMPILERS)('TypeScript %s', { timeout: 600_000 }, (compiler) => {
   it.each(RESOLUTIONS[compiler])('understands the package in both kinds of modules with %s', async (resolution) => {
     expect(await problemsOf({ compiler, resolution, files: ['app.mts', 'app.cts', 'required.cts'] })).toEqual([])
   })
 
-  it('understands the package with bundler', async () => {
+  it.runIf(BUNDLING.includes(compiler))('understands the package with bundler', async () => {
     expect(await problemsOf({ compiler, resolution: 'bundler', files: ['app.ts'] })).toEqual([])
   })
 })
@@ -145,8 +146,7 @@ describe('TypeScript', { timeout: 600_000 }, () => {
 
   it.each([
     ['5.0', 'others.mts'],
-    ['5.4', 'others.cts'],
-    ['5.9', 'others.mts'],
+    ['5.9', 'others.cts'],
     ['7', 'others.mts'],
     ['7', 'nest.mts'],
   ] as const)('%s understands the frameworks of %s', async (compiler, file) => {

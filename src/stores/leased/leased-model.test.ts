@@ -21,7 +21,8 @@ const WEATHERS: Readonly<Record<string, Weather>> = {
   'as leases of a lease': { ...CALM, isLayered: true, isLossy: true, crashes: true },
 }
 
-const SCHEDULES = Number(process.env.SLUICE_SCHEDULES ?? 1_400)
+/** More of them find rarer faults: SLUICE_SCHEDULES=20000 is a quarter of an hour. */
+const SCHEDULES = Number(process.env.SLUICE_SCHEDULES ?? 700)
 const STEPS = 50
 
 describe.each(Object.entries(WEATHERS))('leased, %s', (_, weather) => {
