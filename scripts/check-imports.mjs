@@ -37,12 +37,13 @@ export const serverLayers = {
   cli: ['app', ...library('core', 'engine', 'sources')],
 }
 
-// The packages of the repository. What is pure runs without Node.js: the layers named, or the whole package.
+// The packages of the repository. What is pure runs without Node.js: the layers named, or the whole package. A package without
+// layers of its own may take the library's `libraryLayers` alone.
 const packages = [
   { dir: '', layers: libraryLayers, pureLayers: ['core'] },
   { dir: 'server', layers: serverLayers, pureLayers: [] },
   { dir: 'client', pure: true },
-  { dir: 'dashboard', pure: true },
+  { dir: 'dashboard', pure: true, libraryLayers: ['core'] },
 ]
 
 const dependencyKinds = ['dependencies', 'peerDependencies']
@@ -125,10 +126,13 @@ function layerProblem(layers, from, to) {
 /** What one package of this repository takes from the sources of the library, which others may not rely on. */
 const INTERNAL = 'sluice/internal/'
 
-function libraryProblem({ librarySrc, layers, manifest }, file, path) {
+function libraryProblem({ librarySrc, layers, libraryLayers: allowed, manifest }, file, path) {
   if (manifest.dependencies?.sluice === undefined) return 'only a package that depends on sluice may import its parts'
   if (!existsSync(join(librarySrc, `${path}.ts`))) return 'there is no such file'
   if (isTestCode(file)) return undefined
+  if (allowed !== undefined && !allowed.includes(layerOf(path))) {
+    return `package ${manifest.name} may import of the library only: ${allowed.join(', ')}`
+  }
   return layerProblem(layers, layerOf(file), `sluice/${layerOf(path)}`)
 }
 

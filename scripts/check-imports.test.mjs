@@ -244,6 +244,19 @@ describe('packages', () => {
     ])
   })
 
+  test('the dashboard takes nothing but core of the library', () => {
+    expect(
+      check({
+        'src/core/a.ts': '',
+        'src/stores/a.ts': '',
+        'dashboard/package.json': '{"name": "@sluice/dashboard", "dependencies": {"sluice": "0.1.0"}}',
+        'dashboard/src/b.ts': `import 'sluice/internal/core/a'\nimport 'sluice/internal/stores/a'`,
+      }),
+    ).toEqual([
+      'dashboard/src/b.ts:2 imports sluice/internal/stores/a: package @sluice/dashboard may import of the library only: core',
+    ])
+  })
+
   test('the client uses neither Node.js nor the packages and sources of the service', () => {
     expect(
       check({
