@@ -12,7 +12,7 @@ import './playground.css'
 import { ResultRow } from './result-row.tsx'
 import { DEFAULTS, type PlaygroundSettings, readSettings, spellSettings, trafficOf, WINDOWS_MS } from './settings.ts'
 import { type Result, simulate } from './simulate.ts'
-import { BINS, MOST, PATTERN_NAMES, PATTERNS, type Pattern, type PatternName, totalsOf } from './traffic.ts'
+import { BINS, PATTERN_NAMES, PATTERNS, type Pattern, type PatternName, totalsOf } from './traffic.ts'
 
 /** Typing and drawing come first: the algorithms run when there was nothing new for so long. */
 const LATER_MS = 40
@@ -108,9 +108,10 @@ function PatternButton(props: {
   const { title, about, traffic } = PATTERNS[name]
   const path = useMemo(() => {
     const totals = totalsOf(traffic)
+    const most = Math.max(...totals)
     return barsPath(
       () => 0,
-      (bin) => totals[bin] / MOST,
+      (bin) => totals[bin] / most,
     )
   }, [traffic])
   return (

@@ -48,7 +48,7 @@ export const PATTERNS = {
     traffic: [bins((at) => 2.5 - 2.5 * Math.cos((2 * Math.PI * (at - 6)) / 60))],
   },
   greedy: {
-    title: 'One slow, one greedy',
+    title: 'Slow and greedy',
     about: 'One caller asks once a second. Another takes all that it can get.',
     callers: ['Slow caller', 'Greedy caller'],
     traffic: [bins((_, bin) => (bin + 1) % 2), bins((at) => (at >= 10 && at < 50 ? 6 : 0))],
