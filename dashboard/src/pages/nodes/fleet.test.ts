@@ -50,13 +50,22 @@ describe('what is wrong', () => {
 
   it('comes with the worst first', () => {
     const nodes = [node('a', { store: 'away' }), node('b', { is_away: true })]
-    expect(idsOf(troublesOf(frameAt(1, { store: 'away', database: 'away' }), nodes))).toEqual(['store', 'away', 'database'])
+    expect(idsOf(troublesOf(frameAt(1, { store: 'away', database: 'away' }), nodes))).toEqual([
+      'store',
+      'away',
+      'database',
+    ])
   })
 })
 
 describe('rules of a fleet', () => {
   it('are those of most nodes that are there', () => {
-    const nodes = [node('a'), node('b', { rule_version: 'b' }), node('c', { rule_version: 'b' }), node('d', { is_away: true })]
+    const nodes = [
+      node('a'),
+      node('b', { rule_version: 'b' }),
+      node('c', { rule_version: 'b' }),
+      node('d', { is_away: true }),
+    ]
     expect(ruleVersionOf(nodes)).toBe('b')
     expect(nodes.map((each) => hasOtherRules(each, 'b'))).toEqual([true, false, false, false])
   })
@@ -73,6 +82,10 @@ describe('a node', () => {
   })
 
   it('has memory in words', () => {
-    expect([bytesText(2_048), bytesText(120 * 2 ** 20), bytesText(1.5 * 2 ** 30)]).toEqual(['2 KiB', '120 MiB', '1.5 GiB'])
+    expect([bytesText(2_048), bytesText(120 * 2 ** 20), bytesText(1.5 * 2 ** 30)]).toEqual([
+      '2 KiB',
+      '120 MiB',
+      '1.5 GiB',
+    ])
   })
 })

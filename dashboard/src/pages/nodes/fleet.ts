@@ -37,7 +37,12 @@ const COUNTS_LOCALLY =
 
 /** troublesOf lists what is wrong, the worst first. */
 export function troublesOf(frame: LiveFrame | undefined, nodes: readonly Node[]): readonly Trouble[] {
-  return [...storeTroubles(frame, nodes), ...awayTroubles(frame, nodes), ...databaseTroubles(frame), ...ruleTroubles(nodes)]
+  return [
+    ...storeTroubles(frame, nodes),
+    ...awayTroubles(frame, nodes),
+    ...databaseTroubles(frame),
+    ...ruleTroubles(nodes),
+  ]
 }
 
 function storeTroubles(frame: LiveFrame | undefined, nodes: readonly Node[]): Trouble[] {
@@ -61,7 +66,10 @@ function awayTroubles(frame: LiveFrame | undefined, nodes: readonly Node[]): Tro
   const count = nodes.length === 0 ? (frame?.nodes_away ?? 0) : away.length
   if (count === 0) return []
   const isOne = count === 1
-  const title = away.length === 0 ? `${count} ${isOne ? 'node is' : 'nodes are'} away` : `${namesOf(away)} ${isOne ? 'is' : 'are'} away`
+  const title =
+    away.length === 0
+      ? `${count} ${isOne ? 'node is' : 'nodes are'} away`
+      : `${namesOf(away)} ${isOne ? 'is' : 'are'} away`
   return [
     {
       ...{ id: 'away', tone: 'warn', title },
@@ -91,7 +99,10 @@ function ruleTroubles(nodes: readonly Node[]): Trouble[] {
   return [
     {
       ...{ id: 'rules', tone: 'warn' },
-      title: common === undefined ? 'Nodes decide by different rules' : `${namesOf(others)} ${isOne ? 'decides' : 'decide'} by other rules`,
+      title:
+        common === undefined
+          ? 'Nodes decide by different rules'
+          : `${namesOf(others)} ${isOne ? 'decides' : 'decide'} by other rules`,
       text: 'The same request may pass on one node and be refused on another.',
       href: isOne ? nodeHref(others[0].id) : '/nodes',
       link: isOne ? 'See the node' : 'See the nodes',

@@ -1,8 +1,8 @@
 import type { Node } from '../../api/operations.ts'
 import { formatRate } from '../../format/rate.ts'
 import { durationText } from '../../format/time.ts'
-import { Badge, Notice, State, Time } from '../../ui/parts.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
+import { Badge, Notice, State, Time } from '../../ui/parts.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { CircuitBadge, StoreBadge } from './badges.tsx'
 import { bytesText, hasOtherRules, lagOf, ruleVersionOf } from './fleet.ts'
@@ -50,7 +50,9 @@ export function NodeDialog({ node, nodes, onClose }: NodeDialogProps) {
         <dt>Memory</dt>
         <dd class="num">{bytesText(node.memory_bytes)}</dd>
         <dt>Event loop delay</dt>
-        <dd class="num">{node.event_loop_delay_ms === null ? 'not known' : `${durationText(node.event_loop_delay_ms)} (p99)`}</dd>
+        <dd class="num">
+          {node.event_loop_delay_ms === null ? 'not known' : `${durationText(node.event_loop_delay_ms)} (p99)`}
+        </dd>
         <dt>Admin port</dt>
         <dd class="mono break">{node.admin_address ?? 'not known'}</dd>
         <dt>Started</dt>
@@ -80,8 +82,8 @@ function NodeNotices({ node, nodes }: { readonly node: Node; readonly nodes: rea
   if (node.is_away) {
     return (
       <Notice tone="warn">
-        Away: nothing was heard of it for five seconds or longer. What stands here is the last that it told. It may have lost
-        Redis, have ended without saying so, or be cut off.
+        Away: nothing was heard of it for five seconds or longer. What stands here is the last that it told. It may have
+        lost Redis, have ended without saying so, or be cut off.
       </Notice>
     )
   }

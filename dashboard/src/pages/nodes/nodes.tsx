@@ -57,12 +57,20 @@ function columnsOf(nodes: readonly Node[]): readonly Column<Node>[] {
   return [
     { title: 'Node', cell: (node) => <NodeName node={node} /> },
     { title: 'State', isTight: true, cell: (node) => <NodeState node={node} /> },
-    { title: 'Decisions/s', align: 'right', isTight: true, cell: (node) => unlessAway(node, formatRate(node.decisions_per_second)) },
+    {
+      title: 'Decisions/s',
+      align: 'right',
+      isTight: true,
+      cell: (node) => unlessAway(node, formatRate(node.decisions_per_second)),
+    },
     {
       title: 'Rules',
       isTight: true,
       cell: (node) => (
-        <span class={hasOtherRules(node, common) ? 'differs mono' : 'mono'} title={hasOtherRules(node, common) ? 'Other rules than most nodes' : undefined}>
+        <span
+          class={hasOtherRules(node, common) ? 'differs mono' : 'mono'}
+          title={hasOtherRules(node, common) ? 'Other rules than most nodes' : undefined}
+        >
           {node.rule_version}
         </span>
       ),
