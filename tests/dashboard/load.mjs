@@ -21,7 +21,7 @@ const WEIGHTED = PEOPLE.flatMap((person) => {
   const weight = GREEDY.includes(person.id) ? 9 : Math.ceil(Math.log10(person.daily) * 2 - 3)
   return Array.from({ length: Math.max(1, weight) }, () => person)
 })
-const chosen = (/** @type {number} */ n) => WEIGHTED[(n * 61) % WEIGHTED.length]
+const chosen = (/** @type {number} */ n) => WEIGHTED[(Math.imul(n + 1, 0x9e3779b1) >>> 0) % WEIGHTED.length]
 
 /**
  * startLoad asks a service for decisions, so many a second and a few at once, until it is stopped or has asked `most` times.

@@ -76,8 +76,10 @@ export class AuditLog implements AuditLogPort {
        WHERE ($1::text IS NULL OR actor_id = $1 OR actor_name = $1) AND ($2::text IS NULL OR action = $2)
          AND ($3::text[] IS NULL OR target = ANY($3)) AND ($4::text IS NULL OR customer_id = $4)
          AND ($5::int8 IS NULL OR at_ms >= $5) AND ($6::int8 IS NULL OR at_ms < $6)
-         AND ($7::int8 IS NULL OR sequence < $7) AND ($9::text[] IS NULL OR split_part(target, '/', 1) = ANY($9))
-       ORDER BY sequence DESC LIMIT $8::int`,
+         AND ($7::int8 IS NULL OR sequence < $7) AND ($8::int8 IS NULL OR sequence <= $8)
+         AND ($9::text IS NULL OR split_part(target, '/', 1) = $9)
+         AND ($11::text[] IS NULL OR split_part(target, '/', 1) = ANY($11))
+       ORDER BY sequence DESC LIMIT $10::int`,
       [
         query.actor ?? null,
         query.action ?? null,
@@ -86,6 +88,8 @@ export class AuditLog implements AuditLogPort {
         query.fromMs ?? null,
         query.toMs ?? null,
         before ?? null,
+        query.upTo ?? null,
+        query.table ?? null,
         limit + 1,
         query.kinds ?? null,
       ],

@@ -86,7 +86,12 @@ export const AUDIT_OPERATIONS = [
       action: { schema: text(64), doc: 'such as customers.put' },
       kind: { schema: { kind: 'choice', of: AUDIT_KINDS }, doc: 'changes of one kind of record' },
       target: { schema: text(512), doc: 'changes of one record, by its id' },
+      table: { schema: text(64), doc: 'changes of one kind of record, such as blocks' },
       customer_id: { schema: ID, doc: 'changes that concern a customer' },
+      up_to: {
+        schema: { kind: 'integer', min: 1, max: Number.MAX_SAFE_INTEGER },
+        doc: 'not after this entry, by its sequence',
+      },
       from: { schema: text(40), doc: 'not before this time' },
       to: { schema: text(40), doc: 'before this time' },
       format: {
@@ -97,13 +102,26 @@ export const AUDIT_OPERATIONS = [
     isPaged: true,
     answer: { status: 200, schema: pageOf(ENTRY), types: ['text/csv', 'application/jsonl'] },
     run: async (call) => {
-      const { actor, action, kind, target, customer_id: customerId, from, to, format = 'json' } = call.query
+      const {
+        actor,
+        action,
+        kind,
+        target,
+        table,
+        customer_id: customerId,
+        up_to: upTo,
+        from,
+        to,
+        format = 'json',
+      } = call.query
       const { page_size: limit = DEFAULT_PAGE_SIZE } = call.query as { page_size?: number }
       const page = await part(call.desk, 'audit').list({
         actor,
         action,
         kinds: kind && [kind],
         target,
+        table,
+        upTo,
         customerId,
         fromMs: timeOf(from, 'query.from'),
         toMs: timeOf(to, 'query.to'),

@@ -1,5 +1,4 @@
 import { SluiceError } from 'sluice/internal/core/errors'
-import { loadRules } from 'sluice/internal/core/rules/load'
 import type { Rule, RuleNode } from 'sluice/internal/core/rules/rule-set'
 import type { StoredTier } from '../../../quotas/model.ts'
 import {
@@ -20,6 +19,7 @@ import { operation } from '../api/operation.ts'
 import { TIER } from '../api/record-forms.ts'
 import { creation, listRecords, load, quotasOf, recordReply, removal, replacement } from './records.ts'
 import { LIMIT, limitOfRule } from './rule-tree.ts'
+import { tierLimits } from './tier-limits.ts'
 
 const PARAM = {
   domain: { schema: text(256), doc: 'the domain of the rules' },
@@ -27,12 +27,6 @@ const PARAM = {
 } as const
 
 const idOf = ({ domain, tier }: { readonly domain: string; readonly tier: string }): string => `${domain}/${tier}`
-
-/** checkLimits throws all that is wrong with the limits of a tier, as a rule file would be refused. */
-function checkLimits(domain: string, tier: string, limits: unknown): void {
-  const value = { domain, tiers: { [tier]: limits }, descriptors: [{ key: 'caller', tiered: true }] }
-  loadRules([{ file: `tier ${tier}`, value }])
-}
 
 /** tiersBelow collects the tiers that rules in force have, with their plain limits. */
 function tiersBelow(node: RuleNode, found: Map<string, readonly Rule[]>): void {
@@ -122,15 +116,17 @@ export const TIER_OPERATIONS = [
     params: PARAM,
     body: named(
       'TierFields',
-      object({ limits: needed(ANY, 'as below the name of a tier in a rule file'), reason: optional(REASON) }),
+      object({
+        limits: needed(ANY, 'as below the name of a tier in a rule file: as a value, or as a text in YAML'),
+        reason: optional(REASON),
+      }),
     ),
     ifMatch: 'optional',
     answer: { status: 200, schema: TIER, etag: true },
     errors: ['VERSION_STALE', 'VERSION_REQUIRED', 'RULE_INVALID'],
     plan: async (call) => {
       const { domain, tier: name } = call.params
-      const { limits } = call.body
-      checkLimits(domain, name, limits)
+      const limits = tierLimits(domain, name, call.body.limits)
       const target = { table: 'tiers', id: idOf(call.params) } as const
       const before = await quotasOf(call).get('tiers', target.id)
       const record: StoredTier = { domain, name, limits, version: before?.version ?? 0, updatedAtMs: call.nowMs }
