@@ -54,7 +54,9 @@ export function dashboardFingerprint(dir = root) {
 /** sourceFingerprint changes when a source, a compiler option or the compiler changes. */
 export function sourceFingerprint(dir = root) {
   const dirs = [...packages.map((each) => each.dir), 'dashboard']
-  const sources = dirs.flatMap((each) => listFiles(join(dir, each, 'src')))
+  const sources = [...dirs.map((each) => join(each, 'src')), 'dashboard/public'].flatMap((each) =>
+    listFiles(join(dir, each)),
+  )
   const settings = [
     'package-lock.json',
     'tsconfig.json',

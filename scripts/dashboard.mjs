@@ -39,7 +39,7 @@ export function dashboardOutputs(root) {
 
 /** What the dashboard is made of, beside the files of dashboard/src: the playground runs the algorithms themselves. */
 export const dashboardSettings = ['package-lock.json', 'dashboard/index.html', 'dashboard/vite.config.ts']
-export const dashboardSources = ['dashboard/src', 'src/core']
+export const dashboardSources = ['dashboard/src', 'dashboard/public', 'src/core']
 
 /** writeDashboard builds the pages that the admin port serves, compressed and listed. */
 export async function writeDashboard(root) {

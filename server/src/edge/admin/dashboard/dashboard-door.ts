@@ -12,6 +12,8 @@ export interface DashboardPlace {
 }
 
 const ASSETS = '/assets/'
+/** A file beside the page, whose name stays when it changes. */
+const FILE = /^\/[a-z][a-z0-9-]*\.[a-z0-9]+$/
 /** Pages have a word as the first part of their path. What is below /admin belongs to the API. */
 const PAGE = /^\/(?!(?:admin|assets)(?:\/|$))[a-z][a-z0-9-]*(?:\/|$)/
 
@@ -33,7 +35,10 @@ export class DashboardDoor {
 
   /** answer answers what is asked of a path that nobody else knows. It returns false where that is not of the dashboard. */
   async answer(request: IncomingMessage, response: ServerResponse, path: string): Promise<boolean> {
-    if (!path.startsWith(ASSETS)) return PAGE.test(path) && this.page(request, response)
+    if (PAGE.test(path)) return this.page(request, response)
+    if (!path.startsWith(ASSETS)) {
+      return FILE.test(path) && isLook(request) && (await this.#load()).file(request, response, path)
+    }
     if (isLook(request)) await (await this.#load()).asset(request, response, path)
     else {
       response.setHeader('Allow', 'GET, HEAD')

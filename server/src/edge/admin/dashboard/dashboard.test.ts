@@ -164,6 +164,28 @@ describe('assets', () => {
   })
 })
 
+describe('files beside the page', () => {
+  it('are asked for again every time, because their names stay', async () => {
+    const get = await start(await builtDashboard({ 'index.html': PAGE, 'theme.js': CODE }))
+    const { status, headers, body } = await get('/theme.js', {})
+    expect([status, body.toString(), headers['cache-control'], headers['content-type']]).toEqual([
+      200,
+      CODE,
+      'no-cache',
+      'text/javascript; charset=utf-8',
+    ])
+    expect((await get('/theme.js', { 'if-none-match': headers.etag ?? '' })).status).toBe(304)
+    for (const path of ['/theme.js.gz', '/index.html', '/manifest.json', '/licenses.txt', '/favicon.ico']) {
+      expect([path, (await get(path)).status]).toEqual([path, 404])
+    }
+    expect((await get('/theme.js', {}, 'POST')).status).toBe(404)
+  })
+
+  it('are not there where nothing was built', async () => {
+    expect((await (await start(NO_PLACE))('/theme.js')).status).toBe(404)
+  })
+})
+
 describe('a dashboard that was not built', () => {
   it('says so to browsers, and how to build it; all else works', async () => {
     const get = await start(NO_PLACE)

@@ -6,8 +6,8 @@ import { type BuiltFile, CODINGS, type Coding, DashboardFiles, DashboardMissing 
 
 const INDEX = '/index.html'
 
-/** The name of an asset changes with its content. The page itself is asked for every time, and mostly answered 304. */
-const CACHE = { asset: 'public, max-age=31536000, immutable', page: 'no-cache' } as const
+/** The name of an asset changes with its content. All else is asked for every time, and mostly answered 304. */
+const CACHE = { asset: 'public, max-age=31536000, immutable', other: 'no-cache' } as const
 
 /** How long a reader may take nothing of an answer before it is cut off. */
 export const STALLED_MS = 30_000
@@ -25,11 +25,19 @@ export class Dashboard {
   /** page answers with the page that all paths of the dashboard share: it knows by its address what to show. */
   page(request: IncomingMessage, response: ServerResponse): Promise<void> {
     // Programs get something else at the same address.
-    return this.#answer(request, response, INDEX, { 'Cache-Control': CACHE.page, Vary: 'Accept, Accept-Encoding' })
+    return this.#answer(request, response, INDEX, { 'Cache-Control': CACHE.other, Vary: 'Accept, Accept-Encoding' })
   }
 
   asset(request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
     return this.#answer(request, response, path, { 'Cache-Control': CACHE.asset, Vary: 'Accept-Encoding' })
+  }
+
+  /** file answers with a file that lies beside the page. It returns false where there is none of that name. */
+  async file(request: IncomingMessage, response: ServerResponse, path: string): Promise<boolean> {
+    const file = path === INDEX ? undefined : await this.#files.find(path).catch(noneOfMissing)
+    if (file === undefined) return false
+    await this.#answer(request, response, path, { 'Cache-Control': CACHE.other, Vary: 'Accept-Encoding' })
+    return true
   }
 
   async #answer(
@@ -72,6 +80,10 @@ export class Dashboard {
     })
     response.end(body)
   }
+}
+
+function noneOfMissing(error: unknown): undefined {
+  if (!(error instanceof DashboardMissing)) throw error
 }
 
 function header({ headers }: IncomingMessage, name: string): string | undefined {
