@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { type Answer, type Asked, ask, type OperationId, preview } from '../api/client.ts'
 import type { Preview } from '../api/operations.ts'
@@ -16,6 +17,10 @@ interface ChangeProps<Id extends OperationId> {
   /** The word on the button that does it. */
   readonly confirm: string
   readonly isDanger?: boolean
+  /** What has to be known before: such as that it cannot be undone. */
+  readonly note?: ComponentChildren
+  /** The record keeps the reason, too: its operation has a field for it. */
+  readonly isReasonKept?: boolean
   /** What is said when it is done. */
   readonly said: string
   /** How it is taken back. Not there: it cannot be. */
@@ -31,7 +36,20 @@ interface ChangeProps<Id extends OperationId> {
  * however often the button is pressed, and offers to take it back.
  */
 export function ChangeDialog<Id extends OperationId>(props: ChangeProps<Id>) {
-  const { title, operation, asked, confirm, isDanger = false, said, undo, onBack, onClose, onDone } = props
+  const {
+    title,
+    operation,
+    asked,
+    confirm,
+    isDanger = false,
+    note,
+    isReasonKept,
+    said,
+    undo,
+    onBack,
+    onClose,
+    onDone,
+  } = props
   const [shown, setShown] = useState<Preview>()
   const [problem, setProblem] = useState<ApiProblem>()
   const [reason, setReason] = useState('')
@@ -46,7 +64,8 @@ export function ChangeDialog<Id extends OperationId>(props: ChangeProps<Id>) {
     setBusy(true)
     setProblem(undefined)
     try {
-      const answer = await ask(operation, { ...asked, ...(reason && { reason }), idempotencyKey })
+      const kept = isReasonKept && reason ? { body: { ...(asked.body as object), reason } } : {}
+      const answer = await ask(operation, { ...asked, ...kept, ...(reason && { reason }), idempotencyKey })
       tell(said, undo === undefined ? {} : { undo: () => undo(answer).then(() => onDone(answer)) })
       onDone(answer)
       onClose()
@@ -67,6 +86,7 @@ export function ChangeDialog<Id extends OperationId>(props: ChangeProps<Id>) {
     <Dialog title={title} footer={footer} onClose={onClose} onSubmit={() => void commit()}>
       {shown === undefined && problem === undefined && <Skeleton lines={3} />}
       {shown && <PreviewView preview={shown} />}
+      {note && <Notice>{note}</Notice>}
       {problem && (
         <Notice tone="bad">
           {problem.message} {problem.code && <code>{problem.code}</code>}

@@ -119,3 +119,8 @@ function entryOf(level: string): Entry {
   const at = level.indexOf('=')
   return { key: level.slice(0, at), value: level.slice(at + 1) }
 }
+
+/** leftOf is what is left of a grant. Undefined: it is not in force. */
+export function leftOf(limits: readonly LimitState[], grantId: string): number | undefined {
+  return limits.find(({ source }) => source.kind === 'grant' && source.id === grantId)?.remaining
+}
