@@ -176,7 +176,7 @@ export type LimitState = {
   readonly domain: string
   readonly rule_id: string
   /** where the number comes from */
-  readonly source: unknown
+  readonly source: LimitSource
   readonly limit: number
   readonly used: number
   readonly remaining: number

@@ -23,6 +23,10 @@ interface ChangeProps<Id extends OperationId> {
   /** The word on the button that does it. */
   readonly confirm: string
   readonly isDanger?: boolean
+  /** What has to be known before: such as that it cannot be undone. */
+  readonly note?: ComponentChildren
+  /** The record keeps the reason, too: its operation has a field for it. */
+  readonly isReasonKept?: boolean
   /** What is said when it is done. */
   readonly said: string
   /** How it is taken back. Not there: it cannot be. */
@@ -46,6 +50,8 @@ export function ChangeDialog<Id extends OperationId>(props: ChangeProps<Id>) {
     about,
     confirm,
     isDanger = false,
+    note,
+    isReasonKept,
     said,
     undo,
     onBack,
@@ -70,7 +76,8 @@ export function ChangeDialog<Id extends OperationId>(props: ChangeProps<Id>) {
     setBusy(true)
     setProblem(undefined)
     try {
-      const answer = await ask(operation, { ...asked, ...(reason && { reason }), idempotencyKey })
+      const kept = isReasonKept && reason ? { body: { ...(asked.body as object), reason } } : {}
+      const answer = await ask(operation, { ...asked, ...kept, ...(reason && { reason }), idempotencyKey })
       tell(said, undo === undefined ? {} : { undo: () => undo(answer).then(() => onDone(answer)) })
       onDone(answer)
       onClose()
@@ -97,6 +104,7 @@ export function ChangeDialog<Id extends OperationId>(props: ChangeProps<Id>) {
       {about}
       {shown === undefined && problem === undefined && <Skeleton lines={3} />}
       {shown && <PreviewView preview={shown} />}
+      {note && <Notice>{note}</Notice>}
       {problem && (
         <Notice tone="bad">
           {problem.message} {problem.code && <code>{problem.code}</code>}
