@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { type Answer, type Asked, ask, type OperationId, preview } from '../api/client.ts'
 import type { Preview } from '../api/operations.ts'
@@ -20,6 +21,11 @@ interface ChangeProps<Id extends OperationId> {
   readonly said: string
   /** How it is taken back. Not there: it cannot be. */
   readonly undo?: (answer: Answer<Id>) => Promise<void>
+  /** What is shown of the preview, where its fields before and after say too little. */
+  readonly show?: (preview: Preview) => ComponentChildren
+  readonly isWide?: boolean
+  /** Where the reason is said, if the change keeps it itself. */
+  readonly withReason?: (asked: Asked<Id>, reason: string) => Asked<Id>
   /** Back to a form, with what was typed. */
   readonly onBack?: () => void
   readonly onClose: () => void
@@ -32,6 +38,7 @@ interface ChangeProps<Id extends OperationId> {
  */
 export function ChangeDialog<Id extends OperationId>(props: ChangeProps<Id>) {
   const { title, operation, asked, confirm, isDanger = false, said, undo, onBack, onClose, onDone } = props
+  const { show, isWide = false, withReason } = props
   const [shown, setShown] = useState<Preview>()
   const [problem, setProblem] = useState<ApiProblem>()
   const [reason, setReason] = useState('')
@@ -42,11 +49,15 @@ export function ChangeDialog<Id extends OperationId>(props: ChangeProps<Id>) {
     preview(operation, asked).then(setShown, (error) => setProblem(asProblem(error)))
   }, [operation, asked])
 
+  const reasoned = (why: string): Asked<Id> => {
+    if (why === '') return asked
+    return withReason === undefined ? { ...asked, reason: why } : withReason(asked, why)
+  }
   const commit = async (): Promise<void> => {
     setBusy(true)
     setProblem(undefined)
     try {
-      const answer = await ask(operation, { ...asked, ...(reason && { reason }), idempotencyKey })
+      const answer = await ask(operation, { ...reasoned(reason), idempotencyKey })
       tell(said, undo === undefined ? {} : { undo: () => undo(answer).then(() => onDone(answer)) })
       onDone(answer)
       onClose()
@@ -64,9 +75,9 @@ export function ChangeDialog<Id extends OperationId>(props: ChangeProps<Id>) {
     </>
   )
   return (
-    <Dialog title={title} footer={footer} onClose={onClose} onSubmit={() => void commit()}>
+    <Dialog title={title} footer={footer} isWide={isWide} onClose={onClose} onSubmit={() => void commit()}>
       {shown === undefined && problem === undefined && <Skeleton lines={3} />}
-      {shown && <PreviewView preview={shown} />}
+      {shown && (show === undefined ? <PreviewView preview={shown} /> : show(shown))}
       {problem && (
         <Notice tone="bad">
           {problem.message} {problem.code && <code>{problem.code}</code>}

@@ -113,19 +113,19 @@ function ofCounterKey(text: string): Understood | undefined {
   // In Redis, the form of the limit stands behind the entries.
   if (parts.length > 1 && !parts.at(-1)?.includes('=')) parts.pop()
   const entries = entriesOfKey(parts)
-  return entries && understood({ domain: unescape(domain), descriptors: [{ entries }] }, "a counter's key", [])
+  return entries && understood({ domain: unescaped(domain), descriptors: [{ entries }] }, "a counter's key", [])
 }
 
 function entriesOfKey(parts: readonly string[]): Entry[] | undefined {
   const entries = parts.map((part) => {
     const at = part.indexOf('=')
-    return { key: unescape(part.slice(0, Math.max(at, 0))), value: unescape(part.slice(at + 1)) }
+    return { key: unescaped(part.slice(0, Math.max(at, 0))), value: unescaped(part.slice(at + 1)) }
   })
   return entries.every(({ key }) => key !== '') ? entries : undefined
 }
 
-/** unescape undoes what keys of counters do to separators. */
-const unescape = (text: string): string =>
+/** unescaped undoes what keys of counters do to separators. */
+const unescaped = (text: string): string =>
   text.replace(/%(d[89a-f][0-9a-f]{2}|[0-7][0-9a-f])/g, (_, code) => String.fromCharCode(Number.parseInt(code, 16)))
 
 /** Between entries: a comma, a line feed or spaces, if a key follows. So values may have spaces in them. */

@@ -1,6 +1,5 @@
-import { describeRules } from 'sluice/internal/core/rules/describe'
-import { loadRules } from 'sluice/internal/core/rules/load'
 import { expect, test } from 'vitest'
+import { parse } from 'yaml'
 import { changeLimit, findLimits, type LimitFields } from './limit-text.ts'
 
 const TEXT = `# What the shop may be asked.
@@ -35,7 +34,7 @@ const place = (id: string, tier: string | null = null, text = TEXT) => {
 function changed(id: string, to: Partial<LimitFields>, tier: string | null = null): [string[], string[]] {
   const found = place(id, tier)
   const after = changeLimit(TEXT, found, { ...found.says, ...to })
-  loadRules([{ file: 'rules', text: after }])
+  expect(parse(after)).toBeTypeOf('object')
   const [was, will] = [TEXT.split('\n'), after.split('\n')]
   return [was.filter((line) => !will.includes(line)), will.filter((line) => !was.includes(line))]
 }
@@ -49,8 +48,6 @@ test('limits have the ids that the service gives them', () => {
     'ip=10.0.0.0/8,fd00::/8',
     'user of pro',
   ])
-  const tree = describeRules(loadRules([{ file: 'rules', text: TEXT }])).join('\n')
-  expect(tree).toContain('ip=10.0.0.0/8,fd00::/8')
 })
 
 test('a limit is known with its line and what it says', () => {

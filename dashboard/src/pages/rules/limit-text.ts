@@ -165,7 +165,9 @@ function editsFor(text: string, map: YAMLMap, name: string, value: string | unde
   return [addition(text, map, `${name}: ${value}`)]
 }
 
-type ScalarPair = Pair<Scalar, Scalar>
+interface ScalarPair extends Pair<Scalar, Scalar> {
+  value: Scalar
+}
 
 function pairAt(map: YAMLMap, name: string): ScalarPair | undefined {
   const pair = map.items.find(({ key }) => isScalar(key) && key.value === name)

@@ -59,6 +59,18 @@ test("a tier's limit repeats the rule that it stands in for", () => {
   expect(repeated.map((row) => row.kind === 'pattern' && row.tier)).toEqual(['pro'])
 })
 
+test('what stands below a tier belongs to it', () => {
+  const tree = treeOf(node('user', [node('user', [node('user/tokens')], [limit('user')], 'pro'), node('user/tokens')]))
+  const rows = treeRows(tree, shown({ open: new Set(allKeys(tree)) }))
+  expect(rows.map((row) => row.kind === 'pattern' && [row.id, row.within])).toEqual([
+    false,
+    ['user', null],
+    ['user', 'pro'],
+    ['user/tokens', 'pro'],
+    ['user/tokens', null],
+  ])
+})
+
 test('all keys of rows differ', () => {
   const rows = treeRows(SHOP, shown({ open: new Set(allKeys(SHOP)) }))
   expect(new Set(rows.map(({ key }) => key)).size).toBe(rows.length)

@@ -27,6 +27,8 @@ export interface PatternRow extends Placed {
   readonly step: string
   readonly id: string
   readonly tier: string | null
+  /** The tier that the pattern belongs to: its own, or that of a pattern above. */
+  readonly within: string | null
   /** Not there: nothing is limited at this pattern itself. */
   readonly limit: RuleLimit | undefined
   /** A further limit of the same pattern. */
@@ -89,6 +91,13 @@ export function allKeys(tree: RuleTree): string[] {
 
 const nodeKey = (parent: string, { id, tier }: RuleNode): string => `${parent}\n${tier ?? ''}\t${id}`
 
+/** What stands above a row: its domain, its id, and the tier that it belongs to. */
+interface Above {
+  readonly domain: string
+  readonly id: string
+  readonly within: string | null
+}
+
 class Walk {
   readonly #shown: Shown
   readonly #words: readonly string[]
@@ -117,18 +126,19 @@ class Walk {
       limits,
       isOpen,
     }
-    return isOpen ? [row, ...this.#below(name, '', wanted, name, 1)] : [row]
+    return isOpen ? [row, ...this.#below({ domain: name, id: '', within: null }, wanted, name, 1)] : [row]
   }
 
-  #below(domain: string, parentId: string, nodes: readonly RuleNode[], parent: string, depth: number): TreeRow[] {
+  #below(above: Above, nodes: readonly RuleNode[], parent: string, depth: number): TreeRow[] {
     const length = this.#shown.lengths.get(parent) ?? STEP_ROWS
-    const rows = nodes.slice(0, length).flatMap((node) => this.#node(domain, parentId, node, parent, depth))
+    const rows = nodes.slice(0, length).flatMap((node) => this.#node(above, node, parent, depth))
     const left = nodes.length - length
     if (left > 0) rows.push({ kind: 'more', key: `${parent}\nmore`, depth, parent, left })
     return rows
   }
 
-  #node(domain: string, parentId: string, node: RuleNode, parent: string, depth: number): TreeRow[] {
+  #node({ domain, id: parentId, within: outer }: Above, node: RuleNode, parent: string, depth: number): TreeRow[] {
+    const within = node.tier ?? outer
     const key = nodeKey(parent, node)
     const below = this.#isFiltered ? node.below.filter((next) => this.#isWanted(domain, next)) : node.below
     const isOpen = below.length === 0 ? undefined : this.#isFiltered || this.#shown.open.has(key)
@@ -145,6 +155,7 @@ class Walk {
         step: stepOf(node, parentId),
         id: node.id,
         tier: node.tier,
+        within,
         limit,
         isFurther: i > 0,
         isRepeated,
@@ -152,7 +163,7 @@ class Walk {
         below: below.length,
       }
     })
-    return isOpen ? [...rows, ...this.#below(domain, node.id, below, key, depth + 1)] : rows
+    return isOpen ? [...rows, ...this.#below({ domain, id: node.id, within }, below, key, depth + 1)] : rows
   }
 
   #isWanted(domain: string, node: RuleNode): boolean {
