@@ -6,6 +6,20 @@ import { requireCommand } from '../../scripts/system-packages.mjs'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
+// What runs in the page is text here: the types of browsers are not those of this program.
+const TELL_VIOLATIONS = `
+addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI, sourceFile }) => {
+  console.error('policy: ' + violatedDirective + ' forbids ' + blockedURI + ' in ' + sourceFile)
+})`
+const RUN_AXE = `
+axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
+  violations
+    .filter(({ impact }) => impact !== 'minor')
+    .flatMap(({ id, impact, nodes }) =>
+      nodes.map(({ target, failureSummary }) => impact + ' ' + id + ': ' + target.join(' ') + ': ' + failureSummary),
+    ),
+)`
+
 /** openBrowser starts Debian's Chromium. It has no sandbox of its own where it is root, as in a container. */
 export function openBrowser() {
   const args = process.getuid?.() === 0 ? ['--no-sandbox'] : []
@@ -62,11 +76,7 @@ export class Visit {
     const page = await context.newPage()
     const visit = new Visit(context, page)
     // A violation of the policy is told to the console, too; here with what broke it.
-    await page.addInitScript(() => {
-      addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI, sourceFile }) => {
-        console.error(`policy: ${violatedDirective} forbids ${blockedURI} in ${sourceFile}`)
-      })
-    })
+    await page.addInitScript({ content: TELL_VIOLATIONS })
     if (token !== undefined)
       await context.request.post('/admin/v1/session', { data: { token }, headers: { origin: base } })
     return visit
@@ -98,31 +108,26 @@ export class Visit {
 
   /** settled resolves when the page has its title and nothing is loading. */
   async settled() {
-    await this.page.locator('h1').first().waitFor()
-    await this.page.waitForFunction(() => document.querySelector('[aria-busy="true"]') === null)
+    await this.page.locator('main h1, main .state').first().waitFor()
+    await this.page.waitForFunction(`document.querySelector('[aria-busy="true"]') === null`)
   }
 
-  /** axe returns the findings of axe on the page as it is that are moderate or worse, a line for each place. */
+  /**
+   * axe returns the findings of axe on the page as it is that are moderate or worse, a line for each place.
+   * @returns {Promise<string[]>}
+   */
   async axe() {
     const { page } = this
-    if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(AXE)
-    return page.evaluate(async () => {
-      const { axe } = /** @type {any} */ (window)
-      const { violations } = await axe.run(document, { resultTypes: ['violations'] })
-      return violations
-        .filter((/** @type {any} */ { impact }) => impact !== 'minor')
-        .flatMap((/** @type {any} */ { id, impact, nodes }) =>
-          nodes.map(
-            (/** @type {any} */ { target, failureSummary }) =>
-              `${impact} ${id}: ${target.join(' ')}: ${failureSummary}`,
-          ),
-        )
-    })
+    if (!(await page.evaluate(`'axe' in window`))) await page.evaluate(AXE)
+    return page.evaluate(RUN_AXE)
   }
 
-  /** sideways is how many pixels the page is wider than the window. */
+  /**
+   * sideways is how many pixels the page is wider than the window.
+   * @returns {Promise<number>}
+   */
   sideways() {
-    return this.page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
+    return this.page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
   }
 
   async close() {
