@@ -88,24 +88,28 @@ function useLogin(done: () => void): LoginForm {
 
 function TokenField({ token, wrong, setToken }: LoginForm) {
   return (
-    <Field
-      label="Token"
-      wrong={wrong}
-      hint={
-        <>
-          It was printed when the service started for the first time. <code>sluice token create</code> makes another.
-        </>
-      }
-    >
-      <input
-        type="password"
-        autoComplete="current-password"
-        spellcheck={false}
-        autofocus
-        value={token}
-        onInput={(event: InputEvent) => setToken((event.currentTarget as HTMLInputElement).value)}
-      />
-    </Field>
+    <>
+      {/* For password managers: they keep the token under this name. */}
+      <input type="text" name="username" autoComplete="username" value="sluice" readOnly hidden />
+      <Field
+        label="Token"
+        wrong={wrong}
+        hint={
+          <>
+            It was printed when the service started for the first time. <code>sluice token create</code> makes another.
+          </>
+        }
+      >
+        <input
+          type="password"
+          autoComplete="current-password"
+          spellcheck={false}
+          autofocus
+          value={token}
+          onInput={(event: InputEvent) => setToken((event.currentTarget as HTMLInputElement).value)}
+        />
+      </Field>
+    </>
   )
 }
 
