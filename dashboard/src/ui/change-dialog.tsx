@@ -1,6 +1,8 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { type Answer, type Asked, ask, type OperationId, preview } from '../api/client.ts'
+import { comeback } from '../api/comeback.ts'
+import { liveState } from '../api/live.ts'
 import type { Preview } from '../api/operations.ts'
 import { ApiProblem } from '../api/problem.ts'
 import { Button } from './button.tsx'
@@ -14,6 +16,10 @@ interface ChangeProps<Id extends OperationId> {
   readonly title: string
   readonly operation: Id
   readonly asked: Asked<Id>
+  /** False: the form has asked why already. */
+  readonly isReasonAsked?: boolean
+  /** What stands above the preview. */
+  readonly about?: ComponentChildren
   /** The word on the button that does it. */
   readonly confirm: string
   readonly isDanger?: boolean
@@ -40,6 +46,8 @@ export function ChangeDialog<Id extends OperationId>(props: ChangeProps<Id>) {
     title,
     operation,
     asked,
+    isReasonAsked = true,
+    about,
     confirm,
     isDanger = false,
     note,
@@ -56,9 +64,13 @@ export function ChangeDialog<Id extends OperationId>(props: ChangeProps<Id>) {
   const [isBusy, setBusy] = useState(false)
   const idempotencyKey = useMemo(() => crypto.randomUUID(), [])
 
+  const { value: times } = comeback
+  const isLost = liveState.value === 'lost'
+
   useEffect(() => {
+    setProblem(undefined)
     preview(operation, asked).then(setShown, (error) => setProblem(asProblem(error)))
-  }, [operation, asked])
+  }, [operation, asked, times])
 
   const commit = async (): Promise<void> => {
     setBusy(true)
@@ -77,13 +89,19 @@ export function ChangeDialog<Id extends OperationId>(props: ChangeProps<Id>) {
   const footer = (
     <>
       {onBack ? <Button onClick={onBack}>Back</Button> : <Button onClick={onClose}>Cancel</Button>}
-      <Button kind={isDanger ? 'danger' : 'primary'} isSubmit isDisabled={isBusy || shown === undefined}>
+      <Button
+        kind={isDanger ? 'danger' : 'primary'}
+        isSubmit
+        isDisabled={isBusy || shown === undefined}
+        why={isLost ? 'The server cannot be reached.' : undefined}
+      >
         {confirm}
       </Button>
     </>
   )
   return (
     <Dialog title={title} footer={footer} onClose={onClose} onSubmit={() => void commit()}>
+      {about}
       {shown === undefined && problem === undefined && <Skeleton lines={3} />}
       {shown && <PreviewView preview={shown} />}
       {note && <Notice>{note}</Notice>}
@@ -92,9 +110,11 @@ export function ChangeDialog<Id extends OperationId>(props: ChangeProps<Id>) {
           {problem.message} {problem.code && <code>{problem.code}</code>}
         </Notice>
       )}
-      <Field label="Reason" hint="For the audit log. Others will read it when they ask why.">
-        <input value={reason} maxLength={500} onInput={(event) => setReason(event.currentTarget.value)} />
-      </Field>
+      {isReasonAsked && (
+        <Field label="Reason" hint="For the audit log. Others will read it when they ask why.">
+          <input value={reason} maxLength={500} onInput={(event) => setReason(event.currentTarget.value)} />
+        </Field>
+      )}
     </Dialog>
   )
 }
