@@ -1,6 +1,8 @@
 import { signal } from '@preact/signals'
 import { addressOf, ask } from './client.ts'
+import { comeBack, comeback } from './comeback.ts'
 import type { LiveFrame } from './operations.ts'
+import { ApiProblem } from './problem.ts'
 
 const HOUR_FRAMES = 3_600
 const FIRST_WAIT_MS = 500
@@ -8,14 +10,22 @@ const LONGEST_WAIT_MS = 15_000
 /** Frames come every second: without one for so long, the stream is not alive, whatever the browser says. */
 const SILENCE_MS = 6_000
 
+/** An answer that takes longer is none. */
+const PATIENCE_MS = 8_000
+
 /** Whether figures come: the first ones are awaited, they come, or the server cannot be reached. */
 export type LiveState = 'waiting' | 'live' | 'lost'
 
 /** frames are those of the last hour, the oldest first. Each change is a new list. */
 export const frames = signal<readonly LiveFrame[]>([])
 export const liveState = signal<LiveState>('waiting')
+/** Since when the server cannot be reached. */
+export const lostAtMs = signal<number | undefined>(undefined)
 
-/** follow reads the last hour and then each second, until it is told to stop. It begins again when it is lost. */
+/**
+ * follow reads the last hour and then each second, until it is told to stop. A stream that ends is opened again after a look at
+ * what was missed; only when that look fails is the server lost. It heals by itself.
+ */
 export function follow(): () => void {
   let source: EventSource | undefined
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -26,41 +36,67 @@ export function follow(): () => void {
     clearTimeout(timer)
     timer = setTimeout(work, ms)
   }
-  const lose = (): void => {
-    source?.close()
+  const lose = (error: unknown): void => {
     if (isOver) return
-    liveState.value = 'lost'
+    // A server that answers is there, though it refuses: a session that ended is asked for again.
+    const isThere = error instanceof ApiProblem && error.status > 0 && error.status < 500
+    if (!isThere) {
+      liveState.value = 'lost'
+      lostAtMs.value ??= Date.now()
+    }
     later(waitMs, begin)
     waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)
   }
   const begin = (): void => {
-    const since = frames.value.at(-1)?.at_ms ?? 0
-    ask('readLiveHistory', { query: { since } }).then(({ body }) => {
+    clearTimeout(timer)
+    source?.close()
+    const since = frames.peek().at(-1)?.at_ms ?? 0
+    ask('readLiveHistory', { query: { since }, signal: AbortSignal.timeout(PATIENCE_MS) }).then(({ body }) => {
       if (isOver) return
-      keep(body.frames)
+      found(body.frames)
       open()
     }, lose)
   }
+  const found = (more: readonly LiveFrame[]): void => {
+    keep(more)
+    const wasLost = liveState.peek() === 'lost'
+    liveState.value = 'live'
+    lostAtMs.value = undefined
+    if (wasLost) comeBack()
+  }
   const open = (): void => {
-    source = new EventSource(addressOf('watchLive', { query: { since: frames.value.at(-1)?.at_ms } }))
+    source = new EventSource(addressOf('watchLive', { query: { since: frames.peek().at(-1)?.at_ms } }))
     source.onmessage = ({ data }) => {
-      keep([JSON.parse(String(data)) as LiveFrame])
-      liveState.value = 'live'
+      found([JSON.parse(String(data)) as LiveFrame])
       waitMs = FIRST_WAIT_MS
-      later(SILENCE_MS, lose)
+      later(SILENCE_MS, begin)
     }
     // A browser opens an ended stream again by itself, but not one that was answered with an error.
-    source.onerror = lose
-    later(SILENCE_MS, lose)
+    source.onerror = () => {
+      source?.close()
+      later(waitMs, begin)
+      waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)
+    }
+    later(SILENCE_MS, begin)
+  }
+  const again = (): void => {
+    if (!isOver && liveState.peek() !== 'live' && document.visibilityState === 'visible') begin()
   }
 
   begin()
+  addEventListener('online', again)
+  document.addEventListener('visibilitychange', again)
+  const forget = comeback.subscribe(again)
   return () => {
     isOver = true
     clearTimeout(timer)
     source?.close()
+    forget()
+    removeEventListener('online', again)
+    document.removeEventListener('visibilitychange', again)
     frames.value = []
     liveState.value = 'waiting'
+    lostAtMs.value = undefined
   }
 }
 

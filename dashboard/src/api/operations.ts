@@ -176,7 +176,7 @@ export type LimitState = {
   readonly domain: string
   readonly rule_id: string
   /** where the number comes from */
-  readonly source: unknown
+  readonly source: LimitSource
   readonly limit: number
   readonly used: number
   readonly remaining: number
@@ -670,7 +670,7 @@ export type Tier = {
 }
 
 export type TierFields = {
-  /** as below the name of a tier in a rule file */
+  /** as below the name of a tier in a rule file: as a value, or as a text in YAML */
   readonly limits: unknown
   readonly reason?: string | null | undefined
 }
@@ -1012,7 +1012,9 @@ export interface Operations {
       readonly actor?: string | undefined
       readonly action?: string | undefined
       readonly target?: string | undefined
+      readonly table?: string | undefined
       readonly customer_id?: string | undefined
+      readonly up_to?: number | undefined
       readonly from?: string | undefined
       readonly to?: string | undefined
       readonly format?: 'json' | 'csv' | 'jsonl' | undefined

@@ -135,6 +135,10 @@ export interface AuditQuery {
   readonly actor?: string | undefined
   readonly action?: string | undefined
   readonly target?: string | undefined
+  /** The kind of what was changed, such as blocks. */
+  readonly table?: string | undefined
+  /** The sequence of the newest entry that is wanted. */
+  readonly upTo?: number | undefined
   readonly customerId?: string | undefined
   readonly fromMs?: number | undefined
   readonly toMs?: number | undefined

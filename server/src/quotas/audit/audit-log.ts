@@ -75,8 +75,9 @@ export class AuditLog implements AuditLogPort {
        WHERE ($1::text IS NULL OR actor_id = $1) AND ($2::text IS NULL OR action = $2)
          AND ($3::text[] IS NULL OR target = ANY($3)) AND ($4::text IS NULL OR customer_id = $4)
          AND ($5::int8 IS NULL OR at_ms >= $5) AND ($6::int8 IS NULL OR at_ms < $6)
-         AND ($7::int8 IS NULL OR sequence < $7)
-       ORDER BY sequence DESC LIMIT $8::int`,
+         AND ($7::int8 IS NULL OR sequence < $7) AND ($8::int8 IS NULL OR sequence <= $8)
+         AND ($9::text IS NULL OR split_part(target, '/', 1) = $9)
+       ORDER BY sequence DESC LIMIT $10::int`,
       [
         query.actor ?? null,
         query.action ?? null,
@@ -85,6 +86,8 @@ export class AuditLog implements AuditLogPort {
         query.fromMs ?? null,
         query.toMs ?? null,
         before ?? null,
+        query.upTo ?? null,
+        query.table ?? null,
         limit + 1,
       ],
     )
@@ -143,7 +146,7 @@ async function lockHead(tx: Sql): Promise<AuditHead> {
 }
 
 /** The kinds of what is changed. */
-const KINDS = [
+export const KINDS = [
   'customers',
   'api_keys',
   'overrides',
@@ -155,7 +158,7 @@ const KINDS = [
   'rules',
   'counters',
   'webhooks',
-]
+] as const
 
 /** targetsOf spells every target that has an id. One that is spelled with its kind stands for itself. */
 function targetsOf(id: string): readonly string[] {

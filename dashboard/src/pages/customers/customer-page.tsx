@@ -1,0 +1,84 @@
+import { useEffect, useState } from 'preact/hooks'
+import { ask } from '../../api/client.ts'
+import type { AuditEntry } from '../../api/operations.ts'
+import type { Params } from '../../app/pages.ts'
+import { Card, Skeleton, State } from '../../ui/parts.tsx'
+import { CustomerDialogs } from './customer-dialogs.tsx'
+import { CustomerHead } from './customer-head.tsx'
+import './customers.css'
+import { FactsCard } from './facts-card.tsx'
+import { GrantsCard } from './grants-card.tsx'
+import { KeysCard } from './keys-card.tsx'
+import { LimitsCard } from './limits-card.tsx'
+import type { Opened } from './opened.ts'
+import { OverridesCard } from './overrides-card.tsx'
+import { QuotaTrouble } from './quota-trouble.tsx'
+import { RefusalsCard } from './refusals-card.tsx'
+import { authorsOf } from './timeline.ts'
+import { TimelineCard } from './timeline-card.tsx'
+import { UsageCard } from './usage-card.tsx'
+import { useCustomer } from './use-customer.ts'
+import { useListing } from './use-listing.ts'
+
+const AUDIT_MS = 15_000
+
+/** CustomerPage is one customer: what it has used, why it was refused, who changed what, and everything that can be done about it. */
+export function CustomerPage({ params: { id = '' } }: { readonly params: Params }) {
+  const data = useCustomer(id)
+  const audit = useListing<AuditEntry>(
+    `audit ${id}`,
+    async ({ signal, ...asked }) => (await ask('listAudit', { query: { customer_id: id, ...asked }, signal })).body,
+    AUDIT_MS,
+  )
+  const [opened, setOpened] = useState<Opened>()
+  const { data: customer, problem, reload } = data.customer
+  const name = customer?.name ?? id
+  useEffect(() => {
+    document.title = `${name} · Sluice`
+  }, [name])
+
+  if (customer === undefined) {
+    if (problem === undefined) return <Skeleton lines={8} />
+    if (problem.code === 'RECORD_UNKNOWN') {
+      return (
+        <State icon="customers" title="There is no such customer">
+          <a href="/customers">See all customers</a>
+        </State>
+      )
+    }
+    return (
+      <Card isFlush>
+        <QuotaTrouble problem={problem} retry={reload} />
+      </Card>
+    )
+  }
+  const authors = authorsOf(audit.items ?? [])
+  const done = (): void => {
+    data.reload()
+    audit.reload()
+  }
+  return (
+    <div class="stack">
+      <CustomerHead customer={customer} data={data} authors={authors} onOpen={setOpened} />
+      <LimitsCard data={data} authors={authors} onOpen={setOpened} />
+      <div class="grid">
+        <UsageCard customerId={id} />
+        <FactsCard customer={customer} onOpen={setOpened} />
+        <OverridesCard data={data} authors={authors} onOpen={setOpened} />
+        <GrantsCard data={data} authors={authors} onOpen={setOpened} />
+        <RefusalsCard customerId={id} keys={data.keys.data ?? []} />
+        <KeysCard data={data} onOpen={setOpened} />
+      </div>
+      <TimelineCard audit={audit} />
+      {opened && (
+        <CustomerDialogs
+          opened={opened}
+          customer={customer}
+          data={data}
+          onClose={() => setOpened(undefined)}
+          onDone={done}
+        />
+      )}
+    </div>
+  )
+}
