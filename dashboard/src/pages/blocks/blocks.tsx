@@ -147,7 +147,8 @@ const COLUMNS: readonly Column<Block>[] = [
   { title: 'Who', cell: (block) => <Who block={block} /> },
   {
     title: 'Why',
-    cell: ({ reason }) => <span class="break">{reason ?? <span class="faint">no reason given</span>}</span>,
+    isWordy: true,
+    cell: ({ reason }) => <span>{reason ?? <span class="faint">no reason given</span>}</span>,
   },
   { title: 'Since', isTight: true, cell: ({ effective_at }) => <Time at={effective_at} /> },
   { title: 'Until', isTight: true, cell: ({ expires_at }) => <Time at={expires_at} none="without end" /> },

@@ -116,7 +116,6 @@ function Result({ question, write }: { readonly question: Question; readonly wri
   const { data } = answer
   const isAnswered = data !== undefined
   // Which values are secret, the answer says: the address is written once that is known.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each question
   useEffect(() => {
     if (data !== undefined) write(withoutSecrets(question, data))
   }, [isAnswered])

@@ -57,7 +57,7 @@ export function LimitDialog({ row, onClose, onDone }: LimitDialogProps) {
       />
     )
   }
-  if (!found || !found.place || !typed) {
+  if (!found?.place || !typed) {
     return (
       <Dialog title={title} onClose={onClose}>
         {wrong !== '' ? (

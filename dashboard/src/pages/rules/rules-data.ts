@@ -17,7 +17,6 @@ export function useRuleTree(domain: string | undefined): Resource<RuleTree> {
     ask('readRuleTree', { query: { domain }, signal }).then(({ body }) => body),
   )
   const version = frames.value.at(-1)?.rule_version
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another version is the reason to read again
   useEffect(tree.reload, [version])
   return tree
 }
