@@ -349,7 +349,7 @@ function startAlone(config: Config, log: Log, given?: QuotaOrigin): Promise<Serv
       rules: rules.current,
       book: () => quotas?.current(),
       ask: (name, about) => [doors.reports[name](about) as Reports[typeof name]],
-      workers: () => [{ id: '1', state: 'ready', startedAtMs }],
+      workers: () => [{ id: '1', state: 'ready', startedAtMs, pid: process.pid }],
       counters: doors.counters,
       version: packageVersion(),
       ...(data && deskParts(data)),

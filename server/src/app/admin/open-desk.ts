@@ -6,7 +6,7 @@ import type { MemoryStore } from 'sluice/internal/stores/memory/memory-store'
 import type { AdminPorts } from '../../edge/admin/open-admin-api.ts'
 import { byShare } from '../../observe/live/near-limits.ts'
 import type { QuotaBook } from '../../quotas/book/quota-book.ts'
-import type { LiveFrame, NodeState, RecentCallers, UsageStore } from '../../quotas/ports.ts'
+import type { LiveFrame, RecentCallers, UsageStore, WorkerState } from '../../quotas/ports.ts'
 import { type CounterDeskParts, Desk } from '../desk/counter-desk.ts'
 import { type DeskStore, memoryDeskStore } from '../desk/desk-store.ts'
 import { nameOf } from '../desk/process-desk.ts'
@@ -30,7 +30,7 @@ export interface DeskParts {
     about?: readonly string[],
   ) => MaybePromise<readonly Reports[Name][]>
   /** Every process that answers requests. */
-  readonly workers: () => NodeState['workers']
+  readonly workers: () => readonly Omit<WorkerState, 'decisionsPerSecond'>[]
   /** The counters of the only process, where they are in its memory. Undefined: they are in Redis. */
   readonly counters: { readonly memory: MemoryStore | undefined; readonly keys: KeySpeller } | undefined
   /** Of the program. */
@@ -75,7 +75,12 @@ export function openDesk(parts: DeskParts): OpenDesk {
       ruleVersion: rules().version,
       revision: book()?.revision ?? 0,
       store: store.state(),
-      workers: workers(),
+      circuit: undefined,
+      decisionsPerSecond: 0,
+      memoryBytes: process.memoryUsage.rss(),
+      eventLoopDelayMs: undefined,
+      adminAddress: undefined,
+      workers: workers().map((each) => ({ ...each, decisionsPerSecond: undefined })),
     }),
   })
   const live = new LiveFrames({
@@ -94,7 +99,7 @@ export function openDesk(parts: DeskParts): OpenDesk {
     compile: compileOptionsOf(config.mergeDomains, config.compatibility),
   })
   return {
-    ports: { counters, live, nodes, preview, recent: recentOf(ask) },
+    ports: { counters, live, nodes, preview, recent: recentOf(ask, nodes.id) },
     async close() {
       live.stop()
       await Promise.race([nodes.leave(), pause(LEAVE_MS, undefined, { ref: false })])
@@ -111,11 +116,12 @@ function storeOf({ config, counters }: DeskParts): DeskStore {
 }
 
 /** recentOf merges what the processes of this node remember. */
-function recentOf(ask: DeskParts['ask']): RecentCallers {
+function recentOf(ask: DeskParts['ask'], node: string): RecentCallers {
   return {
-    refusals: async (of) => {
+    refusals: async (_scope, of) => {
       const all = (await ask('refusals', of === undefined ? [] : [nameOf(of)])).flat()
-      return [...all].sort((a, b) => b.atMs - a.atMs)
+      const items = [...all].sort((a, b) => b.atMs - a.atMs).map((each) => ({ ...each, node }))
+      return { items, nodes: 1, nodesLeftOut: 0 }
     },
     nearLimits: async () => {
       const all = (await ask('nearLimits')).flat()
@@ -123,7 +129,8 @@ function recentOf(ask: DeskParts['ask']): RecentCallers {
       const newest = new Map<string, (typeof all)[number]>()
       for (const each of [...all].sort((a, b) => a.atMs - b.atMs))
         newest.set(`${each.domain} ${each.rule} ${each.key}`, each)
-      return [...newest.values()].sort(byShare)
+      const items = [...newest.values()].sort(byShare).map((each) => ({ ...each, node }))
+      return { items, nodes: 1, nodesLeftOut: 0 }
     },
   }
 }

@@ -86,7 +86,7 @@ export const TIER_OPERATIONS = [
     params: PARAM,
     answer: { status: 200, schema: TIER, etag: true },
     errors: ['RECORD_UNKNOWN'],
-    run: async (call) => recordReply('tiers', await load(call, 'tiers', idOf(call.params))),
+    run: async (call) => recordReply(call, 'tiers', await load(call, 'tiers', idOf(call.params))),
   }),
   operation({
     kind: 'change',
