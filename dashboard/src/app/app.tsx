@@ -6,7 +6,8 @@ import { go, place, safeAddress } from './router.ts'
 import { findSession, session } from './session.ts'
 import { Shell } from './shell.tsx'
 
-const LOOK_AGAIN_MS = 3_000
+const LOOK_AGAIN_MS = { unreachable: 3_000, starting: 1_000 }
+const TITLES: Readonly<Record<string, string>> = { unreachable: 'Not reachable', starting: 'Starting' }
 
 export function App() {
   const { value } = session
@@ -17,18 +18,26 @@ export function App() {
     void findSession()
   }, [])
   useEffect(() => {
-    if (kind !== 'unreachable') return
-    const timer = setInterval(() => void findSession(), LOOK_AGAIN_MS)
+    if (kind !== 'unreachable' && kind !== 'starting') return
+    const timer = setInterval(() => void findSession(), LOOK_AGAIN_MS[kind])
     return () => clearInterval(timer)
   }, [kind])
   useEffect(() => {
     if (isLogin && isLoggedIn) go(safeAddress(place.peek().query.get('back')), { replace: true })
   }, [isLogin, isLoggedIn])
   useEffect(() => {
-    if (kind !== 'open' || isLogin)
-      document.title = kind === 'unreachable' ? 'Not reachable · Sluice' : 'Log in · Sluice'
+    if (kind !== 'open' || isLogin) document.title = `${TITLES[kind] ?? 'Log in'} · Sluice`
   }, [kind, isLogin])
   if (kind === 'looking') return <main class="login" aria-busy="true" />
+  if (kind === 'starting') {
+    return (
+      <main class="login">
+        <State icon="nodes" title="The database is being opened">
+          This takes a few seconds after a start. The page goes on by itself.
+        </State>
+      </main>
+    )
+  }
   if (kind === 'unreachable') {
     return (
       <main class="login">

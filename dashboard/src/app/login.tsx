@@ -59,6 +59,8 @@ interface LoginForm {
   readonly token: string
   readonly wrong: string | undefined
   readonly isBusy: boolean
+  /** The database is being opened: nobody can be logged in before that. */
+  readonly isWaiting: boolean
   setToken(token: string): void
   submit(event?: Event): void
 }
@@ -67,26 +69,28 @@ function useLogin(done: () => void): LoginForm {
   const [token, setToken] = useState('')
   const [wrong, setWrong] = useState<string>()
   const [isBusy, setBusy] = useState(false)
+  const [isWaiting, setWaiting] = useState(false)
   const send = async (): Promise<void> => {
     if (token.trim() === '') return setWrong('Type or paste a token.')
     setBusy(true)
     setWrong(undefined)
     try {
-      await logIn(token.trim())
+      await logIn(token.trim(), () => setWaiting(true))
       done()
     } catch (error) {
       setWrong(messageFor(error))
       setBusy(false)
     }
+    setWaiting(false)
   }
   const submit = (event?: Event): void => {
     event?.preventDefault()
     void send()
   }
-  return { token, wrong, isBusy, setToken, submit }
+  return { token, wrong, isBusy, isWaiting, setToken, submit }
 }
 
-function TokenField({ token, wrong, setToken }: LoginForm) {
+function TokenField({ token, wrong, isWaiting, setToken }: LoginForm) {
   return (
     <>
       {/* For password managers: they keep the token under this name. */}
@@ -109,6 +113,9 @@ function TokenField({ token, wrong, setToken }: LoginForm) {
           onInput={(event: InputEvent) => setToken((event.currentTarget as HTMLInputElement).value)}
         />
       </Field>
+      <p role="status" class="small" hidden={!isWaiting}>
+        {isWaiting && 'The database is being opened. You are logged in as soon as it is there.'}
+      </p>
     </>
   )
 }

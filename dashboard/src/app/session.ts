@@ -5,9 +5,12 @@ import { liveState } from '../api/live.ts'
 import type { Session } from '../api/operations.ts'
 import { ApiProblem } from '../api/problem.ts'
 
-/** The session: being looked for, not there, or who is logged in. The token is never kept here. */
+/**
+ * The session: being looked for, not there, or who is logged in. `starting`: the server is there, and cannot say yet, because its
+ * database is being opened. The token is never kept here.
+ */
 export type SessionState =
-  | { readonly kind: 'looking' | 'none' | 'unreachable' }
+  | { readonly kind: 'looking' | 'none' | 'unreachable' | 'starting' }
   | { readonly kind: 'open'; readonly who: Session }
 
 export const session = signal<SessionState>({ kind: 'looking' })
@@ -42,25 +45,46 @@ export async function findSession(): Promise<void> {
     session.value = { kind: 'open', who: body }
     isEnded.value = false
   } catch (error) {
-    const isRefused = error instanceof ApiProblem && error.status === 401
-    if (isRefused) end()
-    else if (session.peek().kind === 'looking') session.value = { kind: 'unreachable' }
+    const { kind } = session.peek()
+    if (statusOf(error) === 401) end()
+    else if (kind !== 'open' && kind !== 'none')
+      session.value = { kind: statusOf(error) === 503 ? 'starting' : 'unreachable' }
   }
 }
 
+const statusOf = (error: unknown): number => (error instanceof ApiProblem ? error.status : 0)
+
 /** end keeps the page of one who was logged in, with what was typed into it, and asks for the token again. */
 function end(): void {
-  const { kind } = session.peek()
-  if (kind === 'open') isEnded.value = true
+  const value = session.peek()
+  if (value.kind === 'open' && value.who.via !== 'loopback') isEnded.value = true
   else session.value = { kind: 'none' }
 }
 
-/** logIn sends the token once; a cookie that scripts cannot read takes its place. */
-export async function logIn(token: string): Promise<void> {
-  const { body } = await ask('logIn', { body: { token } })
+const TRY_AGAIN_MS = 1_000
+const MAX_TRIES = 60
+
+/**
+ * logIn sends the token; a cookie that scripts cannot read takes its place. While the database is being opened it tells
+ * `waiting`, and tries again, for a minute.
+ */
+export async function logIn(token: string, waiting: () => void = () => {}): Promise<void> {
+  const { body } = await whenOpen(() => ask('logIn', { body: { token } }), waiting)
   session.value = { kind: 'open', who: body }
   isEnded.value = false
   comeBack()
+}
+
+async function whenOpen<T>(work: () => Promise<T>, waiting: () => void): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await work()
+    } catch (error) {
+      if (statusOf(error) !== 503 || tries >= MAX_TRIES) throw error
+    }
+    waiting()
+    await new Promise((resolve) => setTimeout(resolve, TRY_AGAIN_MS))
+  }
 }
 
 export async function logOut(): Promise<void> {

@@ -31,7 +31,7 @@ import { NodeMetrics, type NodeState } from './node-metrics.ts'
 import type { NodeQuotas } from './quotas/node-quotas.ts'
 import { compatibilityLine } from './settings/compatibility.ts'
 import type { Config } from './settings/config.ts'
-import { packageVersion } from './settings/package-file.ts'
+import { packageFile, packageVersion } from './settings/package-file.ts'
 import { requireFiles } from './settings/pem-files.ts'
 import { StatsdExport } from './statsd.ts'
 import { openTraces } from './traces/open-traces.ts'
@@ -114,6 +114,7 @@ async function openAdmin(config: Config, log: Log, rules: FollowedRules, { fleet
     failed: faultLog(log),
     admin,
     openPaths: config.metricsOpen ? ['/metrics'] : [],
+    dashboard: { folder: () => packageFile('dist/dashboard/') },
   }
   const server = adminServer(sources, [config.adminHost, ...config.adminNames])
   const place = { host: config.adminHost, port: config.adminPort }

@@ -89,6 +89,7 @@ export interface KitOptions extends Partial<AdminApiOptions> {
   readonly pages?: AdminSources['pages']
   readonly openPaths?: AdminSources['openPaths']
   readonly bounds?: AdminSources['bounds']
+  readonly dashboard?: AdminSources['dashboard']
 }
 
 /** startAdmin starts an AdminKit. It ends with the test. */
@@ -247,6 +248,7 @@ export async function startAdmin(options: KitOptions = {}): Promise<AdminKit> {
     pages: options.pages,
     openPaths: options.openPaths,
     bounds: options.bounds,
+    dashboard: options.dashboard,
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
   onTestFinished(() => {
