@@ -1014,6 +1014,8 @@ export interface Operations {
         readonly name: string
         readonly is_stored: boolean
         readonly limits: readonly RuleLimit[]
+        /** what it limits of parts of the requests */
+        readonly below: readonly RuleNode[]
       }[]
     }
   }
@@ -1155,7 +1157,6 @@ export interface Operations {
         | 'webhooks'
         | undefined
       readonly target?: string | undefined
-      readonly table?: string | undefined
       readonly customer_id?: string | undefined
       readonly up_to?: number | undefined
       readonly from?: string | undefined

@@ -138,8 +138,6 @@ export interface AuditQuery {
   /** What was changed is of one of these kinds, such as `tiers`. */
   readonly kinds?: readonly string[] | undefined
   readonly target?: string | undefined
-  /** The kind of what was changed, such as blocks. */
-  readonly table?: string | undefined
   /** The sequence of the newest entry that is wanted. */
   readonly upTo?: number | undefined
   readonly customerId?: string | undefined

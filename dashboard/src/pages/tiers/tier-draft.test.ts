@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { RuleLimit, RuleTree } from '../../api/operations.ts'
-import { draftOf, plainLimits, plainText, tierNode } from './tier-draft.ts'
-
-type RuleNode = RuleTree['domains'][number]['patterns'][number]
+import type { RuleLimit, RuleNode } from '../../api/operations.ts'
+import { draftOf, plainLimits, plainText } from './tier-draft.ts'
 
 const limit = (name: string, described: string): RuleLimit => ({
   id: 'api_key',
@@ -29,19 +27,6 @@ const FREE = node(
   ],
   'free',
 )
-const tree: RuleTree = {
-  limits: 4,
-  omitted: 0,
-  domains: [
-    {
-      name: 'llm',
-      version: null,
-      evaluates_path: false,
-      patterns: [node('ip', []), node('api_key', [limit('requests', '5 per 1m, sliding_window')], [FREE])],
-    },
-  ],
-}
-
 describe('a draft of a tier in force', () => {
   it('has its limits, and those below', () => {
     expect(draftOf(FREE)).toEqual({
@@ -90,11 +75,6 @@ describe('a draft of a tier in force', () => {
     expect(left).toEqual([`a: ${odd[0]}`, `b: ${odd[1]}`])
     expect(limits).toEqual({ rate_limits: [{ name: 'a', unit: 'minute', requests_per_unit: 9 }, { name: 'b' }] })
   })
-})
-
-it('a tier is found in its domain alone', () => {
-  expect(tierNode(tree, 'llm', 'free')).toBe(FREE)
-  expect([tierNode(tree, 'llm', 'pro'), tierNode(tree, 'shop', 'free')]).toEqual([undefined, undefined])
 })
 
 it('limits are said in words, with what they are about', () => {

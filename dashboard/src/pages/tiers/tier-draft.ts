@@ -1,6 +1,7 @@
-import type { RuleLimit, RuleTree } from '../../api/operations.ts'
+import type { RuleLimit, RuleNode } from '../../api/operations.ts'
 
-type RuleNode = RuleTree['domains'][number]['patterns'][number]
+/** What a tier limits, and of which parts of requests. */
+type Limits = Pick<RuleNode, 'limits' | 'below'> & { readonly id?: string }
 
 /** A Draft is a tier as it stands in force, as far as it can be written again. */
 export interface Draft {
@@ -21,25 +22,24 @@ const AT_ONCE = /^(\d+) at once, leases of (\w+)$/
 const CALENDAR = /^(\d+) per calendar (\w+) \((.+)\), (\w+)$/
 
 /** draftOf writes what a rule says about a tier, as it would stand in a rule file. */
-export function draftOf(node: RuleNode): Draft {
+export function draftOf(tier: Limits): Draft {
   const left: string[] = []
-  return { limits: bodyOf(node, left), left }
+  return { limits: bodyOf(tier, left), left }
 }
 
-function bodyOf(node: RuleNode, left: string[]): object {
+function bodyOf(node: Limits, left: string[]): object {
   const written = node.limits.map((limit) => writtenOf(limit, left))
   return {
     ...(written.length === 1 && { rate_limit: written[0] }),
     ...(written.length > 1 && { rate_limits: written }),
     ...(node.below.length > 0 && {
-      descriptors: node.below.map((each) => ({ ...patternOf(node.id, each.id), ...bodyOf(each, left) })),
+      descriptors: node.below.map((each) => ({ ...patternOf(stepOf(node, each)), ...bodyOf(each, left) })),
     }),
   }
 }
 
-/** patternOf reads the last step of a path: `key` or `key=value`. */
-function patternOf(above: string, id: string): object {
-  const step = id.startsWith(`${above}/`) ? id.slice(above.length + 1) : id
+/** patternOf reads a step: `key` or `key=value`. */
+function patternOf(step: string): object {
   const equals = step.indexOf('=')
   return equals === -1 ? { key: step } : { key: step.slice(0, equals), value: step.slice(equals + 1) }
 }
@@ -71,18 +71,6 @@ function limitOf(described: string): object | undefined {
   return { algorithm, calendar: { unit, time_zone }, requests_per_unit: Number(max) }
 }
 
-/** tierNode finds what rules in force say about a tier. */
-export function tierNode(tree: RuleTree, domain: string, tier: string): RuleNode | undefined {
-  const look = (nodes: readonly RuleNode[]): RuleNode | undefined => {
-    for (const node of nodes) {
-      const found = node.tier === tier ? node : look(node.below)
-      if (found !== undefined) return found
-    }
-    return undefined
-  }
-  return look(tree.domains.find(({ name }) => name === domain)?.patterns ?? [])
-}
-
 /** A PlainLimit is a limit of a tier for people. */
 export interface PlainLimit {
   /** What it is about, below the caller; empty: every request. */
@@ -92,11 +80,10 @@ export interface PlainLimit {
 }
 
 /** plainLimits lists everything that a tier limits, in words. */
-export function plainLimits(node: RuleNode, above = node.id): PlainLimit[] {
-  const of = node.id.startsWith(`${above}/`) ? node.id.slice(above.length + 1) : ''
+export function plainLimits(node: Limits, of = ''): PlainLimit[] {
   return [
     ...node.limits.map(({ name, described }) => ({ of, name, text: plainText(described) })),
-    ...node.below.flatMap((each) => plainLimits(each, above)),
+    ...node.below.flatMap((each) => plainLimits(each, [of, stepOf(node, each)].filter(Boolean).join('/'))),
   ]
 }
 
@@ -112,4 +99,11 @@ const SPANS: readonly (readonly [RegExp, string])[] = [
 export function plainText(described: string): string {
   const said = SPANS.reduce((text, [span, words]) => text.replace(span, words), described)
   return said.replaceAll('_', ' ').replace(/\d{4,}/g, (digits) => Number(digits).toLocaleString('en'))
+}
+
+/** stepOf is what a path adds to the one above it. Where that is not known, it is the last part. */
+function stepOf(above: Limits, { id }: RuleNode): string {
+  const path = above.id ?? above.limits[0]?.id
+  if (path !== undefined && id.startsWith(`${path}/`)) return id.slice(path.length + 1)
+  return id.slice(id.lastIndexOf('/') + 1)
 }

@@ -5,6 +5,7 @@ const tier = (domain: string, name: string) => ({
   domain,
   name,
   limits: {},
+  problem: null,
   version: 3,
   updated_at: '2026-11-16T12:00:00Z',
 })
@@ -12,6 +13,7 @@ const inForce = (domain: string, name: string) => ({
   domain,
   name,
   is_stored: false,
+  below: [],
   limits: [
     {
       id: 'user',
@@ -24,16 +26,13 @@ const inForce = (domain: string, name: string) => ({
     },
   ],
 })
-const NO_TREE = { limits: 0, omitted: 9, domains: [] }
-
 it('a tier is of a file, put in its place, or put and asked for by no rule', () => {
   const rows = rowsOf(
     [inForce('api', 'pro'), inForce('api', 'free')],
     [tier('api', 'pro'), tier('shop', 'free')],
-    NO_TREE,
     new Map([['pro', '12']]),
   )
-  expect(rows.map(({ domain, name, stored, isInForce }) => [domain, name, stored?.version, isInForce])).toEqual([
+  expect(rows.map((row) => [row.domain, row.name, row.stored?.version, row.inForce !== undefined])).toEqual([
     ['api', 'pro', 3, true],
     ['api', 'free', undefined, true],
     ['shop', 'free', 3, false],

@@ -1,9 +1,8 @@
 import { ask } from '../../api/client.ts'
-import type { Operations, RuleTree, Tier } from '../../api/operations.ts'
-import { type PlainLimit, plainLimits, plainText, tierNode } from './tier-draft.ts'
+import type { Operations, Tier } from '../../api/operations.ts'
+import { type PlainLimit, plainLimits } from './tier-draft.ts'
 
-type RuleNode = RuleTree['domains'][number]['patterns'][number]
-type InForce = Operations['listTiersInForce']['answer']['tiers'][number]
+export type TierInForce = Operations['listTiersInForce']['answer']['tiers'][number]
 
 /** A TierRow is one tier of one domain. */
 export interface TierRow {
@@ -12,44 +11,40 @@ export interface TierRow {
   readonly limits: readonly PlainLimit[]
   /** The one that stands in place of a file's. */
   readonly stored: Tier | undefined
-  /** A rule asks for it. */
-  readonly isInForce: boolean
-  /** What the rules in force say; undefined where there are too many rules to list. */
-  readonly node: RuleNode | undefined
+  /** As decisions find it; undefined: no rule asks for it, or it does not fit the rules. */
+  readonly inForce: TierInForce | undefined
   /** How many customers are on it: 12, 500+, or – where nobody knows. */
   readonly customers: string
 }
 
 const MOST = 500
 
-/** rowsOf joins the tiers in force with those that are stored and asked for by no rule. */
+/** rowsOf joins the tiers in force with those that are stored and have no effect. */
 export function rowsOf(
-  inForce: readonly InForce[],
+  inForce: readonly TierInForce[],
   stored: readonly Tier[],
-  tree: RuleTree,
   customers: ReadonlyMap<string, string>,
 ): TierRow[] {
-  const isOf = (a: { domain: string; name: string }) => (b: { domain: string; name: string }) =>
-    a.domain === b.domain && a.name === b.name
-  const rows = inForce.map((tier) => {
-    const node = tierNode(tree, tier.domain, tier.name)
-    const plain = tier.limits.map(({ name, described }) => ({ of: '', name, text: plainText(described) }))
-    const limits = node === undefined ? plain : plainLimits(node)
-    return { domain: tier.domain, name: tier.name, limits, stored: stored.find(isOf(tier)), isInForce: true, node }
-  })
-  const unused = stored
-    .filter((tier) => !inForce.some(isOf(tier)))
-    .map((tier) => ({ ...tier, limits: [], stored: tier, isInForce: false, node: undefined }))
-  return [...rows, ...unused].map(({ domain, name, limits, stored: kept, isInForce, node }) => {
-    return { domain, name, limits, stored: kept, isInForce, node, customers: customers.get(name) ?? '–' }
+  const keyOf = ({ domain, name }: { domain: string; name: string }): string => JSON.stringify([domain, name])
+  const kept = new Map(stored.map((tier) => [keyOf(tier), tier]))
+  const used = new Map(inForce.map((tier) => [keyOf(tier), tier]))
+  return [...inForce, ...stored.filter((tier) => !used.has(keyOf(tier)))].map((tier) => {
+    const found = used.get(keyOf(tier))
+    return {
+      domain: tier.domain,
+      name: tier.name,
+      limits: found === undefined ? [] : plainLimits(found),
+      stored: kept.get(keyOf(tier)),
+      inForce: found,
+      customers: customers.get(tier.name) ?? '–',
+    }
   })
 }
 
 /** readTiers reads everything about tiers. Without a database there are those of rule files alone. */
 export async function readTiers(signal: AbortSignal): Promise<readonly TierRow[]> {
-  const [{ body: inForce }, { body: tree }, stored] = await Promise.all([
+  const [{ body: inForce }, stored] = await Promise.all([
     ask('listTiersInForce', { signal }),
-    ask('readRuleTree', { signal }),
     ask('listTiers', { query: { page_size: MOST }, signal }).then(
       ({ body }) => body.items,
       () => [],
@@ -57,7 +52,7 @@ export async function readTiers(signal: AbortSignal): Promise<readonly TierRow[]
   ])
   const names = new Set([...inForce.tiers, ...stored].map(({ name }) => name))
   const customers = await Promise.all([...names].map(async (name) => [name, await countOf(name, signal)] as const))
-  return rowsOf(inForce.tiers, stored, tree, new Map(customers))
+  return rowsOf(inForce.tiers, stored, new Map(customers))
 }
 
 async function countOf(tier: string, signal: AbortSignal): Promise<string> {

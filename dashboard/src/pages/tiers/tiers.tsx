@@ -23,7 +23,7 @@ type Step =
       readonly before: Tier | undefined
       readonly asked: ReturnType<typeof askedOf>
     }
-  | { readonly kind: 'remove'; readonly tier: Tier; readonly isInFile: boolean }
+  | { readonly kind: 'remove'; readonly tier: Tier }
 
 const EXAMPLE = 'rate_limit:\n  name: requests\n  unit: minute\n  requests_per_unit: 100\n'
 
@@ -83,8 +83,8 @@ const newTier = (domain = ''): Step => ({
 })
 
 /** editOf opens the form with the tier that is stored, or with what the rule file says. */
-function editOf({ domain, name, stored, node }: TierRow): Step {
-  const draft = stored === undefined && node !== undefined ? draftOf(node) : undefined
+function editOf({ domain, name, stored, inForce }: TierRow): Step {
+  const draft = stored === undefined && inForce !== undefined ? draftOf(inForce) : undefined
   const text = toYaml(stored?.limits ?? draft?.limits ?? {})
   const fields = { domain, name, text, version: stored?.version, isNew: false, left: draft?.left ?? [] }
   return { kind: 'form', before: stored, fields: { ...fields, isOfFile: stored === undefined } }
@@ -96,10 +96,10 @@ const COLUMNS: readonly Column<TierRow>[] = [
   {
     title: 'From',
     isTight: true,
-    cell: ({ stored, isInForce }) => (
+    cell: ({ stored, inForce }) => (
       <span class="row">
         {stored === undefined ? <Badge>rule file</Badge> : <Badge tone="accent">put here</Badge>}
-        {!isInForce && <Badge tone="warn">no rule asks for it</Badge>}
+        {inForce === undefined && <Badge tone="warn">no effect</Badge>}
       </span>
     ),
   },
@@ -119,13 +119,15 @@ const COLUMNS: readonly Column<TierRow>[] = [
 ]
 
 function Limits({ row }: { readonly row: TierRow }) {
+  if (row.stored?.problem) return <span class="break">{row.stored.problem}</span>
+  if (row.inForce === undefined) return <span class="faint">No rule of this domain asks for a tier.</span>
   if (row.limits.length === 0) return <span class="faint">none of its own</span>
   return (
     <dl class="tier-limits">
       {row.limits.map(({ of, name, text }, i) => (
         <Fragment key={`${of} ${name} ${i}`}>
           <dt class="break" title={of === '' ? 'every request' : of}>
-            {name}
+            {of === '' || of === name ? name : `${of}: ${name}`}
           </dt>
           <dd class="num">{text}</dd>
         </Fragment>
@@ -151,7 +153,7 @@ function actions(why: string | undefined, setStep: (step: Step) => void): Column
             icon="trash"
             why={why}
             label={`Remove: ${row.name}`}
-            onClick={() => row.stored && setStep({ kind: 'remove', tier: row.stored, isInFile: row.isInForce })}
+            onClick={() => row.stored && setStep({ kind: 'remove', tier: row.stored })}
           />
         )}
       </span>

@@ -77,8 +77,7 @@ export class AuditLog implements AuditLogPort {
          AND ($3::text[] IS NULL OR target = ANY($3)) AND ($4::text IS NULL OR customer_id = $4)
          AND ($5::int8 IS NULL OR at_ms >= $5) AND ($6::int8 IS NULL OR at_ms < $6)
          AND ($7::int8 IS NULL OR sequence < $7) AND ($8::int8 IS NULL OR sequence <= $8)
-         AND ($9::text IS NULL OR split_part(target, '/', 1) = $9)
-         AND ($11::text[] IS NULL OR split_part(target, '/', 1) = ANY($11))
+         AND ($9::text[] IS NULL OR split_part(target, '/', 1) = ANY($9))
        ORDER BY sequence DESC LIMIT $10::int`,
       [
         query.actor ?? null,
@@ -89,9 +88,8 @@ export class AuditLog implements AuditLogPort {
         query.toMs ?? null,
         before ?? null,
         query.upTo ?? null,
-        query.table ?? null,
-        limit + 1,
         query.kinds ?? null,
+        limit + 1,
       ],
     )
     const items = rows.slice(0, limit).map(entryOf)

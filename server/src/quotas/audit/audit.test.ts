@@ -70,7 +70,7 @@ describe.each(testDatabases)('the audit log on %s', { timeout: SLOW_MS }, (_, ma
     expect(await sequences({ target: 'c1' })).toEqual([5, 2])
     expect(await sequences({ customerId: 'c0', action: 'customers.put' })).toEqual([4, 1])
     expect(await sequences({ action: 'customers.remove' })).toEqual([])
-    expect([await sequences({ table: 'customers', actor: 'token-2' }), await sequences({ table: 'c1' })]).toEqual([
+    expect([await sequences({ kinds: ['customers'], actor: 'token-2' }), await sequences({ kinds: ['c1'] })]).toEqual([
       [4, 3],
       [],
     ])

@@ -86,7 +86,6 @@ export const AUDIT_OPERATIONS = [
       action: { schema: text(64), doc: 'such as customers.put' },
       kind: { schema: { kind: 'choice', of: AUDIT_KINDS }, doc: 'changes of one kind of record' },
       target: { schema: text(512), doc: 'changes of one record, by its id' },
-      table: { schema: text(64), doc: 'changes of one kind of record, such as blocks' },
       customer_id: { schema: ID, doc: 'changes that concern a customer' },
       up_to: {
         schema: { kind: 'integer', min: 1, max: Number.MAX_SAFE_INTEGER },
@@ -107,7 +106,6 @@ export const AUDIT_OPERATIONS = [
         action,
         kind,
         target,
-        table,
         customer_id: customerId,
         up_to: upTo,
         from,
@@ -120,7 +118,6 @@ export const AUDIT_OPERATIONS = [
         action,
         kinds: kind && [kind],
         target,
-        table,
         upTo,
         customerId,
         fromMs: timeOf(from, 'query.from'),
