@@ -41,7 +41,7 @@ export function CustomersPage() {
   const isFiltered = search !== '' || tier !== '' || status !== undefined
 
   return (
-    <div class="stack">
+    <>
       <PageHead title="Customers" about="Who uses the API, on which tier, and who is near a limit now.">
         {may('operator') && !isWithout && (
           <Button kind="primary" icon="plus" onClick={() => setMaking(true)}>
@@ -65,7 +65,7 @@ export function CustomersPage() {
           onDone={(id) => go(id === undefined ? '/customers' : customerAddress(id))}
         />
       )}
-    </div>
+    </>
   )
 }
 

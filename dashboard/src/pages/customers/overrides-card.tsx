@@ -3,7 +3,7 @@ import { may } from '../../app/session.ts'
 import { Button } from '../../ui/button.tsx'
 import { Badge, Card, State, Time } from '../../ui/parts.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
-import { rateText, titleOf } from './limits.ts'
+import { rateText, scopeOf, titleOf } from './limits.ts'
 import { Made } from './made.tsx'
 import { isInForce } from './marks.ts'
 import type { Open } from './opened.ts'
@@ -43,7 +43,7 @@ export function OverridesCard({ data, authors, onOpen }: RecordsProps) {
             isSmall
             kind="quiet"
             icon="trash"
-            label={`Remove the override of ${titleOf(override)}`}
+            label={`Remove the override of ${scopeOf(override)}`}
             onClick={() => onOpen({ kind: 'remove-override', override })}
           />
         ),

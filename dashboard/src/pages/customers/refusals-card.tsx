@@ -56,7 +56,7 @@ export function RefusalsCard({ customerId, keys }: { readonly customerId: string
 function Rule({ refusal: { domain, rule, reason } }: { readonly refusal: Refusal }) {
   if (reason === 'blocked') return <span>every request</span>
   return (
-    <a class="break" href={`/rules?${new URLSearchParams({ domain, rule })}`}>
+    <a class="break" href={`/rules?${new URLSearchParams({ domain, text: rule })}`}>
       {rule}
     </a>
   )
