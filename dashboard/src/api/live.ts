@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 import { addressOf, ask } from './client.ts'
-import { withFrames } from './frame-list.ts'
+import { forgetFrames, keepFrames, lastFrameMs, showFrames } from './frames.ts'
 import type { LiveFrame } from './operations.ts'
 
 const FIRST_WAIT_MS = 500
@@ -11,8 +11,7 @@ const SILENCE_MS = 6_000
 /** Whether figures come: the first ones are awaited, they come, or the server cannot be reached. */
 export type LiveState = 'waiting' | 'live' | 'lost'
 
-/** frames are those of the last hour, the oldest first; rules are told of the last five minutes. Each change is a new list. */
-export const frames = signal<readonly LiveFrame[]>([])
+export { frames } from './frames.ts'
 export const liveState = signal<LiveState>('waiting')
 
 /** follow reads the last hour and then each second, until it is told to stop. It begins again when it is lost. */
@@ -34,17 +33,17 @@ export function follow(): () => void {
     waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)
   }
   const begin = (): void => {
-    const since = lastMs()
+    const since = lastFrameMs()
     ask('readLiveHistory', { query: { since } }).then(({ body }) => {
       if (isOver) return
-      keep(body.frames)
+      keepFrames(body.frames)
       open()
     }, lose)
   }
   const open = (): void => {
-    source = new EventSource(addressOf('watchLive', { query: { since: lastMs() || undefined } }))
+    source = new EventSource(addressOf('watchLive', { query: { since: lastFrameMs() || undefined } }))
     source.onmessage = ({ data }) => {
-      keep([JSON.parse(String(data)) as LiveFrame])
+      keepFrames([JSON.parse(String(data)) as LiveFrame])
       liveState.value = 'live'
       waitMs = FIRST_WAIT_MS
       later(SILENCE_MS, lose)
@@ -54,36 +53,14 @@ export function follow(): () => void {
     later(SILENCE_MS, lose)
   }
 
-  document.addEventListener('visibilitychange', showUnseen)
   begin()
+  document.addEventListener('visibilitychange', showFrames)
   return () => {
     isOver = true
-    document.removeEventListener('visibilitychange', showUnseen)
-    unseen = []
+    document.removeEventListener('visibilitychange', showFrames)
     clearTimeout(timer)
     source?.close()
-    frames.value = []
+    forgetFrames()
     liveState.value = 'waiting'
   }
-}
-
-/** Frames that came while nobody looked: a page that is hidden is not drawn. */
-let unseen: readonly LiveFrame[] = []
-
-const lastMs = (): number => (unseen.at(-1) ?? frames.value.at(-1))?.at_ms ?? 0
-
-/** keep adds frames that are newer than those before. */
-function keep(more: readonly LiveFrame[]): void {
-  const last = lastMs()
-  const newer = more.filter(({ at_ms }) => at_ms > last)
-  if (newer.length === 0) return
-  unseen = withFrames(unseen, newer)
-  if (document.visibilityState === 'visible') showUnseen()
-}
-
-function showUnseen(): void {
-  if (document.visibilityState !== 'visible' || unseen.length === 0) return
-  const list = withFrames(frames.value, unseen)
-  unseen = []
-  frames.value = list
 }
