@@ -42,7 +42,16 @@ export function RulesNow() {
     ? { rows: fresh, sortedMs: nowMs }
     : { rows: heldRows(idle, fresh, nameOf), sortedMs: shown.current.sortedMs }
   return (
-    <Card title="Rules now" span="half" isFlush beside={<a href="/rules">All rules</a>}>
+    <Card
+      title="Rules now"
+      span="half"
+      isFlush
+      beside={
+        <a class="small" href="/rules">
+          All rules
+        </a>
+      }
+    >
       <List
         label="Rules now"
         name="rules"
