@@ -8,7 +8,7 @@ import { heldRows } from './callers.ts'
 import { List } from './list-card.tsx'
 import { type BusyRule, busiestRules } from './recent.ts'
 
-const SHOWN_RULES = 20
+const SHOWN_RULES = 12
 /** Figures change every second, their order less often. */
 const ORDER_EVERY_MS = 5_000
 
