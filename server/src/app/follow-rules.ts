@@ -18,10 +18,20 @@ export interface FollowedRules {
   counts(): { readonly loads: number; readonly refusals: number }
   /** What became of the rules that were read. */
   state(): RulesState
+  /** fileChanges are the last changes of rule files that came into force, the newest first: up to 500, since the start. */
+  fileChanges(): readonly FileChange[]
   /** reload reads the files at once, and logs what came of it. */
   reload(): Promise<void>
   stop(): void
 }
+
+/** A FileChange is when rule files came into force that were not the same before: those that were changed, added or removed. */
+export interface FileChange {
+  readonly atMs: number
+  readonly files: readonly string[]
+}
+
+const MAX_FILE_CHANGES = 500
 
 /** A RulesState is when rules came into force and were refused, in milliseconds since 1970. */
 export interface RulesState {
@@ -49,6 +59,8 @@ export async function followRules(
   let told = 0
   let refusal: RulesError | undefined
   let origin: RuleOrigin = { inputs: [] }
+  let fileChanges: readonly FileChange[] = []
+  const isOfFile = (file: string): boolean => !beside.some(({ name }) => file.startsWith(name))
   let state: Omit<RulesState, 'version'> = { loadedAtMs: 0, refusedAtMs: undefined, isLastGood: false }
   // Workers make their rules of the parts.
   const loader = new ThreadLoader({ keepParts: changed !== undefined })
@@ -58,6 +70,8 @@ export async function followRules(
       loaded: (rules, from) => {
         told++
         if (isStarted) log.info('rules.loaded', `rules are in force: ${summary(rules)}`)
+        const files = isStarted ? changedFiles(origin.inputs, from.inputs, isOfFile) : []
+        if (files.length > 0) fileChanges = [{ atMs: Date.now(), files }, ...fileChanges].slice(0, MAX_FILE_CHANGES)
         origin = from
         state = { ...state, loadedAtMs: Date.now(), isLastGood: true }
         changed?.(from)
@@ -79,6 +93,7 @@ export async function followRules(
     current: live.current,
     origin: () => origin,
     counts: () => live.counts,
+    fileChanges: () => fileChanges,
     state: () => ({ version: live.current().version, ...state }),
     reload: async () => {
       const before = told
@@ -90,6 +105,19 @@ export async function followRules(
     },
     stop: () => live.stop(),
   }
+}
+
+/** changedFiles names the files that have another text, are new, or are gone. */
+function changedFiles(
+  before: RuleOrigin['inputs'],
+  after: RuleOrigin['inputs'],
+  isOfFile: (file: string) => boolean,
+): readonly string[] {
+  const textOf = (input: RuleOrigin['inputs'][number] | undefined) =>
+    input && ('text' in input ? input.text : JSON.stringify(input.value))
+  const [was, is] = [before, after].map((inputs) => new Map(inputs.map((input) => [input.file, input])))
+  const names = [...new Set([...was.keys(), ...is.keys()])].filter(isOfFile)
+  return names.filter((file) => textOf(was.get(file)) !== textOf(is.get(file)))
 }
 
 function logRefusal(log: Log, { message, errors }: RulesError): void {

@@ -1,4 +1,5 @@
 import type { Server } from 'node:http'
+import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import { SluiceError } from 'sluice/internal/core/errors'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
@@ -125,6 +126,8 @@ async function openAdmin(config: Config, log: Log, rules: FollowedRules, { fleet
   const statsd = config.statsd && new StatsdExport(config.statsd, { log, reports: () => statsdReports(rules, fleet) })
   return {
     address: reachable(portOf(server), place),
+    /** What other nodes are told. */
+    knownAs: knownAddress(portOf(server), place.host),
     /** flush sends the last counts, while there is somebody who knows them. */
     flush: () => statsd?.stop(),
     close: () => {
@@ -132,6 +135,12 @@ async function openAdmin(config: Config, log: Log, rules: FollowedRules, { fleet
       if (beside !== undefined) closeServer(beside)
     },
   }
+}
+
+/** knownAddress is where others may find a port: one on every address is found by the name of the machine. */
+function knownAddress(port: number, host: string): string {
+  const name = host === '0.0.0.0' || host === '::' ? hostname() : host
+  return `${name.includes(':') ? `[${name}]` : name}:${port}`
 }
 
 /** openMetrics serves the metrics alone, where that is wanted. */
@@ -285,10 +294,15 @@ async function openData(config: Config, log: Log, undo: Undo): Promise<NodeData 
 }
 
 /** deskParts are what the desk of a node with a database knows beside. */
-function deskParts({ quotas, usage }: NodeData): Pick<DeskParts, 'usage' | 'database' | 'audited'> {
-  const { audit, health } = quotas.stores
+function deskParts({
+  quotas,
+  usage,
+}: NodeData): Pick<DeskParts, 'usage' | 'usageRows' | 'database' | 'audited' | 'audit'> {
+  const { audit, health, db } = quotas.stores
   return {
     usage: usage.pages,
+    usageRows: { db, waiting: usage.waiting },
+    audit,
     database: () => (health().isUp ? 'up' : 'away'),
     audited: (action, { kind, id }, by) =>
       audit.record(by, async () => {
@@ -344,18 +358,23 @@ function startAlone(config: Config, log: Log, given?: QuotaOrigin): Promise<Serv
     const hotKeys = openHotKeys(config, log, async () => [await doors.reports.hotKeys()])
     undo.push(() => hotKeys.close())
     const startedAtMs = Date.now()
+    let adminAddress: string | undefined
     const desk = openDesk({
       config,
       rules: rules.current,
       book: () => quotas?.current(),
-      ask: (name, about) => [doors.reports[name](about) as Reports[typeof name]],
+      ask: async (name, about) => [(await doors.reports[name](about)) as Reports[typeof name]],
       workers: () => [{ id: '1', state: 'ready', startedAtMs, pid: process.pid }],
       counters: doors.counters,
       version: packageVersion(),
+      hotKeys: () => hotKeys.ask('fleet'),
+      fileChanges: rules.fileChanges,
+      adminAddress: () => adminAddress,
       ...(data && deskParts(data)),
     })
     undo.push(() => desk.close())
     const admin = await openAdmin(config, log, rules, { fleet: fleetOfOne(doors), hotKeys, data, desk })
+    adminAddress = admin.knownAs
     node?.begin()
     return {
       addresses: { grpc, http, admin: admin.address },
@@ -415,6 +434,7 @@ function startWorkers(config: Config, log: Log, given?: QuotaOrigin): Promise<Se
     const grpc = await primary.listen('grpc', places.grpc)
     const hotKeys = openHotKeys(config, log, async () => (await primary.reports('hotKeys')).map(({ report }) => report))
     undo.push(() => hotKeys.close())
+    let adminAddress: string | undefined
     const desk = openDesk({
       config,
       rules: rules.current,
@@ -423,11 +443,15 @@ function startWorkers(config: Config, log: Log, given?: QuotaOrigin): Promise<Se
       workers: () => primary.workerList(),
       counters: undefined,
       version: packageVersion(),
+      hotKeys: () => hotKeys.ask('fleet'),
+      fileChanges: rules.fileChanges,
+      adminAddress: () => adminAddress,
       ...(data && deskParts(data)),
     })
     undo.push(() => desk.close())
     const admin = await openAdmin(config, log, rules, { fleet: fleetOf(primary), hotKeys, data, desk })
     undo.push(admin.close)
+    adminAddress = admin.knownAs
     await primary.start()
     node?.begin()
     return {

@@ -62,6 +62,13 @@ export class FleetNodes implements NodeList {
     return [here, ...[...this.#heard.values()].map((heard) => stateOf(heard, nowMs))]
   }
 
+  /** ids are those of other nodes that are there, and how many are away. */
+  ids(): { readonly ids: readonly string[]; readonly away: number } {
+    const nowMs = this.#nowMs()
+    const there = [...this.#heard].filter(([, heard]) => !isAway(heard, nowMs))
+    return { ids: there.map(([id]) => id), away: this.#heard.size - there.length }
+  }
+
   /** others counts the other nodes, and returns what those that are there did last. */
   others(): { readonly there: readonly Figures[]; readonly away: number } {
     const nowMs = this.#nowMs()

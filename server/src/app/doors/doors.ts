@@ -21,6 +21,7 @@ import { DecisionLog } from '../../observe/decision-log.ts'
 import { type DoorObserver, type ObservedDoor, observerOf } from '../../observe/door-observer.ts'
 import { HotKeys, TURNS_A_SECOND } from '../../observe/hot-keys/hot-keys.ts'
 import { NO_HOT_KEYS } from '../../observe/hot-keys/hot-keys-report.ts'
+import { ProcessWatch } from '../../observe/live/process-watch.ts'
 import { RuleStats } from '../../observe/rule-stats.ts'
 import { StoreStats } from '../../observe/store-stats.ts'
 import { Unmatched } from '../../observe/unmatched.ts'
@@ -91,6 +92,7 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
   const unmatched = new Unmatched(unmatchedLog(log))
   const metrics = config.metrics.isOn ? new DoorMetrics(rules, config.metrics.maxRules) : undefined
   const statsdStats = config.statsd === undefined ? undefined : new RuleStats({ asReference: true })
+  const watch = new ProcessWatch(config.redisUrl !== undefined)
   // Until it is known that Redis can be reached, it is not.
   if (config.healthNeedsRedis && config.redisUrl !== undefined) health.set(false, NO_REDIS)
   const open = openServiceStore(
@@ -101,7 +103,7 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
       if (isReached) arrive()
       if (config.healthNeedsRedis && !isLeaving) health.set(isReached, NO_REDIS)
     },
-    metrics?.store,
+    { metrics: metrics?.store, watch },
   )
   const store = storeFor(config, open.store)
   const tls = config.grpc.tls && new CertificateWatch(config.grpc.tls, (options) => grpc.setTls(options), log)
@@ -159,7 +161,9 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
       unready: () => health.unready,
       statsd: () => Object.fromEntries(statsdStats === undefined ? [] : [...rls.calls.list(), ...statsdStats.list()]),
       hotKeys: async () => (await hotKeys?.gather()) ?? NO_HOT_KEYS,
-      live: () => desk.live.take(),
+      live: () => ({ ...desk.live.take(), process: watch.take() }),
+      activity: () => desk.live.activity.report(Date.now()),
+      owners: (spelled) => desk.owners(spelled),
       refusals: (about) => desk.refusalsOf(about),
       nearLimits: () => desk.nearLimits.list(),
       seenKeys: (about) => desk.seenKeys(about),
@@ -175,6 +179,7 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
       await Promise.all(Object.values(this.all).map((door) => door.drain(config.drainTimeoutMs)))
       unmatched.stop()
       metrics?.stop()
+      watch.stop()
       clearInterval(turning)
       tls?.stop()
       await Promise.all([open.close(), decisions?.close(), traces?.close(), usage?.close()])

@@ -2,7 +2,7 @@ import type { Decision } from 'sluice/internal/core/combine'
 import type { Rule } from 'sluice/internal/core/rules/rule-set'
 import type { PlannedCharge } from 'sluice/internal/engine/charge'
 import type { DoorObserver, ObservedDoor } from '../door-observer.ts'
-import type { HotKeysReport, RuleReport } from './hot-keys-report.ts'
+import { type HotKeysReport, LISTS, type RuleReport } from './hot-keys-report.ts'
 import { SLICE_MS } from './key-windows.ts'
 import { type HotKeysBounds, RuleKeys } from './rule-keys.ts'
 import { advance, atOnce, inTurns, KEYS_A_TURN, type Steps } from './steps.ts'
@@ -108,7 +108,7 @@ export class HotKeys implements DoorObserver {
 
   *reporting(): Steps<HotKeysReport> {
     const { maxReported, maxListed } = this.#bounds
-    const length = Math.min(maxListed, Math.ceil(maxReported / (6 * Math.max(this.#rules.size, 1))))
+    const length = Math.min(maxListed, Math.ceil(maxReported / (LISTS * Math.max(this.#rules.size, 1))))
     const rules: RuleReport[] = []
     for (const rule of [...this.#rules.values()]) rules.push(yield* rule.report(length))
     return { rules, rulesLeftOut: this.#leftOut.size }
@@ -129,7 +129,8 @@ export class HotKeys implements DoorObserver {
   *#turnRule(rule: RuleKeys): Steps {
     yield* this.#fit()
     yield* rule.turn(this.#nowMs, Math.min(this.#size, this.#closedSize), this.#exhausted >= this.#bounds.maxExhausted)
-    if (rule.isEmpty) {
+    // What is known of a day makes room for a rule that has requests now.
+    if (rule.isEmpty || (this.#rules.size >= this.#bounds.maxRules && rule.isQuiet(this.#nowMs))) {
       rule.isFollowed = false
       this.#rules.delete(rule.name)
     }

@@ -2,20 +2,22 @@ import { EMPTY_LIST, KeyTally, type TallyList } from './key-tally.ts'
 import type { Steps } from './steps.ts'
 
 /** WINDOWS are the times that are looked back on, in minutes. */
-export const WINDOWS = [1, 5, 60] as const
+export const WINDOWS = [1, 5, 60, 1_440] as const
 export type WindowMinutes = (typeof WINDOWS)[number]
 
 const MINUTE_MS = 60_000
 /** How long the slices of the last minute are: it closes one after that. */
 export const SLICE_MS = 10_000
-/** Beyond a minute ago slices are joined to such of a minute, beyond five to such of ten. */
+/** Beyond a minute ago slices are joined to such of a minute, beyond five to such of ten, beyond an hour to such of an hour. */
 const JOINED = [
+  { olderMs: 60 * MINUTE_MS, spanMs: 60 * MINUTE_MS },
   { olderMs: 5 * MINUTE_MS, spanMs: 10 * MINUTE_MS },
   { olderMs: MINUTE_MS, spanMs: MINUTE_MS },
 ] as const
-const LONGEST_MS = 60 * MINUTE_MS
+const LONGEST_MS = 1_440 * MINUTE_MS
+const HOUR_MS = 60 * MINUTE_MS
 
-const NOTHING = Object.freeze({ 1: EMPTY_LIST, 5: EMPTY_LIST, 60: EMPTY_LIST })
+const NOTHING = Object.freeze({ 1: EMPTY_LIST, 5: EMPTY_LIST, 60: EMPTY_LIST, 1440: EMPTY_LIST })
 
 interface Slice {
   readonly fromMs: number
@@ -24,8 +26,8 @@ interface Slice {
 }
 
 /**
- * KeyWindows counts keys in the last minute, five and sixty. It counts into an open slice and keeps closed ones, about
- * 19 of them: a window is all slices that reach into it, so that it looks back up to 10 seconds, a minute or ten minutes
+ * KeyWindows counts keys in the last minute, five, sixty, and in the last day. It counts into an open slice and keeps closed ones, about
+ * 43 of them: a window is all slices that reach into it, so that it looks back up to 10 seconds, a minute, ten minutes or an hour
  * further than it says, and ten seconds more until the next turn. It has no clock: who calls says what time it is.
  */
 export class KeyWindows {
@@ -51,6 +53,12 @@ export class KeyWindows {
 
   get isEmpty(): boolean {
     return this.#open.total === 0 && this.#closed.length === 0
+  }
+
+  /** isQuiet says whether nothing was counted within the last hour. */
+  isQuiet(nowMs: number): boolean {
+    const last = this.#closed.at(-1)
+    return this.#open.total === 0 && (last === undefined || last.toMs <= nowMs - HOUR_MS)
   }
 
   /** add counts a key, so many times. It is on the hot path. */

@@ -66,6 +66,11 @@ export class RuleKeys {
     return this.#windows.active.isEmpty && this.#exhausted.held === 0
   }
 
+  /** isQuiet says whether nobody asked about the rule within the last hour. */
+  isQuiet(nowMs: number): boolean {
+    return this.#windows.active.isQuiet(nowMs) && this.#exhausted.held === 0
+  }
+
   /** decided counts a request's key, and returns how many more keys at 0 it follows. It is on the hot path. */
   decided({ key, enforce }: PlannedCharge, verdict: Verdict, nowMs: number, size: number, room: number): number {
     const weight = verdict.allowed ? this.#sample.weight() : 1
