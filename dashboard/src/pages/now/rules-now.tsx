@@ -59,7 +59,8 @@ export function RulesNow() {
         columns={COLUMNS}
         rows={frames.value.length === 0 ? undefined : shown.current.rows}
         keyOf={nameOf}
-        empty="No rule was asked in the last ten seconds."
+        empty="No rule was asked in the last ten seconds"
+        foot="Means of the last ten seconds"
       />
     </Card>
   )
