@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 import { addressOf, ask } from './client.ts'
 import { comeBack, comeback } from './comeback.ts'
-import { withFrames } from './frame-list.ts'
+import { forgetFrames, keepFrames, lastFrameMs, showFrames } from './frames.ts'
 import type { LiveFrame } from './operations.ts'
 import { ApiProblem } from './problem.ts'
 
@@ -16,8 +16,7 @@ const PATIENCE_MS = 8_000
 /** Whether figures come: the first ones are awaited, they come, or the server cannot be reached. */
 export type LiveState = 'waiting' | 'live' | 'lost'
 
-/** frames are those of the last hour, the oldest first; rules are told of the last five minutes. Each change is a new list. */
-export const frames = signal<readonly LiveFrame[]>([])
+export { frames } from './frames.ts'
 export const liveState = signal<LiveState>('waiting')
 /** Since when the server cannot be reached. */
 export const lostAtMs = signal<number | undefined>(undefined)
@@ -50,7 +49,7 @@ export function follow(): () => void {
   const begin = (): void => {
     clearTimeout(timer)
     source?.close()
-    const since = lastMs()
+    const since = lastFrameMs()
     ask('readLiveHistory', { query: { since }, signal: AbortSignal.timeout(PATIENCE_MS) }).then(({ body }) => {
       if (isOver) return
       found(body.frames)
@@ -58,14 +57,14 @@ export function follow(): () => void {
     }, lose)
   }
   const found = (more: readonly LiveFrame[]): void => {
-    keep(more)
+    keepFrames(more)
     const wasLost = liveState.peek() === 'lost'
     liveState.value = 'live'
     lostAtMs.value = undefined
     if (wasLost) comeBack()
   }
   const open = (): void => {
-    source = new EventSource(addressOf('watchLive', { query: { since: lastMs() || undefined } }))
+    source = new EventSource(addressOf('watchLive', { query: { since: lastFrameMs() || undefined } }))
     source.onmessage = ({ data }) => {
       found([JSON.parse(String(data)) as LiveFrame])
       waitMs = FIRST_WAIT_MS
@@ -83,43 +82,21 @@ export function follow(): () => void {
     if (!isOver && liveState.peek() !== 'live' && document.visibilityState === 'visible') begin()
   }
 
-  document.addEventListener('visibilitychange', showUnseen)
   begin()
   addEventListener('online', again)
   document.addEventListener('visibilitychange', again)
   const forget = comeback.subscribe(again)
+  document.addEventListener('visibilitychange', showFrames)
   return () => {
     isOver = true
-    document.removeEventListener('visibilitychange', showUnseen)
-    unseen = []
+    document.removeEventListener('visibilitychange', showFrames)
     clearTimeout(timer)
     source?.close()
     forget()
     removeEventListener('online', again)
     document.removeEventListener('visibilitychange', again)
-    frames.value = []
+    forgetFrames()
     liveState.value = 'waiting'
     lostAtMs.value = undefined
   }
-}
-
-/** Frames that came while nobody looked: a page that is hidden is not drawn. */
-let unseen: readonly LiveFrame[] = []
-
-const lastMs = (): number => (unseen.at(-1) ?? frames.peek().at(-1))?.at_ms ?? 0
-
-/** keep adds frames that are newer than those before. */
-function keep(more: readonly LiveFrame[]): void {
-  const last = lastMs()
-  const newer = more.filter(({ at_ms }) => at_ms > last)
-  if (newer.length === 0) return
-  unseen = withFrames(unseen, newer)
-  if (document.visibilityState === 'visible') showUnseen()
-}
-
-function showUnseen(): void {
-  if (document.visibilityState !== 'visible' || unseen.length === 0) return
-  const list = withFrames(frames.value, unseen)
-  unseen = []
-  frames.value = list
 }

@@ -38,6 +38,9 @@ export interface Drawing {
   readonly zoomed: (range: readonly [number, number] | undefined) => void
 }
 
+/** Steps between the values beside the plot: those that can be written with one digit. */
+const STEPS = Array.from({ length: 16 }, (_, i) => [1, 2, 5].map((digit) => Number(`${digit}e${i - 6}`))).flat()
+
 /** optionsOf says how a plot is drawn. Colours are those of the theme at this moment. */
 export function optionsOf({ element, lines, height, spell, markers, pointed, zoomed }: Drawing): uPlot.Options {
   const style = getComputedStyle(element)
@@ -79,7 +82,7 @@ export function optionsOf({ element, lines, height, spell, markers, pointed, zoo
     },
     axes: [
       { ...axis, size: 28, space: 72, values: (_, times, __, ___, step) => times.map((at) => tickText(at, step)) },
-      { ...axis, size: 56, space: 36, values: (_, values) => values.map(spell) },
+      { ...axis, size: 56, space: 36, incrs: STEPS, values: (_, values) => values.map(spell) },
     ],
     series: [
       {},

@@ -134,12 +134,15 @@ export function Plot({ label, lines, data, markers = NO_MARKERS, height = 220, s
     <figure class="plot-figure">
       <figcaption class="legend">
         <Legend {...{ lines, data, spell, look }} />
+      </figcaption>
+      <div class="legend">
+        <Noted {...{ data, markers, look }} />
         {isZoomed.value && (
           <Button isSmall kind="quiet" icon="reset" onClick={() => zoomTo(undefined)}>
             Whole range
           </Button>
         )}
-      </figcaption>
+      </div>
       <PlotBox {...{ box, id, label, lines, data, spell, look, height }} onKeyDown={press} onBlur={leave} />
       <PlotTable {...{ label, lines, data, markers, spell }} />
     </figure>
@@ -162,9 +165,7 @@ interface LookProps {
 
 /** Legend names the lines, with their values where one looks, or else the last ones. */
 function Legend({ lines, data, spell, look }: LookProps) {
-  const { place, notes } = look.value
-  const at = place ?? (data[0]?.length ?? 0) - 1
-  const ms = data[0]?.[at]
+  const at = look.value.place ?? (data[0]?.length ?? 0) - 1
   return (
     <>
       {lines.map((line, i) => (
@@ -174,7 +175,22 @@ function Legend({ lines, data, spell, look }: LookProps) {
           <span class="num value">{valueText(data[i + 1]?.[at], spell)}</span>
         </span>
       ))}
-      <span class="num at">{place === undefined || ms == null ? '' : clockTime(ms)}</span>
+    </>
+  )
+}
+
+/** Noted tells the time that one looks at and what was changed there, or else how many changes there are to look at. */
+function Noted({ data, markers, look }: Pick<LookProps, 'data' | 'look'> & { readonly markers: readonly Marker[] }) {
+  const { place, notes } = look.value
+  const ms = place === undefined ? undefined : data[0]?.[place]
+  if (ms == null) {
+    const [first = 0, last = 0] = [data[0]?.[0] ?? 0, data[0]?.at(-1) ?? 0]
+    const count = markers.filter(({ atMs }) => atMs >= first && atMs <= last).length
+    return <span class="note faint">{count > 0 && `${count} ${count === 1 ? 'change' : 'changes'} marked`}</span>
+  }
+  return (
+    <>
+      <span class="num">{clockTime(ms)}</span>
       <span class="note clip" title={notes.map(({ text }) => text).join('\n')}>
         {notes[0]?.text}
         {notes.length > 1 && ` and ${notes.length - 1} more`}

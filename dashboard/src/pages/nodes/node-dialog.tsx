@@ -68,7 +68,7 @@ export function NodeDialog({ node, nodes, onClose }: NodeDialogProps) {
         <h3>Workers</h3>
         <Table
           label="Workers"
-          columns={WORKER_COLUMNS}
+          columns={workerColumns(node.is_away)}
           rows={node.workers}
           keyOf={({ id }) => id}
           empty={<State icon="nodes" title="It told of no worker" />}
@@ -111,9 +111,12 @@ function NodeNotices({ node, nodes }: { readonly node: Node; readonly nodes: rea
 
 type Worker = Node['workers'][number]
 
-const WORKER_COLUMNS: readonly Column<Worker>[] = [
+const workerColumns = (isAway: boolean): readonly Column<Worker>[] => [
   { title: 'Worker', cell: ({ id }) => <span class="num">{id}</span> },
-  { title: 'State', cell: ({ state }) => <Badge tone={state === 'ready' ? 'good' : 'warn'}>{state}</Badge> },
+  {
+    title: 'State',
+    cell: ({ state }) => <Badge tone={isAway ? 'plain' : state === 'ready' ? 'good' : 'warn'}>{state}</Badge>,
+  },
   { title: 'Process', align: 'right', cell: ({ pid }) => pid ?? '–' },
   {
     title: 'Decisions/s',

@@ -13,7 +13,16 @@ interface ChangesProps {
 /** Changes lists what was changed in the last hour, and by whom. */
 export function Changes({ changes, problem }: ChangesProps) {
   return (
-    <Card title="What changed" span="third" isFlush beside={<a href="/audit">Audit log</a>}>
+    <Card
+      title="What changed"
+      span="third"
+      isFlush
+      beside={
+        <a class="small" href="/audit">
+          Audit log
+        </a>
+      }
+    >
       <section class="list" aria-label="Changes of the last hour" tabIndex={0}>
         <ChangeList changes={changes} problem={problem} />
       </section>

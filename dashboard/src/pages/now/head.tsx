@@ -1,5 +1,6 @@
 import { frames } from '../../api/live.ts'
 import type { Node } from '../../api/operations.ts'
+import { wholeCount } from '../../format/count.ts'
 import { latencyText } from '../../format/latency.ts'
 import { formatRate, formatShare } from '../../format/rate.ts'
 import { Figure } from '../../ui/parts.tsx'
@@ -45,10 +46,7 @@ export function Head({ nodes }: { readonly nodes: readonly Node[] }) {
 function Rate({ of, tone }: { readonly of: number | undefined; readonly tone?: 'bad' | undefined }) {
   if (of === undefined) return <>{NONE}</>
   return (
-    <span
-      class={tone}
-      title={`${of.toLocaleString(undefined, { maximumFractionDigits: 1 })} a second, over five seconds`}
-    >
+    <span class={tone} title={`${wholeCount(Math.round(of))} a second, over five seconds`}>
       {formatRate(of)}
       <span class="unit">/s</span>
     </span>

@@ -1,6 +1,5 @@
-import type { ComponentChildren } from 'preact'
 import type { ApiProblem } from '../../api/problem.ts'
-import { Skeleton } from '../../ui/parts.tsx'
+import { Skeleton, State } from '../../ui/parts.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { useHeld } from './held.ts'
 
@@ -15,7 +14,8 @@ interface ListProps<Row> {
   readonly empty: string
   /** How its columns are laid out: a class of now.css. */
   readonly kind: string
-  readonly foot?: ComponentChildren
+  /** What stands below the rows. Its place is kept for the word that the order is held. */
+  readonly foot: string
 }
 
 /** List is a table of a height that stays: rows scroll in it, and keep their places while somebody is on them. */
@@ -31,9 +31,15 @@ export function List<Row>({ label, name, columns, rows, keyOf, problem, empty, k
           <Quiet problem={problem} />
         )
       ) : (
-        <Table label={label} columns={columns} rows={shown} keyOf={keyOf} empty={<p class="quiet">{empty}</p>} />
+        <Table
+          label={label}
+          columns={columns}
+          rows={shown}
+          keyOf={keyOf}
+          empty={<State icon="check" title={empty} />}
+        />
       )}
-      {(held.isHeld || foot) && shown !== undefined && shown.length > 0 && (
+      {shown !== undefined && shown.length > 0 && (
         <p class="list-foot">{held.isHeld ? 'The order is kept while you are here' : foot}</p>
       )}
     </div>

@@ -5,6 +5,7 @@ import { place, setQuery } from '../../app/router.ts'
 import { Card, Choice, Count, Meter, Time } from '../../ui/parts.tsx'
 import type { Column } from '../../ui/table.tsx'
 import { callerKey, RuleName, Who } from './caller-cells.tsx'
+import { madeOf } from './fleet-text.ts'
 import { List } from './list-card.tsx'
 
 const READ_EVERY_MS = 5_000
@@ -60,7 +61,8 @@ export function NearLimits() {
         rows={data?.body.callers}
         keyOf={callerKey}
         problem={problem}
-        empty="Nobody is near a limit."
+        empty="Nobody is near a limit"
+        foot={data === undefined ? '' : madeOf(data.body)}
       />
     </Card>
   )

@@ -8,7 +8,7 @@ import { RANGES, type RangeName, seriesOf } from './series.ts'
 const REQUESTS: readonly Line[] = [
   { label: 'Allowed', color: 1, isFilled: true },
   { label: 'Refused', color: 2, isFilled: true },
-  { label: 'Would refuse (shadow)', color: 3, isDashed: true },
+  { label: 'Shadow', color: 3, isDashed: true },
 ]
 const TIMES: readonly Line[] = [
   { label: 'p50', color: 4 },

@@ -8,7 +8,7 @@ import { heldRows } from './callers.ts'
 import { List } from './list-card.tsx'
 import { type BusyRule, busiestRules } from './recent.ts'
 
-const SHOWN_RULES = 20
+const SHOWN_RULES = 12
 /** Figures change every second, their order less often. */
 const ORDER_EVERY_MS = 5_000
 
@@ -42,7 +42,16 @@ export function RulesNow() {
     ? { rows: fresh, sortedMs: nowMs }
     : { rows: heldRows(idle, fresh, nameOf), sortedMs: shown.current.sortedMs }
   return (
-    <Card title="Rules now" span="half" isFlush beside={<a href="/rules">All rules</a>}>
+    <Card
+      title="Rules now"
+      span="half"
+      isFlush
+      beside={
+        <a class="small" href="/rules">
+          All rules
+        </a>
+      }
+    >
       <List
         label="Rules now"
         name="rules"
@@ -50,7 +59,8 @@ export function RulesNow() {
         columns={COLUMNS}
         rows={frames.value.length === 0 ? undefined : shown.current.rows}
         keyOf={nameOf}
-        empty="No rule was asked in the last ten seconds."
+        empty="No rule was asked in the last ten seconds"
+        foot="Means of the last ten seconds"
       />
     </Card>
   )

@@ -6,6 +6,7 @@ import { may } from '../../app/session.ts'
 import { Card, Choice, Count } from '../../ui/parts.tsx'
 import type { Column } from '../../ui/table.tsx'
 import { Actions, callerKey, RuleName, ShareBar, Who } from './caller-cells.tsx'
+import { madeOf } from './fleet-text.ts'
 import { List } from './list-card.tsx'
 
 type By = NonNullable<Operations['listTop']['query']['by']>
@@ -33,7 +34,6 @@ export function TopCallers({ by }: { readonly by: By }) {
   const { data, problem } = useResource(name, read, READ_EVERY_MS)
   const { title, none } = WORDS[by]
   const text = PERIODS.find(([each]) => each === period)?.[1]
-  const leftOut = data?.body.nodes_left_out ?? 0
   return (
     <Card
       title={title}
@@ -56,8 +56,8 @@ export function TopCallers({ by }: { readonly by: By }) {
         rows={data?.body.items}
         keyOf={callerKey}
         problem={problem}
-        empty={`${none} in the last ${text}.`}
-        foot={leftOut > 0 && `Without ${leftOut} ${leftOut === 1 ? 'node that does' : 'nodes that do'} not answer`}
+        empty={`${none} in the last ${text}`}
+        foot={data === undefined ? '' : madeOf(data.body)}
       />
     </Card>
   )
