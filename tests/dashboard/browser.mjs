@@ -109,7 +109,7 @@ export class Visit {
   /** settled resolves when the page has its title and nothing is loading. */
   async settled() {
     await this.page.locator('main h1, main .state').first().waitFor()
-    await this.page.waitForFunction(`document.querySelector('[aria-busy="true"]') === null`)
+    await this.page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' })
   }
 
   /**

@@ -12,7 +12,7 @@ export function customerFlows(bench: () => Bench): void {
       await page.getByRole('heading', { level: 1, name }).waitFor()
       await page.getByRole('button', { name: 'Raise a limit' }).click()
       const dialog = page.getByRole('dialog')
-      await dialog.getByLabel('New limit').fill('600')
+      await dialog.getByRole('textbox', { name: 'New limit' }).fill('600')
       await dialog.getByRole('button', { name: 'Preview' }).click()
       // What the server says would come of it, and why it is done.
       await dialog.getByText('600').first().waitFor()

@@ -15,7 +15,7 @@ export function pageClaims(bench: () => Bench): void {
         .getByRole('navigation', { name: 'Pages' })
         .getByRole('link')
         .evaluateAll((all) => all.map((link) => link.getAttribute('href') ?? ''))
-      expect(links.length).toBeGreaterThan(8)
+      expect(links.length).toBeGreaterThan(7)
       const found: string[] = []
       for (const path of [...links, `/customers/${id}`, ...MORE]) {
         await page.setViewportSize({ width: 1440, height: 900 })

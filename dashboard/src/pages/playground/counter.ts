@@ -1,6 +1,6 @@
 import type { HitLog } from 'sluice/internal/core/algorithms/hit-log'
 import { NEVER, Outcome } from 'sluice/internal/core/algorithms/outcome'
-import type { Limit } from 'sluice/internal/core/limit'
+import type { PlayLimit } from './play-limit.ts'
 
 /**
  * A Counter is one counter of the simulation: the state that an algorithm reads and says the next of. Requests cost 1 and time goes
@@ -9,20 +9,20 @@ import type { Limit } from 'sluice/internal/core/limit'
 export class Counter {
   /** What the last hit found. */
   readonly outcome = new Outcome()
-  readonly #limit: Limit
+  readonly #limit: PlayLimit
   readonly #log = new TimeLog()
   #at = NEVER
   #first = 0
   #second = 0
 
-  constructor(limit: Limit) {
+  constructor(limit: PlayLimit) {
     this.#limit = limit
   }
 
   hit(nowMs: number): Outcome {
     const { outcome } = this
-    const { algorithmRecord, isLog } = this.#limit
-    if (isLog) {
+    const { algorithmRecord } = this.#limit
+    if (algorithmRecord.stateNumbers === 0) {
       algorithmRecord.evaluateLog(this.#log, this.#limit, nowMs, 1, outcome)
       this.#log.change(outcome)
       return outcome

@@ -70,10 +70,8 @@ export function Drawing(props: {
   }
   return (
     <div class="drawing-box">
-      <svg
-        class="bars drawing"
-        viewBox={`0 0 ${BINS} ${HEIGHT}`}
-        preserveAspectRatio="none"
+      <div
+        class="drawing"
         role="slider"
         tabIndex={0}
         aria-label="Traffic"
@@ -88,16 +86,18 @@ export function Drawing(props: {
         onPointerCancel={end}
         onKeyDown={type}
       >
-        <Grid />
-        <path
-          class="asked"
-          d={barsPath(
-            () => 0,
-            (bin) => counts[bin] / MOST,
-          )}
-        />
-        <rect class="at" x={at} y={0} width={1} height={HEIGHT} />
-      </svg>
+        <svg class="bars" viewBox={`0 0 ${BINS} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
+          <Grid />
+          <path
+            class="asked"
+            d={barsPath(
+              () => 0,
+              (bin) => counts[bin] / MOST,
+            )}
+          />
+          <rect class="at" x={at} y={0} width={1} height={HEIGHT} />
+        </svg>
+      </div>
       <Axis />
       <p id={id} class="small faint">
         Draw with the pointer, or with the arrow keys: left and right move in time, up and down change the requests.

@@ -1,6 +1,6 @@
 import { ALGORITHM_NAMES, type Algorithm } from 'sluice/internal/core/algorithms/algorithms'
-import { compileLimit, type Limit } from 'sluice/internal/core/limit'
 import { Counter } from './counter.ts'
+import { type PlayLimit, playLimit } from './play-limit.ts'
 import { BIN_MS, BINS, type Request, requestsOf, SPAN_MS, type Traffic } from './traffic.ts'
 
 /** LimitNumbers are what the algorithms are compared with. */
@@ -43,17 +43,9 @@ export function simulate(traffic: Traffic, numbers: LimitNumbers): readonly Resu
 }
 
 /** limitOf is the limit that an algorithm is given. */
-export function limitOf(algorithm: Algorithm, { limit, windowMs, burst, atOnce }: LimitNumbers): Limit {
-  switch (algorithm) {
-    case 'concurrency':
-      return compileLimit({ algorithm, limit: atOnce, leaseTtl: SPAN_MS })
-    case 'token_bucket':
-    case 'gcra':
-    case 'leaky_bucket':
-      return compileLimit({ algorithm, limit, window: windowMs, burst })
-    default:
-      return compileLimit({ algorithm, limit, window: windowMs })
-  }
+export function limitOf(algorithm: Algorithm, { limit, windowMs, burst, atOnce }: LimitNumbers): PlayLimit {
+  if (algorithm === 'concurrency') return playLimit(algorithm, { limit: atOnce, windowMs: SPAN_MS, burst })
+  return playLimit(algorithm, { limit, windowMs, burst })
 }
 
 class Run {
