@@ -21,7 +21,7 @@ const WAYS = [
 export function RequestForm(props: FormProps) {
   const [way, setWay] = useState<'fields' | 'paste'>('fields')
   return (
-    <div class="stack">
+    <div class="stack request">
       <Choice label="How" options={WAYS} value={way} onChoose={setWay} />
       {way === 'fields' ? <Fields {...props} /> : <Paste {...props} onTaken={() => setWay('fields')} />}
     </div>
@@ -124,7 +124,7 @@ function Descriptor({ number, entries, onChange, onAdded, onRemove }: Descriptor
       {entries.map(({ key, value }, i) => (
         <div key={i} class="entry">
           <input
-            class="input entry-key"
+            class="input mono entry-key"
             aria-label={`Key ${i + 1}${suffix}`}
             placeholder="key"
             list="explain-keys"

@@ -1,47 +1,24 @@
 import { expect, test } from 'vitest'
-import type { LiveFrame } from '../../api/operations.ts'
-import { activityOf } from './activity.ts'
+import type { RuleActivity } from '../../api/operations.ts'
+import { activitiesOf } from './activity.ts'
 
-function frame(atMs: number, rules: LiveFrame['rules']): LiveFrame {
-  return {
-    at: new Date(atMs).toISOString(),
-    at_ms: atMs,
-    allowed: 0,
-    refused: 0,
-    shadow_refused: 0,
-    p50_ms: 0,
-    p99_ms: 0,
-    nodes: 1,
-    nodes_away: 0,
-    store: 'memory',
-    database: 'up',
-    rule_version: 'a',
-    rules,
-  }
-}
-const user = (allowed: number, refused: number, shadow_refused = 0) => ({
+const USER: RuleActivity = {
   domain: 'api',
   id: 'user',
-  allowed,
-  refused,
-  shadow_refused,
+  is_shadow: false,
+  last_minute: { allowed: 500, refused: 90, shadow_refused: 10 },
+  last_hour: { allowed: 9_000, refused: 200, shadow_refused: 30 },
+}
+
+test('the rate is of the last minute, with all that was asked', () => {
+  expect(activitiesOf([USER], 'hour').get('api/user')?.perSecond).toBe(10)
 })
 
-test('without frames, nothing is known', () => {
-  expect(activityOf([]).size).toBe(0)
+test('refusals are of the while that is looked at', () => {
+  expect(activitiesOf([USER], 'minute').get('api/user')).toMatchObject({ refused: 90, shadowRefused: 10 })
+  expect(activitiesOf([USER], 'hour').get('api/user')).toMatchObject({ refused: 200, shadowRefused: 30 })
 })
 
-test('refusals are summed, and the rate is the mean of the last ten seconds', () => {
-  const frames = Array.from({ length: 20 }, (_, i) => frame((i + 1) * 1_000, [user(8, 2, 1)]))
-  expect(activityOf(frames).get('api/user')).toEqual({ perSecond: 10, refused: 40, shadowRefused: 20 })
-})
-
-test('a rule that is not among the busiest of a second adds nothing in it', () => {
-  const frames = [frame(1_000, [user(10, 0)]), frame(2_000, [])]
-  expect(activityOf(frames).get('api/user')?.perSecond).toBe(5)
-})
-
-test('what is older than five minutes is left out', () => {
-  const frames = [frame(1_000, [user(0, 50)]), frame(400_000, [user(0, 3)])]
-  expect(activityOf(frames).get('api/user')?.refused).toBe(3)
+test('nothing is known of a rule that nobody asked', () => {
+  expect(activitiesOf([], 'hour').get('api/user')).toBeUndefined()
 })

@@ -1,4 +1,4 @@
-import type { LiveFrame } from '../../api/operations.ts'
+import type { RuleActivity } from '../../api/operations.ts'
 import { ruleKey } from './switch-state.ts'
 
 /** An Activity is what a rule did lately: how often it is asked now, and what it refused, or would have, in a while. */
@@ -11,29 +11,20 @@ export interface Activity {
 
 export type Activities = ReadonlyMap<string, Activity>
 
+/** The while in which refusals are counted. */
+export type Span = 'minute' | 'hour'
+
 export const NO_ACTIVITY: Activity = { perSecond: 0, refused: 0, shadowRefused: 0 }
 
-/** The rate is the mean of so many seconds: that of one second jumps. */
-const RATE_FRAMES = 10
-/** Refusals are those of five minutes. */
-const SUM_MS = 300_000
+const MINUTE_SECONDS = 60
 
-/** activityOf sums what the frames say of each rule, by its key. Frames have the busiest rules of their second only. */
-export function activityOf(frames: readonly LiveFrame[]): Activities {
-  const lastMs = frames.at(-1)?.at_ms ?? 0
-  const recent = frames.filter(({ at_ms }) => at_ms > lastMs - SUM_MS)
-  const rated = Math.min(RATE_FRAMES, recent.length)
-  const sums = new Map<string, { perSecond: number; refused: number; shadowRefused: number }>()
-  recent.forEach(({ rules }, i) => {
-    const isRated = i >= recent.length - rated
-    for (const { domain, id, allowed, refused, shadow_refused } of rules) {
-      const key = ruleKey(domain, id)
-      const sum = sums.get(key) ?? { ...NO_ACTIVITY }
-      sums.set(key, sum)
-      sum.refused += refused
-      sum.shadowRefused += shadow_refused
-      if (isRated) sum.perSecond += (allowed + refused) / rated
-    }
-  })
-  return sums
+/** activitiesOf says by its key what each rule did. The rate is the mean of the last minute: that of one second jumps. */
+export function activitiesOf(rules: readonly RuleActivity[], span: Span): Activities {
+  return new Map(
+    rules.map(({ domain, id, last_minute, last_hour }) => {
+      const { refused, shadow_refused } = span === 'minute' ? last_minute : last_hour
+      const asked = last_minute.allowed + last_minute.refused + last_minute.shadow_refused
+      return [ruleKey(domain, id), { perSecond: asked / MINUTE_SECONDS, refused, shadowRefused: shadow_refused }]
+    }),
+  )
 }

@@ -1,13 +1,13 @@
-import { useEffect, useMemo } from 'preact/hooks'
+import { useEffect } from 'preact/hooks'
 import { ask } from '../../api/client.ts'
 import { frames } from '../../api/live.ts'
-import type { RuleText, RuleTree, Switch } from '../../api/operations.ts'
+import type { Operations, RuleText, RuleTree, Switch } from '../../api/operations.ts'
 import { ApiProblem } from '../../api/problem.ts'
 import { type Resource, useResource } from '../../api/resource.ts'
-import { type Activities, activityOf } from './activity.ts'
 import { type Hand, handsOf, type Switches, switchesOf } from './switch-state.ts'
 
 const AGAIN_MS = 15_000
+const ACTIVITY_MS = 3_000
 const PAGE_SIZE = 500
 const MOST_SWITCHES = 5_000
 
@@ -71,8 +71,7 @@ export async function readActive(signal?: AbortSignal): Promise<RuleText | null>
 /** Without a database there are no switches and no rules of the API. */
 export const isWithoutDatabase = (problem: ApiProblem | undefined): boolean => problem?.code === 'QUOTAS_UNAVAILABLE'
 
-/** useActivities is what rules did lately. */
-export function useActivities(): Activities {
-  const list = frames.value
-  return useMemo(() => activityOf(list), [list])
+/** useActivity is what the rules of all nodes did lately. */
+export function useActivity(): Resource<Operations['readRuleActivity']['answer']> {
+  return useResource('activity', (signal) => ask('readRuleActivity', { signal }).then(({ body }) => body), ACTIVITY_MS)
 }

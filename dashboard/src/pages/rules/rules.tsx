@@ -4,10 +4,11 @@ import { place, setQuery } from '../../app/router.ts'
 import { may } from '../../app/session.ts'
 import { Button } from '../../ui/button.tsx'
 import { Card, Choice, Notice, PageHead, Skeleton, State, Time, Trouble } from '../../ui/parts.tsx'
+import { activitiesOf, type Span } from './activity.ts'
 import { IncidentDialog } from './incident-dialog.tsx'
 import { LimitDialog } from './limit-dialog.tsx'
 import './rules.css'
-import { isWithoutDatabase, type SwitchData, useActive, useActivities, useRuleTree, useSwitches } from './rules-data.ts'
+import { isWithoutDatabase, type SwitchData, useActive, useActivity, useRuleTree, useSwitches } from './rules-data.ts'
 import { SwitchDialog } from './switch-dialog.tsx'
 import { type Mode, NO_SWITCHES, ownSwitch } from './switch-state.ts'
 import { allKeys, firstOpen, type Only, type PatternRow, STEP_ROWS, treeRows } from './tree-rows.ts'
@@ -18,6 +19,11 @@ const ONLY = [
   ['all', 'All'],
   ['shadow', 'In shadow'],
   ['refusing', 'Refusing'],
+] as const
+
+const SPANS = [
+  ['minute', '1 min'],
+  ['hour', '1 h'],
 ] as const
 
 /** What is being changed: a rule or all of them, to a mode; undefined takes the switch away. */
@@ -33,7 +39,9 @@ export function Rules() {
   const tree = useRuleTree(domain)
   const active = useActive()
   const switchData = useSwitches()
-  const activities = useActivities()
+  const activity = useActivity()
+  const span = query.get('in') === 'hour' ? 'hour' : 'minute'
+  const activities = useMemo(() => activitiesOf(activity.data?.rules ?? [], span), [activity.data, span])
   const [switching, setSwitching] = useState<Switching>()
   const [edited, setEdited] = useState<PatternRow>()
   const [isIncident, setIncident] = useState(false)
@@ -90,6 +98,12 @@ export function Rules() {
             <code>--data</code> or <code>--database</code>.
           </Notice>
         )}
+        {(activity.data?.nodes_left_out ?? 0) > 0 && (
+          <Notice tone="warn">
+            {activity.data?.nodes_left_out} of {(activity.data?.nodes ?? 0) + (activity.data?.nodes_left_out ?? 0)}{' '}
+            nodes did not answer: figures are without them.
+          </Notice>
+        )}
         <Card isFlush>
           {tree.data === undefined ? (
             tree.problem === undefined ? (
@@ -105,6 +119,7 @@ export function Rules() {
               active={isWithoutDatabase(active.problem) ? null : active.data}
               canSwitch={canSwitch}
               activities={activities}
+              span={span}
               change={(row, mode) => setSwitching({ row, mode })}
               edit={setEdited}
             />
@@ -158,11 +173,12 @@ interface TreeProps {
   readonly active: Parameters<typeof TreeTable>[0]['active']
   readonly canSwitch: boolean
   readonly activities: Parameters<typeof TreeTable>[0]['activities']
+  readonly span: Span
   readonly change: (row: PatternRow, mode: Mode | undefined) => void
   readonly edit: (row: PatternRow) => void
 }
 
-function Tree({ tree, domain, data, active, canSwitch, activities, change, edit }: TreeProps) {
+function Tree({ tree, domain, data, active, canSwitch, activities, span, change, edit }: TreeProps) {
   const { query } = place.value
   const text = query.get('text') ?? ''
   const only = readOnly(query.get('only'))
@@ -207,6 +223,12 @@ function Tree({ tree, domain, data, active, canSwitch, activities, change, edit 
           value={only}
           onChoose={(chosen) => setQuery({ only: chosen === 'all' ? '' : chosen })}
         />
+        <Choice
+          label="Refusals in the last"
+          options={SPANS}
+          value={span}
+          onChoose={(chosen) => setQuery({ in: chosen === 'minute' ? '' : chosen })}
+        />
         <span class="row">
           <Button isSmall kind="quiet" onClick={() => setOpen(new Set(allKeys(tree)))}>
             Open all
@@ -219,7 +241,7 @@ function Tree({ tree, domain, data, active, canSwitch, activities, change, edit 
       </div>
       <Omitted tree={tree} domain={domain} />
       {rows.length > 0 ? (
-        <TreeTable {...{ rows, active, data, canSwitch, activities, actions }} />
+        <TreeTable {...{ rows, active, data, canSwitch, activities, span, actions }} />
       ) : tree.limits === 0 ? (
         <State icon="rules" title="No rules are in force">
           Everything is admitted. Name a file with --rules, or <a href="/rules/edit">put rules here</a>.

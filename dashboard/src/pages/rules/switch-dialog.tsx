@@ -56,7 +56,7 @@ function Put({ rule, name, mode, before, onClose, onDone }: SwitchProps & { read
       asked={asked}
       confirm={isAll ? `${verb} for all rules` : verb}
       isDanger={mode === 'off' || isAll}
-      said={`${name} ${said}.`}
+      said={isAll ? `All rules ${said.replace(/^is/, 'are')}.` : `${name} ${said}.`}
       withReason={(given, reason) => ({ ...given, body: { ...given.body, reason } })}
       undo={async ({ version }) => {
         const step = undoOf(rule, before, version)

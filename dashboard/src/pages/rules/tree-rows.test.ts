@@ -69,6 +69,8 @@ test('what stands below a tier belongs to it', () => {
     ['user/tokens', 'pro'],
     ['user/tokens', null],
   ])
+  const repeated = rows.filter((row) => row.kind === 'pattern' && row.isRepeated)
+  expect(repeated.map((row) => row.kind === 'pattern' && row.within)).toEqual(['pro', 'pro'])
 })
 
 test('all keys of rows differ', () => {

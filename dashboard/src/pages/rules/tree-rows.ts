@@ -33,7 +33,7 @@ export interface PatternRow extends Placed {
   readonly limit: RuleLimit | undefined
   /** A further limit of the same pattern. */
   readonly isFurther: boolean
-  /** The rule stands further up, too: figures and switches are there. */
+  /** The rule stands elsewhere, too, for every caller or further up: figures and switches are there. */
   readonly isRepeated: boolean
   /** Not there: nothing stands below. */
   readonly isOpen: boolean | undefined
@@ -103,6 +103,8 @@ class Walk {
   readonly #words: readonly string[]
   readonly #isFiltered: boolean
   #seen = new Set<string>()
+  /** Rules of every caller, which those of tiers stand in for. */
+  #plain = new Set<string>()
 
   constructor(shown: Shown) {
     this.#shown = shown
@@ -112,6 +114,7 @@ class Walk {
 
   domain({ name, version, evaluates_path, patterns }: RuleTree['domains'][number]): TreeRow[] {
     this.#seen = new Set()
+    this.#plain = new Set(patterns.flatMap(plainRules))
     const wanted = this.#isFiltered ? patterns.filter((node) => this.#isWanted(name, node)) : patterns
     if (this.#isFiltered && wanted.length === 0) return []
     const isOpen = this.#isFiltered || this.#shown.open.has(name)
@@ -144,9 +147,9 @@ class Walk {
     const isOpen = below.length === 0 ? undefined : this.#isFiltered || this.#shown.open.has(key)
     const limits = node.limits.length === 0 ? [undefined] : node.limits
     const rows = limits.map((limit, i): TreeRow => {
-      const rule = limit && ruleKey(domain, limit.id)
-      const isRepeated = rule !== undefined && this.#seen.has(rule)
-      if (rule !== undefined) this.#seen.add(rule)
+      const isRepeated =
+        limit !== undefined && within !== null && (this.#plain.has(limit.id) || this.#seen.has(limit.id))
+      if (limit !== undefined) this.#seen.add(limit.id)
       return {
         kind: 'pattern',
         key: i === 0 ? key : `${key}\n#${i}`,
@@ -196,6 +199,11 @@ class Walk {
 function stepOf({ id, tier }: RuleNode, parentId: string): string {
   if (tier !== null || parentId === '') return id
   return id.startsWith(`${parentId}/`) ? id.slice(parentId.length + 1) : id
+}
+
+/** plainRules are the ids of rules that are there for every caller. */
+function plainRules({ tier, limits, below }: RuleNode): string[] {
+  return tier === null ? [...limits.map(({ id }) => id), ...below.flatMap(plainRules)] : []
 }
 
 function limitsOf({ limits, below }: RuleNode): number {

@@ -2,7 +2,7 @@ import type { RuleText } from '../../api/operations.ts'
 import { may } from '../../app/session.ts'
 import { Button } from '../../ui/button.tsx'
 import { Badge, Choice, Count, Time, type Tone } from '../../ui/parts.tsx'
-import { type Activities, NO_ACTIVITY } from './activity.ts'
+import { type Activities, NO_ACTIVITY, type Span } from './activity.ts'
 import type { SwitchData } from './rules-data.ts'
 import { MODE_WORDS, type Mode, ownSwitch, ruleKey, stateOf } from './switch-state.ts'
 import type { DomainRow, MoreRow, PatternRow, TreeRow } from './tree-rows.ts'
@@ -20,11 +20,15 @@ interface TreeProps {
   readonly data: SwitchData
   readonly canSwitch: boolean
   readonly activities: Activities
+  readonly span: Span
   readonly actions: TreeActions
 }
 
+const SPAN_WORDS: Readonly<Record<Span, string>> = { minute: '1 min', hour: '1 h' }
+
 /** TreeTable shows the rows of the rule tree. Columns stay where they are, whatever figures say. */
 export function TreeTable(props: TreeProps) {
+  const { span } = props
   return (
     <div class="table-box" role="region" aria-label="Rules in force" tabIndex={0}>
       <table class="rule-tree">
@@ -32,13 +36,13 @@ export function TreeTable(props: TreeProps) {
           <tr>
             <th scope="col">Rule</th>
             <th scope="col">State</th>
-            <th scope="col" class="right" title="Mean of the last ten seconds">
-              Asked per second
+            <th scope="col" class="right" title="How often it is asked: the mean of the last minute">
+              Per second
             </th>
-            <th scope="col" class="right" title="In the last five minutes">
-              Refused in 5 min
+            <th scope="col" class="right" title={`In the last ${span}, by all nodes`}>
+              Refused in {SPAN_WORDS[span]}
             </th>
-            <th scope="col" class="right" title="In the last five minutes, by the rule in shadow mode">
+            <th scope="col" class="right" title={`What shadow mode would have refused in the last ${span}`}>
               Would refuse
             </th>
             <th scope="col" class="tight">
@@ -123,7 +127,15 @@ function More({ row, actions }: { readonly row: MoreRow } & TreeProps) {
   )
 }
 
-function Pattern({ row, active, data, canSwitch, activities, actions }: { readonly row: PatternRow } & TreeProps) {
+function Pattern({
+  row,
+  active,
+  data,
+  canSwitch,
+  activities,
+  span,
+  actions,
+}: { readonly row: PatternRow } & TreeProps) {
   const { limit, step, tier, isOpen, isFurther, isRepeated, domain } = row
   const isOfApi = active?.domains.includes(domain) ?? false
   const activity = limit === undefined || isRepeated ? undefined : activities.get(ruleKey(domain, limit.id))
@@ -157,12 +169,12 @@ function Pattern({ row, active, data, canSwitch, activities, actions }: { readon
         {limit !== undefined && !isRepeated && (
           <RuleSwitch row={row} data={data} canSwitch={canSwitch} actions={actions} />
         )}
-        {isRepeated && <span class="faint small">as the rule above</span>}
+        {isRepeated && <span class="faint small">as for every caller</span>}
       </td>
-      <td class="right" data-label="Asked per second">
+      <td class="right" data-label="Per second">
         {figures && <Rate of={figures.perSecond} />}
       </td>
-      <td class={figures && figures.refused > 0 ? 'right loud' : 'right'} data-label="Refused in 5 min">
+      <td class={figures && figures.refused > 0 ? 'right loud' : 'right'} data-label={`Refused in ${SPAN_WORDS[span]}`}>
         {figures && <Count of={figures.refused} />}
       </td>
       <td class={figures && figures.shadowRefused > 0 ? 'right warned' : 'right'} data-label="Would refuse">
