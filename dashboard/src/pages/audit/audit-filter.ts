@@ -27,7 +27,9 @@ export const ACTIONS: readonly string[] = [
   'tokens.create',
   'tokens.revoke',
   'rules.put',
+  'rules.activate',
   'counters.reset',
+  ...['create', 'update', 'remove', 'rotate', 'disable', 'test', 'redeliver'].map((what) => `webhooks.${what}`),
 ]
 
 export type Span = 'all' | 'day' | 'week' | 'month' | 'own'

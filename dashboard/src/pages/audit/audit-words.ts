@@ -12,8 +12,7 @@ const VERBS: Readonly<Record<string, string>> = {
   test: 'tested',
   redeliver: 'sent again an event of',
   disable: 'switched off',
-  roll_back: 'rolled back',
-  activate: 'put in force',
+  activate: 'went back to former',
 }
 
 /** doneText says what was done, without to what: "changed the tier". */
@@ -22,7 +21,7 @@ export function doneText({ action, target, before }: AuditEntry): string {
   const noun = (NOUNS as Readonly<Record<string, string>>)[target.kind] ?? target.kind
   const isNew = before === null || before === undefined
   const done = VERBS[verb] ?? (verb === 'put' || verb === 'update' ? (isNew ? 'made' : 'changed') : verb)
-  return `${done} the ${noun}`
+  return verb === 'activate' ? `${done} ${noun}` : `${done} the ${noun}`
 }
 
 /** A Changed is one field of an entry, before and after. */
