@@ -61,11 +61,18 @@ export interface Shown {
 
 /** Below one row, so many patterns are shown at first, and so many more each time. */
 export const STEP_ROWS = 100
+/** Of all rows, so many are shown at first: a page of thousands is slow, and nobody reads it. */
+export const MOST_ROWS = 400
+/** The key under which lengths say how many rows are shown in all. */
+export const WHOLE = ''
 
 /** treeRows lists the rows that are to be seen. With a filter, the way to everything that it finds is open. */
 export function treeRows(tree: RuleTree, shown: Shown): TreeRow[] {
   const walk = new Walk(shown)
-  return tree.domains.flatMap((domain) => walk.domain(domain))
+  const rows = tree.domains.flatMap((domain) => walk.domain(domain))
+  const most = shown.lengths.get(WHOLE) ?? MOST_ROWS
+  if (rows.length <= most) return rows
+  return [...rows.slice(0, most), { kind: 'more', key: 'more', depth: 0, parent: WHOLE, left: rows.length - most }]
 }
 
 /** firstOpen says what is open at first: all of a small tree, and the domains' names alone of a large one. */

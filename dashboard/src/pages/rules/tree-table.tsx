@@ -40,7 +40,7 @@ export function TreeTable(props: TreeProps) {
               Per second
             </th>
             <th scope="col" class="right" title={`In the last ${span}, by all nodes`}>
-              Refused in {SPAN_WORDS[span]}
+              Refused
             </th>
             <th scope="col" class="right" title={`What shadow mode would have refused in the last ${span}`}>
               Would refuse
@@ -66,7 +66,7 @@ function AnyRow({ row, ...props }: TreeProps & { readonly row: TreeRow }) {
   return <Pattern row={row} {...props} />
 }
 
-const indent = (depth: number) => ({ paddingLeft: `calc(var(--s4) + ${depth} * 1.375rem)` })
+const indent = (depth: number) => ({ paddingLeft: `calc(var(--s4) + ${depth} * var(--indent, 1.375rem))` })
 
 function Toggle({
   isOpen,
