@@ -11,14 +11,18 @@ const TELL_VIOLATIONS = `
 addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI, sourceFile }) => {
   console.error('policy: ' + violatedDirective + ' forbids ' + blockedURI + ' in ' + sourceFile)
 })`
-const RUN_AXE = `
-axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
+/** @type {(only: string) => string} */
+const runAxe = (only) => `
+axe.run(document, { resultTypes: ['violations'], ${only} }).then(({ violations }) =>
   violations
     .filter(({ impact }) => impact !== 'minor')
-    .flatMap(({ id, impact, nodes }) =>
-      nodes.map(({ target, failureSummary }) => impact + ' ' + id + ': ' + target.join(' ') + ': ' + failureSummary),
-    ),
+    .map(({ id, impact, nodes }) => {
+      const [{ target, failureSummary }] = nodes
+      return impact + ' ' + id + ' (' + nodes.length + '): ' + target.join(' ') + ': ' + failureSummary
+    }),
 )`
+const EVERY_RULE = runAxe('')
+const RULES_OF_COLOUR = runAxe(`runOnly: ['color-contrast', 'link-in-text-block']`)
 
 /** openBrowser starts Debian's Chromium. It has no sandbox of its own where it is root, as in a container. */
 export function openBrowser() {
@@ -113,13 +117,14 @@ export class Visit {
   }
 
   /**
-   * axe returns the findings of axe on the page as it is that are moderate or worse, a line for each place.
+   * axe returns the findings of axe on the page as it is that are moderate or worse, a line for each rule.
+   * @param {{ isColourOnly?: boolean }} [options] where another theme is all that has changed
    * @returns {Promise<string[]>}
    */
-  async axe() {
+  async axe({ isColourOnly = false } = {}) {
     const { page } = this
     if (!(await page.evaluate(`'axe' in window`))) await page.evaluate(AXE)
-    return page.evaluate(RUN_AXE)
+    return page.evaluate(isColourOnly ? RULES_OF_COLOUR : EVERY_RULE)
   }
 
   /**

@@ -17,6 +17,7 @@ export function EntryView({ entry, isMeant }: { readonly entry: AuditEntry; read
   }, [isMeant])
   const { sequence, at, actor, action, target, customer_id: customer, reason } = entry
   const changes = changesOf(entry)
+  const isNew = entry.before === null || entry.before === undefined
   const shown = isWhole ? changes : changes.slice(0, FIRST)
   return (
     <li class="audit-entry" id={String(sequence)} ref={box} data-meant={isMeant ? '' : undefined}>
@@ -51,7 +52,7 @@ export function EntryView({ entry, isMeant }: { readonly entry: AuditEntry; read
                 <dd>
                   {was !== '' && <del class="was">{was}</del>}
                   {was !== '' && will !== '' && ' → '}
-                  {will !== '' && <ins class="will">{will}</ins>}
+                  {will !== '' && <ins class={isNew ? undefined : 'will'}>{will}</ins>}
                 </dd>
               </Fragment>
             ))}

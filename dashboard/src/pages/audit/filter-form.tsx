@@ -20,7 +20,7 @@ const typedIn = (event: Event): string => (event.currentTarget as HTMLInputEleme
 export function FilterForm({ filter, seen }: { readonly filter: AuditFilter; readonly seen: readonly AuditEntry[] }) {
   const actors = [...new Set(seen.map(({ actor }) => actor.name))]
   return (
-    <search class="fields">
+    <search class="fields audit-filter">
       <Field label="Who">
         <input
           list="audit-actors"

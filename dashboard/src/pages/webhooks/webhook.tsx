@@ -1,4 +1,4 @@
-import { useRef, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { ask } from '../../api/client.ts'
 import type { MadeWebhook, Webhook, WebhookChange, WebhookDelivery } from '../../api/operations.ts'
 import { usePages } from '../../api/pages.ts'
@@ -42,6 +42,7 @@ export function OneWebhook({ params: { id } }: { readonly params: Params }) {
 function Shown({ hook, reload }: { readonly hook: Webhook; readonly reload: () => void }) {
   const [step, setStep] = useState<Step>()
   const deliveries = useDeliveries(hook.id)
+  useWhileWaiting(deliveries.items?.some(({ state }) => state === 'waiting') ?? false, deliveries.reload)
   const [whyAdmin, whyOperator] = [whyNot('admin'), whyNot('operator')]
   const test = async (): Promise<void> => {
     try {
@@ -98,6 +99,19 @@ function useDeliveries(id: string) {
   return usePages(`deliveries ${id}`, async (cursor, signal) => {
     return (await ask('listWebhookDeliveries', { params: { webhook_id: id }, query: { cursor }, signal })).body
   })
+}
+
+const LOOK_AGAIN_MS = 3_000
+
+/** useWhileWaiting looks again as long as something is under way. */
+function useWhileWaiting(isWaiting: boolean, look: () => void): void {
+  const latest = useRef(look)
+  latest.current = look
+  useEffect(() => {
+    if (!isWaiting) return
+    const timer = setInterval(() => latest.current(), LOOK_AGAIN_MS)
+    return () => clearInterval(timer)
+  }, [isWaiting])
 }
 
 function Facts({ hook }: { readonly hook: Webhook }) {

@@ -103,12 +103,12 @@ const COLUMNS: readonly Column<Webhook>[] = [
     title: 'Address',
     isWordy: true,
     cell: ({ id, url, description }) => (
-      <span class="stack webhook-name">
+      <>
         <a class="break" href={`/webhooks/${id}`}>
           {url}
         </a>
-        {description !== '' && <span class="soft break">{description}</span>}
-      </span>
+        {description !== '' && <div class="soft break">{description}</div>}
+      </>
     ),
   },
   {
