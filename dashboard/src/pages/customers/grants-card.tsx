@@ -23,7 +23,7 @@ export function GrantsCard({ data, authors, onOpen }: RecordsProps) {
     {
       title: 'For',
       cell: (each) => (
-        <span class="break" id={`grant-${each.id}`}>
+        <span class="stack record-name break" id={`grant-${each.id}`}>
           {titleOf(each)}
         </span>
       ),
@@ -42,7 +42,7 @@ export function GrantsCard({ data, authors, onOpen }: RecordsProps) {
             isSmall
             kind="quiet"
             icon="trash"
-            label={`Take back the grant for ${scopeOf(grant)}`}
+            label={`Take back the grant of ${grant.amount.toLocaleString()} for ${scopeOf(grant)}`}
             onClick={() => onOpen({ kind: 'remove-grant', grant })}
           />
         ),

@@ -24,7 +24,7 @@ export function OverridesCard({ data, authors, onOpen }: RecordsProps) {
     {
       title: 'For',
       cell: (each) => (
-        <span class="stack none" id={`override-${each.id}`}>
+        <span class="stack none record-name" id={`override-${each.id}`}>
           <span class="break">{titleOf(each)}</span>
           <span class="faint">{each.api_key_id === null ? 'all keys' : `key ${prefixOf(each.api_key_id)}…`}</span>
         </span>
@@ -43,7 +43,7 @@ export function OverridesCard({ data, authors, onOpen }: RecordsProps) {
             isSmall
             kind="quiet"
             icon="trash"
-            label={`Remove the override of ${scopeOf(override)}`}
+            label={`Remove the override of ${rateText(override.requests_per_unit, override.unit, 0)} for ${scopeOf(override)}`}
             onClick={() => onOpen({ kind: 'remove-override', override })}
           />
         ),

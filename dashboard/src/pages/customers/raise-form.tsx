@@ -108,7 +108,7 @@ export function RaiseForm({ customer, data, limit: given, onClose, onDone }: For
         </Field>
       </div>
       {limit && (
-        <div class="row wrap" role="group" aria-label="New limit: presets">
+        <div class="row wrap" role="group" aria-label="Multiples">
           {TIMES.map((times) => (
             <Button key={times} isSmall onClick={() => setTyped(String(limit.limit * times))}>
               ×{times}

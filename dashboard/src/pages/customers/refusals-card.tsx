@@ -22,7 +22,7 @@ export function RefusalsCard({ customerId, keys }: { readonly customerId: string
     {
       title: 'Rule',
       cell: (refusal) => (
-        <span class="stack none">
+        <span class="stack none record-name">
           <Rule refusal={refusal} />
           <span class="faint">{keyText(refusal, keys)}</span>
         </span>
