@@ -57,7 +57,8 @@ export function optionsOf({ element, lines, height, spell, markers, pointed, zoo
   return {
     width: Math.max(1, element.clientWidth),
     height,
-    padding: [8, 8, 0, 0],
+    // At the right, there is room for half of a time.
+    padding: [8, 28, 0, 0],
     legend: { show: false },
     cursor: {
       points: { size: 6 },

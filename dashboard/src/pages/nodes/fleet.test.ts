@@ -38,6 +38,13 @@ describe('what is wrong', () => {
     expect(troublesOf(frameAt(1, { nodes_away: 2 }), [])[0].title).toBe('2 nodes are away')
   })
 
+  it('does not call others away while Redis, which tells of them, is away', () => {
+    const nodes = [node('a', { store: 'away' }), node('b', { is_away: true })]
+    const [, { title, text }] = troublesOf(frameAt(1, { store: 'away' }), nodes)
+    expect(title).toBe('1 other node cannot be heard')
+    expect(text).toContain('may be running')
+  })
+
   it('is a database that is away, but not one that was never there', () => {
     expect(idsOf(troublesOf(frameAt(1, { database: 'away' }), []))).toEqual(['database'])
     expect(idsOf(troublesOf(frameAt(1, { database: 'none' }), []))).toEqual([])

@@ -66,18 +66,19 @@ function awayTroubles(frame: LiveFrame | undefined, nodes: readonly Node[]): Tro
   const count = nodes.length === 0 ? (frame?.nodes_away ?? 0) : away.length
   if (count === 0) return []
   const isOne = count === 1
-  const title =
-    away.length === 0
-      ? `${count} ${isOne ? 'node is' : 'nodes are'} away`
-      : `${namesOf(away)} ${isOne ? 'is' : 'are'} away`
-  return [
-    {
-      ...{ id: 'away', tone: 'warn', title },
-      text: `Nothing was heard of ${isOne ? 'it' : 'them'} for five seconds or longer. Figures are without ${isOne ? 'it' : 'them'}.`,
-      href: away.length === 1 ? nodeHref(away[0].id) : '/nodes',
-      link: isOne ? 'See the node' : 'See the nodes',
-    },
-  ]
+  const seeing = {
+    href: away.length === 1 ? nodeHref(away[0].id) : '/nodes',
+    link: isOne ? 'See the node' : 'See the nodes',
+  }
+  // A node that cannot reach Redis hears of no other: that says nothing about them.
+  if (frame?.store === 'away') {
+    const title = `${count} other ${isOne ? 'node' : 'nodes'} cannot be heard`
+    const text = `Nodes hear of each other through Redis. ${isOne ? 'It' : 'They'} may be running, and figures are without ${isOne ? 'it' : 'them'}.`
+    return [{ id: 'away', tone: 'warn', title, text, ...seeing }]
+  }
+  const names = away.length === 0 ? `${count} ${isOne ? 'node' : 'nodes'}` : namesOf(away)
+  const text = `Nothing was heard of ${isOne ? 'it' : 'them'} for five seconds or longer. Figures are without ${isOne ? 'it' : 'them'}.`
+  return [{ id: 'away', tone: 'warn', title: `${names} ${isOne ? 'is' : 'are'} away`, text, ...seeing }]
 }
 
 function databaseTroubles(frame: LiveFrame | undefined): Trouble[] {

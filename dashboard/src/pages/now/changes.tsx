@@ -1,7 +1,7 @@
 import { frames } from '../../api/live.ts'
 import type { MadeChange } from '../../api/operations.ts'
 import type { ApiProblem } from '../../api/problem.ts'
-import { Badge, Card, Skeleton, Time } from '../../ui/parts.tsx'
+import { Badge, Card, Skeleton, State, Time } from '../../ui/parts.tsx'
 import { Quiet } from './list-card.tsx'
 import { auditHref, KIND_TEXTS } from './markers.ts'
 
@@ -34,7 +34,7 @@ function ChangeList({ changes, problem }: ChangesProps) {
   if (changes === undefined) return problem === undefined ? <Skeleton lines={4} /> : <Quiet problem={problem} />
   return (
     <>
-      {changes.length === 0 && <p class="quiet">Nothing was changed in the last hour.</p>}
+      {changes.length === 0 && <State icon="audit" title="Nothing was changed in the last hour" />}
       <ol class="made">
         {changes.map((change, i) => (
           <MadeItem key={`${change.at} ${change.text} ${i}`} change={change} />

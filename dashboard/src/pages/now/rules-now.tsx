@@ -43,7 +43,7 @@ export function RulesNow() {
     : { rows: heldRows(idle, fresh, nameOf), sortedMs: shown.current.sortedMs }
   return (
     <Card
-      title="Rules now"
+      title="Busiest rules"
       span="half"
       isFlush
       beside={
@@ -53,7 +53,7 @@ export function RulesNow() {
       }
     >
       <List
-        label="Rules now"
+        label="Busiest rules"
         name="rules"
         kind="rules"
         columns={COLUMNS}

@@ -1,8 +1,10 @@
+import { computed } from '@preact/signals'
 import { ask } from '../../api/client.ts'
+import { frames } from '../../api/live.ts'
 import type { Operations, TierUse } from '../../api/operations.ts'
 import { useResource } from '../../api/resource.ts'
 import { place, setQuery } from '../../app/router.ts'
-import { Card, Choice, Count, Skeleton } from '../../ui/parts.tsx'
+import { Card, Choice, Count, Skeleton, State } from '../../ui/parts.tsx'
 import { Quiet } from './list-card.tsx'
 
 type Period = NonNullable<Operations['readUsageByTier']['query']['period']>
@@ -15,13 +17,13 @@ const PERIODS = [
   ['30d', '30 d'],
 ] as const satisfies readonly (readonly [Period, string])[]
 
+/** It is not asked for where there is no database to answer. */
+const database = computed(() => frames.value.at(-1)?.database)
+
 /** TierUseCard shows what the customers of each tier used, as bars that can be compared. */
 export function TierUseCard() {
   const asked = place.value.query.get('tiers')
   const period = PERIODS.find(([each]) => each === asked)?.[0] ?? '24h'
-  const read = (signal: AbortSignal) => ask('readUsageByTier', { query: { period }, signal })
-  const { data, problem } = useResource(`tiers ${period}`, read, READ_EVERY_MS)
-  const tiers = data?.body.tiers
   return (
     <Card
       title="Use by tier"
@@ -37,19 +39,24 @@ export function TierUseCard() {
       }
     >
       <section class="list" aria-label="Use by tier" tabIndex={0}>
-        {tiers === undefined ? (
-          problem === undefined ? (
-            <Skeleton lines={4} />
-          ) : (
-            <Quiet problem={problem} />
-          )
-        ) : tiers.length === 0 ? (
-          <p class="quiet">No customer used anything in this time.</p>
-        ) : (
-          <Bars tiers={tiers} />
-        )}
+        {database.value === undefined && <Skeleton lines={4} />}
+        {database.value === 'none' && <p class="quiet">What customers use is kept in a database, and there is none.</p>}
+        {database.value === 'away' && <p class="quiet">The database is not there yet.</p>}
+        {database.value === 'up' && <Tiers period={period} />}
       </section>
     </Card>
+  )
+}
+
+function Tiers({ period }: { readonly period: Period }) {
+  const read = (signal: AbortSignal) => ask('readUsageByTier', { query: { period }, signal })
+  const { data, problem } = useResource(`tiers ${period}`, read, READ_EVERY_MS)
+  if (data === undefined) return problem === undefined ? <Skeleton lines={4} /> : <Quiet problem={problem} />
+  const { tiers } = data.body
+  return tiers.length === 0 ? (
+    <State icon="tiers" title="No customer used anything in this time" />
+  ) : (
+    <Bars tiers={tiers} />
   )
 }
 
