@@ -1,9 +1,13 @@
+import { fileURLToPath } from 'node:url'
 import type { Browser } from 'playwright-core'
 import { expect } from 'vitest'
 import { sharedPostgres, sharedRedis } from '../servers/shared.ts'
 import { openBrowser, Visit, type VisitOptions } from './browser.mjs'
 import { FILE_RULES, productRules } from './rules.mjs'
 import { type Ask, Stand, TOKENS } from './stand.mjs'
+
+/** What the window looked like when a test failed last. */
+const PICTURE = fileURLToPath(new URL('../../node_modules/.cache/dashboard-failure.png', import.meta.url))
 
 /** A Bench is one service and one browser for all tests of the dashboard. Each test has customers and windows of its own. */
 export class Bench {
@@ -48,6 +52,9 @@ export class Bench {
     try {
       await work(visit)
       expect(visit.complaints()).toEqual([])
+    } catch (error) {
+      await visit.page.screenshot({ path: PICTURE })
+      throw new Error(`${visit.page.url()}, which ${PICTURE} shows`, { cause: error })
     } finally {
       await visit.close()
     }
