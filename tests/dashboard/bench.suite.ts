@@ -1,9 +1,10 @@
 import { fileURLToPath } from 'node:url'
 import type { Browser } from 'playwright-core'
 import { expect } from 'vitest'
+import { until } from '../servers/until.mjs'
 import { sharedPostgres, sharedRedis } from '../servers/shared.ts'
 import { openBrowser, Visit, type VisitOptions } from './browser.mjs'
-import { FILE_RULES, productRules } from './rules.mjs'
+import { exact, FILE_RULES, productRules } from './rules.mjs'
 import { type Ask, Stand, TOKENS } from './stand.mjs'
 
 /** What the window looked like when a test failed last. */
@@ -28,12 +29,24 @@ export class Bench {
       redisUrl: redis.url,
       databaseUrl: postgres.url(await postgres.createDatabase()),
       keyPrefix: `dashboard-${crypto.randomUUID()}:`,
-      rules: { 'edge.yaml': FILE_RULES },
+      rules: { 'edge.yaml': exact(FILE_RULES) },
     })
     const [browser] = await Promise.all([openBrowser(), stand.start()])
     const bench = new Bench(stand, browser)
-    await bench.ask('PUT', 'rules/active', { text: productRules() }, { 'if-match': '*' })
+    await bench.ask('PUT', 'rules/active', { text: exact(productRules()) }, { 'if-match': '*' })
+    await bench.inForce()
     return bench
+  }
+
+  /** inForce resolves when the rules of the database are: a node that has just started decides by its files alone. */
+  async inForce(): Promise<void> {
+    await until('the rules are in force', async () => (await this.limitOf('a key of nobody')) > 0)
+  }
+
+  /** limitOf is the limit of a key now; 0 is none. */
+  async limitOf(key: string): Promise<number> {
+    const { verdicts } = await this.stand.decide('parcels', { api_key: key }, 0)
+    return verdicts[0]?.limit ?? 0
   }
 
   async stop(): Promise<void> {

@@ -30,15 +30,6 @@ export function ruleFlows(bench: () => Bench): void {
 
   it('are edited with the errors of sluice check at their lines, put in force, and rolled back', async () => {
     const { key } = await bench().customer({ tier: null })
-    const limit = async (): Promise<number> => {
-      const body = { domain: 'parcels', descriptors: [{ entries: [{ key: 'api_key', value: key }] }], cost: 0 }
-      const headers = { 'content-type': 'application/json' }
-      const init = { method: 'POST', headers, body: JSON.stringify(body) }
-      const { verdicts } = (await (await fetch(`${bench().stand.http}/v1/check`, init)).json()) as {
-        verdicts: { limit: number }[]
-      }
-      return verdicts[0].limit
-    }
     await bench().visit(async (visit) => {
       const { page } = visit
       const before = (await bench().ask('GET', 'rules/active')) as { version: number; text: string }
@@ -48,7 +39,7 @@ export function ruleFlows(bench: () => Bench): void {
       const line = changed.split('\n').findIndex((each) => each.includes('requests_per_unit: 31 }')) + 1
       // A check of rules that are wrong is answered 422: browsers tell that to the console.
       visit.expectComplaints(/status of 422/)
-      await text.fill(changed.replace('unit: minute, requests_per_unit: 31', 'unit: fortnight, requests_per_unit: 31'))
+      await text.fill(changed.replace(/unit: day(?=, requests_per_unit: 31 )/, 'unit: fortnight'))
       await page.getByRole('list', { name: 'Problems' }).getByText(`Line ${line}:`).waitFor()
       expect(await page.getByRole('button', { name: 'Put in force…' }).isDisabled()).toBe(true)
       await text.fill(changed)
@@ -57,13 +48,13 @@ export function ruleFlows(bench: () => Bench): void {
       const dialog = page.getByRole('dialog')
       await dialog.getByRole('button', { name: 'Put in force' }).click()
       await dialog.waitFor({ state: 'detached' })
-      await until('the new limit is in force', async () => (await limit()) === 31)
+      await until('the new limit is in force', async () => (await bench().limitOf(key)) === 31)
 
       await visit.go('/rules/versions')
       await page.getByRole('button', { name: `Roll back to version ${before.version}`, exact: true }).click()
       await dialog.getByRole('button', { name: 'Roll back', exact: true }).click()
       await dialog.waitFor({ state: 'detached' })
-      await until('the former limit is in force', async () => (await limit()) === 30)
+      await until('the former limit is in force', async () => (await bench().limitOf(key)) === 30)
     })
   })
 }

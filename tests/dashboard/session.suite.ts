@@ -68,6 +68,7 @@ export function sessionFlows(bench: () => Bench): void {
         await words.waitFor()
       } finally {
         await node.start()
+        await bench().inForce()
       }
       await page.getByText('Live', { exact: true }).waitFor({ timeout: 30_000 })
       await words.waitFor({ state: 'detached' })

@@ -88,14 +88,23 @@ export class Stand {
    * @param {number} [cost]
    */
   async check(domain, entries, cost) {
+    return (await this.decide(domain, entries, cost)).status
+  }
+
+  /**
+   * @param {string} domain
+   * @param {Record<string, string>} entries
+   * @param {number} [cost]
+   * @returns {Promise<{ status: number, verdicts: { limit: number }[] }>}
+   */
+  async decide(domain, entries, cost) {
     const body = { domain, descriptors: [{ entries: Object.entries(entries).map(([key, value]) => ({ key, value })) }] }
     const response = await fetch(`${this.http}/v1/check`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(cost === undefined ? body : { ...body, cost }),
     })
-    await response.arrayBuffer()
-    return response.status
+    return { status: response.status, .../** @type {{ verdicts: { limit: number }[] }} */ (await response.json()) }
   }
 
   async stop() {

@@ -216,17 +216,23 @@ function CurrentPage() {
   const content = (): ComponentChildren => {
     if (wanted === undefined) {
       return (
-        <State icon="search" title="There is no such page">
-          <a href="/">See what happens now</a>
-        </State>
+        <>
+          <h1 class="hidden-text">Not found</h1>
+          <State icon="search" title="There is no such page">
+            <a href="/">See what happens now</a>
+          </State>
+        </>
       )
     }
     if (!may(wanted.page.role ?? 'viewer')) {
       return (
-        <State icon="blocks" title={`This page needs the role ${wanted.page.role}`}>
-          {session.value.kind === 'open' && `You have the role ${session.value.who.role}.`} Log in with another token to
-          see it.
-        </State>
+        <>
+          <h1 class="hidden-text">{wanted.page.title}</h1>
+          <State icon="blocks" title={`This page needs the role ${wanted.page.role}`}>
+            {session.value.kind === 'open' && `You have the role ${session.value.who.role}.`} Log in with another token
+            to see it.
+          </State>
+        </>
       )
     }
     if (failed) return <State icon="wifi" title="This page could not be loaded. Reload to try again." />
