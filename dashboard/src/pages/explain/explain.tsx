@@ -133,6 +133,13 @@ function Result({ question, write }: { readonly question: Question; readonly wri
 function Unanswered({ question, answer }: { readonly question: Question; readonly answer: Resource<Explanation> }) {
   const { problem, reload } = answer
   if (problem === undefined) return null
+  if (problem.code === 'ADMIN_TOKEN_REQUIRED') {
+    return (
+      <State icon="tokens" title="Log in to ask about requests">
+        Without a token, you may only look at what is there. <a href="/login">Log in</a>
+      </State>
+    )
+  }
   if (problem.code !== 'DOMAIN_UNKNOWN') return <Trouble problem={problem} retry={reload} />
   return (
     <State icon="search" title={`No rules define the domain ${question.domain}`}>
