@@ -2,6 +2,9 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { Icon, type IconName } from './icon.tsx'
 import './menu.css'
 
+/** As wide as a list is, or a little more, in pixels. */
+const LIST_WIDTH = 240
+
 /** A MenuItem is one thing that can be done. */
 export interface MenuItem {
   readonly text: string
@@ -13,12 +16,15 @@ export interface MenuItem {
 /** Menu is a button that opens a list of things to do. Arrow keys go through them, Escape closes it. */
 export function Menu({ label, items }: { readonly label: string; readonly items: readonly MenuItem[] }) {
   const [isOpen, setOpen] = useState(false)
+  const [isAtLeft, setAtLeft] = useState(false)
   const box = useRef<HTMLDivElement>(null)
   const opener = useRef<HTMLButtonElement>(null)
   const buttons = (): HTMLButtonElement[] => [...(box.current?.querySelectorAll<HTMLButtonElement>('ul button') ?? [])]
 
   useEffect(() => {
     if (!isOpen) return
+    // On a phone the button may stand at the left: then the list opens to the right.
+    setAtLeft((opener.current?.getBoundingClientRect().right ?? LIST_WIDTH) < LIST_WIDTH)
     buttons()[0]?.focus()
     const away = (event: Event): void => {
       if (!box.current?.contains(event.target as Node)) setOpen(false)
@@ -57,7 +63,7 @@ export function Menu({ label, items }: { readonly label: string; readonly items:
         <Icon name="more" />
       </button>
       {isOpen && (
-        <ul role="menu" aria-label={label}>
+        <ul role="menu" aria-label={label} class={isAtLeft ? 'at-left' : undefined}>
           {items.map(({ text, icon, isDanger, run }) => (
             <li key={text} role="none">
               <button

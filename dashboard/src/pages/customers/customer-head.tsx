@@ -79,7 +79,7 @@ export function By({ author }: { readonly author: Author | undefined }) {
   return (
     <>
       {' '}
-      by {author.name}, <Time at={author.at} />
+      · by {author.name}, <Time at={author.at} />
     </>
   )
 }

@@ -12,7 +12,7 @@ import { KeysCard } from './keys-card.tsx'
 import { LimitsCard } from './limits-card.tsx'
 import type { Opened } from './opened.ts'
 import { OverridesCard } from './overrides-card.tsx'
-import { QuotaTrouble } from './quota-trouble.tsx'
+import { QuotaTrouble, WithDatabase } from './quota-trouble.tsx'
 import { RefusalsCard } from './refusals-card.tsx'
 import { authorsOf } from './timeline.ts'
 import { TimelineCard } from './timeline-card.tsx'
@@ -22,15 +22,23 @@ import { useListing } from './use-listing.ts'
 
 const AUDIT_MS = 15_000
 
-/** CustomerPage is one customer: what it has used, why it was refused, who changed what, and everything that can be done about it. */
 export function CustomerPage({ params: { id = '' } }: { readonly params: Params }) {
-  const data = useCustomer(id)
+  return (
+    <WithDatabase>
+      <OneCustomer id={id} />
+    </WithDatabase>
+  )
+}
+
+/** OneCustomer shows what a customer has used, why it was refused, who changed what, and everything that can be done about it. */
+function OneCustomer({ id }: { readonly id: string }) {
+  const [opened, setOpened] = useState<Opened>()
+  const data = useCustomer(id, opened?.kind === 'remove')
   const audit = useListing<AuditEntry>(
     `audit ${id}`,
     async ({ signal, ...asked }) => (await ask('listAudit', { query: { customer_id: id, ...asked }, signal })).body,
     AUDIT_MS,
   )
-  const [opened, setOpened] = useState<Opened>()
   const { data: customer, problem, reload } = data.customer
   const name = customer?.name ?? id
   useEffect(() => {

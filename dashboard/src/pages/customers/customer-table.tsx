@@ -24,7 +24,15 @@ export function CustomerTable({ list, marks, empty }: CustomerTableProps) {
       isTight: true,
       cell: ({ id, status }) => <StatusBadge status={status} isBlocked={marks(id).isBlocked} />,
     },
-    { title: 'Limits now', isTight: true, cell: ({ id }) => <Fullness share={marks(id).fullest} /> },
+    {
+      title: 'Limits now',
+      isTight: true,
+      cell: ({ id }) => (
+        <span class="fullness">
+          <Fullness share={marks(id).fullest} />
+        </span>
+      ),
+    },
     { title: 'Since', isTight: true, cell: ({ created_at }) => <Time at={created_at} /> },
     { title: 'Last change', isTight: true, cell: ({ updated_at }) => <Time at={updated_at} /> },
   ]

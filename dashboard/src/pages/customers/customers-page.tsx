@@ -12,15 +12,23 @@ import './customers.css'
 import { customerAddress } from './customer-address.ts'
 import { marksOf } from './marks.ts'
 import { NewCustomer } from './new-customer.tsx'
-import { QuotaTrouble } from './quota-trouble.tsx'
+import { QuotaTrouble, WithDatabase } from './quota-trouble.tsx'
 import { useListing } from './use-listing.ts'
 
 const MARKS_MS = 5_000
 /** A database that is starting is looked for again, without a key being pressed. */
 const LOOK_AGAIN_MS = 3_000
 
-/** CustomersPage finds customers by id, name, key, tier and status, and shows who is near a limit. */
 export function CustomersPage() {
+  return (
+    <WithDatabase>
+      <Customers />
+    </WithDatabase>
+  )
+}
+
+/** Customers finds customers by id, name, key, tier and status, and shows who is near a limit. */
+function Customers() {
   const { query } = place.value
   const search = query.get('search') ?? ''
   const tier = query.get('tier') ?? ''
@@ -41,7 +49,7 @@ export function CustomersPage() {
   const isFiltered = search !== '' || tier !== '' || status !== undefined
 
   return (
-    <div class="stack">
+    <>
       <PageHead title="Customers" about="Who uses the API, on which tier, and who is near a limit now.">
         {may('operator') && !isWithout && (
           <Button kind="primary" icon="plus" onClick={() => setMaking(true)}>
@@ -65,7 +73,7 @@ export function CustomersPage() {
           onDone={(id) => go(id === undefined ? '/customers' : customerAddress(id))}
         />
       )}
-    </div>
+    </>
   )
 }
 

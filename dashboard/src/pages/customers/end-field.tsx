@@ -20,7 +20,7 @@ export function EndField({ value, isChecked, onChange }: EndFieldProps) {
       <Field label="Ends" hint={end.kind === 'wrong' ? undefined : hint} wrong={wrong}>
         <input type="datetime-local" value={value} onInput={(event) => onChange(event.currentTarget.value)} />
       </Field>
-      <div class="row wrap" role="group" aria-label="Ends: presets">
+      <div class="row wrap" role="group" aria-label="Common times">
         {endPresets(nowMs).map(({ text, at }) => (
           <button
             key={text}

@@ -3,7 +3,7 @@ import { may } from '../../app/session.ts'
 import { Button } from '../../ui/button.tsx'
 import { Card, Count, State } from '../../ui/parts.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
-import { leftOf, titleOf } from './limits.ts'
+import { leftOf, scopeOf, titleOf } from './limits.ts'
 import { Made } from './made.tsx'
 import type { Open } from './opened.ts'
 import { Span } from './overrides-card.tsx'
@@ -23,7 +23,7 @@ export function GrantsCard({ data, authors, onOpen }: RecordsProps) {
     {
       title: 'For',
       cell: (each) => (
-        <span class="break" id={`grant-${each.id}`}>
+        <span class="stack record-name break" id={`grant-${each.id}`}>
           {titleOf(each)}
         </span>
       ),
@@ -42,7 +42,7 @@ export function GrantsCard({ data, authors, onOpen }: RecordsProps) {
             isSmall
             kind="quiet"
             icon="trash"
-            label={`Take back the grant for ${titleOf(grant)}`}
+            label={`Take back the grant of ${grant.amount.toLocaleString()} for ${scopeOf(grant)}`}
             onClick={() => onOpen({ kind: 'remove-grant', grant })}
           />
         ),

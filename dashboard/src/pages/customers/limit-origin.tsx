@@ -22,7 +22,7 @@ export function LimitOrigin({ limit, data, authors }: OriginProps) {
     )
   }
   if (source.kind === 'rule') {
-    const address = `/rules?${new URLSearchParams({ domain, rule: rule_id })}`
+    const address = `/rules?${new URLSearchParams({ domain, text: rule_id })}`
     return (
       <>
         From rule{' '}
@@ -54,7 +54,8 @@ export function LimitOrigin({ limit, data, authors }: OriginProps) {
       </a>
       {override?.expires_at && (
         <>
-          , ends <Time at={override.expires_at} />
+          {' '}
+          · ends <Time at={override.expires_at} />
         </>
       )}
       {author}

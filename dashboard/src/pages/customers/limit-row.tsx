@@ -3,7 +3,7 @@ import { may } from '../../app/session.ts'
 import { Button } from '../../ui/button.tsx'
 import { Badge, Count, Meter, Time } from '../../ui/parts.tsx'
 import { LimitOrigin } from './limit-origin.tsx'
-import { budgetOf, entriesOf, isExhausted, rateText, titleOf } from './limits.ts'
+import { budgetOf, entriesOf, isExhausted, rateText, scopeOf, spokenOf, titleOf } from './limits.ts'
 import type { Open } from './opened.ts'
 import type { Author } from './timeline.ts'
 import type { CustomerData } from './use-customer.ts'
@@ -43,14 +43,14 @@ export function LimitRow({ limit, data, authors, onOpen }: LimitRowProps) {
                 isSmall
                 kind="quiet"
                 icon="reset"
-                label={`Reset ${titleOf(limit)}`}
+                label={`Reset the counter of ${scopeOf(limit)}`}
                 onClick={() => onOpen({ kind: 'reset-limit', limit })}
               />
             )}
             <Button
               isSmall
               icon="up"
-              title={`Raise ${titleOf(limit)}`}
+              label={`Raise the limit of ${spokenOf(limit)}`}
               onClick={() => onOpen({ kind: 'raise', limit })}
             >
               Raise
@@ -73,7 +73,7 @@ function Use({ limit, isOver }: { readonly limit: LimitState; readonly isOver: b
   }
   return (
     <div class="limit-use">
-      <Meter used={limit.used} limit={budget} label={`Used of ${titleOf(limit)}`} />
+      <Meter used={limit.used} limit={budget} label={`Used: ${spokenOf(limit)}`} />
       <div class="row apart small">
         <span class="num">
           <Count of={limit.used} /> of <Count of={budget} />

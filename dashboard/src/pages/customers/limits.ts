@@ -40,6 +40,14 @@ export function titleOf({ descriptor }: { readonly descriptor: string }): string
   return descriptor === 'default' ? 'Every request' : descriptor
 }
 
+/** scopeOf names it within a sentence. */
+export const scopeOf = ({ descriptor }: { readonly descriptor: string }): string =>
+  descriptor === 'default' ? 'every request' : descriptor
+
+/** spokenOf tells limits apart for those who hear them one by one. */
+export const spokenOf = (limit: LimitState): string =>
+  limit.api_key_prefix === null ? scopeOf(limit) : `${scopeOf(limit)}, key ${limit.api_key_prefix}…`
+
 /** budgetOf is all that can be used at once: of a bucket that is its burst, which the limit does not tell. */
 export const budgetOf = ({ used, remaining }: LimitState): number => used + remaining
 

@@ -10,7 +10,7 @@ interface MadeProps {
 export function Made({ record, author }: MadeProps) {
   const why = [record.reason ?? author?.reason, record.ticket].filter(Boolean).join(' · ')
   return (
-    <span class="stack none">
+    <span class="stack none record-name">
       <span class="clip">
         {author && `${author.name}, `}
         <Time at={author?.at ?? record.created_at} />

@@ -3,7 +3,7 @@ import { may } from '../../app/session.ts'
 import { Button } from '../../ui/button.tsx'
 import { Badge, Card, State, Time } from '../../ui/parts.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
-import { rateText, titleOf } from './limits.ts'
+import { rateText, scopeOf, titleOf } from './limits.ts'
 import { Made } from './made.tsx'
 import { isInForce } from './marks.ts'
 import type { Open } from './opened.ts'
@@ -24,7 +24,7 @@ export function OverridesCard({ data, authors, onOpen }: RecordsProps) {
     {
       title: 'For',
       cell: (each) => (
-        <span class="stack none" id={`override-${each.id}`}>
+        <span class="stack none record-name" id={`override-${each.id}`}>
           <span class="break">{titleOf(each)}</span>
           <span class="faint">{each.api_key_id === null ? 'all keys' : `key ${prefixOf(each.api_key_id)}…`}</span>
         </span>
@@ -43,7 +43,7 @@ export function OverridesCard({ data, authors, onOpen }: RecordsProps) {
             isSmall
             kind="quiet"
             icon="trash"
-            label={`Remove the override of ${titleOf(override)}`}
+            label={`Remove the override of ${rateText(override.requests_per_unit, override.unit, 0)} for ${scopeOf(override)}`}
             onClick={() => onOpen({ kind: 'remove-override', override })}
           />
         ),

@@ -3,7 +3,7 @@ import type { Asked } from '../../api/client.ts'
 import type { ApiKey, Block, Customer, Grant, Override } from '../../api/operations.ts'
 import { ChangeDialog } from '../../ui/change-dialog.tsx'
 import type { FormProps } from './form-props.ts'
-import { leftOf, titleOf } from './limits.ts'
+import { leftOf, scopeOf } from './limits.ts'
 import type { Opened } from './opened.ts'
 import { undo } from './undo.ts'
 
@@ -95,7 +95,7 @@ function RemoveOverride({ override, customer, onClose, onDone }: FormProps & { r
   })
   return (
     <ChangeDialog
-      title={`Remove the override of ${titleOf(override)}`}
+      title={`Remove the override of ${scopeOf(override)}`}
       operation="removeOverride"
       asked={asked}
       confirm="Remove override"
@@ -117,7 +117,7 @@ function RemoveGrant({ grant, customer, data, onClose, onDone }: FormProps & { r
   })
   return (
     <ChangeDialog
-      title={`Take back the grant for ${titleOf(grant)}`}
+      title={`Take back the grant for ${scopeOf(grant)}`}
       operation="removeGrant"
       asked={asked}
       confirm="Take back"

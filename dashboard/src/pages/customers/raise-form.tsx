@@ -10,7 +10,7 @@ import { EndField } from './end-field.tsx'
 import { endField, endOf } from './end-times.ts'
 import { FormFooter } from './form-footer.tsx'
 import type { FormProps } from './form-props.ts'
-import { alsoReplaced, asUnit, budgetOf, idOf, rateText, titleOf, UNITS, type Unit } from './limits.ts'
+import { alsoReplaced, asUnit, budgetOf, idOf, rateText, scopeOf, titleOf, UNITS, type Unit } from './limits.ts'
 import { undo } from './undo.ts'
 import { wholeNumber } from './whole-number.ts'
 
@@ -31,7 +31,7 @@ export function RaiseForm({ customer, data, limit: given, onClose, onDone }: For
 
   const count = wholeNumber(typed)
   const keyId = isWide ? undefined : (limit?.api_key_id ?? undefined)
-  const title = given ? `Raise ${titleOf(given)}` : 'Raise a limit'
+  const title = given ? `Raise the limit of ${scopeOf(given)}` : 'Raise a limit'
   if (asked !== undefined) {
     return (
       <ChangeDialog
@@ -108,7 +108,7 @@ export function RaiseForm({ customer, data, limit: given, onClose, onDone }: For
         </Field>
       </div>
       {limit && (
-        <div class="row wrap" role="group" aria-label="New limit: presets">
+        <div class="row wrap" role="group" aria-label="Multiples">
           {TIMES.map((times) => (
             <Button key={times} isSmall onClick={() => setTyped(String(limit.limit * times))}>
               ×{times}

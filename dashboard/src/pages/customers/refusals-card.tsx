@@ -22,7 +22,7 @@ export function RefusalsCard({ customerId, keys }: { readonly customerId: string
     {
       title: 'Rule',
       cell: (refusal) => (
-        <span class="stack none">
+        <span class="stack none record-name">
           <Rule refusal={refusal} />
           <span class="faint">{keyText(refusal, keys)}</span>
         </span>
@@ -56,7 +56,7 @@ export function RefusalsCard({ customerId, keys }: { readonly customerId: string
 function Rule({ refusal: { domain, rule, reason } }: { readonly refusal: Refusal }) {
   if (reason === 'blocked') return <span>every request</span>
   return (
-    <a class="break" href={`/rules?${new URLSearchParams({ domain, rule })}`}>
+    <a class="break" href={`/rules?${new URLSearchParams({ domain, text: rule })}`}>
       {rule}
     </a>
   )

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import type { Asked } from '../../api/client.ts'
 import { ChangeDialog } from '../../ui/change-dialog.tsx'
 import type { FormProps } from './form-props.ts'
-import { entriesOf, titleOf } from './limits.ts'
+import { entriesOf, scopeOf } from './limits.ts'
 import type { Opened } from './opened.ts'
 
 type Reset = Extract<Opened, { readonly kind: 'reset' | 'reset-limit' | 'reset-key' }>
@@ -33,8 +33,10 @@ function targetOf(opened: Reset, customerId: string): Asked<'resetCounters'>['bo
 }
 
 function titleFor(opened: Reset, name: string): string {
-  if (opened.kind === 'reset-key') return `Reset ${opened.title}`
-  return opened.kind === 'reset-limit' ? `Reset ${titleOf(opened.limit)}` : `Reset all counters of ${name}`
+  if (opened.kind === 'reset-key') return `Reset the counters of ${opened.title}`
+  return opened.kind === 'reset-limit'
+    ? `Reset the counter of ${scopeOf(opened.limit)}`
+    : `Reset all counters of ${name}`
 }
 
 function noteFor({ kind }: Reset): string {

@@ -2,7 +2,7 @@ import type { AuditEntry } from '../../api/operations.ts'
 import { fullTime } from '../../format/time.ts'
 import type { IconName } from '../../ui/icon.tsx'
 import { differences } from '../../ui/preview-view.tsx'
-import { rateText, titleOf } from './limits.ts'
+import { rateText, scopeOf } from './limits.ts'
 
 /** A Story is an entry of the audit log in words. */
 export interface Story {
@@ -77,10 +77,7 @@ function limitText({ requestsPerUnit, unit, descriptor }: Stored): string {
 const grantText = ({ amount, descriptor }: Stored): string =>
   `${Number(amount).toLocaleString()} for ${scopeText(descriptor)}`
 
-function scopeText(descriptor: unknown): string {
-  const title = titleOf({ descriptor: String(descriptor ?? 'default') })
-  return title === 'Every request' ? 'every request' : title
-}
+const scopeText = (descriptor: unknown): string => scopeOf({ descriptor: String(descriptor ?? 'default') })
 
 const UNTOLD = ['version', 'createdAtMs', 'updatedAtMs', 'hash']
 

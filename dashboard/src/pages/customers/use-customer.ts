@@ -20,38 +20,43 @@ export interface CustomerData {
   reload(): void
 }
 
-/** useCustomer reads a customer: what was used every few seconds, and records now and then, as others change them, too. */
-export function useCustomer(id: string): CustomerData {
+/**
+ * useCustomer reads a customer: what was used every few seconds, and records now and then, as others change them, too. While it is held,
+ * nothing is read by itself: what is about to be removed is not looked for afterwards.
+ */
+export function useCustomer(id: string, isHeld: boolean): CustomerData {
+  const figuresMs = isHeld ? undefined : FIGURES_MS
+  const recordsMs = isHeld ? undefined : RECORDS_MS
   const params = { customer_id: id }
   const page_size = LARGEST_PAGE
   const customer = useResource(
     `customer ${id}`,
     async (signal) => (await ask('readCustomer', { params, signal })).body,
-    FIGURES_MS,
+    figuresMs,
   )
   const limits = useResource(
     `limits ${id}`,
     async (signal) => (await ask('readCustomerLimits', { params, signal })).body.limits,
-    FIGURES_MS,
+    figuresMs,
   )
   const keys = useResource(
     `keys ${id}`,
     (signal) =>
       allPages(async (cursor) => (await ask('listKeys', { params, query: { cursor, page_size }, signal })).body),
-    RECORDS_MS,
+    recordsMs,
   )
   const keyIds = (keys.data ?? []).filter(({ revoked_at }) => revoked_at === null).map((key) => key.id)
   const lookedAt = [undefined, ...keyIds.slice(0, MOST_KEYS)]
   const overrides = useResource(
     `overrides ${id}`,
     (signal) => inTurn(lookedAt, (api_key_id) => listOverrides(id, api_key_id, signal)),
-    RECORDS_MS,
+    recordsMs,
   )
   const grants = useResource(
     `grants ${id}`,
     (signal) =>
       allPages(async (cursor) => (await ask('listGrants', { params, query: { cursor, page_size }, signal })).body),
-    RECORDS_MS,
+    recordsMs,
   )
   const blocks = useResource(
     `blocks ${id}`,
@@ -60,7 +65,7 @@ export function useCustomer(id: string): CustomerData {
         const query = api_key_id === undefined ? { customer_id: id, page_size } : { api_key_id, page_size }
         return (await ask('listBlocks', { query, signal })).body.items
       }),
-    RECORDS_MS,
+    recordsMs,
   )
   const all = [customer, limits, keys, overrides, grants, blocks]
   return {
