@@ -15,6 +15,7 @@ import { routeServer } from '../edge/http/routes.ts'
 import { type MergedMetrics, mergedWith, mergeInto } from '../observe/metrics/merge-reports.ts'
 import type { CountsReport } from '../observe/statsd/statsd-counts.ts'
 import { bothSinks, LiveQuotas, type QuotaOrigin } from '../quotas/book/live-quotas.ts'
+import type { PassOver } from '../quotas/book/passed-over.ts'
 import type { QuotaBook } from '../quotas/book/quota-book.ts'
 import { hashApiKey } from '../quotas/tables/api-key-hash.ts'
 import { type DeskParts, type OpenDesk, openDesk } from './admin/open-desk.ts'
@@ -30,6 +31,7 @@ import { faultLog } from './log/fault-log.ts'
 import type { Log } from './log/log.ts'
 import { NodeMetrics, type NodeState } from './node-metrics.ts'
 import type { NodeQuotas } from './quotas/node-quotas.ts'
+import { PassedOverLog } from './quotas/passed-over-log.ts'
 import { compatibilityLine } from './settings/compatibility.ts'
 import type { Config } from './settings/config.ts'
 import { packageVersion } from './settings/package-file.ts'
@@ -270,8 +272,13 @@ async function reload(
 }
 
 /** liveQuotasOf makes the book of a process that follows an origin. */
-function liveQuotasOf(config: Config, origin: QuotaOrigin | undefined): LiveQuotas | undefined {
-  return origin && new LiveQuotas({ hash: (key) => hashApiKey(origin.keySecret(), key), entries: config.callerEntries })
+function liveQuotasOf(config: Config, origin: QuotaOrigin | undefined, passOver?: PassOver): LiveQuotas | undefined {
+  if (origin === undefined) return undefined
+  return new LiveQuotas({
+    hash: (key) => hashApiKey(origin.keySecret(), key),
+    entries: config.callerEntries,
+    passOver,
+  })
 }
 
 /** NodeData is the database of a node, and what the node does with it beside decisions. */
@@ -340,7 +347,8 @@ function startAlone(config: Config, log: Log, given?: QuotaOrigin): Promise<Serv
     const rules = await followAll(config, log, node)
     undo.push(rules.stop)
     const origin = given ?? node
-    const quotas = liveQuotasOf(config, origin)
+    const passedOver = origin && new PassedOverLog(log)
+    const quotas = liveQuotasOf(config, origin, passedOver?.hear)
     const unfollow = quotas && (await origin?.follow(quotas))
     if (unfollow !== undefined) undo.push(unfollow)
     const outlet = openOutlet(config, log)
@@ -348,6 +356,7 @@ function startAlone(config: Config, log: Log, given?: QuotaOrigin): Promise<Serv
       traces: await openTraces(config, log),
       decisions: outlet?.send,
       quotas: quotas?.current,
+      passedOver,
       usage: data && (async (news) => data.usage.take(news)),
     })
     undo.push(() => doors.close())

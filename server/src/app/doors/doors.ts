@@ -37,7 +37,7 @@ import { limiterPartsOf, storeFor } from '../settings/compatibility.ts'
 import type { Config } from '../settings/config.ts'
 import type { Traces } from '../traces/traces.ts'
 import type { Door, DoorName } from './door.ts'
-import { DoorMetrics } from './door-metrics.ts'
+import { DoorMetrics, type MetricsSource } from './door-metrics.ts'
 import { drainable } from './drain.ts'
 import { CertificateWatch } from './grpc-certificates.ts'
 import { grpcDoor, grpcServer } from './grpc-door.ts'
@@ -73,6 +73,8 @@ export interface DoorParts {
   readonly traces?: Traces | undefined
   /** Takes lines of the decision log, if there is one. It resolves when it may have more, and never rejects. */
   readonly decisions?: ((text: string) => Promise<void>) | undefined
+  /** Counts records of quotas that are wrong, where there are quotas. */
+  readonly passedOver?: MetricsSource | undefined
   /** What is known of customers. */
   readonly quotas?: (() => Quotas) | undefined
   /** Takes what customers used, where that is kept. */
@@ -90,7 +92,8 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
   const storeStats = new StoreStats()
   const ruleStats = new RuleStats({ asReference: config.compatibility !== undefined })
   const unmatched = new Unmatched(unmatchedLog(log))
-  const metrics = config.metrics.isOn ? new DoorMetrics(rules, config.metrics.maxRules) : undefined
+  const more = parts.passedOver === undefined ? [] : [parts.passedOver]
+  const metrics = config.metrics.isOn ? new DoorMetrics(rules, config.metrics.maxRules, more) : undefined
   const statsdStats = config.statsd === undefined ? undefined : new RuleStats({ asReference: true })
   const watch = new ProcessWatch(config.redisUrl !== undefined)
   // Until it is known that Redis can be reached, it is not.

@@ -15,7 +15,8 @@ import { CALLER_ENTRIES, type CallerEntries, type CallerKind, kindsOf } from './
 import { byEnd, GrantRecord } from './grant-record.ts'
 import { KeyFinder, type KeyHash } from './key-finder.ts'
 import { byEffect, OverrideRecord } from './override-record.ts'
-import { type BookClock, CustomerRecord, KeyRecord } from './records.ts'
+import type { PassOver } from './passed-over.ts'
+import { type BookClock, type BookFrame, CustomerRecord, KeyRecord } from './records.ts'
 import { StoredTiers } from './stored-tiers.ts'
 import { SwitchBoard } from './switch-board.ts'
 
@@ -25,6 +26,8 @@ export interface QuotaBookOptions {
   readonly clock?: BookClock
   /** Default: CALLER_ENTRIES. */
   readonly entries?: CallerEntries
+  /** Default: nobody is told. */
+  readonly passOver?: PassOver | undefined
 }
 
 /**
@@ -33,7 +36,7 @@ export interface QuotaBookOptions {
  * come in any order, one at a time; a change is in force when `put` returns.
  */
 export class QuotaBook implements Quotas {
-  readonly #clock: BookClock
+  readonly #clock: BookFrame
   readonly #kinds: ReadonlyMap<string, CallerKind>
   readonly #customers = new Map<string, CustomerRecord>()
   readonly #keys = new Map<string, KeyRecord>()
@@ -43,14 +46,15 @@ export class QuotaBook implements Quotas {
   readonly #grantOwners = new Map<string, CustomerRecord>()
   /** One object for texts and numbers that many records have in common. */
   readonly #shared = new Map<string, unknown>()
-  readonly #tiers = new StoredTiers()
+  readonly #tiers: StoredTiers
   readonly #blocks = new BlockList()
   readonly #switches = new SwitchBoard()
   #suspended = 0
   #revision = 0
 
-  constructor({ hash, clock = { nowMs: Date.now }, entries = CALLER_ENTRIES }: QuotaBookOptions) {
-    this.#clock = clock
+  constructor({ hash, clock = { nowMs: Date.now }, entries = CALLER_ENTRIES, passOver }: QuotaBookOptions) {
+    this.#clock = { nowMs: () => clock.nowMs(), passOver }
+    this.#tiers = new StoredTiers(passOver)
     this.#kinds = kindsOf(entries)
     this.#finder = new KeyFinder(hash)
   }
