@@ -62,7 +62,7 @@ export function Answer({ question, answer, switches, reload }: AnswerProps) {
         <Card title="How it was matched">
           <ol class="stack">
             {answer.matched.map((matched, i) => (
-              <MatchedView key={i} matched={matched} entries={question.descriptors[i]?.entries ?? []} />
+              <MatchedView key={i} matched={matched} number={answer.matched.length > 1 ? i + 1 : undefined} />
             ))}
           </ol>
         </Card>
@@ -143,14 +143,14 @@ function ResetDialog({ domain, counter, entries, onClose, onDone }: ResetProps) 
 
 function MatchedView({
   matched: { note, steps },
-  entries,
+  number,
 }: {
   readonly matched: Matched
-  readonly entries: Question['descriptors'][number]['entries']
+  readonly number: number | undefined
 }) {
   return (
     <li class="stack close">
-      <Entries entries={entries} />
+      {number !== undefined && <h3>Descriptor {number}</h3>}
       <ul class="steps">
         {steps.map(({ key, value, how, pattern, known }, i) => (
           <li key={i}>

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { ask } from '../../api/client.ts'
-import { useResource } from '../../api/resource.ts'
+import { type Resource, useResource } from '../../api/resource.ts'
 import { place, setQuery } from '../../app/router.ts'
 import { Button } from '../../ui/button.tsx'
 import { Card, Notice, PageHead, Skeleton, State, Trouble } from '../../ui/parts.tsx'
@@ -11,7 +11,7 @@ import { Answer } from './answer.tsx'
 import './explain.css'
 import { asQuery, isWhole, type Question, understand } from './question.ts'
 import { RequestForm } from './request-form.tsx'
-import { withoutSecrets } from './verdict.ts'
+import { type Explanation, withoutSecrets } from './verdict.ts'
 
 /** Counters move: the answer is asked for again so often. */
 const AGAIN_MS = 3_000
@@ -121,15 +121,29 @@ function Result({ question, write }: { readonly question: Question; readonly wri
   }, [isAnswered])
 
   if (data === undefined) {
-    return (
-      <Card>
-        {answer.problem ? <Trouble problem={answer.problem} retry={answer.reload} /> : <Skeleton lines={6} />}
-      </Card>
-    )
+    return <Card>{answer.problem ? <Unanswered {...{ question, answer }} /> : <Skeleton lines={6} />}</Card>
   }
   const reload = (): void => {
     answer.reload()
     switches.reload()
   }
   return <Answer question={question} answer={data} switches={switches.data?.switches ?? NO_SWITCHES} reload={reload} />
+}
+
+function Unanswered({ question, answer }: { readonly question: Question; readonly answer: Resource<Explanation> }) {
+  const { problem, reload } = answer
+  if (problem === undefined) return null
+  if (problem.code === 'ADMIN_TOKEN_REQUIRED') {
+    return (
+      <State icon="tokens" title="Log in to ask about requests">
+        Without a token, you may only look at what is there. <a href="/login">Log in</a>
+      </State>
+    )
+  }
+  if (problem.code !== 'DOMAIN_UNKNOWN') return <Trouble problem={problem} retry={reload} />
+  return (
+    <State icon="search" title={`No rules define the domain ${question.domain}`}>
+      So nothing in it is limited. If something should be, look at the name of the domain that the gateway sends.
+    </State>
+  )
 }

@@ -1,4 +1,4 @@
-import { useEffect } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { ask } from '../../api/client.ts'
 import { frames } from '../../api/live.ts'
 import type { Operations, RuleText, RuleTree, Switch } from '../../api/operations.ts'
@@ -17,7 +17,11 @@ export function useRuleTree(domain: string | undefined): Resource<RuleTree> {
     ask('readRuleTree', { query: { domain }, signal }).then(({ body }) => body),
   )
   const version = frames.value.at(-1)?.rule_version
-  useEffect(tree.reload, [version])
+  const known = useRef(version)
+  useEffect(() => {
+    if (known.current !== undefined && known.current !== version) tree.reload()
+    known.current = version ?? known.current
+  }, [version, tree.reload])
   return tree
 }
 

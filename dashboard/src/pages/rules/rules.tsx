@@ -11,7 +11,7 @@ import './rules.css'
 import { isWithoutDatabase, type SwitchData, useActive, useActivity, useRuleTree, useSwitches } from './rules-data.ts'
 import { SwitchDialog } from './switch-dialog.tsx'
 import { type Mode, NO_SWITCHES, ownSwitch } from './switch-state.ts'
-import { allKeys, firstOpen, type Only, type PatternRow, STEP_ROWS, treeRows } from './tree-rows.ts'
+import { allKeys, firstOpen, MOST_ROWS, type Only, type PatternRow, STEP_ROWS, treeRows, WHOLE } from './tree-rows.ts'
 import { TreeTable } from './tree-table.tsx'
 
 const NO_DATA: SwitchData = { switches: NO_SWITCHES, hands: new Map() }
@@ -202,7 +202,8 @@ function Tree({ tree, domain, data, active, canSwitch, activities, span, change,
         if (!next.delete(key)) next.add(key)
         return next
       }),
-    more: (key: string) => setLengths((before) => new Map(before).set(key, (before.get(key) ?? STEP_ROWS) + STEP_ROWS)),
+    more: (key: string) =>
+      setLengths((before) => new Map(before).set(key, (before.get(key) ?? firstLength(key)) + firstLength(key))),
     change,
     edit,
   }
@@ -254,6 +255,8 @@ function Tree({ tree, domain, data, active, canSwitch, activities, span, change,
     </>
   )
 }
+
+const firstLength = (key: string): number => (key === WHOLE ? MOST_ROWS : STEP_ROWS)
 
 const readOnly = (text: string | null): Only => (text === 'shadow' || text === 'refusing' ? text : 'all')
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { RuleLimit, RuleNode, RuleTree } from '../../api/operations.ts'
 import { NO_SWITCHES, switchesOf } from './switch-state.ts'
-import { allKeys, firstOpen, type Shown, STEP_ROWS, type TreeRow, treeRows } from './tree-rows.ts'
+import { allKeys, firstOpen, MOST_ROWS, type Shown, STEP_ROWS, type TreeRow, treeRows, WHOLE } from './tree-rows.ts'
 
 const limit = (id: string, name = id): RuleLimit => ({
   id,
@@ -107,6 +107,20 @@ test('of thousands of patterns, the first ones are shown, and more when they are
   expect(rows).toHaveLength(STEP_ROWS + 2)
   expect(spelled(rows).at(-1)).toBe(`  ${5_000 - STEP_ROWS} more`)
   expect(treeRows(large, shown({ open, lengths: new Map([['api', 300]]) }))).toHaveLength(302)
+})
+
+test('however much is open, the rows are bounded', () => {
+  const wide = Array.from({ length: 50 }, (_, i) =>
+    node(
+      `a=${i}`,
+      Array.from({ length: 100 }, (__, j) => node(`a=${i}/b=${j}`)),
+    ),
+  )
+  const open = new Set(allKeys(treeOf(...wide)))
+  const rows = treeRows(treeOf(...wide), shown({ open }))
+  expect(rows).toHaveLength(MOST_ROWS + 1)
+  expect(rows.at(-1)).toMatchObject({ kind: 'more', parent: WHOLE, left: 5_051 - MOST_ROWS })
+  expect(treeRows(treeOf(...wide), shown({ open, lengths: new Map([[WHOLE, 6_000]]) }))).toHaveLength(5_051)
 })
 
 test('a small tree is open at first', () => {
