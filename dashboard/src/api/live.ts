@@ -30,6 +30,8 @@ export function follow(): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined
   let waitMs = FIRST_WAIT_MS
   let isOver = false
+  /** Which look is the latest: a former one that is answered late opens nothing. */
+  let turn = 0
 
   const later = (ms: number, work: () => void): void => {
     clearTimeout(timer)
@@ -49,12 +51,16 @@ export function follow(): () => void {
   const begin = (): void => {
     clearTimeout(timer)
     source?.close()
+    const mine = ++turn
     const since = lastFrameMs()
-    ask('readLiveHistory', { query: { since }, signal: AbortSignal.timeout(PATIENCE_MS) }).then(({ body }) => {
-      if (isOver) return
-      found(body.frames)
-      open()
-    }, lose)
+    ask('readLiveHistory', { query: { since }, signal: AbortSignal.timeout(PATIENCE_MS) }).then(
+      ({ body }) => {
+        if (isOver || mine !== turn) return
+        found(body.frames)
+        open()
+      },
+      (error) => mine === turn && lose(error),
+    )
   }
   const found = (more: readonly LiveFrame[]): void => {
     keepFrames(more)
@@ -79,12 +85,12 @@ export function follow(): () => void {
     later(SILENCE_MS, begin)
   }
   const again = (): void => {
-    if (!isOver && liveState.peek() !== 'live' && document.visibilityState === 'visible') begin()
+    if (!isOver && liveState.peek() !== 'live') begin()
   }
 
-  begin()
   addEventListener('online', again)
   document.addEventListener('visibilitychange', again)
+  // It is told of what there is at once, and so begins.
   const forget = comeback.subscribe(again)
   document.addEventListener('visibilitychange', showFrames)
   return () => {

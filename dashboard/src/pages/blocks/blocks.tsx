@@ -173,7 +173,7 @@ function Who({ block }: { readonly block: Block }) {
   const { customer_id, api_key_id, cidr } = block
   const isLater = stateOf(block) === 'later'
   return (
-    <span class="row wrap">
+    <span class="row">
       {customer_id !== null && (
         <a class="break" href={`/customers/${encodeURIComponent(customer_id)}`}>
           {customer_id}

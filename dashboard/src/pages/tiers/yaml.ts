@@ -1,4 +1,5 @@
-const PLAIN = /^[A-Za-z_/][\w ./*-]*$/
+/** Names, paths, and durations such as 5m. */
+const PLAIN = /^(?:[A-Za-z_/][\w ./*-]*|\d+(?:ms|[smhdw]))$/
 /** Words that YAML, or its older version, reads as something else than a text. */
 const WORDS = /^(?:true|false|yes|no|on|off|y|n|null|~)$/i
 
