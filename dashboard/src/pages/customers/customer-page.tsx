@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { ask } from '../../api/client.ts'
 import type { AuditEntry } from '../../api/operations.ts'
 import type { Params } from '../../app/pages.ts'
-import { Card, Skeleton, State } from '../../ui/parts.tsx'
+import { Card, PageHead, Skeleton, State } from '../../ui/parts.tsx'
 import { CustomerDialogs } from './customer-dialogs.tsx'
 import { CustomerHead } from './customer-head.tsx'
 import './customers.css'
@@ -47,17 +47,19 @@ function OneCustomer({ id }: { readonly id: string }) {
 
   if (customer === undefined) {
     if (problem === undefined) return <Skeleton lines={8} />
-    if (problem.code === 'RECORD_UNKNOWN') {
-      return (
-        <State icon="customers" title="There is no such customer">
-          <a href="/customers">See all customers</a>
-        </State>
-      )
-    }
     return (
-      <Card isFlush>
-        <QuotaTrouble problem={problem} retry={reload} />
-      </Card>
+      <>
+        <PageHead title={id} about={<a href="/customers">All customers</a>} />
+        <Card isFlush>
+          {problem.code === 'RECORD_UNKNOWN' ? (
+            <State icon="customers" title="There is no such customer">
+              It may have been removed. The <a href="/audit">audit log</a> knows.
+            </State>
+          ) : (
+            <QuotaTrouble problem={problem} retry={reload} />
+          )}
+        </Card>
+      </>
     )
   }
   const authors = authorsOf(audit.items ?? [])

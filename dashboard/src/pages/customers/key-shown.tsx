@@ -25,7 +25,14 @@ export function KeyShown({ apiKey, onClose }: { readonly apiKey: string; readonl
     <Dialog title="The new key" footer={footer} onClose={leave}>
       <Notice tone="warn">It is shown this once. Nobody can read it later: only a hash of it is kept.</Notice>
       <Field label="API key">
-        <input ref={input} class="mono" readOnly value={apiKey} onFocus={(event) => event.currentTarget.select()} />
+        <input
+          ref={input}
+          autofocus
+          class="mono"
+          readOnly
+          value={apiKey}
+          onFocus={(event) => event.currentTarget.select()}
+        />
       </Field>
       <div class="row">
         <Button kind={isCopied ? 'plain' : 'primary'} icon={isCopied ? 'check' : 'copy'} onClick={() => void copy()}>

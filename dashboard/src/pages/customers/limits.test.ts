@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { LimitState } from '../../api/operations.ts'
-import { alsoReplaced, budgetOf, entriesOf, groupLimits, isExhausted, rateText, titleOf } from './limits.ts'
+import { alsoReplaced, budgetOf, burstOf, entriesOf, groupLimits, isExhausted, rateText, titleOf } from './limits.ts'
 
 const limit = (changes: Partial<LimitState> = {}): LimitState => ({
   ...{ descriptor: 'default', domain: 'shop', rule_id: 'api_key', source: { kind: 'tier', id: 'pro' } },
@@ -74,6 +74,17 @@ describe('alsoReplaced', () => {
     expect(alsoReplaced([key, other, month, own, orders], key, 'k1')).toEqual([])
     const inOtherDomain = limit({ domain: 'llm' })
     expect(alsoReplaced([key, inOtherDomain, other], key, 'k1')).toEqual([inOtherDomain])
+  })
+})
+
+describe('burstOf', () => {
+  it('a bucket that is raised keeps the share of its burst', () => {
+    expect(burstOf(limit({ limit: 50, used: 20, remaining: 180 }), 100)).toEqual({ burst: 400 })
+  })
+
+  it('a limit without a burst, and one whose use is not known, gets none', () => {
+    expect(burstOf(limit(), 1_200)).toEqual({})
+    expect(burstOf(limit({ limit: 50, used: 0, remaining: 200, is_use_known: false }), 100)).toEqual({})
   })
 })
 

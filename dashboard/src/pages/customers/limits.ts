@@ -132,3 +132,10 @@ function entryOf(level: string): Entry {
 export function leftOf(limits: readonly LimitState[], grantId: string): number | undefined {
   return limits.find(({ source }) => source.kind === 'grant' && source.id === grantId)?.remaining
 }
+
+/** burstOf keeps the share of a bucket's burst: without it, a raise would make the bucket as small as its rate. */
+export function burstOf(limit: LimitState, count: number): { readonly burst?: number } {
+  const budget = budgetOf(limit)
+  if (!limit.is_use_known || budget <= limit.limit || limit.limit === 0) return {}
+  return { burst: Math.round((budget / limit.limit) * count) }
+}

@@ -2,7 +2,7 @@ import { computed } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { frames, liveState } from '../../api/live.ts'
 import type { ApiProblem } from '../../api/problem.ts'
-import { Card, Skeleton, State, Trouble } from '../../ui/parts.tsx'
+import { Card, PageHead, Skeleton, State, Trouble } from '../../ui/parts.tsx'
 
 /** Whether there is a database: unknown until the first figures come. */
 const database = computed(() => frames.value.at(-1)?.database)
@@ -12,9 +12,12 @@ export function WithDatabase({ children }: { readonly children: ComponentChildre
   if (database.value === undefined && liveState.value === 'waiting') return <Skeleton lines={8} />
   if (database.value !== 'none') return <>{children}</>
   return (
-    <Card isFlush>
-      <NoDatabase />
-    </Card>
+    <>
+      <PageHead title="Customers" />
+      <Card isFlush>
+        <NoDatabase />
+      </Card>
+    </>
   )
 }
 

@@ -5,12 +5,12 @@ import { Button } from '../../ui/button.tsx'
 import { ChangeDialog } from '../../ui/change-dialog.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Field } from '../../ui/field.tsx'
-import { Notice } from '../../ui/parts.tsx'
 import { EndField } from './end-field.tsx'
 import { endField, endOf } from './end-times.ts'
 import { FormFooter } from './form-footer.tsx'
 import type { FormProps } from './form-props.ts'
-import { alsoReplaced, asUnit, budgetOf, idOf, rateText, scopeOf, titleOf, UNITS, type Unit } from './limits.ts'
+import { alsoReplaced, asUnit, burstOf, idOf, rateText, scopeOf, titleOf, UNITS, type Unit } from './limits.ts'
+import { AlsoReplaced, Step } from './raise-parts.tsx'
 import { undo } from './undo.ts'
 import { wholeNumber } from './whole-number.ts'
 
@@ -19,7 +19,7 @@ const TIMES = [2, 5, 10] as const
 /** RaiseForm gives a customer, or one key, a limit of its own, until a date. The limit before it comes back by itself. */
 export function RaiseForm({ customer, data, limit: given, onClose, onDone }: FormProps & { limit?: LimitState }) {
   const limits = (data.limits.data ?? []).filter(({ source }) => source.kind !== 'grant')
-  const [chosen, setChosen] = useState(given ? idOf(given) : idOf1(limits))
+  const [chosen, setChosen] = useState(given ? idOf(given) : firstId(limits))
   const limit = limits.find((each) => idOf(each) === chosen) ?? given ?? limits[0]
   const [typed, setTyped] = useState(limit ? String(limit.limit * 2) : '')
   const [unit, setUnit] = useState<Unit>(asUnit(limit?.unit ?? null) ?? 'minute')
@@ -38,6 +38,7 @@ export function RaiseForm({ customer, data, limit: given, onClose, onDone }: For
         title={title}
         operation="createOverride"
         asked={asked}
+        about={limit && <Step limit={limit} body={asked.body} />}
         confirm="Raise"
         isReasonKept
         said={`The limit is ${rateText(asked.body.requests_per_unit, asked.body.unit, 0)} now.`}
@@ -133,28 +134,9 @@ export function RaiseForm({ customer, data, limit: given, onClose, onDone }: For
   )
 }
 
-const idOf1 = ([first]: readonly LimitState[]): string => (first ? idOf(first) : '')
+const firstId = ([first]: readonly LimitState[]): string => (first ? idOf(first) : '')
 
 function optionText(limit: LimitState): string {
   const whose = limit.api_key_prefix === null ? 'customer' : `key ${limit.api_key_prefix}…`
   return `${titleOf(limit)} · ${whose} · ${rateText(limit.limit, limit.unit, limit.window_ms)}`
-}
-
-/** burstOf keeps the share of a bucket's burst: without it, a raise would make the bucket as small as its rate. */
-function burstOf(limit: LimitState, count: number): { readonly burst?: number } {
-  const budget = budgetOf(limit)
-  if (!limit.is_use_known || budget <= limit.limit || limit.limit === 0) return {}
-  return { burst: Math.round((budget / limit.limit) * count) }
-}
-
-function AlsoReplaced({ list }: { readonly list: readonly LimitState[] }) {
-  if (list.length === 0) return null
-  const texts = [...new Set(list.map((each) => rateText(each.limit, each.unit, each.window_ms)))]
-  return (
-    <Notice tone="warn">
-      This also stands in for {list.length === 1 ? 'another limit' : `${list.length} other limits`} of this customer (
-      {texts.slice(0, 3).join(', ')}
-      {texts.length > 3 && ', …'}): each of them becomes the new limit.
-    </Notice>
-  )
 }
