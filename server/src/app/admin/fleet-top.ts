@@ -5,6 +5,7 @@ import type { RuleReport } from '../../observe/hot-keys/hot-keys-report.ts'
 import type { WindowMinutes } from '../../observe/hot-keys/key-windows.ts'
 import type { CallerEntries } from '../../quotas/book/caller-entries.ts'
 import type { QuotaBook } from '../../quotas/book/quota-book.ts'
+import { KeyRecord } from '../../quotas/book/records.ts'
 import type { TopKey, TopKeys, TopPeriod, TopRanking } from '../../quotas/ports.ts'
 import { customerOf } from '../desk/caller-limits.ts'
 import { spelledSecret } from '../desk/key-owners.ts'
@@ -83,18 +84,27 @@ export class FleetTop implements TopKeys {
 
   /** #callerIn finds the part of a key that tells who is calling. An API key that a rule does not hide is hidden here. */
   #callerIn(key: string): Caller | undefined {
-    const { entries, keys } = this.#parts
+    const { entries } = this.#parts
     const parts = key.split('|')
     for (const [i, part] of parts.entries()) {
       const at = part.indexOf('=')
       const [name, value] = [part.slice(0, at), part.slice(at + 1)]
       if (entries.keys.includes(name)) {
-        const spelled = HASHED.test(value) ? value : spelledSecret(keys, unescaped(value))
+        const spelled = HASHED.test(value) ? value : this.#hidden(name, unescaped(value))
         return { kind: 'keys', value: spelled, key: parts.with(i, `${name}=${spelled}`).join('|') }
       }
       if (entries.customers.includes(name)) return { kind: 'customers', value: unescaped(value), key }
     }
     return undefined
+  }
+
+  /** #hidden spells an API key that is in clear as it may be shown. Whose it is, the book knows. */
+  #hidden(name: string, apiKey: string): string {
+    const spelled = spelledSecret(this.#parts.keys, apiKey)
+    const account = this.#parts.book()?.accounts?.('', { key: name, value: apiKey })
+    if (account instanceof KeyRecord)
+      this.#owners.set(spelled, { keyId: account.id, untilMs: Number.POSITIVE_INFINITY })
+    return spelled
   }
 
   #ownerOf(caller: Caller | undefined): Pick<TopKey, 'customerId' | 'keyId'> {

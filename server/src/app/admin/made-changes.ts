@@ -49,7 +49,7 @@ function textOf(entry: AuditEntry): string {
   const { action, target } = entry
   const [before, after] = [fieldsOf(entry.before), fieldsOf(entry.after)]
   const record = after ?? before
-  const isGone = after === undefined
+  const isGone = entry.after === undefined
   switch (target.kind) {
     case 'rules':
       return after?.version === undefined ? `rules: ${action}` : `rules: version ${after.version}`
@@ -57,7 +57,7 @@ function textOf(entry: AuditEntry): string {
       return isGone ? `tier ${target.id} removed` : `tier ${target.id} ${before === undefined ? 'made' : 'changed'}`
     case 'switches': {
       const rule = target.id === '*' ? 'every rule' : target.id
-      return isGone ? `${rule}: switch removed` : `${rule}: ${after.mode}`
+      return isGone ? `${rule}: switch removed` : `${rule}: ${after?.mode}`
     }
     case 'overrides': {
       const whose = ownerOf(fieldsOf(record?.subject), entry.customerId)
