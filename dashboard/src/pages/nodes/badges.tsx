@@ -15,9 +15,9 @@ export function StoreBadge({ store }: { readonly store: Node['store'] }) {
 }
 
 const CIRCUITS = {
-  closed: ['good', 'Closed'],
-  half_open: ['warn', 'Half open'],
-  open: ['bad', 'Open'],
+  closed: ['good', 'Circuit closed'],
+  half_open: ['warn', 'Circuit half open'],
+  open: ['bad', 'Circuit open'],
 } as const
 
 /** CircuitBadge: an open circuit means that the store is not asked. In memory there is none. */

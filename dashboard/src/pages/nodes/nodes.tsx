@@ -81,8 +81,7 @@ function columnsOf(nodes: readonly Node[]): readonly Column<Node>[] {
       isTight: true,
       cell: (node) => <Revision node={node} lag={lagOf(node, nodes)} />,
     },
-    { title: 'Store', isTight: true, cell: (node) => unlessAway(node, <StoreBadge store={node.store} />) },
-    { title: 'Circuit', isTight: true, cell: (node) => unlessAway(node, <CircuitBadge circuit={node.circuit} />) },
+    { title: 'Store and circuit', isTight: true, cell: (node) => unlessAway(node, <StoreAndCircuit node={node} />) },
     { title: 'Memory', align: 'right', isTight: true, cell: (node) => unlessAway(node, bytesText(node.memory_bytes)) },
     { title: 'Version', isTight: true, cell: (node) => <span class="num">{node.version}</span> },
     { title: 'Started', isTight: true, cell: (node) => <Time at={node.started_at} /> },
@@ -102,6 +101,16 @@ function NodeName({ node }: { readonly node: Node }) {
       </a>
       <span class="mono faint">{node.id.slice(0, 6)}</span>
       {node.is_here && <Badge tone="accent">this one</Badge>}
+    </span>
+  )
+}
+
+/** A closed circuit goes without saying, and so does an open one where there is no connection. */
+function StoreAndCircuit({ node: { store, circuit } }: { readonly node: Node }) {
+  return (
+    <span class="row">
+      <StoreBadge store={store} />
+      {circuit !== null && circuit !== (store === 'away' ? 'open' : 'closed') && <CircuitBadge circuit={circuit} />}
     </span>
   )
 }

@@ -69,7 +69,7 @@ function Service({ nodes }: { readonly nodes: readonly Node[] }) {
         <dt>Store</dt>
         <dd class="row wrap">
           {frame === undefined ? NONE : <StoreBadge store={frame.store} />}
-          {circuit && <CircuitBadge circuit={circuit} />}
+          {circuit && frame?.store === 'up' && <CircuitBadge circuit={circuit} />}
         </dd>
         <dt>Database</dt>
         <dd>{frame === undefined ? NONE : <DatabaseBadge database={frame.database} />}</dd>

@@ -12,8 +12,8 @@ const READ_EVERY_MS = 5_000
 const HOUR_MS = 3_600_000
 
 const WINDOWS = [
-  ['any', 'All limits'],
-  ['long', 'An hour and longer'],
+  ['any', 'All'],
+  ['long', '1 h and longer'],
 ] as const
 
 const COLUMNS: readonly Column<NearLimit>[] = [
@@ -46,7 +46,7 @@ export function NearLimits() {
       isFlush
       beside={
         <Choice
-          label="Limits"
+          label="Windows of the limits"
           options={WINDOWS}
           value={window}
           onChoose={(each) => setQuery({ near: each === 'any' ? undefined : each })}

@@ -1,4 +1,5 @@
-import { useMemo } from 'preact/hooks'
+import { computed } from '@preact/signals'
+import { useEffect, useMemo } from 'preact/hooks'
 import { ask } from '../../api/client.ts'
 import { frames } from '../../api/live.ts'
 import type { Node } from '../../api/operations.ts'
@@ -19,6 +20,7 @@ import './now.css'
 
 const NODES_EVERY_MS = 5_000
 const CHANGES_EVERY_MS = 10_000
+const ruleVersion = computed(() => frames.value.at(-1)?.rule_version)
 const NO_NODES: readonly Node[] = []
 
 const RANGE_OPTIONS = Object.entries(RANGES).map(([name, { text }]) => [name as RangeName, text] as const)
@@ -28,6 +30,9 @@ export function Now() {
   const nodes = useResource('nodes', (signal) => ask('listNodes', { signal }), NODES_EVERY_MS)
   const changes = useResource('changes', (signal) => ask('listChanges', { signal }), CHANGES_EVERY_MS)
   const list = changes.data?.body.changes
+  // Other rules are in force: who changed them is asked at once.
+  const version = ruleVersion.value
+  useEffect(changes.reload, [version])
   const markers = useMemo(() => markersOf(list ?? []), [JSON.stringify(list)])
   const asked = place.value.query.get('range')
   const range = asked !== null && asked in RANGES ? (asked as RangeName) : '15m'

@@ -41,7 +41,7 @@ export function TierUseCard() {
       <section class="list" aria-label="Use by tier" tabIndex={0}>
         {database.value === undefined && <Skeleton lines={4} />}
         {database.value === 'none' && <p class="quiet">What customers use is kept in a database, and there is none.</p>}
-        {database.value === 'away' && <p class="quiet">The database is not there yet.</p>}
+        {database.value === 'away' && <p class="quiet">The database does not answer at the moment.</p>}
         {database.value === 'up' && <Tiers period={period} />}
       </section>
     </Card>
