@@ -11,29 +11,36 @@ import { tryToEnsureSystemPackages } from './system-packages.mjs'
 const WARM_UP_MS = 75_000
 const PER_SECOND = 60
 
-/** Each page: its name, where it is, and what to do on it before the picture. */
+/** Each page: its name, where it is, how high the picture is, and what is done on it before. */
 export const SHOTS = [
   { name: 'now', path: '/' },
   { name: 'customers', path: '/customers' },
-  { name: 'customer', path: '/customers/papercrane' },
+  { name: 'customer', path: '/customers/dust-and-vinyl' },
   { name: 'rules', path: '/rules' },
-  { name: 'explain', path: explainPath() },
+  { name: 'rules-edit', path: '/rules/edit' },
+  { name: 'explain', path: '/explain', prepare: explain },
   { name: 'blocks', path: '/blocks' },
   { name: 'tiers', path: '/tiers' },
   { name: 'audit', path: '/audit' },
   { name: 'nodes', path: '/nodes' },
   { name: 'tokens', path: '/tokens' },
   { name: 'webhooks', path: '/webhooks' },
-  { name: 'playground', path: '/playground' },
+  { name: 'playground', path: '/playground', height: 1380 },
 ]
 
-function explainPath() {
-  return '/explain'
+/** explain asks why somebody is refused who asks too much. */
+async function explain(page) {
+  const { keyOf } = await import('../tests/dashboard/people.mjs')
+  await page.getByLabel('Domain').selectOption('parcels')
+  await page.getByLabel('Key 1').fill('api_key')
+  await page.getByLabel('Value 1').fill(keyOf('dust-and-vinyl'))
+  await page.getByRole('button', { name: 'Explain' }).click()
+  await page.getByRole('region', { name: 'Rule requests' }).waitFor()
 }
 
 /** Every page at the width of a desk, light and dark; some on a tablet and on a phone. */
-export function picturesOf({ name }) {
-  const wide = { width: 1440, height: 900 }
+export function picturesOf({ name, height = 900 }) {
+  const wide = { width: 1440, height }
   const pictures = [
     { file: name, scheme: 'light', ...wide },
     { file: `${name}-dark`, scheme: 'dark', ...wide },
@@ -70,6 +77,7 @@ async function main() {
     for (const { file, scheme, width, height } of picturesOf(shot)) {
       const visit = await Visit.open(browser, { base: stand.admin, token: TOKENS.admin, scheme, width, height })
       await visit.go(shot.path)
+      await shot.prepare?.(visit.page)
       // The live stream has begun, and plots are drawn.
       await pause(1_500)
       const path = join(dir, `${file}.png`)

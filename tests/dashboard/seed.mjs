@@ -83,6 +83,14 @@ async function change({ Maya, Jonas, Priya }) {
     unit: 'minute',
     reason: 'until the contract is signed',
   })
+  await Maya('POST', 'customers/dust-and-vinyl/overrides', {
+    descriptor: 'endpoint:POST /v1/labels',
+    requests_per_unit: 250,
+    unit: 'day',
+    expires_at: inDays(5),
+    ticket: 'SUP-2317',
+    reason: 'Record Store Day, asked by phone',
+  })
   await Maya('POST', 'customers/seedling-labs/grants', {
     amount: 5_000,
     expires_at: inDays(30),
