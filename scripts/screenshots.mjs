@@ -7,13 +7,13 @@ import { ensureBuilt } from './build.mjs'
 import { requireNode, root, runMain, say } from './setup.mjs'
 import { tryToEnsureSystemPackages } from './system-packages.mjs'
 
-/** How long requests come before the first picture: plots of a minute are worth looking at. */
-const WARM_UP_MS = 75_000
+/** How long requests come before the first picture: plots of some minutes are worth looking at. */
+const WARM_UP_MS = 240_000
 const PER_SECOND = 60
 
 /** Each page: its name, where it is, how high the picture is, and what is done on it before. */
 export const SHOTS = [
-  { name: 'now', path: '/' },
+  { name: 'now', path: '/', prepare: (page) => page.getByRole('button', { name: '5 min' }).first().click() },
   { name: 'customers', path: '/customers' },
   { name: 'customer', path: '/customers/dust-and-vinyl' },
   { name: 'rules', path: '/rules' },
@@ -59,11 +59,10 @@ async function main() {
   const { openBrowser, Visit } = await import('../tests/dashboard/browser.mjs')
   const { startCompany } = await import('../tests/dashboard/company.mjs')
   const { startLoad } = await import('../tests/dashboard/load.mjs')
-  const { TOKENS } = await import('../tests/dashboard/stand.mjs')
   const [, , text = '', dir = join(root, 'docs', 'images')] = process.argv
   mkdirSync(dir, { recursive: true })
   const company = await startCompany({ nodes: 2 })
-  const { stand } = company
+  const { stand, tokens } = company
   const load = startLoad(
     stand.nodes.map(({ http }) => http),
     { perSecond: PER_SECOND },
@@ -75,7 +74,7 @@ async function main() {
   let total = 0
   for (const shot of SHOTS.filter(({ name }) => name.includes(text))) {
     for (const { file, scheme, width, height } of picturesOf(shot)) {
-      const visit = await Visit.open(browser, { base: stand.admin, token: TOKENS.admin, scheme, width, height })
+      const visit = await Visit.open(browser, { base: stand.admin, token: tokens.Priya, scheme, width, height })
       await visit.go(shot.path)
       await shot.prepare?.(visit.page)
       // The live stream has begun, and plots are drawn.

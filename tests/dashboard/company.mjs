@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { startPostgres } from '../servers/postgres.mjs'
 import { startRedis } from '../servers/redis.mjs'
 import { FILE_RULES } from './rules.mjs'
-import { seed, seedUsage } from './seed.mjs'
+import { seed, seedPast } from './seed.mjs'
 import { Stand, TOKENS } from './stand.mjs'
 
 /**
@@ -22,10 +22,11 @@ export async function startCompany({ nodes = 1, workers = 1 } = {}) {
     workers,
   })
   for (let i = 0; i < nodes; i++) await stand.start()
-  await seed(stand.askAs(TOKENS.admin), (token) => stand.askAs(token))
-  await seedUsage((sql, values) => postgres.run(sql, { database, values }))
+  const tokens = await seed(stand.askAs(TOKENS.admin), (token) => stand.askAs(token))
+  await seedPast((sql, values) => postgres.run(sql, { database, values }))
   return {
     stand,
+    tokens,
     async stop() {
       await stand.stop()
       await Promise.all([redis.stop(), postgres.stop()])

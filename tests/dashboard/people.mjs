@@ -17,7 +17,7 @@ northwind-freight | Northwind Freight     | enterprise | 412000 | Europe/Berlin 
 halden-logistics  | Halden Logistics      | enterprise | 268000 | Europe/Oslo      | growing
 mercato-grande    | Mercato Grande        | enterprise | 190500 | Europe/Rome      | spiky
 blue-anchor       | Blue Anchor Shipping  | enterprise | 154000 | America/New_York | steady
-kumo-commerce     | 雲コマース             | enterprise |  98000 | Asia/Tokyo       | growing
+kumo-commerce     | Kumo Commerce         | enterprise |  98000 | Asia/Tokyo       | growing
 papercrane        | Papercrane Books      | pro        |  31200 | Europe/London    | steady
 vega-outdoor      | Vega Outdoor          | pro        |  28400 | America/Denver   | spiky
 studio-lumen      | Studio Lumen          | pro        |  22100 | Europe/Paris     | steady

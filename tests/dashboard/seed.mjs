@@ -21,15 +21,19 @@ const STAFF = {
 }
 
 /**
- * seed fills a service with a company's customers, through the admin API, as the people who work there.
+ * seed fills a service with a company's customers, through the admin API, as the people who work there. It returns their tokens.
  * @param {Ask} ask with the token of an admin
  * @param {(token: string) => Ask} askAs
  */
 export async function seed(ask, askAs) {
   /** @type {Record<string, Ask>} */
   const staff = {}
+  /** @type {Record<string, string>} */
+  const tokens = {}
   for (const [name, role] of Object.entries(STAFF)) {
-    staff[name.split(' ')[0]] = askAs(String((await ask('POST', 'tokens', { name, role })).token))
+    const [first] = name.split(' ')
+    tokens[first] = String((await ask('POST', 'tokens', { name, role })).token)
+    staff[first] = askAs(tokens[first])
   }
   await putRules(staff.Priya, staff.deploy)
   for (const { id, name, tier, zone } of PEOPLE) {
@@ -43,6 +47,7 @@ export async function seed(ask, askAs) {
     await staff.deploy('POST', `customers/${id}/keys`, { key: keyOf(id), name: 'production' })
   }
   await change(staff)
+  return tokens
 }
 
 /**
@@ -131,10 +136,11 @@ async function change({ Maya, Jonas, Priya }) {
 }
 
 /**
- * seedUsage writes 30 days of use, by the hour and by the day. Days differ, always in the same way.
+ * seedPast writes what no API can: when customers came, and 30 days of use, by the hour and by the day. Days differ, always in the same way.
  * @param {(sql: string, values: unknown[]) => Promise<unknown>} run on the database
  */
-export async function seedUsage(run) {
+export async function seedPast(run) {
+  await run(CAME, [])
   for (const table of ['hourly', 'daily']) {
     const [unit, column] = table === 'hourly' ? ['hour', 'hour'] : ['day', 'day']
     await run(
@@ -145,6 +151,10 @@ export async function seedUsage(run) {
     )
   }
 }
+
+const CAME = `
+  UPDATE sluice.customers SET created_at = created_at - (40 + ascii(id) * length(id) % 700) * interval '1 day',
+    updated_at = updated_at - (length(id) * 1.7) * interval '1 day'`
 
 // A day has its night and its afternoon, a week its weekend; a month may grow. A refusal comes with the hours that are too busy.
 const HOURS = `
