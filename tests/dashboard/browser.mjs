@@ -71,6 +71,8 @@ export class Visit {
     const context = await browser.newContext({
       baseURL: base,
       viewport: { width, height },
+      // Scroll bars of phones take no room.
+      isMobile: width < 600,
       colorScheme: scheme,
       reducedMotion: 'reduce',
       locale: 'en-GB',

@@ -30,7 +30,7 @@ harbour-pharma    | Harbour Pharma        | pro        |  12100 | Europe/Dublin 
 solstice-skin     | Solstice Skincare     | pro        |  11000 | Europe/Madrid    | growing
 ironwood-tools    | Ironwood Tools        | pro        |   9800 | America/Chicago  | steady
 petit-marche      | Le Petit Marché       | pro        |   8700 | Europe/Paris     | steady
-quokka-kids       | Quokka Kids           | pro        |   7400 | Australia/Perth  | growing
+quokka-kids       | Quokka Kids           | free       |   7400 | Australia/Perth  | growing
 redwood-records   | Redwood Records       | pro        |   6900 | America/Denver   | quiet
 anker-und-kompass | Anker & Kompass       | pro        |   6100 | Europe/Berlin    | steady
 paper-lantern     | Paper Lantern         | free       |   4100 | Asia/Singapore   | growing

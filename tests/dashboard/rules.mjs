@@ -55,7 +55,7 @@ descriptors:
         rate_limit: { name: labels, algorithm: fixed_window, unit: day, requests_per_unit: 20 }
       - key: endpoint
         value: GET /v1/rates
-        rate_limit: { name: rates, algorithm: token_bucket, unit: minute, requests_per_unit: 90, burst: 30 }
+        rate_limit: { name: rates, algorithm: token_bucket, unit: minute, requests_per_unit: 30, burst: 10 }
         shadow_mode: ${isRatesShadowed}
       - key: export
         rate_limit: { name: exports, algorithm: concurrency, requests_per_unit: 2, lease_ttl: 5m }

@@ -115,7 +115,7 @@ async function change({ Maya, Jonas, Priya }) {
   await Priya(
     'PATCH',
     'customers/quokka-kids',
-    { tier: 'pro', metadata: { contact: 'Maya' } },
+    { tier: 'pro', reason: 'the contract is signed' },
     { 'if-match': `"${quokka.version}"` },
   )
   await Priya('POST', 'customers/northwind-freight/keys', { name: 'returns portal' })
