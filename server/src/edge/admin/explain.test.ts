@@ -63,6 +63,10 @@ describe('what a node remembers of callers', () => {
   it('of callers near a limit is narrowed by the window', async () => {
     const { ask } = await startAdmin()
     expect((await ask('GET', 'near-limits')).json).toMatchObject({ callers: [{ customer_id: 'acme', remaining: 1 }] })
-    expect((await ask('GET', 'near-limits?min_window_ms=3600000')).json).toEqual({ nodes: 1, nodes_left_out: 0, callers: [] })
+    expect((await ask('GET', 'near-limits?min_window_ms=3600000')).json).toEqual({
+      nodes: 1,
+      nodes_left_out: 0,
+      callers: [],
+    })
   })
 })
