@@ -5,6 +5,7 @@ const tier = (domain: string, name: string) => ({
   domain,
   name,
   limits: {},
+  problem: null,
   version: 3,
   updated_at: '2026-11-16T12:00:00Z',
 })
