@@ -75,7 +75,7 @@ describe('the desk of two nodes with two workers', () => {
     const [one, two] = await twoNodes()
     const listed = await until('both nodes are known', async () => {
       const { nodes } = (await api(one.admin, 'nodes')).json
-      return nodes.length === 2 && nodes
+      return nodes.length === 2 && nodes.every(({ circuit }: { circuit: string | null }) => circuit !== null) && nodes
     })
     expect(listed).toMatchObject([
       { is_here: true, is_away: false, store: 'up', workers: [{ id: '1', state: 'ready' }, { id: '2' }] },

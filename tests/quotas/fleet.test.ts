@@ -74,7 +74,7 @@ describe('a customer', () => {
     const blockId = await block(fleet)
     const { changes } = (await fleet.ask(second, 'GET', 'changes')).json
     expect(changes).toMatchObject([
-      { kind: 'blocks', text: 'blocked acme', actor: 'first token' },
+      { kind: 'blocks', text: 'blocked acme', actor: 'first start' },
       { kind: 'overrides', text: 'override of acme: 1000000 per day' },
     ])
     await until('use is told by tier', async () => {
@@ -83,7 +83,7 @@ describe('a customer', () => {
       return none.tier === null && none.customers === 1 && none.allowed > 2 && none.refused > 4
     })
     const { items } = (await fleet.ask(first, 'GET', 'top?by=refused&period=1h')).json
-    expect(items).toMatchObject([{ rule: 'api_key', customer_id: 'acme' }])
+    expect(items).toContainEqual(expect.objectContaining({ rule: 'api_key', customer_id: 'acme' }))
 
     await server.kill()
     const refused = await fleet.ask(second, 'DELETE', `blocks/${blockId}`)

@@ -424,7 +424,7 @@ export type Node = {
   /** of the quotas that it decides by */
   readonly revision: number
   readonly store: 'memory' | 'up' | 'away'
-  /** of calls to the store: the worst of its processes; null: counters are in memory */
+  /** of calls to the store: the worst of its processes; null: counters are in memory, or nothing was told yet */
   readonly circuit: 'closed' | 'half_open' | 'open' | null
   /** of the last second */
   readonly decisions_per_second: number

@@ -4,6 +4,7 @@ import { LiveRules, type RuleOrigin } from 'sluice/internal/engine/live-rules'
 import type { RuleSource } from 'sluice/internal/engine/rule-source'
 import { FileSource } from 'sluice/internal/sources/file-source'
 import { ThreadLoader } from 'sluice/internal/sources/thread-loader'
+import type { FileChange } from './admin/made-changes.ts'
 import type { Log } from './log/log.ts'
 import { summary } from './plural.ts'
 import { compileOptionsOf } from './settings/compatibility.ts'
@@ -23,12 +24,6 @@ export interface FollowedRules {
   /** reload reads the files at once, and logs what came of it. */
   reload(): Promise<void>
   stop(): void
-}
-
-/** A FileChange is when rule files came into force that were not the same before: those that were changed, added or removed. */
-export interface FileChange {
-  readonly atMs: number
-  readonly files: readonly string[]
 }
 
 const MAX_FILE_CHANGES = 500

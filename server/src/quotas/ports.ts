@@ -495,7 +495,7 @@ export interface NodeState {
   /** Of the quotas that it decides by. */
   readonly revision: number
   readonly store: 'memory' | 'up' | 'away'
-  /** The worst of its processes and of the store's servers. Undefined: counters are in memory. */
+  /** The worst of its processes and of the store's servers. Undefined: counters are in memory, or nothing was told yet. */
   readonly circuit: CircuitState | undefined
   /** Of the last second. */
   readonly decisionsPerSecond: number

@@ -1,9 +1,14 @@
 import type { AuditEntry, AuditLog, ChangeList, MadeChange } from '../../quotas/ports.ts'
-import type { FileChange } from '../follow-rules.ts'
 
 /** What changes of a record are told: those that decide about requests. */
 const KINDS = ['rules', 'tiers', 'switches', 'overrides', 'blocks'] as const
 const PAGE = 500
+
+/** A FileChange is when rule files came into force that were not the same before: those that were changed, added or removed. */
+export interface FileChange {
+  readonly atMs: number
+  readonly files: readonly string[]
+}
 
 export interface MadeChangesParts {
   /** Undefined: there is no database. */

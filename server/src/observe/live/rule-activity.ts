@@ -58,8 +58,7 @@ export class RecentActivity {
   }
 
   report(nowMs: number): ActivityReport {
-    this.#sweep(nowMs)
-    const rules = [...this.#followed.values()].map((rule) => rowOf(rule, nowMs)).filter(hasHour)
+    const rules = this.#sweep(nowMs)
     return { rules: rules.sort(byActivity), left: this.#left.size }
   }
 
@@ -78,12 +77,18 @@ export class RecentActivity {
     return made
   }
 
-  /** #sweep drops rules that nobody asked about for an hour. */
-  #sweep(nowMs: number): void {
+  /** #sweep drops rules that nobody asked about for an hour, and returns what the others did. */
+  #sweep(nowMs: number): ActivityRow[] {
     const before = this.#followed.size
+    const rows: ActivityRow[] = []
     this.#sweptMs = nowMs
-    for (const [name, rule] of this.#followed) if (!hasHour(rowOf(rule, nowMs))) this.#followed.delete(name)
+    for (const [name, rule] of this.#followed) {
+      const row = rowOf(rule, nowMs)
+      if (hasHour(row)) rows.push(row)
+      else this.#followed.delete(name)
+    }
     if (this.#followed.size < before) this.#left.clear()
+    return rows
   }
 }
 
@@ -117,9 +122,10 @@ function hasHour([, , , hour]: ActivityRow): boolean {
 }
 
 /** byActivity orders rules: the busiest of the last hour first. */
-function byActivity([domainA, idA, , a]: ActivityRow, [domainB, idB, , b]: ActivityRow): number {
+function byActivity([, idA, , a]: ActivityRow, [, idB, , b]: ActivityRow): number {
   const more = b[0] + b[1] + b[2] - (a[0] + a[1] + a[2])
-  return more || (`${domainA} ${idA}` < `${domainB} ${idB}` ? -1 : 1)
+  if (more !== 0 || idA === idB) return more
+  return idA < idB ? -1 : 1
 }
 
 /** mergeActivity adds up the reports of several processes or nodes. */

@@ -36,7 +36,8 @@ export interface QuotaBookOptions {
  * come in any order, one at a time; a change is in force when `put` returns.
  */
 export class QuotaBook implements Quotas {
-  readonly #clock: BookFrame
+  readonly #clock: BookClock
+  readonly #frame: BookFrame
   readonly #kinds: ReadonlyMap<string, CallerKind>
   readonly #customers = new Map<string, CustomerRecord>()
   readonly #keys = new Map<string, KeyRecord>()
@@ -53,7 +54,8 @@ export class QuotaBook implements Quotas {
   #revision = 0
 
   constructor({ hash, clock = { nowMs: Date.now }, entries = CALLER_ENTRIES, passOver }: QuotaBookOptions) {
-    this.#clock = { nowMs: () => clock.nowMs(), passOver }
+    this.#clock = clock
+    this.#frame = { clock, passOver }
     this.#tiers = new StoredTiers(passOver)
     this.#kinds = kindsOf(entries)
     this.#finder = new KeyFinder(hash)
@@ -276,7 +278,7 @@ export class QuotaBook implements Quotas {
   #customerOf(id: string): CustomerRecord {
     const known = this.#customers.get(id)
     if (known !== undefined) return known
-    const customer = new CustomerRecord(id, this.#clock)
+    const customer = new CustomerRecord(id, this.#frame)
     this.#customers.set(id, customer)
     return customer
   }
@@ -284,7 +286,7 @@ export class QuotaBook implements Quotas {
   #keyOf(id: string): KeyRecord {
     const known = this.#keys.get(id)
     if (known !== undefined) return known
-    const key = new KeyRecord(id, this.#clock)
+    const key = new KeyRecord(id, this.#frame)
     this.#keys.set(id, key)
     return key
   }

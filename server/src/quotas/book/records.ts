@@ -11,7 +11,8 @@ export interface BookClock {
 }
 
 /** A BookFrame is what all records of a book share. */
-export interface BookFrame extends BookClock {
+export interface BookFrame {
+  readonly clock: BookClock
   readonly passOver?: PassOver | undefined
 }
 
@@ -63,7 +64,7 @@ export class CustomerRecord implements Account {
 
   /** override is the one that is in force now. */
   override(path: string): OverrideRecord | undefined {
-    return this.isKnown ? inForce(this.overrides, path, this.#frame.nowMs()) : undefined
+    return this.isKnown ? inForce(this.overrides, path, this.#frame.clock.nowMs()) : undefined
   }
 }
 
@@ -114,11 +115,11 @@ export class KeyRecord implements Account {
   }
 
   override(path: string): OverrideRecord | undefined {
-    return inForce(this.overrides, path, this.#frame.nowMs())
+    return inForce(this.overrides, path, this.#frame.clock.nowMs())
   }
 
   /** isGone says whether the key is good for nothing: nobody has it, or it was revoked. */
   isGone(): boolean {
-    return this.hash === '' || (this.revokedAtMs !== undefined && this.revokedAtMs <= this.#frame.nowMs())
+    return this.hash === '' || (this.revokedAtMs !== undefined && this.revokedAtMs <= this.#frame.clock.nowMs())
   }
 }

@@ -71,7 +71,7 @@ const NODE = named(
     store: needed(STORE),
     circuit: nullable(
       { kind: 'choice', of: ['closed', 'half_open', 'open'] },
-      'of calls to the store: the worst of its processes; null: counters are in memory',
+      'of calls to the store: the worst of its processes; null: counters are in memory, or nothing was told yet',
     ),
     decisions_per_second: needed(WHOLE, 'of the last second'),
     memory_bytes: needed(WHOLE, 'resident, of all its processes'),
