@@ -22,6 +22,7 @@ const customer: Customer = {
 }
 const override: Override = {
   ...{ id: 'o1', customer_id: 'acme', api_key_id: null, descriptor: 'default', requests_per_unit: 900, unit: 'minute' },
+  ...{ problem: null },
   ...{ algorithm: null, burst: null, reason: 'launch', ticket: 'SUP-1', version: 7, created_at: '', updated_at: '' },
   ...SPAN,
 }

@@ -58,13 +58,13 @@ export function Explain() {
           </Button>
         )}
       </PageHead>
-      <div class="grid">
-        <div class="third">
+      <div class="explain-grid">
+        <div>
           <Card title="The request">
             <RequestForm question={typed} tree={tree.data} onType={setTyped} onAsk={setAsked} />
           </Card>
         </div>
-        <div class="two-thirds stack top">
+        <div class="stack top">
           {query !== '' && given.kind === 'unclear' && (
             <Notice tone="warn">What the address asks is not understood. {given.why}</Notice>
           )}
