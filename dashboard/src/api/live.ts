@@ -1,10 +1,10 @@
 import { signal } from '@preact/signals'
 import { addressOf, ask } from './client.ts'
 import { comeBack, comeback } from './comeback.ts'
+import { forgetFrames, keepFrames, lastFrameMs, showFrames } from './frames.ts'
 import type { LiveFrame } from './operations.ts'
 import { ApiProblem } from './problem.ts'
 
-const HOUR_FRAMES = 3_600
 const FIRST_WAIT_MS = 500
 const LONGEST_WAIT_MS = 15_000
 /** Frames come every second: without one for so long, the stream is not alive, whatever the browser says. */
@@ -16,8 +16,7 @@ const PATIENCE_MS = 8_000
 /** Whether figures come: the first ones are awaited, they come, or the server cannot be reached. */
 export type LiveState = 'waiting' | 'live' | 'lost'
 
-/** frames are those of the last hour, the oldest first. Each change is a new list. */
-export const frames = signal<readonly LiveFrame[]>([])
+export { frames } from './frames.ts'
 export const liveState = signal<LiveState>('waiting')
 /** Since when the server cannot be reached. */
 export const lostAtMs = signal<number | undefined>(undefined)
@@ -31,6 +30,8 @@ export function follow(): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined
   let waitMs = FIRST_WAIT_MS
   let isOver = false
+  /** Which look is the latest: a former one that is answered late opens nothing. */
+  let turn = 0
 
   const later = (ms: number, work: () => void): void => {
     clearTimeout(timer)
@@ -50,22 +51,26 @@ export function follow(): () => void {
   const begin = (): void => {
     clearTimeout(timer)
     source?.close()
-    const since = frames.peek().at(-1)?.at_ms ?? 0
-    ask('readLiveHistory', { query: { since }, signal: AbortSignal.timeout(PATIENCE_MS) }).then(({ body }) => {
-      if (isOver) return
-      found(body.frames)
-      open()
-    }, lose)
+    const mine = ++turn
+    const since = lastFrameMs()
+    ask('readLiveHistory', { query: { since }, signal: AbortSignal.timeout(PATIENCE_MS) }).then(
+      ({ body }) => {
+        if (isOver || mine !== turn) return
+        found(body.frames)
+        open()
+      },
+      (error) => mine === turn && lose(error),
+    )
   }
   const found = (more: readonly LiveFrame[]): void => {
-    keep(more)
+    keepFrames(more)
     const wasLost = liveState.peek() === 'lost'
     liveState.value = 'live'
     lostAtMs.value = undefined
     if (wasLost) comeBack()
   }
   const open = (): void => {
-    source = new EventSource(addressOf('watchLive', { query: { since: frames.peek().at(-1)?.at_ms } }))
+    source = new EventSource(addressOf('watchLive', { query: { since: lastFrameMs() || undefined } }))
     source.onmessage = ({ data }) => {
       found([JSON.parse(String(data)) as LiveFrame])
       waitMs = FIRST_WAIT_MS
@@ -80,29 +85,24 @@ export function follow(): () => void {
     later(SILENCE_MS, begin)
   }
   const again = (): void => {
-    if (!isOver && liveState.peek() !== 'live' && document.visibilityState === 'visible') begin()
+    if (!isOver && liveState.peek() !== 'live') begin()
   }
 
-  begin()
   addEventListener('online', again)
   document.addEventListener('visibilitychange', again)
+  // It is told of what there is at once, and so begins.
   const forget = comeback.subscribe(again)
+  document.addEventListener('visibilitychange', showFrames)
   return () => {
     isOver = true
+    document.removeEventListener('visibilitychange', showFrames)
     clearTimeout(timer)
     source?.close()
     forget()
     removeEventListener('online', again)
     document.removeEventListener('visibilitychange', again)
-    frames.value = []
+    forgetFrames()
     liveState.value = 'waiting'
     lostAtMs.value = undefined
   }
-}
-
-/** keep adds frames that are newer than those before. */
-function keep(more: readonly LiveFrame[]): void {
-  const lastMs = frames.value.at(-1)?.at_ms ?? 0
-  const newer = more.filter(({ at_ms }) => at_ms > lastMs)
-  if (newer.length > 0) frames.value = [...frames.value, ...newer].slice(-HOUR_FRAMES)
 }

@@ -93,6 +93,8 @@ function useLogin(done: () => void): LoginForm {
 function TokenField({ token, wrong, isWaiting, setToken }: LoginForm) {
   return (
     <>
+      {/* For password managers: they keep the token under this name. */}
+      <input type="text" name="username" autoComplete="username" value="sluice" readOnly hidden />
       <Field
         label="Token"
         wrong={wrong}

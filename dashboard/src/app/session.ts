@@ -56,8 +56,8 @@ const statusOf = (error: unknown): number => (error instanceof ApiProblem ? erro
 
 /** end keeps the page of one who was logged in, with what was typed into it, and asks for the token again. */
 function end(): void {
-  const { kind } = session.peek()
-  if (kind === 'open') isEnded.value = true
+  const value = session.peek()
+  if (value.kind === 'open' && value.who.via !== 'loopback') isEnded.value = true
   else session.value = { kind: 'none' }
 }
 

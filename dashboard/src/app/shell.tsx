@@ -40,7 +40,7 @@ export function Shell() {
       </a>
       <Sidebar />
       {/* biome-ignore lint/a11y/noStaticElementInteractions: Escape closes the menu, too */}
-      <div class="backdrop" onClick={() => closeMenu()} />
+      <div class="backdrop" onClick={() => leaveMenu()} />
       <div inert={isMenuOpen.value}>
         <Topbar />
         <CurrentPage />
@@ -56,7 +56,12 @@ export function Shell() {
 const closeMenu = (): void => {
   if (!isMenuOpen.peek()) return
   isMenuOpen.value = false
-  document.querySelector<HTMLElement>('.menu-button button')?.focus()
+}
+
+/** leaveMenu closes it and goes back to its button, which takes no focus as long as the menu is open. */
+const leaveMenu = (): void => {
+  closeMenu()
+  setTimeout(() => document.querySelector<HTMLElement>('.menu-button button')?.focus(), 50)
 }
 
 const GROUPS = ['Watch', 'Sell', 'Decide', 'Manage'] as const
@@ -70,7 +75,7 @@ function Sidebar() {
     if (isOpen) box.current?.querySelector<HTMLElement>('a')?.focus()
   }, [isOpen])
   return (
-    <aside ref={box} class="sidebar" aria-label="Menu" onKeyDown={(event) => event.key === 'Escape' && closeMenu()}>
+    <aside ref={box} class="sidebar" aria-label="Menu" onKeyDown={(event) => event.key === 'Escape' && leaveMenu()}>
       <a class="brand" href="/">
         <img src={iconUrl} alt="" />
         Sluice
@@ -216,17 +221,23 @@ function CurrentPage() {
   const content = (): ComponentChildren => {
     if (wanted === undefined) {
       return (
-        <State icon="search" title="There is no such page">
-          <a href="/">See what happens now</a>
-        </State>
+        <>
+          <h1 class="hidden-text">Not found</h1>
+          <State icon="search" title="There is no such page">
+            <a href="/">See what happens now</a>
+          </State>
+        </>
       )
     }
     if (!may(wanted.page.role ?? 'viewer')) {
       return (
-        <State icon="blocks" title={`This page needs the role ${wanted.page.role}`}>
-          {session.value.kind === 'open' && `You have the role ${session.value.who.role}.`} Log in with another token to
-          see it.
-        </State>
+        <>
+          <h1 class="hidden-text">{wanted.page.title}</h1>
+          <State icon="blocks" title={`This page needs the role ${wanted.page.role}`}>
+            {session.value.kind === 'open' && `You have the role ${session.value.who.role}.`} Log in with another token
+            to see it.
+          </State>
+        </>
       )
     }
     if (failed) return <State icon="wifi" title="This page could not be loaded. Reload to try again." />

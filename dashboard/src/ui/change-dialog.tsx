@@ -23,10 +23,19 @@ interface ChangeProps<Id extends OperationId> {
   /** The word on the button that does it. */
   readonly confirm: string
   readonly isDanger?: boolean
+  /** What has to be known before: such as that it cannot be undone. */
+  readonly note?: ComponentChildren
+  /** The record keeps the reason, too: its operation has a field for it. */
+  readonly isReasonKept?: boolean
   /** What is said when it is done. */
   readonly said: string
   /** How it is taken back. Not there: it cannot be. */
   readonly undo?: (answer: Answer<Id>) => Promise<void>
+  /** What is shown of the preview, where its fields before and after say too little. */
+  readonly show?: (preview: Preview) => ComponentChildren
+  readonly isWide?: boolean
+  /** Where the reason is said, if the change keeps it itself. */
+  readonly withReason?: (asked: Asked<Id>, reason: string) => Asked<Id>
   /** Back to a form, with what was typed. */
   readonly onBack?: () => void
   readonly onClose: () => void
@@ -46,12 +55,15 @@ export function ChangeDialog<Id extends OperationId>(props: ChangeProps<Id>) {
     about,
     confirm,
     isDanger = false,
+    note,
+    isReasonKept,
     said,
     undo,
     onBack,
     onClose,
     onDone,
   } = props
+  const { show, isWide = false, withReason } = props
   const [shown, setShown] = useState<Preview>()
   const [problem, setProblem] = useState<ApiProblem>()
   const [reason, setReason] = useState('')
@@ -66,11 +78,16 @@ export function ChangeDialog<Id extends OperationId>(props: ChangeProps<Id>) {
     preview(operation, asked).then(setShown, (error) => setProblem(asProblem(error)))
   }, [operation, asked, times])
 
+  const reasoned = (why: string): Asked<Id> => {
+    if (why === '') return asked
+    return withReason === undefined ? { ...asked, reason: why } : withReason(asked, why)
+  }
   const commit = async (): Promise<void> => {
     setBusy(true)
     setProblem(undefined)
     try {
-      const answer = await ask(operation, { ...asked, ...(reason && { reason }), idempotencyKey })
+      const kept = isReasonKept && reason ? { body: { ...(asked.body as object), reason } } : {}
+      const answer = await ask(operation, { ...reasoned(reason), ...kept, idempotencyKey })
       tell(said, undo === undefined ? {} : { undo: () => undo(answer).then(() => onDone(answer)) })
       onDone(answer)
       onClose()
@@ -93,10 +110,11 @@ export function ChangeDialog<Id extends OperationId>(props: ChangeProps<Id>) {
     </>
   )
   return (
-    <Dialog title={title} footer={footer} onClose={onClose} onSubmit={() => void commit()}>
+    <Dialog title={title} footer={footer} isWide={isWide} onClose={onClose} onSubmit={() => void commit()}>
       {about}
       {shown === undefined && problem === undefined && <Skeleton lines={3} />}
-      {shown && <PreviewView preview={shown} />}
+      {shown && (show === undefined ? <PreviewView preview={shown} /> : show(shown))}
+      {note && <Notice>{note}</Notice>}
       {problem && (
         <Notice tone="bad">
           {problem.message} {problem.code && <code>{problem.code}</code>}

@@ -24,6 +24,8 @@ export function Dialog({ title, children, footer, isWide, isHeld = false, onClos
     const before = document.activeElement
     isShown.current = true
     current?.showModal()
+    // The browser would begin with the button that closes it.
+    current?.querySelector<HTMLElement>('[autofocus], .inside :is(input, select, textarea):not([readonly])')?.focus()
     return () => {
       isShown.current = false
       current?.close()

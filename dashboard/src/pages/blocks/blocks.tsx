@@ -147,7 +147,8 @@ const COLUMNS: readonly Column<Block>[] = [
   { title: 'Who', cell: (block) => <Who block={block} /> },
   {
     title: 'Why',
-    cell: ({ reason }) => <span class="break">{reason ?? <span class="faint">no reason given</span>}</span>,
+    isWordy: true,
+    cell: ({ reason }) => <span>{reason ?? <span class="faint">no reason given</span>}</span>,
   },
   { title: 'Since', isTight: true, cell: ({ effective_at }) => <Time at={effective_at} /> },
   { title: 'Until', isTight: true, cell: ({ expires_at }) => <Time at={expires_at} none="without end" /> },
@@ -172,7 +173,7 @@ function Who({ block }: { readonly block: Block }) {
   const { customer_id, api_key_id, cidr } = block
   const isLater = stateOf(block) === 'later'
   return (
-    <span class="row wrap">
+    <span class="row">
       {customer_id !== null && (
         <a class="break" href={`/customers/${encodeURIComponent(customer_id)}`}>
           {customer_id}

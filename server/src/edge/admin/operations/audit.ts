@@ -1,3 +1,4 @@
+import { AUDIT_KINDS } from '../../../quotas/model.ts'
 import type { AuditEntry } from '../../../quotas/ports.ts'
 import { csvOf } from '../api/csv.ts'
 import { part } from '../api/desk.ts'
@@ -81,10 +82,10 @@ export const AUDIT_OPERATIONS = [
     role: 'viewer',
     summary: 'every change, the newest first: who, when, what, before, after, why and from where',
     query: {
-      actor: { schema: text(128), doc: 'changes of a token, by its id' },
+      actor: { schema: text(128), doc: 'changes of a token, by its id or its name' },
       action: { schema: text(64), doc: 'such as customers.put' },
+      kind: { schema: { kind: 'choice', of: AUDIT_KINDS }, doc: 'changes of one kind of record' },
       target: { schema: text(512), doc: 'changes of one record, by its id' },
-      table: { schema: text(64), doc: 'changes of one kind of record, such as blocks' },
       customer_id: { schema: ID, doc: 'changes that concern a customer' },
       up_to: {
         schema: { kind: 'integer', min: 1, max: Number.MAX_SAFE_INTEGER },
@@ -103,8 +104,8 @@ export const AUDIT_OPERATIONS = [
       const {
         actor,
         action,
+        kind,
         target,
-        table,
         customer_id: customerId,
         up_to: upTo,
         from,
@@ -115,8 +116,8 @@ export const AUDIT_OPERATIONS = [
       const page = await part(call.desk, 'audit').list({
         actor,
         action,
+        kinds: kind && [kind],
         target,
-        table,
         upTo,
         customerId,
         fromMs: timeOf(from, 'query.from'),
