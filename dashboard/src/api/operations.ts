@@ -166,6 +166,47 @@ export type KeyUsage = {
   }
 }
 
+export type LimitChange = {
+  /** rules as YAML */
+  readonly text: string
+  readonly domain: string
+  /** of the rule */
+  readonly id: string
+  /** the tier whose limit it is */
+  readonly tier?: string | null | undefined
+  /** what the limit is to say; what is null is taken away */
+  readonly change?:
+    | {
+        readonly requests?: string | null | undefined
+        readonly unit?: string | null | undefined
+        readonly window?: string | null | undefined
+        readonly burst?: string | null | undefined
+        readonly shadow: boolean
+      }
+    | null
+    | undefined
+}
+
+export type LimitDraft = {
+  /** where the limit stands */
+  readonly line: number
+  readonly says: {
+    /** null: it is not in the text */
+    readonly requests: string | null
+    readonly unit: string | null
+    readonly window: string | null
+    readonly burst: string | null
+    readonly shadow: boolean
+  }
+  readonly has_calendar: boolean
+  readonly is_bucket: boolean
+  readonly is_unlimited: boolean
+  /** whether shadow mode can be said here */
+  readonly has_shadow: boolean
+  /** the rules, with the change */
+  readonly text: string
+}
+
 export type LimitSource = {
   readonly kind: 'key_override' | 'customer_override' | 'tier' | 'rule' | 'grant'
   readonly id: string | null
@@ -1066,6 +1107,7 @@ export interface Operations {
   }
   readRuleVersion: { params: { readonly version: number }; query: Nothing; body: undefined; answer: RuleText }
   rollBackRules: { params: { readonly version: number }; query: Nothing; body: undefined; answer: RuleVersion }
+  draftLimit: { params: Nothing; query: Nothing; body: LimitChange; answer: LimitDraft }
   listSwitches: {
     params: Nothing
     query: { readonly cursor?: string | undefined; readonly page_size?: number | undefined }
@@ -1330,6 +1372,7 @@ export const OPERATIONS: { readonly [K in keyof Operations]: readonly [method: s
   listRuleVersions: ['GET', '/admin/v1/rules/versions'],
   readRuleVersion: ['GET', '/admin/v1/rules/versions/{version}'],
   rollBackRules: ['POST', '/admin/v1/rules/versions/{version}/activate'],
+  draftLimit: ['POST', '/admin/v1/rules/draft'],
   listSwitches: ['GET', '/admin/v1/rules/switches'],
   putSwitch: ['PUT', '/admin/v1/rules/switches'],
   removeSwitch: ['DELETE', '/admin/v1/rules/switches'],

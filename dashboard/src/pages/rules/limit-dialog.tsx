@@ -1,11 +1,12 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { RuleText } from '../../api/operations.ts'
+import { ask } from '../../api/client.ts'
+import type { LimitDraft, RuleText } from '../../api/operations.ts'
+import { ApiProblem } from '../../api/problem.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Field } from '../../ui/field.tsx'
 import { Notice, Skeleton } from '../../ui/parts.tsx'
 import { messageOf } from '../../ui/toasts.tsx'
-import type { LimitFields, LimitPlace } from './limit-text.ts'
 import { PutRulesDialog } from './put-rules-dialog.tsx'
 import { readActive } from './rules-data.ts'
 import type { PatternRow } from './tree-rows.ts'
@@ -16,11 +17,13 @@ interface LimitDialogProps {
   readonly onDone: () => void
 }
 
+type LimitFields = LimitDraft['says']
+
 /** What the form works on: the text in force, and where the limit stands in it. */
 interface Found {
   readonly active: RuleText
-  readonly place: LimitPlace | undefined
-  readonly change: (to: LimitFields) => string
+  /** Undefined: the limit is written in a way that only the editor can change. */
+  readonly place: LimitDraft | undefined
 }
 
 /** LimitDialog changes one limit of the rules that were put through the API. The rest of their text stays as it is. */
@@ -31,19 +34,23 @@ export function LimitDialog({ row, onClose, onDone }: LimitDialogProps) {
   const [text, setText] = useState<string>()
 
   useEffect(() => {
-    // The reader of YAML is loaded when it is needed.
-    Promise.all([readActive(), import('./limit-text.ts')]).then(
-      ([active, { findLimits, changeLimit }]) => {
-        if (active === null) return setWrong('No rules were put through the API.')
-        const place = findLimits(active.text).find(
-          ({ id, tier, domain }) => domain === row.domain && id === row.limit?.id && tier === row.within,
-        )
-        setTyped(place?.says)
-        setFound({ active, place, change: (to) => (place ? changeLimit(active.text, place, to) : active.text) })
-      },
-      (error: unknown) => setWrong(messageOf(error)),
-    )
+    const find = async (): Promise<void> => {
+      const active = await readActive()
+      if (active === null) return setWrong('No rules were put through the API.')
+      const place = await draft(active.text, row)
+      setTyped(place?.says)
+      setFound({ active, place })
+    }
+    find().catch((error: unknown) => setWrong(messageOf(error)))
   }, [row])
+
+  const next = async (rules: string, change: LimitFields): Promise<void> => {
+    try {
+      setText((await draft(rules, row, change))?.text)
+    } catch (error) {
+      setWrong(messageOf(error))
+    }
+  }
 
   const title = `Edit ${row.limit?.name ?? row.id}`
   if (found && text !== undefined) {
@@ -80,9 +87,21 @@ export function LimitDialog({ row, onClose, onDone }: LimitDialogProps) {
       typed={typed}
       onType={setTyped}
       onClose={onClose}
-      onNext={() => setText(found.change(typed))}
+      wrong={wrong}
+      onNext={() => void next(found.active.text, typed)}
     />
   )
+}
+
+/** draft asks for a limit of the text, with other figures if there are some. */
+async function draft(text: string, row: PatternRow, change?: LimitFields): Promise<LimitDraft | undefined> {
+  const body = { text, domain: row.domain, id: row.limit?.id ?? row.id, tier: row.within, ...(change && { change }) }
+  try {
+    return (await ask('draftLimit', { body })).body
+  } catch (error) {
+    if (error instanceof ApiProblem && error.status === 404) return undefined
+    throw error
+  }
 }
 
 const UNIT_OPTIONS = ['second', 'minute', 'hour', 'day', 'week', 'month', 'year']
@@ -91,14 +110,15 @@ const OTHER = 'another window'
 interface FormProps {
   readonly title: string
   readonly row: PatternRow
-  readonly place: LimitPlace
+  readonly place: LimitDraft
   readonly typed: LimitFields
   readonly onType: (typed: LimitFields) => void
+  readonly wrong: string
   readonly onClose: () => void
   readonly onNext: () => void
 }
 
-function LimitForm({ title, row, place, typed, onType, onClose, onNext }: FormProps) {
+function LimitForm({ title, row, place, typed, wrong, onType, onClose, onNext }: FormProps) {
   const { says } = place
   const wrongs = wrongsOf(place, typed)
   const isSame = Object.entries(typed).every(([name, value]) => Reflect.get(says, name) === value)
@@ -110,15 +130,16 @@ function LimitForm({ title, row, place, typed, onType, onClose, onNext }: FormPr
       </Button>
     </>
   )
-  const isWindow = typed.window !== undefined
+  const isWindow = typed.window !== null
   return (
     <Dialog title={title} footer={footer} onClose={onClose} onSubmit={onNext}>
+      {wrong !== '' && <Notice tone="bad">{wrong}</Notice>}
       <p class="soft small break">
         {row.domain} / <code>{row.id}</code>
         {row.within !== null && ` for tier ${row.within}`}: {row.limit?.described}. Line {place.line} of the{' '}
         <a href="/rules/edit">YAML</a>.
       </p>
-      {place.isUnlimited ? (
+      {place.is_unlimited ? (
         <Notice>This rule is unlimited. Give it a limit in the YAML editor.</Notice>
       ) : (
         <div class="fields">
@@ -129,19 +150,19 @@ function LimitForm({ title, row, place, typed, onType, onClose, onNext }: FormPr
               onInput={(event) => onType({ ...typed, requests: given(event.currentTarget.value) })}
             />
           </Field>
-          {!place.hasCalendar && (
+          {!place.has_calendar && (
             <Field label="Per">
               <select
                 value={isWindow ? OTHER : (typed.unit ?? '')}
                 onChange={({ currentTarget: { value } }) =>
                   onType(
                     value === OTHER
-                      ? { ...typed, unit: undefined, window: says.window ?? '' }
-                      : { ...typed, unit: given(value), window: undefined },
+                      ? { ...typed, unit: null, window: says.window ?? '' }
+                      : { ...typed, unit: given(value), window: null },
                   )
                 }
               >
-                {says.unit === undefined && <option value="">as the defaults say</option>}
+                {says.unit === null && <option value="">as the defaults say</option>}
                 {UNIT_OPTIONS.map((unit) => (
                   <option key={unit}>{unit}</option>
                 ))}
@@ -152,12 +173,12 @@ function LimitForm({ title, row, place, typed, onType, onClose, onNext }: FormPr
           {isWindow && (
             <Field label="Window" hint="Such as 90s, 1h30m, 500ms" wrong={wrongs.window}>
               <input
-                value={typed.window}
+                value={typed.window ?? ''}
                 onInput={(event) => onType({ ...typed, window: event.currentTarget.value })}
               />
             </Field>
           )}
-          {place.isBucket && (
+          {place.is_bucket && (
             <Field label="Burst" hint="How many fit at once. Empty: as many as requests" wrong={wrongs.burst}>
               <input
                 inputMode="numeric"
@@ -168,7 +189,7 @@ function LimitForm({ title, row, place, typed, onType, onClose, onNext }: FormPr
           )}
         </div>
       )}
-      {place.descriptor !== undefined && (
+      {place.has_shadow && (
         <label class="row check">
           <input
             type="checkbox"
@@ -185,17 +206,16 @@ function LimitForm({ title, row, place, typed, onType, onClose, onNext }: FormPr
   )
 }
 
-const given = (text: string): string | undefined => (text.trim() === '' ? undefined : text.trim())
+const given = (text: string): string | null => (text.trim() === '' ? null : text.trim())
 
 type Wrongs = Partial<Record<'requests' | 'window' | 'burst', string>>
 
 /** wrongsOf says what cannot be right; the server checks the rest with the whole text. */
-function wrongsOf({ says }: LimitPlace, { requests, window, burst }: LimitFields): Wrongs {
+function wrongsOf({ says }: LimitDraft, { requests, window, burst }: LimitFields): Wrongs {
   const wrongs: Wrongs = {}
   const isWhole = (text: string): boolean => /^\d{1,15}$/.test(text)
-  if (requests === undefined ? says.requests !== undefined : !isWhole(requests)) wrongs.requests = 'A whole number'
-  if (window !== undefined && !/^(\d+(\.\d+)?\s*(ms|s|m|h|d|w)\s*)+$/.test(window))
-    wrongs.window = 'A duration, such as 90s'
-  if (burst !== undefined && !isWhole(burst)) wrongs.burst = 'A whole number'
+  if (requests === null ? says.requests !== null : !isWhole(requests)) wrongs.requests = 'A whole number'
+  if (window !== null && !/^(\d+(\.\d+)?\s*(ms|s|m|h|d|w)\s*)+$/.test(window)) wrongs.window = 'A duration, such as 90s'
+  if (burst !== null && !isWhole(burst)) wrongs.burst = 'A whole number'
   return wrongs
 }

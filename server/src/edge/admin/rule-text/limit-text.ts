@@ -1,6 +1,7 @@
-import { isMap, isScalar, isSeq, type Node, type Pair, parseDocument, type Scalar, type YAMLMap } from 'yaml'
+import { isMap, isScalar, isSeq, yamlPackage } from 'sluice/internal/core/rules/yaml-package'
+import type { Node, Pair, Scalar, YAMLMap } from 'yaml'
+import { invalid } from '../api/values.ts'
 
-export const UNITS = ['second', 'minute', 'hour', 'day', 'week', 'month', 'year'] as const
 const BUCKETS = ['token_bucket', 'gcra', 'leaky_bucket']
 
 /** A LimitPlace is where a limit stands in a text of rules, and what the text says there itself. Defaults are elsewhere. */
@@ -31,7 +32,7 @@ export interface LimitFields {
 
 /** findLimits lists the limits of a text, by the ids that the service gives them. A text that is no YAML has none. */
 export function findLimits(text: string): LimitPlace[] {
-  const { contents: root, errors } = parseDocument(text)
+  const { contents: root, errors } = yamlPackage().parseDocument(text)
   if (errors.length > 0 || !isMap(root)) return []
   const finder = new Finder(text, plain(root, 'domain') ?? '', readDefaults(root))
   finder.level(listAt(root, 'descriptors'), '', null)
@@ -120,7 +121,7 @@ function stepOf(descriptor: YAMLMap): string {
 
 function listAt(map: YAMLMap, key: string): readonly Node[] {
   const list = map.get(key)
-  return isSeq<Node>(list) ? list.items : []
+  return isSeq(list) ? (list.items as Node[]) : []
 }
 
 function plain(map: YAMLMap, key: string): string | undefined {
@@ -183,7 +184,7 @@ function spanOf(node: Node): { from: number; to: number } {
 function addition(text: string, map: YAMLMap, added: string): Edit {
   const pairs = map.items.filter(({ value }) => isScalar(value)) as ScalarPair[]
   const last = map.flow ? pairs.at(-1) : pairs[0]
-  if (last === undefined) throw new Error('a limit without a plain value is changed as YAML')
+  if (last === undefined) throw invalid('text', 'the limit has no plain value; change it as YAML')
   const at = spanOf(last.value).to
   if (map.flow) return { from: at, to: at, text: `, ${added}` }
   const lineEnd = text.indexOf('\n', at)
