@@ -66,6 +66,20 @@ const STEPS: readonly Step[] = [
   ['removeSwitch', 'DELETE', 'rules/switches?domain=shop&rule=user'],
   ['readCustomerLimits', 'GET', 'customers/acme/limits'],
   ['readCounters', 'GET', 'counters?customer_id=acme'],
+  [
+    'draftLimit',
+    'POST',
+    'rules/draft',
+    {
+      body: {
+        text: 'domain: shop\ndescriptors: [{ key: user, rate_limit: { unit: minute, requests_per_unit: 1 } }]',
+        domain: 'shop',
+        id: 'user',
+        tier: null,
+        change: { requests: '2', unit: 'minute', window: null, burst: null, shadow: true },
+      },
+    },
+  ],
   ['lookAtCounters', 'POST', 'counters/look', { body: ASKED }],
   ['resetCounters', 'POST', 'counters/reset', { body: { api_key: 'abc12345678' } }],
   ['explain', 'POST', 'explain', { body: ASKED }],
