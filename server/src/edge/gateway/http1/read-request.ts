@@ -4,7 +4,7 @@ import { isAuthority, isTarget, type RequestHead, readLength } from '../request-
 import { readFieldLines, TOO_MANY } from './field-lines.ts'
 
 const LINE = /^([A-Z][A-Z-]{0,31}) (\S+) HTTP\/(\d)\.(\d)$/
-const ABSOLUTE = /^https?:\/\/([^/?#@\\]+)(.*)$/i
+const ABSOLUTE = /^https?:\/\/([^/?#@\\]+)((?:[/?].*)?)$/i
 
 /** readRequest reads a head without its empty line. What can be read in two ways is a fault. */
 export function readRequest(text: string, maxHeaders: number): RequestHead | Fault {

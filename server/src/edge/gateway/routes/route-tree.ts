@@ -21,6 +21,7 @@ interface RouteNode {
 }
 
 const NEVER = new Set(['CONNECT', 'TRACE'])
+const USUAL = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 const PARAMETER = /^\{([A-Za-z_]\w*)\}$/
 
 /** Match is a route that fits, and what its parameters stand for. */
@@ -92,7 +93,7 @@ function search(
 function choose(entries: readonly Entry[], method: string, allowed: Set<string>): Entry | undefined {
   for (const entry of entries) {
     if (takes(entry.methods, method)) return entry
-    for (const each of entry.methods ?? []) allowed.add(each)
+    for (const each of entry.methods ?? USUAL) allowed.add(each)
   }
   return undefined
 }
