@@ -8,11 +8,12 @@ import type { ClientFacts } from '../sides.ts'
 import { fieldMap } from './field-map.ts'
 import { readHttp2Request } from './read-request.ts'
 import { StreamAsker } from './stream-asker.ts'
+import { lingerOn } from './stream-end.ts'
 
 const END_STREAM = 1
 /** Streams that a client opens and resets at once: so many together, and so many a second. More end the connection. */
-const RESET_BURST = 200
-const RESET_RATE = 20
+const RESET_BURST = 1_000
+const RESET_RATE = 33
 const MAX_STREAM_ID = 2 ** 31 - 1
 /** Between the two notices of an end (RFC 9113, 6.8): what was sent before the first is served. */
 const NOTICE_MS = 500
@@ -111,8 +112,7 @@ export class ServerSessions {
       this.#host.refused(head)
       const { status, headers, body } = errorAnswer(head, ['date', httpDate()])
       stream.respond({ ...fieldMap(headers), ':status': status })
-      stream.once('finish', () => stream.close(0))
-      stream.resume()
+      lingerOn(stream)
       stream.end(body)
       return
     }

@@ -2,6 +2,7 @@ import type { ServerHttp2Stream } from 'node:http2'
 import type { Fields } from '../gate.ts'
 import type { Asker, AskerListener, ClientFacts } from '../sides.ts'
 import { fieldMap, readFields } from './field-map.ts'
+import { lingerOn, resetStream } from './stream-end.ts'
 
 const NO_ERROR = 0
 const INTERNAL_ERROR = 2
@@ -68,8 +69,9 @@ export class StreamAsker implements Asker {
     if (length > 0 || (length === 0 && hasBody)) Object.assign(headers, { 'content-length': String(length) })
     // A body of a known length has no trailers that anybody waits for.
     const waitForTrailers = hasBody && length < 0
-    if (waitForTrailers)
-      this.#stream.on('wantTrailers', () => this.#stream.sendTrailers(fieldMap(this.#trailersSent ?? [])))
+    if (waitForTrailers) this.#stream.on('wantTrailers', () => {
+        if (!this.#stream.destroyed) this.#stream.sendTrailers(fieldMap(this.#trailersSent ?? []))
+      })
     this.#stream.respond(headers, { endStream: !hasBody, waitForTrailers })
   }
 
@@ -93,17 +95,13 @@ export class StreamAsker implements Asker {
     this.#listener = undefined
     this.#trailersSent = trailers
     if (stream.destroyed) return
-    if (!this.#isBodyDone) {
-      // The rest of the request is of no use to anybody.
-      stream.once('finish', () => stream.close(NO_ERROR))
-      stream.resume()
-    }
+    if (!this.#isBodyDone) lingerOn(stream)
     stream.end()
   }
 
   abort(): void {
     this.#listener = undefined
-    if (!this.#stream.destroyed) this.#stream.close(INTERNAL_ERROR)
+    resetStream(this.#stream, INTERNAL_ERROR)
   }
 
   get #canSend(): boolean {

@@ -4,6 +4,7 @@ import type { Fields } from '../gate.ts'
 import { readLength } from '../request-head.ts'
 import type { Carrier, CarrierListener, OutgoingRequest } from '../sides.ts'
 import { fieldMap, pseudo, readFields } from './field-map.ts'
+import { resetStream } from './stream-end.ts'
 
 const END_STREAM = 1
 const NO_ERROR = 0
@@ -45,7 +46,9 @@ export class StreamCarrier implements Carrier {
     }
     this.#stream = stream
     stream.on('error', () => {})
-    stream.on('wantTrailers', () => stream.sendTrailers(fieldMap(this.#sentTrailers ?? [])))
+    stream.on('wantTrailers', () => {
+      if (!stream.destroyed) stream.sendTrailers(fieldMap(this.#sentTrailers ?? []))
+    })
     stream.on('headers', (_headers, _flags, raw?: string[]) => this.#takeInterim(raw ?? []))
     stream.on('response', (_headers, flags, raw?: string[]) => this.#takeHead(method, flags, raw ?? []))
     stream.on('trailers', (_headers, _flags, raw?: string[]) => this.#takeTrailers(raw ?? []))
@@ -81,7 +84,7 @@ export class StreamCarrier implements Carrier {
 
   cancel(): void {
     this.#listener = undefined
-    if (this.#stream !== undefined && !this.#stream.destroyed) this.#stream.close(CANCEL)
+    if (this.#stream !== undefined) resetStream(this.#stream, CANCEL)
   }
 
   #takeInterim(raw: readonly string[]): void {
@@ -116,7 +119,7 @@ export class StreamCarrier implements Carrier {
       this.#listener = undefined
       listener?.answerEnd(this.#trailers)
       // An answer before the end of the request: the rest of it is of no use.
-      if (!stream.writableEnded) stream.close(NO_ERROR)
+      if (!stream.writableFinished) resetStream(stream, NO_ERROR)
     })
   }
 
