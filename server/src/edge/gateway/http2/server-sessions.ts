@@ -89,7 +89,10 @@ export class ServerSessions {
 
   #begin(session: ServerHttp2Session, keepAliveMs: number): void {
     const arriving = this.#arriving
-    if (arriving === undefined) return session.destroy()
+    if (arriving === undefined) {
+      session.destroy()
+      return
+    }
     const { guest, facts } = arriving
     guest.session = session
     session.on('error', () => {})

@@ -59,7 +59,7 @@ export class StreamAsker implements Asker {
   }
 
   inform(status: number, fields: Fields): void {
-    if (this.#canSend) this.#stream.additionalHeaders({ ...fieldMap(fields), ':status': status })
+    if (this.#canSend) this.#try(() => this.#stream.additionalHeaders({ ...fieldMap(fields), ':status': status }))
   }
 
   answer(status: number, fields: Fields, length: number, hasBody: boolean): void {
@@ -69,17 +69,18 @@ export class StreamAsker implements Asker {
     if (length > 0 || (length === 0 && hasBody)) Object.assign(headers, { 'content-length': String(length) })
     // A body of a known length has no trailers that anybody waits for.
     const waitForTrailers = hasBody && length < 0
-    if (waitForTrailers) this.#stream.on('wantTrailers', () => {
-        if (!this.#stream.destroyed) this.#stream.sendTrailers(fieldMap(this.#trailersSent ?? []))
+    if (waitForTrailers)
+      this.#stream.on('wantTrailers', () => {
+        this.#try(() => this.#stream.sendTrailers(fieldMap(this.#trailersSent ?? [])))
       })
-    this.#stream.respond(headers, { endStream: !hasBody, waitForTrailers })
+    this.#try(() => this.#stream.respond(headers, { endStream: !hasBody, waitForTrailers }))
   }
 
   accept(fields: Fields): void {
     if (!this.#canSend) return
     this.#hasBody = true
     const kept = fields.filter((_, i) => fields[i - (i % 2)]?.toLowerCase() !== 'sec-websocket-accept')
-    this.#stream.respond({ ...fieldMap(kept), ':status': 200 })
+    this.#try(() => this.#stream.respond({ ...fieldMap(kept), ':status': 200 }))
   }
 
   write(piece: Buffer): void {
@@ -106,6 +107,17 @@ export class StreamAsker implements Asker {
 
   get #canSend(): boolean {
     return !this.#stream.destroyed && !this.#stream.closed && !this.#stream.headersSent
+  }
+
+  /** #try sends fields. node:http2 throws at those that it does not send: then the stream is reset, and nothing more. */
+  #try(send: () => void): void {
+    if (this.#stream.destroyed) return
+    try {
+      send()
+    } catch {
+      this.#hasBody = false
+      resetStream(this.#stream, INTERNAL_ERROR)
+    }
   }
 
   #gone(): void {

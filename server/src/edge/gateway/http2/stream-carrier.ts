@@ -47,7 +47,11 @@ export class StreamCarrier implements Carrier {
     this.#stream = stream
     stream.on('error', () => {})
     stream.on('wantTrailers', () => {
-      if (!stream.destroyed) stream.sendTrailers(fieldMap(this.#sentTrailers ?? []))
+      try {
+        stream.sendTrailers(fieldMap(this.#sentTrailers ?? []))
+      } catch {
+        resetStream(stream, CANCEL)
+      }
     })
     stream.on('headers', (_headers, _flags, raw?: string[]) => this.#takeInterim(raw ?? []))
     stream.on('response', (_headers, flags, raw?: string[]) => this.#takeHead(method, flags, raw ?? []))
@@ -95,7 +99,10 @@ export class StreamCarrier implements Carrier {
   #takeHead(method: string, flags: number, raw: readonly string[]): void {
     const status = Number(pseudo(raw, ':status'))
     const fields = readFields(raw)
-    if (typeof fields === 'string') return this.#fail('invalid', fields)
+    if (typeof fields === 'string') {
+      this.#fail('invalid', fields)
+      return
+    }
     const hasEnded = (flags & END_STREAM) !== 0
     const isBare = method === 'HEAD' || status === 204 || status === 304
     const declared = fields.lengths === 1 ? readLength(fields.length) : -1
