@@ -21,14 +21,16 @@ const NOTICE_MS = 500
 /** A connection of HTTP/2, as connections are counted. */
 export class SessionGuest implements Member {
   readonly #host: Host
-  readonly #socket: Socket
+  readonly socket: Socket
   session: ServerHttp2Session | undefined
   streams = 0
   hasAsked = false
+  /** Those who still wait for their answers. */
+  readonly askers = new Set<StreamAsker>()
 
   constructor(host: Host, socket: Socket) {
     this.#host = host
-    this.#socket = socket
+    this.socket = socket
   }
 
   get use(): Member['use'] {
@@ -38,7 +40,7 @@ export class SessionGuest implements Member {
 
   leave(): void {
     this.session?.destroy()
-    this.#socket.destroy()
+    this.socket.destroy()
   }
 
   retire(): void {
@@ -96,6 +98,13 @@ export class ServerSessions {
     const { guest, facts } = arriving
     guest.session = session
     session.on('error', () => {})
+    // No request outlives its connection, whatever becomes of its stream.
+    const lose = (): void => {
+      for (const asker of guest.askers) asker.lose()
+      guest.askers.clear()
+    }
+    session.once('close', lose)
+    guest.socket.once('close', lose)
     session.setTimeout(keepAliveMs, () => {
       if (guest.streams === 0) session.close()
     })
@@ -105,11 +114,11 @@ export class ServerSessions {
       guest.streams++
       guest.hasAsked = true
       stream.on('close', () => guest.streams--)
-      this.#serve(stream, facts, (flags & END_STREAM) !== 0, raw ?? [])
+      this.#serve(stream, guest, facts, (flags & END_STREAM) !== 0, raw ?? [])
     })
   }
 
-  #serve(stream: ServerHttp2Stream, facts: ClientFacts, hasEnded: boolean, raw: string[]): void {
+  #serve(stream: ServerHttp2Stream, guest: SessionGuest, facts: ClientFacts, hasEnded: boolean, raw: string[]): void {
     const head = readHttp2Request(raw, hasEnded)
     if ('code' in head) {
       this.#host.refused(head)
@@ -120,6 +129,8 @@ export class ServerSessions {
       return
     }
     const asker = new StreamAsker(stream, facts)
+    guest.askers.add(asker)
+    stream.once('close', () => guest.askers.delete(asker))
     const listener = this.#host.begin(asker, head)
     asker.attach(listener, !hasEnded)
     listener.start()

@@ -27,7 +27,7 @@ export class StreamAsker implements Asker {
     let trailers: ReturnType<typeof readFields> | undefined
     this.#listener = listener
     this.#isBodyDone = !hasBody
-    stream.on('close', () => this.#gone())
+    stream.on('close', () => this.lose())
     stream.on('drain', () => this.#listener?.askerDrained())
     if (!hasBody) {
       stream.resume()
@@ -120,7 +120,8 @@ export class StreamAsker implements Asker {
     }
   }
 
-  #gone(): void {
+  /** lose says that the client is gone. */
+  lose(): void {
     const listener = this.#listener
     this.#listener = undefined
     listener?.left()
