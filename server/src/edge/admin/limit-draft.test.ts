@@ -35,9 +35,9 @@ describe('a draft of a limit', () => {
   })
 
   it('is for those who may put rules', async () => {
-    const { ask, token } = await startAdmin()
+    const { ask } = await startAdmin()
     const body = { text: RULES, domain: 'shop', id: 'user' }
-    expect((await ask('POST', 'rules/draft', { body, token: token.operator })).status).toBe(403)
+    expect((await ask('POST', 'rules/draft', { body, as: 'operator' })).status).toBe(403)
   })
 })
 
