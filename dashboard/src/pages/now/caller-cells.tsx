@@ -17,6 +17,8 @@ export const callerKey = ({ domain, rule, key }: Caller): string => `${domain}\n
 /** Who is the customer, where one is known, and what the counter is kept for. */
 export function Who({ caller }: { readonly caller: Caller }) {
   const { customer_id: customer, key } = caller
+  // What blocks refuse is counted in one place: the callers of all of them.
+  if (customer === null && key === '') return <a href="/blocks">everybody who is blocked</a>
   return (
     <span class="who">
       {customer !== null && <a href={customerHref(customer)}>{customer}</a>}

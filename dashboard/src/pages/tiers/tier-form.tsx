@@ -72,7 +72,7 @@ export function TierForm({ fields, domains, onChange, onClose, onReady }: TierFo
       {fields.isNew && <NameFields fields={fields} domains={domains} set={set} />}
       {fields.isOfFile && (
         <Notice>
-          This tier stands in a rule file. What you put in force here is used in its place, until you remove it.
+          This tier stands in the rules. What you put in force here is used in its place, until you remove it.
         </Notice>
       )}
       {fields.left.length > 0 && (

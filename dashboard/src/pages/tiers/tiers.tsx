@@ -45,7 +45,7 @@ export function Tiers() {
     <>
       <PageHead
         title="Tiers"
-        about="What each plan gives, by domain: from rule files, or put in force here in their place."
+        about="What each plan gives, by domain: from the rules, or put in force here in their place."
       >
         <Button kind="primary" icon="plus" why={why} onClick={() => setStep(newTier(domains[0]))}>
           Make a tier
@@ -98,7 +98,7 @@ const COLUMNS: readonly Column<TierRow>[] = [
     isTight: true,
     cell: ({ stored, inForce }) => (
       <span class="row">
-        {stored === undefined ? <Badge>rule file</Badge> : <Badge tone="accent">put here</Badge>}
+        {stored === undefined ? <Badge>rules</Badge> : <Badge tone="accent">put here</Badge>}
         {inForce === undefined && <Badge tone="warn">no effect</Badge>}
       </span>
     ),
