@@ -38,13 +38,12 @@ export const serverLayers = {
 }
 
 // The packages of the repository. What is pure runs without Node.js: the layers named, or the whole package. One that does
-// not depend on the library may still build parts of it in: the layers of `builtIn`. The folders of the dashboard are a frame
-// and the parts that it shows, which lead to each other (`mayKnot`); its files may not.
+// not depend on the library may still build parts of it in: the layers of `builtIn`.
 const packages = [
   { dir: '', layers: libraryLayers, pureLayers: ['core'] },
   { dir: 'server', layers: serverLayers, pureLayers: [] },
   { dir: 'client', pure: true },
-  { dir: 'dashboard', pure: true, builtIn: ['core'], mayKnot: true },
+  { dir: 'dashboard', pure: true, builtIn: ['core'] },
 ]
 
 const dependencyKinds = ['dependencies', 'peerDependencies']
@@ -75,7 +74,7 @@ function checkPackage(settings, dir) {
       return problem ? [`${label(found.file)}:${found.line} imports ${found.specifier}: ${problem}`] : []
     }),
     ...fileCycles(files, imports).map((cycle) => `cycle: ${cycle.map(label).join(' → ')}`),
-    ...(pkg.mayKnot ? [] : folderCycles(files, imports)).map(({ cycle, proofs }) => {
+    ...folderCycles(files, imports).map(({ cycle, proofs }) => {
       const examples = proofs.map(({ file, target }) => `${label(file)} imports ${label(target)}`)
       return `cycle of folders: ${cycle.map(label).join(' → ')} (${examples.join(', ')})`
     }),

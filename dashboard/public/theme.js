@@ -1,4 +1,4 @@
-// Runs before the first paint, so that a page in the chosen theme does not flash in the other one. The rest is in src/app/theme.ts.
+// Runs before the first paint, so that a page in the chosen theme does not flash in the other one. The rest is in src/state/theme.ts.
 try {
   const theme = localStorage.getItem('sluice-theme')
   if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme

@@ -4,8 +4,8 @@ import './styles/ui.css'
 import './styles/shell.css'
 import { render } from 'preact'
 import { App } from './app/app.tsx'
-import { followLinks } from './app/router.ts'
-import { followTheme } from './app/theme.ts'
+import { followLinks } from './state/router.ts'
+import { followTheme } from './state/theme.ts'
 
 followTheme()
 followLinks()

@@ -1,9 +1,9 @@
 import { useEffect } from 'preact/hooks'
+import { go, place, safeAddress } from '../state/router.ts'
+import { findSession, session } from '../state/session.ts'
 import { Button } from '../ui/button.tsx'
 import { State } from '../ui/parts.tsx'
 import { Login } from './login.tsx'
-import { go, place, safeAddress } from './router.ts'
-import { findSession, session } from './session.ts'
 import { Shell } from './shell.tsx'
 
 const LOOK_AGAIN_MS = { unreachable: 3_000, starting: 1_000 }

@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks'
 import { ApiProblem } from '../api/problem.ts'
 import iconUrl from '../icon.svg'
+import { go, place, safeAddress } from '../state/router.ts'
+import { leave, logIn, session } from '../state/session.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Field } from '../ui/field.tsx'
-import { go, place, safeAddress } from './router.ts'
-import { leave, logIn, session } from './session.ts'
 
 /** Login takes a token and sends it once. It is kept nowhere in the browser. The page that was asked for is shown after it. */
 export function Login() {

@@ -1,6 +1,6 @@
 import type { ComponentType } from 'preact'
+import type { Role } from '../state/session.ts'
 import type { IconName } from '../ui/icon.tsx'
-import type { Role } from './session.ts'
 
 export type Params = Readonly<Record<string, string>>
 

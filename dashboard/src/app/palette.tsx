@@ -1,15 +1,15 @@
 import { signal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { ask } from '../api/client.ts'
+import { go, here } from '../state/router.ts'
+import { logOut, may, session } from '../state/session.ts'
+import { nextTheme } from '../state/theme.ts'
 import { giveFocus } from '../ui/dialog.tsx'
 import { Icon } from '../ui/icon.tsx'
 import { lastUndo } from '../ui/toasts.tsx'
 import { type Command, found } from './commands.ts'
 import { areKeysShown } from './keys.tsx'
 import { pages } from './pages.ts'
-import { go, here } from './router.ts'
-import { logOut, may, session } from './session.ts'
-import { nextTheme } from './theme.ts'
 
 export const isPaletteOpen = signal(false)
 

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import type { ApiProblem } from '../api/problem.ts'
-import { go } from '../app/router.ts'
+import { go } from '../state/router.ts'
 import { Skeleton, Trouble } from './parts.tsx'
 
 /** A Column says what a cell of it shows. Figures stand at the right; a tight column is as wide as it must be. */

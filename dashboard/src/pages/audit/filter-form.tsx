@@ -1,5 +1,5 @@
 import type { AuditEntry } from '../../api/operations.ts'
-import { setQuery } from '../../app/router.ts'
+import { setQuery } from '../../state/router.ts'
 import { CustomerField } from '../../ui/customer-field.tsx'
 import { Field } from '../../ui/field.tsx'
 import { ACTIONS, type AuditFilter, KINDS, NOUNS, type Span } from './audit-filter.ts'

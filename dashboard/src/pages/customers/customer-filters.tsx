@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Customer } from '../../api/operations.ts'
-import { setQuery } from '../../app/router.ts'
+import { setQuery } from '../../state/router.ts'
 import { Icon } from '../../ui/icon.tsx'
 import { Choice } from '../../ui/parts.tsx'
 import { useTierNames } from './use-tier-names.ts'

@@ -1,5 +1,5 @@
 import type { Customer } from '../../api/operations.ts'
-import { may } from '../../app/session.ts'
+import { may } from '../../state/session.ts'
 import { Button } from '../../ui/button.tsx'
 import { Icon } from '../../ui/icon.tsx'
 import { Menu, type MenuItem } from '../../ui/menu.tsx'

@@ -1,6 +1,6 @@
 import { Fragment } from 'preact'
 import type { Customer } from '../../api/operations.ts'
-import { may } from '../../app/session.ts'
+import { may } from '../../state/session.ts'
 import { Button } from '../../ui/button.tsx'
 import { Card, Time } from '../../ui/parts.tsx'
 import type { Open } from './opened.ts'

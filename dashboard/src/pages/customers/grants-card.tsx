@@ -1,5 +1,5 @@
 import type { Grant } from '../../api/operations.ts'
-import { may } from '../../app/session.ts'
+import { may } from '../../state/session.ts'
 import { Button } from '../../ui/button.tsx'
 import { Card, Count, State } from '../../ui/parts.tsx'
 import { type Column, Table } from '../../ui/table.tsx'

@@ -1,5 +1,5 @@
 import type { ApiKey } from '../../api/operations.ts'
-import { may } from '../../app/session.ts'
+import { may } from '../../state/session.ts'
 import { Button } from '../../ui/button.tsx'
 import { Badge, Card, State, Time } from '../../ui/parts.tsx'
 import { type Column, Table } from '../../ui/table.tsx'

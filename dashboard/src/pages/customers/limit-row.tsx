@@ -1,5 +1,5 @@
 import type { LimitState } from '../../api/operations.ts'
-import { may } from '../../app/session.ts'
+import { may } from '../../state/session.ts'
 import { Button } from '../../ui/button.tsx'
 import { Badge, Count, Meter, Time } from '../../ui/parts.tsx'
 import { LimitOrigin } from './limit-origin.tsx'

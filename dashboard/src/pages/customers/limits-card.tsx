@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { may } from '../../app/session.ts'
+import { may } from '../../state/session.ts'
 import { Button } from '../../ui/button.tsx'
 import { Badge, Card, Skeleton, State, Trouble } from '../../ui/parts.tsx'
 import { LimitRow } from './limit-row.tsx'

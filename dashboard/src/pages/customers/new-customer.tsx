@@ -1,6 +1,6 @@
 import { useRef, useState } from 'preact/hooks'
 import type { Answer, Asked } from '../../api/client.ts'
-import { may } from '../../app/session.ts'
+import { may } from '../../state/session.ts'
 import { ChangeDialog } from '../../ui/change-dialog.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Field } from '../../ui/field.tsx'

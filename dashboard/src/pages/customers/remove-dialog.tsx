@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Asked } from '../../api/client.ts'
-import { go } from '../../app/router.ts'
+import { go } from '../../state/router.ts'
 import { ChangeDialog } from '../../ui/change-dialog.tsx'
 import { customerAddress } from './customer-address.ts'
 import type { FormProps } from './form-props.ts'

@@ -1,6 +1,6 @@
 import type { Counter, LimitSource } from '../../api/operations.ts'
-import { may } from '../../app/session.ts'
 import { durationText } from '../../format/time.ts'
+import { may } from '../../state/session.ts'
 import { Button } from '../../ui/button.tsx'
 import { Badge, Count, Meter, type Tone } from '../../ui/parts.tsx'
 import type { Entry } from './question.ts'

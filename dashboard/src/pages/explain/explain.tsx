@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { ask } from '../../api/client.ts'
 import { type Resource, useResource } from '../../api/resource.ts'
-import { place, setQuery } from '../../app/router.ts'
+import { place, setQuery } from '../../state/router.ts'
 import { Button } from '../../ui/button.tsx'
 import { Card, Notice, PageHead, Skeleton, State, Trouble } from '../../ui/parts.tsx'
 import { tell } from '../../ui/toasts.tsx'

@@ -1,7 +1,7 @@
 import { ask } from '../../api/client.ts'
 import type { NearLimit } from '../../api/operations.ts'
 import { useResource } from '../../api/resource.ts'
-import { place, setQuery } from '../../app/router.ts'
+import { place, setQuery } from '../../state/router.ts'
 import { Card, Choice, Count, Meter, Time } from '../../ui/parts.tsx'
 import type { Column } from '../../ui/table.tsx'
 import { callerKey, RuleName, Who } from './caller-cells.tsx'

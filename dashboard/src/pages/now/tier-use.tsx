@@ -3,7 +3,7 @@ import { ask } from '../../api/client.ts'
 import { frames } from '../../api/live.ts'
 import type { Operations, TierUse } from '../../api/operations.ts'
 import { useResource } from '../../api/resource.ts'
-import { place, setQuery } from '../../app/router.ts'
+import { place, setQuery } from '../../state/router.ts'
 import { Card, Choice, Count, Skeleton, State } from '../../ui/parts.tsx'
 import { Quiet } from './list-card.tsx'
 

@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { setQuery } from '../../app/router.ts'
 import { durationText } from '../../format/time.ts'
+import { setQuery } from '../../state/router.ts'
 import { Button } from '../../ui/button.tsx'
 import { Card, Choice, PageHead } from '../../ui/parts.tsx'
 import { tell } from '../../ui/toasts.tsx'

@@ -1,5 +1,5 @@
 import type { RuleText } from '../../api/operations.ts'
-import { may } from '../../app/session.ts'
+import { may } from '../../state/session.ts'
 import { Button } from '../../ui/button.tsx'
 import { Badge, Choice, Count, Time, type Tone } from '../../ui/parts.tsx'
 import { type Activities, NO_ACTIVITY, type Span } from './activity.ts'
