@@ -22,8 +22,10 @@ const SECRETS = {
 type Manifest = { kind: string; metadata: { name: string; labels?: Labels; namespace?: string } } & Record<string, Tree>
 type Labels = Readonly<Record<string, string>>
 interface Tree {
-  readonly [name: string]: Tree & string & number & boolean & Tree[]
+  readonly [name: string]: Tree
 }
+
+const listOf = (tree: Tree | undefined): readonly Tree[] => (tree ?? []) as readonly unknown[] as readonly Tree[]
 
 const documents = (path: string): Manifest[] => {
   const found = parseAllDocuments(readFileSync(path, 'utf8'), { uniqueKeys: true })
@@ -53,14 +55,14 @@ const containerOf = (deployment: Manifest): Tree => deployment.spec.template.spe
 /** variablesOf returns the variables of the container that are no secret. */
 function variablesOf(manifests: readonly Manifest[]): Record<string, string> {
   const container = containerOf(deploymentOf(manifests))
-  const maps = ((container.envFrom ?? []) as Tree[]).flatMap((source) => {
-    const name = source.configMapRef?.name as string | undefined
+  const maps = listOf(container.envFrom).flatMap((source) => {
+    const name = source.configMapRef?.name
     if (name === undefined) return []
-    const map = all(manifests, 'ConfigMap').find(({ metadata }) => metadata.name === name)
+    const map = all(manifests, 'ConfigMap').find(({ metadata }) => metadata.name === String(name))
     if (map === undefined) throw new Error(`there is no ConfigMap ${name}`)
     return [map.data]
   })
-  const listed = ((container.env ?? []) as Tree[]).map(({ name, value }) => [name, value])
+  const listed = listOf(container.env).map(({ name, value }) => [name, value])
   return { ...Object.assign({}, ...maps), ...Object.fromEntries(listed) }
 }
 const deploymentOf = (manifests: readonly Manifest[]): Manifest =>
@@ -84,7 +86,7 @@ describe.each(SETS)('%s', (_, load, labels) => {
   const deployment = deploymentOf(manifests)
   const pod = deployment.spec.template.spec
   const container = containerOf(deployment)
-  const ports = Object.fromEntries((container.ports as Tree[]).map(({ name, containerPort }) => [name, containerPort]))
+  const ports = Object.fromEntries(listOf(container.ports).map(({ name, containerPort }) => [name, containerPort]))
 
   it('has everything that a service in production needs, each name once', () => {
     const names = manifests.map(({ kind, metadata }) => `${kind} ${metadata.name}`)
@@ -111,12 +113,12 @@ describe.each(SETS)('%s', (_, load, labels) => {
   it('has services that lead to ports of the container, in plain HTTP/2 for gRPC', () => {
     for (const { spec } of all(manifests, 'Service')) {
       expect(spec.selector).toEqual(labels)
-      for (const { name, port, targetPort, appProtocol } of spec.ports as Tree[]) {
-        expect(ports[targetPort]).toBe(port)
-        expect(appProtocol).toBe(name === 'grpc' ? 'kubernetes.io/h2c' : 'http')
+      for (const { name, port, targetPort, appProtocol } of listOf(spec.ports)) {
+        expect(ports[String(targetPort)]).toBe(port)
+        expect(appProtocol).toBe(String(name) === 'grpc' ? 'kubernetes.io/h2c' : 'http')
       }
     }
-    const headless = all(manifests, 'Service').filter(({ spec }) => spec.clusterIP === 'None')
+    const headless = all(manifests, 'Service').filter(({ spec }) => String(spec.clusterIP) === 'None')
     expect(headless).toHaveLength(1)
   })
 
@@ -125,7 +127,7 @@ describe.each(SETS)('%s', (_, load, labels) => {
     expect(deployment.spec.template.metadata.labels).toMatchObject(labels)
     expect(only(manifests, 'PodDisruptionBudget').spec.selector.matchLabels).toEqual(labels)
     expect(only(manifests, 'NetworkPolicy').spec.podSelector.matchLabels).toEqual(labels)
-    for (const spread of pod.topologySpreadConstraints as Tree[]) {
+    for (const spread of listOf(pod.topologySpreadConstraints)) {
       expect(spread.labelSelector.matchLabels).toEqual(labels)
       expect(spread.matchLabelKeys).toEqual(['pod-template-hash'])
     }
@@ -148,9 +150,9 @@ describe.each(SETS)('%s', (_, load, labels) => {
       const { env, default: usual } = settingOf(flag)
       return secondsOf(variables[env] ?? usual)
     })
-    const preStop: number = container.lifecycle.preStop.sleep.seconds
+    const preStop = Number(container.lifecycle.preStop.sleep.seconds)
     expect(preStop).toBeGreaterThanOrEqual(5)
-    expect(pod.terminationGracePeriodSeconds).toBeGreaterThan(preStop + drain[0] + drain[1])
+    expect(Number(pod.terminationGracePeriodSeconds)).toBeGreaterThan(preStop + drain[0] + drain[1])
   })
 
   it('keeps to the restricted standard of pod security', () => {
@@ -186,8 +188,8 @@ describe.each(SETS)('%s', (_, load, labels) => {
   })
 
   it('mounts the folder of the rules, which are right', () => {
-    const [volume] = pod.volumes as Tree[]
-    const rules = all(manifests, 'ConfigMap').find(({ metadata }) => metadata.name === volume.configMap.name)
+    const [volume] = listOf(pod.volumes)
+    const rules = all(manifests, 'ConfigMap').find(({ metadata }) => metadata.name === String(volume.configMap.name))
     expect(container.volumeMounts).toEqual([{ name: volume.name, mountPath: '/etc/sluice/rules', readOnly: true }])
     const texts = Object.entries(rules?.data ?? {}).map(([file, text]) => ({ file, text: String(text) }))
     expect(loadRules(texts).ruleCount).toBe(2)
@@ -196,16 +198,16 @@ describe.each(SETS)('%s', (_, load, labels) => {
   it('lets callers reach the doors, and only those who watch the admin port', () => {
     const { ingress, policyTypes } = only(manifests, 'NetworkPolicy').spec
     expect(policyTypes).toEqual(['Ingress', 'Egress'])
-    const open = (ingress as Tree[]).map((rule) => (rule.ports as Tree[]).map(({ port }) => String(port)))
+    const open = listOf(ingress).map((rule) => listOf(rule.ports).map(({ port }) => String(port)))
     expect(open).toEqual([['grpc', 'http'], ['admin']])
-    for (const rule of ingress as Tree[]) expect(rule.from).toHaveLength(1)
+    for (const rule of listOf(ingress)) expect(rule.from).toHaveLength(1)
     for (const name of open.flat()) expect(ports).toHaveProperty(name)
   })
 
   it('is read by Prometheus at the admin port of every pod', () => {
     const { selector, endpoints, jobLabel } = only(manifests, 'ServiceMonitor').spec
     const services = all(manifests, 'Service').filter(({ metadata }) =>
-      Object.entries(selector.matchLabels).every(([name, value]) => metadata.labels?.[name] === value),
+      Object.entries(selector.matchLabels).every(([name, value]) => metadata.labels?.[name] === String(value)),
     )
     expect(services).toHaveLength(1)
     expect(services[0].spec.ports).toContainEqual(expect.objectContaining({ name: endpoints[0].port }))
@@ -255,7 +257,7 @@ describe('deploy/kubernetes', () => {
 
   it('has patches for development that set variables of the service', () => {
     const [{ spec }] = documents(join(KUBERNETES, 'overlays/development/small.yaml'))
-    const names = (spec.template.spec.containers[0].env as Tree[]).map(({ name }) => String(name))
+    const names = listOf(spec.template.spec.containers[0].env).map(({ name }) => String(name))
     expect(unknownVariables(names)).toEqual([])
   })
 
@@ -264,7 +266,7 @@ describe('deploy/kubernetes', () => {
     const gateway = parse(String(config.data['envoy-gateway.yaml'])) as Manifest
     const { image, env } = gateway.provider.kubernetes.rateLimitDeployment.container
     expect(image).toContain('/sluice:')
-    expect(unknownVariables((env as Tree[]).map(({ name }) => String(name)))).toEqual([])
+    expect(unknownVariables(listOf(env).map(({ name }) => String(name)))).toEqual([])
     expect(policy.kind).toBe('BackendTrafficPolicy')
   })
 
