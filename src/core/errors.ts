@@ -104,6 +104,7 @@ export const ERROR_RULES = {
   HOST_NAME_INVALID: 'the name of a host has letters, digits, - and ., without a port; several are separated by commas',
   ADMIN_URL_INVALID: 'an admin port is http://HOST:PORT or https://HOST:PORT, without a password or a query',
   ADMIN_UNREACHABLE: 'a command that asks a service reaches its admin port, with a token that may do it',
+  NOT_HEALTHY: 'a node that takes requests says so at /readyz of its admin port, one that runs at /livez',
   SUBCOMMAND_INVALID: 'token takes create, list or revoke ID; audit takes verify, list or export',
   AUDIT_BROKEN: 'every entry of the audit log is as it was written, and none is missing',
   COMMAND_UNKNOWN: 'commands are listed by --help',

@@ -46,6 +46,8 @@ Usage:
                                    forget what a caller has used, on all nodes
   sluice top [--admin URL]         watch a running service: decisions, refusals,
                                    latency, its store, its busiest keys
+  sluice health [--admin URL]      succeed if a service takes requests; with
+                                   --live, if it runs. For health checks
   sluice token create [--name TEXT] [--role ROLE] [--expires-in DURATION]
   sluice token list|revoke ID      tokens of the admin API: viewer, operator or
                                    admin; a new one is printed once
@@ -67,7 +69,8 @@ about Redis: SLUICE_SECRET, --key-prefix and --keys decide what keys are.
 top takes
 --admin URL (default: http://localhost:8082), --token or SLUICE_ADMIN_TOKEN,
 --by refused|active, --minutes 1|5|60|1440, --scope node|fleet, --interval DURATION,
---json (a document of one line for each look) and --once. token and audit work
+--json (a document of one line for each look) and --once. health asks
+the service that its variables and config file set up. token and audit work
 in a database (--database URL, --data DIR, and SLUICE_SECRET where the service
 has it) or, also while it runs, through a service (--admin URL, --token).
 Rules are described in docs/rules.md, errors in docs/errors.md, running it in

@@ -10,6 +10,7 @@ const COMMANDS: ReadonlyMap<string, (args: readonly string[]) => Promise<void>> 
   ['check', async (args: readonly string[]) => (await import('./check.ts')).check(args)],
   ['reset', async (args: readonly string[]) => (await import('./reset.ts')).reset(args)],
   ['top', async (args: readonly string[]) => (await import('./top.ts')).top(args)],
+  ['health', async (args: readonly string[]) => (await import('./health.ts')).health(args)],
   ['token', async (args: readonly string[]) => (await import('./token.ts')).token(args)],
   ['audit', async (args: readonly string[]) => (await import('./audit.ts')).audit(args)],
   ['explain', async (args: readonly string[]) => (await import('./explain.ts')).explain(args)],

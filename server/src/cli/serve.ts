@@ -19,6 +19,7 @@ export async function serve(args: readonly string[]): Promise<void> {
   const service = await starting
   if (format === 'text') log.print(greeting(service, config))
   else logStart(service, config, log)
+  if (process.env.NOTIFY_SOCKET) await tellSystemd(log)
   // Only workers that cannot be kept running end it by themselves.
   await service.failed.catch(async (error: unknown) => {
     service.kill()
@@ -28,6 +29,14 @@ export async function serve(args: readonly string[]): Promise<void> {
 }
 
 function ignore(): void {}
+
+/** tellSystemd says that the service is ready, and later that it ends. Loaded here: elsewhere nobody listens. */
+async function tellSystemd(log: Log): Promise<void> {
+  const { SystemdNotices } = await import('../app/systemd/systemd-notices.ts')
+  const notices = new SystemdNotices(process.env, log)
+  notices.ready()
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => notices.stopping())
+}
 
 /** logStart says in one record what the greeting says to people. */
 function logStart({ addresses, storeName, rules }: Service, { rules: paths, workers }: Config, log: Log): void {

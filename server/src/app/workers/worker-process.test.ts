@@ -16,3 +16,18 @@ it('starts with a young generation of full size, and lets what the service was t
     execArgv: ['--min-semi-space-size=16', '--min-semi-space-size=4', '--enable-source-maps'],
   })
 })
+
+it('has ended where the machine does not start it', async () => {
+  const child = Object.assign(new EventEmitter(), {
+    connected: true,
+    disconnect: () => {
+      child.connected = false
+    },
+  })
+  vi.mocked(fork).mockReturnValueOnce(child as EventEmitter as ChildProcess)
+  const ended: string[] = []
+  const worker = new WorkerProcess(1, { told: () => {}, ended: (_, how) => void ended.push(how) })
+  child.emit('error', Object.assign(new Error('spawn EAGAIN'), { code: 'EAGAIN' }))
+  await worker.ended
+  expect(ended).toEqual(['no process: EAGAIN'])
+})

@@ -57,8 +57,6 @@ export class WorkerProcess {
       serialization: 'advanced',
     })
     this.#child.on('message', (message) => events.told(this, message as FromWorker))
-    // A message to a process that has just ended: its end is told below.
-    this.#child.on('error', () => {})
     this.ended = new Promise((resolve) => {
       let how: string | undefined
       // What it said last may still be on the way when the process is gone: the end of the channel comes behind that.
@@ -72,6 +70,13 @@ export class WorkerProcess {
         look()
       })
       this.#child.once('disconnect', look)
+      this.#child.on('error', (error: NodeJS.ErrnoException) => {
+        // Otherwise it is about a message to a process that has just ended, whose end is told above.
+        if (this.#child.pid !== undefined) return
+        how = `no process: ${error.code}`
+        if (this.#child.connected) this.#child.disconnect()
+        look()
+      })
     })
   }
 

@@ -70,9 +70,9 @@ export class PgliteProcess {
         resolve()
         if (this.#isReady) events.ended()
       })
+      // Either it was never started, and no end will follow; or a message went to a process that has just ended, which is told.
+      child.on('error', () => child.pid === undefined && resolve())
     })
-    // A message to a process that has just ended: its end is told above.
-    child.on('error', () => {})
     this.started = this.#untilStarted()
     child.on('message', (message) => this.#heard(message as FromChild))
   }
