@@ -4,7 +4,7 @@ export type GiveUpReason =
   | 'deadline'
   /** Too many wait already. */
   | 'queue_full'
-  /** The server refused, and it is not tried again: too often, or the call cannot be repeated. */
+  /** The server refused, and it is not tried again: too often, more than the share of retries, or it cannot be repeated. */
   | 'refused'
   /** The server has refused so much of late that the call was not sent. */
   | 'throttled'

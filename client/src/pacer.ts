@@ -1,12 +1,25 @@
 import type { Budget } from './rate-limits.ts'
 
-/** A Cost is what a call takes of budgets, by what they count. A call that says nothing takes 1 of `requests`. */
+/**
+ * A Cost is what a call takes of budgets, by what they count. A call that says nothing takes 1 of `requests`. A pacer tells calls
+ * apart by their costs: no two that are under way share one.
+ */
 export type Cost = Readonly<Record<string, number>>
 
 /** How many calls go out before anything is known of the server. It doubles with each round of answers. */
 const FIRST_CALLS = 4
+/** A call that has no answer for so long keeps no other back. */
+const SILENCE_MS = 1_000
 /** What is waited for where the server says that nothing is left, and not for how long. */
 const UNKNOWN_WAIT_MS = 1_000
+/** No word of a server holds for longer: then one call asks again. */
+const TRUST_MS = 3_600_000
+/** Below this share of a limit, little is left. */
+const LITTLE = 0.1
+/** Timers are late: what they lost of late is made up for. */
+const SLACK_MS = 25
+/** A server that names its policies anew each time cannot fill the memory. */
+const MAX_BUDGETS = 32
 
 /**
  * A Pacer knows the budgets that one caller has at one server, and says when the next call may go: at once while there is ample
@@ -14,21 +27,28 @@ const UNKNOWN_WAIT_MS = 1_000
  */
 export class Pacer {
   readonly #budgets = new Map<string, KnownBudget>()
+  readonly #underWay = new Set<Cost>()
   #pausedUntilMs = 0
-  #calls = 0
   #window = FIRST_CALLS
+  #sentMs = 0
 
   /** isPaced says whether the server has told of a budget. */
   get isPaced(): boolean {
     return this.#budgets.size > 0
   }
 
-  /** waitMs says how long a call waits from now. Infinity: until an answer comes. */
-  waitMs(nowMs: number, cost: Cost): number {
+  get isIdle(): boolean {
+    return this.#underWay.size === 0
+  }
+
+  /** waitMs says how long a call waits from now. One that is not patient goes as soon as there is budget, and spreads nothing. */
+  waitMs(nowMs: number, cost: Cost, isPatient = true): number {
+    const silenceMs = this.isIdle ? 0 : Math.max(0, this.#sentMs + SILENCE_MS - nowMs)
     let waitMs = Math.max(0, this.#pausedUntilMs - nowMs)
-    if (!this.isPaced && this.#calls >= this.#window) return Number.POSITIVE_INFINITY
+    if (!this.isPaced && this.#underWay.size >= this.#window) waitMs = Math.max(waitMs, silenceMs)
     for (const budget of this.#budgets.values()) {
-      waitMs = Math.max(waitMs, budget.waitMs(nowMs, amountOf(cost, budget.unit), this.#calls > 0))
+      const amount = amountOf(cost, budget.unit)
+      waitMs = Math.max(waitMs, budget.isOld(nowMs) ? silenceMs : budget.waitMs(nowMs, amount, isPatient))
     }
     return waitMs
   }
@@ -37,111 +57,146 @@ export class Pacer {
   leastMs(nowMs: number, ahead: Cost): number {
     let leastMs = Math.max(0, this.#pausedUntilMs - nowMs)
     for (const budget of this.#budgets.values()) {
-      leastMs = Math.max(leastMs, budget.leastMs(nowMs, amountOf(ahead, budget.unit)))
+      if (!budget.isOld(nowMs)) leastMs = Math.max(leastMs, budget.leastMs(nowMs, amountOf(ahead, budget.unit)))
     }
     return leastMs
   }
 
   sent(nowMs: number, cost: Cost): void {
-    this.#calls++
+    this.#underWay.add(cost)
+    this.#sentMs = nowMs
     for (const budget of this.#budgets.values()) budget.take(nowMs, amountOf(cost, budget.unit))
   }
 
-  /** ended is told of every call that was sent, with what the answer says, if one came. */
-  ended(nowMs: number, cost: Cost, budgets: readonly Budget[] = []): void {
-    this.#calls--
-    for (const budget of this.#budgets.values()) budget.settle(amountOf(cost, budget.unit))
-    this.#window = Math.min(this.#window + 1, Number.MAX_SAFE_INTEGER)
+  /** failed is told of a call that got no answer. */
+  failed(cost: Cost): void {
+    if (!this.#underWay.delete(cost)) return
+    for (const budget of this.#budgets.values()) budget.ended(amountOf(cost, budget.unit))
+  }
+
+  /** answered is told of a call that got an answer, and of what that says. A budget that is not told of any more is forgotten. */
+  answered(nowMs: number, cost: Cost, budgets: readonly Budget[]): void {
+    this.failed(cost)
+    this.#window++
+    const told = new Set(budgets.map(keyOf))
+    for (const [key, budget] of this.#budgets) if (!told.has(key) && budget.isOld(nowMs)) this.#budgets.delete(key)
     this.told(nowMs, budgets)
   }
 
   /** told takes what a server says, here or in another tab. */
   told(nowMs: number, budgets: readonly Budget[]): void {
     for (const told of budgets) {
-      const key = `${told.unit} ${told.name}`
+      const key = keyOf(told)
       const known = this.#budgets.get(key)
       if (known !== undefined) known.tell(nowMs, told)
-      else if (this.#budgets.size < MAX_BUDGETS) this.#budgets.set(key, new KnownBudget(nowMs, told))
+      else if (this.#budgets.size < MAX_BUDGETS && isPacing(told)) {
+        const budget = new KnownBudget(told.unit)
+        for (const cost of this.#underWay) budget.take(nowMs, amountOf(cost, told.unit))
+        budget.tell(nowMs, told)
+        this.#budgets.set(key, budget)
+      }
     }
   }
 
-  /** pause has nothing go before a time. */
-  pause(untilMs: number): void {
-    this.#pausedUntilMs = Math.max(this.#pausedUntilMs, untilMs)
+  /** refused has nothing go for a while, and fewer at once after it. */
+  refused(nowMs: number, pauseMs: number): void {
+    this.#window = Math.max(1, Math.floor(this.#window / 2))
+    this.pause(nowMs, pauseMs)
+  }
+
+  pause(nowMs: number, pauseMs: number): void {
+    this.#pausedUntilMs = Math.max(this.#pausedUntilMs, nowMs + Math.min(pauseMs, TRUST_MS))
   }
 }
 
-/** Below this share of a limit, little is left. */
-const LITTLE = 0.1
-/** Timers are late: what they lost of late is made up for. */
-const SLACK_MS = 25
-/** A server that names its policies anew each time cannot fill the memory. */
-const MAX_BUDGETS = 32
+const keyOf = ({ unit, name, partition = '' }: Budget): string => JSON.stringify([unit, name, partition])
 
+/** isPacing says whether a budget says how fast to go. A limit by itself does not. */
+const isPacing = ({ limit, remaining, windowMs }: Budget): boolean =>
+  remaining !== undefined || (limit !== undefined && windowMs !== undefined)
+
+/** amountOf is what a call takes of a budget. Tokens and bytes are taken by calls that say so. */
 function amountOf(cost: Cost, unit: string): number {
-  return (
-    cost[unit] ?? (unit === 'tokens' || unit.endsWith('-tokens') || unit.endsWith('-bytes') ? 0 : (cost.requests ?? 1))
-  )
+  return cost[unit] ?? (/(tokens|bytes)$/.test(unit) ? 0 : (cost.requests ?? 1))
 }
 
 /** A KnownBudget is a budget as it was told last, less what was sent since. */
 class KnownBudget {
   readonly unit: string
   #limit: number | undefined
-  #left = 0
-  #inFlight = 0
-  #resetAtMs = 0
   #windowMs: number | undefined
+  #remaining = 0
+  #left = 0
+  #underWay = 0
+  #toldMs = 0
+  #resetAtMs = Number.NEGATIVE_INFINITY
   #nextMs = 0
 
-  constructor(nowMs: number, told: Budget) {
-    this.unit = told.unit
-    this.tell(nowMs, told)
+  constructor(unit: string) {
+    this.unit = unit
   }
 
   tell(nowMs: number, { limit, remaining, resetMs, windowMs }: Budget): void {
     this.#limit = limit ?? this.#limit
     this.#windowMs = windowMs ?? this.#windowMs
+    this.#toldMs = nowMs
     if (remaining === undefined) {
-      // A policy alone: its rate is kept to from the first call on.
-      if (this.#resetAtMs === 0) this.#left = limit ?? 0
+      // A policy alone: windows of its length are counted here, from the first call on.
+      if (nowMs < this.#resetAtMs) return
+      this.#left = (this.#limit ?? 0) - this.#underWay
       this.#resetAtMs = nowMs + (this.#windowMs ?? 0)
       return
     }
     // What is under way may be counted in it or not: it is taken off, so that too little is sent rather than too much.
-    this.#left = remaining - this.#inFlight
-    this.#resetAtMs = nowMs + (resetMs ?? this.#perHitMs())
+    this.#left = remaining - this.#underWay
+    this.#resetAtMs = resetMs === undefined ? this.#guessedResetMs(nowMs, remaining) : nowMs + resetMs
+    this.#remaining = remaining
   }
 
-  waitMs(nowMs: number, amount: number, isAnyUnderWay: boolean): number {
-    if (nowMs >= this.#resetAtMs) {
-      // How much there is by now is not known: one call asks.
-      return isAnyUnderWay ? Number.POSITIVE_INFINITY : 0
-    }
-    if (this.#left < Math.max(amount, Number.MIN_VALUE)) return this.#resetAtMs - nowMs
-    return this.#isAmple ? 0 : Math.max(0, this.#nextMs - nowMs)
+  /** isOld says whether it is to be asked anew how much there is. */
+  isOld(nowMs: number): boolean {
+    return nowMs >= this.#resetAtMs || nowMs >= this.#toldMs + TRUST_MS
+  }
+
+  waitMs(nowMs: number, amount: number, isPatient: boolean): number {
+    if (this.#left < this.#needed(amount)) return this.#untilMs - nowMs
+    return !isPatient || this.#isAmple ? 0 : Math.max(0, this.#nextMs - nowMs)
   }
 
   leastMs(nowMs: number, amount: number): number {
-    const missing = amount - this.#left
-    if (missing <= 0 || nowMs >= this.#resetAtMs) return 0
-    const windows = this.#limit === undefined || this.#limit === 0 ? 1 : Math.ceil(missing / this.#limit)
-    return this.#resetAtMs - nowMs + (windows - 1) * (this.#windowMs ?? 0)
+    if (amount <= this.#left && this.#left > 0) return 0
+    const windows = this.#limit ? Math.ceil((amount - this.#left) / this.#limit) : 1
+    return this.#untilMs - nowMs + Math.max(0, windows - 1) * (this.#windowMs ?? 0)
   }
 
   take(nowMs: number, amount: number): void {
-    const spaceMs = this.#spaceMs(nowMs) * Math.max(1, amount)
-    this.#nextMs = Math.max(this.#nextMs, nowMs - SLACK_MS) + (this.#isAmple ? 0 : spaceMs)
+    const spaceMs = this.#isAmple ? 0 : this.#spaceMs(nowMs) * amount
+    this.#nextMs = Math.max(this.#nextMs, nowMs - SLACK_MS) + Math.min(spaceMs, TRUST_MS)
     this.#left -= amount
-    this.#inFlight += amount
+    this.#underWay += amount
   }
 
-  settle(amount: number): void {
-    this.#inFlight = Math.max(0, this.#inFlight - amount)
+  ended(amount: number): void {
+    this.#underWay = Math.max(0, this.#underWay - amount)
   }
 
   get #isAmple(): boolean {
     return this.#limit === undefined ? this.#left > 0 : this.#left * 2 > this.#limit
+  }
+
+  get #untilMs(): number {
+    return Math.min(this.#resetAtMs, this.#toldMs + TRUST_MS)
+  }
+
+  /** #needed is what has to be left for a call. One that costs more than there ever is goes when all is there. */
+  #needed(amount: number): number {
+    return Math.max(Math.min(amount, this.#limit ?? amount), Number.MIN_VALUE)
+  }
+
+  /** #guessedResetMs is when there is more where the server does not say: a window after the first that was seen of it. */
+  #guessedResetMs(nowMs: number, remaining: number): number {
+    if (this.#windowMs === undefined) return nowMs + UNKNOWN_WAIT_MS
+    return nowMs < this.#resetAtMs && remaining <= this.#remaining ? this.#resetAtMs : nowMs + this.#windowMs
   }
 
   /**
@@ -149,15 +204,14 @@ class KnownBudget {
    * whichever is shorter. With little left it grows, so that several callers who share a budget come to equal parts.
    */
   #spaceMs(nowMs: number): number {
-    if (nowMs >= this.#resetAtMs || this.#left <= 0) return this.#perHitMs()
+    if (nowMs >= this.#resetAtMs || this.#left <= 0) return this.#perHitMs
     const spreadMs = (this.#resetAtMs - nowMs) / this.#left
     if (this.#windowMs === undefined || this.#limit === undefined) return spreadMs
-    return Math.min(spreadMs, this.#perHitMs() * Math.max(1, (this.#limit * LITTLE) / this.#left))
+    return Math.min(spreadMs, this.#perHitMs * Math.max(1, (this.#limit * LITTLE) / this.#left))
   }
 
   /** #perHitMs is how long one hit takes to come back at the rate that the policy names. */
-  #perHitMs(): number {
-    if (this.#windowMs === undefined || this.#limit === undefined || this.#limit === 0) return UNKNOWN_WAIT_MS
-    return this.#windowMs / this.#limit
+  get #perHitMs(): number {
+    return this.#windowMs === undefined || !this.#limit ? UNKNOWN_WAIT_MS : this.#windowMs / this.#limit
   }
 }

@@ -9,7 +9,7 @@ export interface TabNews {
 
 /** Tabs shares what is known between the tabs of one origin, where there are any. */
 export class Tabs {
-  readonly #channel: BroadcastChannel | undefined
+  #channel: BroadcastChannel | undefined
 
   constructor(name: string | undefined, hear: (news: TabNews) => void) {
     if (name === undefined || typeof BroadcastChannel === 'undefined') return
@@ -27,10 +27,19 @@ export class Tabs {
 
   close(): void {
     this.#channel?.close()
+    this.#channel = undefined
   }
 }
 
+/** isNews says whether a message is ours: another tab may run another version, or something else by the same name. */
 function isNews(data: unknown): data is TabNews {
   const { lane, budgets, pauseMs } = (data ?? {}) as Partial<TabNews>
-  return typeof lane === 'string' && Array.isArray(budgets) && typeof pauseMs === 'number' && pauseMs >= 0
+  return typeof lane === 'string' && isAmount(pauseMs) && Array.isArray(budgets) && budgets.every(isBudget)
 }
+
+function isBudget(data: unknown): boolean {
+  const { name, unit, limit = 0, remaining = 0, resetMs = 0, windowMs = 1 } = (data ?? {}) as Partial<Budget>
+  return typeof name === 'string' && typeof unit === 'string' && [limit, remaining, resetMs, windowMs].every(isAmount)
+}
+
+const isAmount = (value: unknown): boolean => Number.isFinite(value) && (value as number) >= 0
