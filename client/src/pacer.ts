@@ -90,8 +90,9 @@ export class Pacer {
       const known = this.#budgets.get(key)
       if (known !== undefined) known.tell(nowMs, told)
       else if (this.#budgets.size < MAX_BUDGETS && isPacing(told)) {
-        const budget = new KnownBudget(told.unit)
-        for (const cost of this.#underWay) budget.take(nowMs, amountOf(cost, told.unit))
+        let underWay = 0
+        for (const cost of this.#underWay) underWay += amountOf(cost, told.unit)
+        const budget = new KnownBudget(told.unit, underWay)
         budget.tell(nowMs, told)
         this.#budgets.set(key, budget)
       }
@@ -127,18 +128,21 @@ class KnownBudget {
   #windowMs: number | undefined
   #remaining = 0
   #left = 0
-  #underWay = 0
+  #underWay: number
   #toldMs = 0
   #resetAtMs = Number.NEGATIVE_INFINITY
   #nextMs = 0
 
-  constructor(unit: string) {
+  constructor(unit: string, underWay: number) {
     this.unit = unit
+    this.#underWay = underWay
   }
 
   tell(nowMs: number, { limit, remaining, resetMs, windowMs }: Budget): void {
     this.#limit = limit ?? this.#limit
     this.#windowMs = windowMs ?? this.#windowMs
+    // What was spread over the time before is over with it.
+    if (this.isOld(nowMs)) this.#nextMs = nowMs
     this.#toldMs = nowMs
     if (remaining === undefined) {
       // A policy alone: windows of its length are counted here, from the first call on.
@@ -171,7 +175,7 @@ class KnownBudget {
 
   take(nowMs: number, amount: number): void {
     const spaceMs = this.#isAmple ? 0 : this.#spaceMs(nowMs) * amount
-    this.#nextMs = Math.max(this.#nextMs, nowMs - SLACK_MS) + Math.min(spaceMs, TRUST_MS)
+    this.#nextMs = Math.min(Math.max(this.#nextMs, nowMs - SLACK_MS) + spaceMs, nowMs + TRUST_MS)
     this.#left -= amount
     this.#underWay += amount
   }
