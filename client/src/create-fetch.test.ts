@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { acceptsRatio } from './accepts.ts'
 import { createFetch } from './create-fetch.ts'
 import { RateLimitError } from './errors.ts'
 import type { PacedFetchOptions, PacedInit } from './options.ts'
+import type { Learnt, Share } from './tabs.ts'
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -179,8 +181,8 @@ describe('a call that ends early', () => {
           init?.signal?.addEventListener('abort', () => reject(new DOMException('other', 'AbortError')))
         }),
     })
-    const calls = Array.from({ length: 5 }, () =>
-      fetch(URL_, { rateLimit: { deadlineMs: 900 } }).catch((e: unknown) => e),
+    const calls = Array.from({ length: 5 }, (_, i) =>
+      fetch(URL_, { rateLimit: { deadlineMs: i < 4 ? 900 : 800 } }).catch((e: unknown) => e),
     )
     await vi.advanceTimersByTimeAsync(900)
     for (const call of calls) expect(await call).toMatchObject({ name: 'RateLimitError', reason: 'deadline' })
@@ -235,15 +237,15 @@ describe('what a call costs', () => {
 
   it.each([Number.NaN, -1])('is refused when it is %s', async (cost) => {
     const { fetch } = served([OK])
-    const message = `requests must be a number of at least 0, not ${cost}`
+    const message = `requests must be 0 or more, not ${cost}`
     await expect(fetch(URL_, { rateLimit: { cost } })).rejects.toThrow(new TypeError(message))
   })
 })
 
 describe('options', () => {
   it('are refused when they are no amounts', () => {
-    expect(() => createFetch({ deadlineMs: Number.NaN })).toThrow('deadlineMs must be a number of at least 0, not NaN')
-    expect(() => createFetch({ maxWaiting: -1 })).toThrow('maxWaiting must be a number of at least 0, not -1')
+    expect(() => createFetch({ deadlineMs: Number.NaN })).toThrow('deadlineMs must be 0 or more, not NaN')
+    expect(() => createFetch({ maxWaiting: -1 })).toThrow('maxWaiting must be 0 or more, not -1')
   })
 
   it('may name no deadline', async () => {
@@ -255,7 +257,7 @@ describe('options', () => {
 
 describe('throttle', () => {
   it('drops calls to a server that refuses most, and tells no limits', async () => {
-    const { fetch, sent } = served([[429]], { throttle: true, retries: 0 })
+    const { fetch, sent } = served([[429]], { throttle: acceptsRatio, retries: 0 })
     const reasons = new Set<string>()
     for (let i = 0; i < 20; i++) {
       const ended = await fetch(URL_).catch((error: unknown) => error)
@@ -269,6 +271,32 @@ describe('throttle', () => {
     const { fetch, sent } = served([[429]], { retries: 0 })
     for (let i = 0; i < 20; i++) await outcome(fetch(URL_))
     expect(sent).toHaveLength(20)
+  })
+})
+
+describe('share', () => {
+  /** linked makes two ends: what one tells, the other hears. */
+  function linked(): readonly [Share, Share] {
+    const ends: ((learnt: Learnt) => void)[] = []
+    const end = (at: number): Share => ({
+      tell: (learnt) => ends[1 - at](structuredClone(learnt)),
+      hear: (told) => {
+        ends[at] = told
+      },
+      close: () => {},
+    })
+    return [end(0), end(1)]
+  }
+
+  it('has one know what another learnt: what is left, and refusals', async () => {
+    const [here, there] = linked()
+    const first = served([[429, { 'Retry-After': '5' }], OK], { share: here })
+    const second = served([OK], { share: there })
+    void first.fetch(URL_)
+    await vi.advanceTimersByTimeAsync(1)
+    void second.fetch(URL_)
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(second.times()).toEqual([5_000])
   })
 })
 

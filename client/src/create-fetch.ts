@@ -1,21 +1,11 @@
 import { type Call, callOf } from './call.ts'
 import { type GiveUpReason, RateLimitError } from './errors.ts'
-import { now } from './lane.ts'
-import { Lanes, type PacedLane } from './lanes.ts'
-import {
-  checkAmounts,
-  type FetchInput,
-  type PacedFetch,
-  type PacedFetchCounts,
-  type PacedFetchEvents,
-  type PacedFetchOptions,
-  type PacedInit,
-} from './options.ts'
+import { Lane, now } from './lane.ts'
+import { checkAmounts, type FetchInput, type PacedFetch, type PacedFetchOptions, type PacedInit } from './options.ts'
 import { parseRateLimits, type RateLimits } from './rate-limits.ts'
 import { backoffMs, jittered, RetryBudget } from './retries.ts'
-import { Tabs } from './tabs.ts'
 
-const SAVED_RETRIES = 10
+const MAX_LANES = 1_000
 
 /**
  * createFetch wraps fetch so that it keeps to what servers say of their limits: it spreads calls over what is left, waits as it is
@@ -23,147 +13,127 @@ const SAVED_RETRIES = 10
  * RateLimitError.
  */
 export function createFetch(options: PacedFetchOptions = {}): PacedFetch {
-  const { deadlineMs, retries, retryShare, maxWaiting } = options
+  const { deadlineMs, retries = 5, retryShare = 0.2, maxWaiting = 10_000, on = {}, share } = options
   checkAmounts({ deadlineMs, retries, retryShare, maxWaiting })
-  const paced = new Paced(options)
-  return Object.assign((input: FetchInput, init?: PacedInit) => paced.call(input, init), {
-    counts: () => paced.counts(),
-    close: () => paced.close(),
+  const lanes = new Map<string, Lane>()
+  const budget = new RetryBudget()
+  const counts = { calls: 0, sent: 0, refused: 0, retried: 0, gaveUp: 0 }
+  share?.hear(({ lane: name, budgets, pauseMs }) => {
+    const lane = laneOf(name)
+    lane.pacer.told(now(), budgets)
+    lane.pacer.pause(now(), pauseMs)
+    lane.look()
   })
-}
 
-class Paced {
-  readonly #options: PacedFetchOptions
-  readonly #lanes: Lanes
-  readonly #retries: RetryBudget
-  readonly #tabs: Tabs
-  readonly #counts = { calls: 0, sent: 0, refused: 0, retried: 0, gaveUp: 0 }
-
-  constructor(options: PacedFetchOptions) {
-    this.#options = options
-    this.#lanes = new Lanes(options.maxWaiting ?? 10_000)
-    this.#retries = new RetryBudget(options.retryShare ?? 0.2, SAVED_RETRIES)
-    this.#tabs = new Tabs(options.channel, ({ lane: name, budgets, pauseMs }) => {
-      const lane = this.#lanes.of(name)
-      lane.pacer.told(now(), budgets)
-      lane.pacer.pause(now(), pauseMs)
-      lane.look()
-    })
-  }
-
-  counts(): PacedFetchCounts {
-    return { ...this.#counts, waiting: this.#lanes.waiting }
-  }
-
-  close(): void {
-    this.#tabs.close()
-  }
-
-  async call(input: FetchInput, init: PacedInit = {}): Promise<Response> {
-    const call = callOf(this.#options, this.#counts.calls++, input, init)
-    this.#retries.called()
-    const lane = this.#lanes.of(call.laneName)
-    try {
-      for (let attempt = 0; ; attempt++) {
-        const response = await this.#attempt(call, lane)
-        const limits = parseRateLimits(response.headers)
-        const isRefused = isRefusal(response, limits)
-        const waitMs = isRefused ? pauseOf(limits, attempt) : 0
-        this.#learn(call, lane, { response, limits, waitMs, isRefused })
-        if (!isRefused) return response
-        await this.#again(call, { response, limits, waitMs, attempt })
+  /** laneOf finds where calls wait. The one that was not used for longest is forgotten when there are many. */
+  function laneOf(name: string): Lane {
+    const lane = lanes.get(name) ?? new Lane(options.throttle?.())
+    if (!lanes.delete(name) && lanes.size >= MAX_LANES) {
+      for (const [other, { isIdle }] of lanes) {
+        if (!isIdle) continue
+        lanes.delete(other)
+        break
       }
-    } catch (error) {
-      if (error instanceof RateLimitError) this.#counts.gaveUp++
-      throw error
     }
+    lanes.set(name, lane)
+    return lane
   }
 
-  /** #attempt waits for its turn, and sends. */
-  async #attempt(call: Call, lane: PacedLane): Promise<Response> {
-    call.signal?.throwIfAborted()
-    if (this.#options.throttle && !lane.pacer.isPaced && !lane.accepts.mayGo(now(), Math.random())) {
-      throw new RateLimitError('throttled', 'the server has refused too much of late')
+  /** attempt waits for its turn, and sends. */
+  async function attempt(call: Call, lane: Lane): Promise<Response> {
+    if (!lane.pacer.isPaced && lane.throttle?.mayGo(now(), Math.random()) === false) {
+      throw new RateLimitError('throttled', 'the server refuses too much')
     }
     const askedMs = now()
-    await lane.enter(call)
-    this.#counts.sent++
+    await lane.enter(call, maxWaiting)
+    counts.sent++
     const waitedMs = now() - askedMs
-    if (waitedMs >= 1) this.#tell('waited', { url: call.url, waitedMs })
+    if (waitedMs >= 1) tell(() => on.waited?.({ url: call.url.href, waitedMs }))
     try {
       return await call.send()
     } catch (error) {
       lane.pacer.failed(call.cost)
       lane.look()
+      // Fetch may put it in words of its own.
+      call.signal.throwIfAborted()
       throw error
     }
   }
 
-  /** #learn takes what an answer says, for all calls to the same server. */
-  #learn(
-    { cost, laneName }: Call,
-    lane: PacedLane,
-    { response, limits: { budgets }, waitMs, isRefused }: Answer & { readonly isRefused: boolean },
-  ): void {
-    const nowMs = now()
-    lane.pacer.answered(nowMs, cost, budgets)
-    if (isRefused) lane.pacer.refused(nowMs, waitMs)
-    else if (response.status !== 503) lane.accepts.accepted(nowMs)
-    if (isRefused || budgets.length > 0) this.#tabs.tell({ lane: laneName, budgets, pauseMs: waitMs })
-    lane.look()
-  }
-
-  /** #again makes ready for another attempt, or gives up. */
-  async #again(
-    call: Call,
-    { response, limits, waitMs, attempt }: Answer & { readonly attempt: number },
-  ): Promise<void> {
-    this.#counts.refused++
-    const { url } = call
-    const reason = this.#reasonToGiveUp(call, limits, attempt, waitMs)
-    this.#tell('refused', { url, status: response.status, retryInMs: reason === undefined ? waitMs : undefined })
-    if (reason !== undefined) {
-      throw new RateLimitError(reason, `${new URL(url).host} answered ${response.status}`, waitMs, response)
+  /** attempts sends a call until it is answered or given up. What is learnt counts for all calls to the same server. */
+  async function attempts(call: Call): Promise<Response> {
+    const lane = laneOf(call.laneName)
+    for (let again = 0; ; again++) {
+      const response = await attempt(call, lane)
+      const { status } = response
+      const limits = parseRateLimits(response.headers)
+      const isRefused = isRefusal(status, limits)
+      const pauseMs = isRefused ? pauseOf(limits, again) : 0
+      lane.pacer.answered(now(), call.cost, limits.budgets)
+      if (isRefused) lane.pacer.refused(now(), pauseMs)
+      else if (status !== 503) lane.throttle?.accepted(now())
+      share?.tell({ lane: call.laneName, budgets: limits.budgets, pauseMs })
+      lane.look()
+      if (!isRefused) return response
+      counts.refused++
+      const reason = reasonToGiveUp(call, limits, again, pauseMs)
+      tell(() => on.refused?.({ url: call.url.href, status, retryInMs: reason ? undefined : pauseMs }))
+      if (reason) throw new RateLimitError(reason, `${call.url.host} answered ${status}`, pauseMs, response)
+      counts.retried++
+      // Nobody reads it; one that is broken already is no loss.
+      response.body?.cancel().catch(() => {})
     }
-    this.#counts.retried++
-    // Nobody reads it; one that is broken already is no loss.
-    await response.body?.cancel().catch(() => {})
   }
 
-  #reasonToGiveUp(call: Call, { shouldRetry }: RateLimits, attempt: number, waitMs: number): GiveUpReason | undefined {
-    if (!call.isRepeatable() || shouldRetry === false || attempt >= (this.#options.retries ?? 5)) return 'refused'
+  function reasonToGiveUp(call: Call, limits: RateLimits, again: number, waitMs: number): GiveUpReason | undefined {
+    if (!call.isRepeatable() || limits.shouldRetry === false || again >= retries) return 'refused'
     if (now() + waitMs > call.deadlineAtMs) return 'deadline'
-    return this.#retries.take() ? undefined : 'refused'
+    return budget.take() ? undefined : 'refused'
   }
 
-  #tell<K extends keyof PacedFetchEvents>(name: K, event: Parameters<NonNullable<PacedFetchEvents[K]>>[0]): void {
+  async function paced(input: FetchInput, init: PacedInit = {}): Promise<Response> {
+    const call = callOf(options, counts.calls++, input, init)
+    budget.called(retryShare)
     try {
-      const { on } = this.#options
-      ;(on?.[name] as ((told: typeof event) => void) | undefined)?.call(on, event)
+      return await attempts(call)
     } catch (error) {
-      console.error(error)
+      if (error instanceof RateLimitError) counts.gaveUp++
+      throw error
+    } finally {
+      call.end()
     }
   }
+
+  return Object.assign(paced, {
+    counts: () => {
+      let waiting = 0
+      for (const lane of lanes.values()) waiting += lane.waiting
+      return { ...counts, waiting }
+    },
+    close: () => share?.close(),
+  })
 }
 
-interface Answer {
-  readonly response: Response
-  readonly limits: RateLimits
-  readonly waitMs: number
+function tell(hook: () => void): void {
+  try {
+    hook()
+  } catch (error) {
+    console.error(error)
+  }
 }
 
 /** isRefusal says whether an answer is about limits: 429, 503 with a time to come back, and 403 as GitHub has it. */
-function isRefusal({ status }: Response, { retryAfterMs, budgets }: RateLimits): boolean {
-  if (status === 429) return true
-  if (status === 503) return retryAfterMs !== undefined
-  return status === 403 && (retryAfterMs !== undefined || budgets.some(({ remaining }) => remaining === 0))
+function isRefusal(status: number, { retryAfterMs, budgets }: RateLimits): boolean {
+  if (retryAfterMs !== undefined && (status === 503 || status === 403)) return true
+  return status === 429 || (status === 403 && budgets.some(({ remaining }) => remaining === 0))
 }
 
 /** pauseOf is how long to wait after a refusal: as the server says, else longer each time. */
-function pauseOf({ retryAfterMs, budgets }: RateLimits, attempt: number): number {
-  const resets = budgets.flatMap(({ remaining, resetMs }) =>
-    remaining === 0 && resetMs !== undefined ? [resetMs] : [],
-  )
-  const toldMs = retryAfterMs ?? (resets.length > 0 ? Math.max(...resets) : undefined)
-  return toldMs === undefined ? backoffMs(attempt, Math.random()) : jittered(toldMs, Math.random())
+function pauseOf({ retryAfterMs, budgets }: RateLimits, again: number): number {
+  let toldMs = retryAfterMs
+  if (toldMs === undefined) {
+    for (const { remaining, resetMs } of budgets)
+      if (remaining === 0 && resetMs) toldMs = Math.max(toldMs ?? 0, resetMs)
+  }
+  return toldMs === undefined ? backoffMs(again, Math.random()) : jittered(toldMs, Math.random())
 }

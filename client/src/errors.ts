@@ -12,19 +12,17 @@ export type GiveUpReason =
 /** A RateLimitError is thrown for a call that was given up. It says when to come back. */
 export class RateLimitError extends Error {
   override readonly name = 'RateLimitError'
-  readonly reason: GiveUpReason
+  declare readonly reason: GiveUpReason
   /** How long to wait before it makes sense to try again. Undefined: nobody said. */
-  readonly retryAfterMs: number | undefined
+  declare readonly retryAfterMs: number | undefined
   /** The same as a time. */
-  readonly retryAt: Date | undefined
+  declare readonly retryAt: Date | undefined
   /** The server's refusal, unread, if it came to one. */
-  readonly response: Response | undefined
+  declare readonly response: Response | undefined
 
   constructor(reason: GiveUpReason, message: string, retryAfterMs?: number, response?: Response) {
     super(message)
-    this.reason = reason
-    this.retryAfterMs = retryAfterMs
-    this.retryAt = retryAfterMs === undefined ? undefined : new Date(Date.now() + retryAfterMs)
-    this.response = response
+    const retryAt = retryAfterMs === undefined ? undefined : new Date(Date.now() + retryAfterMs)
+    Object.assign(this, { reason, retryAfterMs, retryAt, response })
   }
 }

@@ -1,3 +1,4 @@
+export { acceptsRatio, type Throttle } from './accepts.ts'
 export { createFetch } from './create-fetch.ts'
 export { type GiveUpReason, RateLimitError } from './errors.ts'
 export type {
@@ -10,4 +11,5 @@ export type {
 } from './options.ts'
 export type { Cost } from './pacer.ts'
 export { type Budget, type Fields, parseRateLimits, type RateLimits } from './rate-limits.ts'
+export { type Learnt, type Share, shareTabs } from './tabs.ts'
 export { userAgent, version } from './version.ts'

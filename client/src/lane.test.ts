@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { RateLimitError } from './errors.ts'
 import { Lane, type LaneCall, now } from './lane.ts'
 import type { Budget } from './rate-limits.ts'
 
@@ -11,7 +12,7 @@ const call = (parts: Partial<LaneCall> = {}): LaneCall => ({
   priority: 0,
   order: order++,
   deadlineAtMs: Number.POSITIVE_INFINITY,
-  signal: undefined,
+  signal: new AbortController().signal,
   ...parts,
 })
 
@@ -25,9 +26,11 @@ const budget = (remaining: number, resetMs: number, limit = 100): Budget => ({
   partition: undefined,
 })
 
+const MAX_WAITING = 20_000
+
 /** emptied makes a lane whose server has nothing left for so long. */
-function emptied(resetMs: number, maxWaiting = 100): Lane {
-  const lane = new Lane(maxWaiting)
+function emptied(resetMs: number): Lane {
+  const lane = new Lane()
   lane.pacer.told(now(), [budget(0, resetMs)])
   return lane
 }
@@ -41,7 +44,7 @@ function refill(lane: Lane, asked: LaneCall): void {
 /** enterAll has calls enter, and returns the names of those that went, in their order. */
 function enterAll(lane: Lane, calls: readonly (readonly [name: string, call: LaneCall])[]): string[] {
   const went: string[] = []
-  for (const [name, each] of calls) void lane.enter(each).then(() => went.push(name))
+  for (const [name, each] of calls) void lane.enter(each, MAX_WAITING).then(() => went.push(name))
   return went
 }
 
@@ -49,9 +52,9 @@ const settled = () => vi.advanceTimersByTimeAsync(0)
 
 describe('Lane', () => {
   it('lets a call go at once while there is budget', async () => {
-    const lane = new Lane(10)
+    const lane = new Lane()
     lane.pacer.told(now(), [budget(100, 1_000)])
-    await lane.enter(call())
+    await lane.enter(call(), MAX_WAITING)
     expect(lane.waiting).toBe(0)
   })
 
@@ -115,7 +118,7 @@ describe('Lane', () => {
 
   it('says at once that a call would have to wait beyond its deadline, and until when', async () => {
     const lane = emptied(5_000)
-    await expect(lane.enter(call({ deadlineAtMs: now() + 4_999 }))).rejects.toMatchObject({
+    await expect(lane.enter(call({ deadlineAtMs: now() + 4_999 }), MAX_WAITING)).rejects.toMatchObject({
       name: 'RateLimitError',
       reason: 'deadline',
       retryAfterMs: 5_000,
@@ -125,34 +128,27 @@ describe('Lane', () => {
   })
 
   it('counts those who go first when it says so', async () => {
-    const lane = new Lane(1_000)
+    const lane = new Lane()
     lane.pacer.told(now(), [{ ...budget(0, 1_000, 10), windowMs: 1_000 }])
-    for (let i = 0; i < 20; i++) void lane.enter(call())
+    for (let i = 0; i < 20; i++) void lane.enter(call(), MAX_WAITING)
     // The first ten go after one second, the next after two: this one has to wait for three.
-    await expect(lane.enter(call({ deadlineAtMs: now() + 2_500 }))).rejects.toMatchObject({ retryAfterMs: 3_000 })
+    await expect(lane.enter(call({ deadlineAtMs: now() + 2_500 }), MAX_WAITING)).rejects.toMatchObject({
+      retryAfterMs: 3_000,
+    })
   })
 
   it('gives up on those who wait as soon as an answer says that they wait in vain', async () => {
     const lane = emptied(1_000)
-    const short = lane.enter(call({ deadlineAtMs: now() + 3_000 }))
-    void lane.enter(call({ deadlineAtMs: now() + 60_000 }))
+    const short = lane.enter(call({ deadlineAtMs: now() + 3_000 }), MAX_WAITING)
+    void lane.enter(call({ deadlineAtMs: now() + 60_000 }), MAX_WAITING)
     lane.pacer.pause(now(), 30_000)
     lane.look()
     await expect(short).rejects.toMatchObject({ reason: 'deadline', retryAfterMs: 30_000 })
     expect(lane.waiting).toBe(1)
   })
 
-  it('ends a call at its deadline when no answer comes', async () => {
-    const lane = new Lane(10)
-    for (let i = 0; i < 4; i++) await lane.enter(call())
-    const late = expect(lane.enter(call({ deadlineAtMs: now() + 300 }))).rejects.toMatchObject({ reason: 'deadline' })
-    await vi.advanceTimersByTimeAsync(300)
-    await late
-    expect(lane.waiting).toBe(0)
-  })
-
   it('spreads a call for half of its time at the most, when there is budget', async () => {
-    const lane = new Lane(100)
+    const lane = new Lane()
     lane.pacer.told(now(), [budget(40, 3_600_000)])
     const went = enterAll(
       lane,
@@ -165,17 +161,33 @@ describe('Lane', () => {
   })
 
   it('refuses more than may wait', async () => {
-    const lane = emptied(1_000, 2)
-    void lane.enter(call())
-    void lane.enter(call())
-    await expect(lane.enter(call())).rejects.toMatchObject({ reason: 'queue_full', retryAfterMs: 1_000 })
+    const lane = emptied(1_000)
+    void lane.enter(call(), 2)
+    void lane.enter(call(), 2)
+    await expect(lane.enter(call(), 2)).rejects.toMatchObject({ reason: 'queue_full', retryAfterMs: 1_000 })
+  })
+
+  it('lets a call go that need not wait where nobody may', async () => {
+    await new Lane().enter(call(), 0)
+  })
+
+  it('gives up on ten thousand at once without work that grows with them', async () => {
+    const lane = emptied(1_000)
+    const ends = Array.from({ length: 10_000 }, () =>
+      lane.enter(call({ deadlineAtMs: now() + 60_000 }), MAX_WAITING).catch((error: RateLimitError) => error.reason),
+    )
+    const looked = vi.spyOn(lane.pacer, 'leastMs')
+    lane.pacer.pause(now(), 120_000)
+    lane.look()
+    expect(new Set(await Promise.all(ends))).toEqual(new Set(['deadline']))
+    expect(looked.mock.calls.length).toBeLessThan(20_001)
   })
 
   it('lets go of a call that is aborted, and keeps nothing of it', async () => {
     const lane = emptied(1_000)
     const controller = new AbortController()
     const reason = new Error('enough')
-    const waiting = lane.enter(call({ signal: controller.signal }))
+    const waiting = lane.enter(call({ signal: controller.signal }), MAX_WAITING)
     controller.abort(reason)
     await expect(waiting).rejects.toBe(reason)
     expect(lane.isIdle).toBe(true)
@@ -184,7 +196,7 @@ describe('Lane', () => {
   })
 
   it('has ten thousand calls wait without work that grows with them', async () => {
-    const lane = emptied(1_000, 20_000)
+    const lane = emptied(1_000)
     const looked = vi.spyOn(lane.pacer, 'leastMs')
     const asks = call()
     const went = enterAll(

@@ -1,22 +1,30 @@
+import type { Throttle } from './accepts.ts'
 import { RateLimitError } from './errors.ts'
-import { Pacer } from './pacer.ts'
-import { type Waiting, WaitingList } from './waiting-list.ts'
+import { type Cost, Pacer } from './pacer.ts'
 
 /** What a call says when it enters a Lane. */
-export interface LaneCall extends Waiting {
+export interface LaneCall {
+  readonly cost: Cost
+  /** Higher goes first. */
+  readonly priority: number
+  /** Who called first: lower goes first among those of one priority, also when it was refused and comes again. */
+  readonly order: number
   /** As now() counts. Infinity: no deadline. */
   readonly deadlineAtMs: number
-  readonly signal: AbortSignal | undefined
+  /** Ends the wait: at the deadline, too. */
+  readonly signal: AbortSignal
 }
 
-interface Waiter extends Waiting {
-  readonly deadlineAtMs: number
+interface Waiter {
+  readonly call: LaneCall
   /** Until then it lets itself be spread. After that it goes as soon as there is budget. */
   readonly patientUntilMs: number
-  readonly end: (error?: unknown) => void
+  readonly go: () => void
+  readonly fail: (error: unknown) => void
 }
 
-export const LONGEST_TIMER_MS = 2 ** 31 - 1
+/** Every so many turns, the one who called first goes, whatever the priority: nobody waits for ever. */
+const FAIR_TURN = 8
 
 /** now is a clock that nobody sets. */
 export const now = (): number => performance.now()
@@ -24,104 +32,106 @@ export const now = (): number => performance.now()
 /** A Lane is where the calls of one caller to one server wait for their turn. */
 export class Lane {
   readonly pacer = new Pacer()
-  readonly #maxWaiting: number
-  readonly #waiting = new WaitingList<Waiter>()
+  readonly throttle: Throttle | undefined
+  /** By priority, then in their order. */
+  #waiters: Waiter[] = []
+  #turn = 0
   #timer: ReturnType<typeof setTimeout> | undefined
   /** No deadline of those who wait is before it. */
   #earliestMs = Number.POSITIVE_INFINITY
 
-  constructor(maxWaiting: number) {
-    this.#maxWaiting = maxWaiting
+  constructor(throttle?: Throttle) {
+    this.throttle = throttle
   }
 
   get isIdle(): boolean {
-    return this.#waiting.size === 0 && this.pacer.isIdle
+    return this.waiting === 0 && this.pacer.isIdle
   }
 
   get waiting(): number {
-    return this.#waiting.size
+    return this.#waiters.length
   }
 
   /** enter resolves when the call may go, and rejects as soon as it is known that it cannot before its deadline. */
-  enter(call: LaneCall): Promise<void> {
+  async enter(call: LaneCall, maxWaiting: number): Promise<void> {
+    const { cost, priority, order, deadlineAtMs, signal } = call
+    signal.throwIfAborted()
     const nowMs = now()
-    if (this.#waiting.size === 0 && this.pacer.waitMs(nowMs, call.cost) === 0) {
-      this.pacer.sent(nowMs, call.cost)
-      return Promise.resolve()
+    let requests = cost.requests ?? 1
+    let at = 0
+    for (; at < this.waiting; at++) {
+      const other = this.#waiters[at].call
+      if (other.priority < priority || (other.priority === priority && other.order > order)) break
+      requests += other.cost.requests ?? 1
     }
-    const leastMs = this.pacer.leastMs(nowMs, this.#waiting.costWith(call))
-    if (nowMs + leastMs > call.deadlineAtMs) return Promise.reject(tooLate(leastMs))
-    if (this.#waiting.size >= this.#maxWaiting) {
-      return Promise.reject(new RateLimitError('queue_full', `${this.#maxWaiting} calls wait already`, leastMs))
+    const leastMs = this.pacer.leastMs(nowMs, { ...cost, requests })
+    if (nowMs + leastMs > deadlineAtMs) throw tooLate(leastMs)
+    if (this.waiting >= maxWaiting && this.pacer.waitMs(nowMs, cost) > 0) {
+      throw new RateLimitError('queue_full', `${maxWaiting} calls wait already`, leastMs)
     }
-    return this.#wait(call, nowMs)
+    this.#earliestMs = Math.min(this.#earliestMs, deadlineAtMs)
+    await new Promise<void>((go, fail) => {
+      const waiter: Waiter = { call, patientUntilMs: (nowMs + deadlineAtMs) / 2, go, fail }
+      // The signal is the call's own, and ends with it. To hear of it later does no harm.
+      signal.addEventListener('abort', () => {
+        this.#waiters = this.#waiters.filter((each) => each !== waiter)
+        fail(signal.reason)
+        this.look()
+      })
+      this.#waiters.splice(at, 0, waiter)
+      this.look()
+    })
   }
 
   /** look lets go what may go now. It is to be called when an answer came. */
   look(): void {
     clearTimeout(this.#timer)
     const nowMs = now()
-    for (let next = this.#waiting.next(); next !== undefined; next = this.#waiting.next()) {
-      const waitMs = this.#waitMs(nowMs, next)
+    while (this.waiting > 0) {
+      const at = this.#next()
+      const { call, patientUntilMs, go } = this.#waiters[at]
+      const patienceMs = patientUntilMs - nowMs
+      const waitMs = this.pacer.waitMs(nowMs, call.cost, patienceMs > 0)
       if (waitMs > 0) {
-        this.#timer = setTimeout(() => this.look(), Math.min(Math.ceil(waitMs), LONGEST_TIMER_MS))
+        const lookMs = patienceMs > 0 ? Math.min(waitMs, patienceMs) : waitMs
+        this.#timer = setTimeout(() => this.look(), Math.ceil(lookMs))
         if (nowMs + waitMs > this.#earliestMs) this.#failLate(nowMs)
         return
       }
-      this.#waiting.took(next)
-      this.pacer.sent(nowMs, next.cost)
-      next.end()
+      this.#turn++
+      this.#waiters.splice(at, 1)
+      this.pacer.sent(nowMs, call.cost)
+      go()
     }
   }
 
-  #wait({ cost, priority, order, deadlineAtMs, signal }: LaneCall, nowMs: number): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const leftMs = deadlineAtMs - nowMs
-      const late =
-        leftMs > LONGEST_TIMER_MS ? undefined : setTimeout(() => waiter.end(tooLate(undefined)), Math.max(0, leftMs))
-      const abort = (): void => waiter.end(signal?.reason)
-      const waiter: Waiter = {
-        cost,
-        priority,
-        order,
-        deadlineAtMs,
-        patientUntilMs: nowMs + leftMs / 2,
-        end: (error) => {
-          clearTimeout(late)
-          signal?.removeEventListener('abort', abort)
-          if (error === undefined) return resolve()
-          this.#waiting.remove(waiter)
-          reject(error)
-          this.look()
-        },
+  /** #next is who goes next: the first in line, and now and then the one who called first. */
+  #next(): number {
+    let next = 0
+    if (this.#turn % FAIR_TURN === FAIR_TURN - 1) {
+      for (let i = 1; i < this.waiting; i++) {
+        if (this.#waiters[i].call.order < this.#waiters[next].call.order) next = i
       }
-      signal?.addEventListener('abort', abort)
-      this.#earliestMs = Math.min(this.#earliestMs, deadlineAtMs)
-      this.#waiting.add(waiter)
-      this.look()
-    })
-  }
-
-  #waitMs(nowMs: number, { cost, patientUntilMs }: Waiter): number {
-    const spreadMs = this.pacer.waitMs(nowMs, cost)
-    if (nowMs + spreadMs <= patientUntilMs) return spreadMs
-    return Math.max(this.pacer.waitMs(nowMs, cost, false), Math.min(spreadMs, patientUntilMs - nowMs))
+    }
+    return next
   }
 
   /** #failLate gives up at once on those who would have to wait beyond their deadline. */
   #failLate(nowMs: number): void {
-    const late: [Waiter, number][] = []
+    const late: (() => void)[] = []
     this.#earliestMs = Number.POSITIVE_INFINITY
-    for (const waiter of this.#waiting) {
-      const leastMs = this.pacer.leastMs(nowMs, waiter.cost)
-      if (nowMs + leastMs > waiter.deadlineAtMs) late.push([waiter, leastMs])
-      else this.#earliestMs = Math.min(this.#earliestMs, waiter.deadlineAtMs)
-    }
-    for (const [waiter] of late) this.#waiting.remove(waiter)
-    for (const [waiter, leastMs] of late) waiter.end(tooLate(leastMs))
+    this.#waiters = this.#waiters.filter(({ call: { cost, deadlineAtMs }, fail }) => {
+      const leastMs = this.pacer.leastMs(nowMs, cost)
+      const isLate = nowMs + leastMs > deadlineAtMs
+      if (isLate) late.push(() => fail(tooLate(leastMs)))
+      else this.#earliestMs = Math.min(this.#earliestMs, deadlineAtMs)
+      return !isLate
+    })
+    for (const fail of late) fail()
+    if (late.length > 0) this.look()
   }
 }
 
-function tooLate(retryAfterMs: number | undefined): RateLimitError {
-  return new RateLimitError('deadline', 'the call would have to wait beyond its deadline', retryAfterMs)
+function tooLate(retryAfterMs: number): RateLimitError {
+  return new RateLimitError('deadline', 'the wait would outlast the deadline', retryAfterMs)
 }

@@ -1,4 +1,6 @@
+import type { Throttle } from './accepts.ts'
 import type { Cost } from './pacer.ts'
+import type { Share } from './tabs.ts'
 
 export type Fetch = typeof globalThis.fetch
 export type FetchInput = Parameters<Fetch>[0]
@@ -35,10 +37,10 @@ export interface PacedFetchOptions {
   readonly maxWaiting?: number
   /** Whose budget a call takes from. Default: by the `Authorization` and `X-API-Key` of the call, hashed. */
   readonly partition?: (url: URL, headers: Headers) => string
-  /** Drop calls at random when a server that tells no limits refuses many. Default: false. */
-  readonly throttle?: boolean
-  /** The name of a BroadcastChannel that tabs share what they know through. Default: none. */
-  readonly channel?: string
+  /** Drops calls when a server that tells no limits refuses many: `acceptsRatio`. Default: none. */
+  readonly throttle?: () => Throttle
+  /** Passes on what is learnt of servers: `shareTabs('name')` to other tabs. Default: nobody. */
+  readonly share?: Share
   /** Hears what happens. */
   readonly on?: PacedFetchEvents
 }
@@ -65,14 +67,13 @@ export interface PacedFetchCounts {
 export interface PacedFetch {
   (input: FetchInput, init?: PacedInit): Promise<Response>
   counts(): PacedFetchCounts
-  /** close ends what is shared with other tabs. */
+  /** close ends what is shared with others. */
   close(): void
 }
 
 /** checkAmounts throws for what is no number, or below 0: one NaN would have all calls wait for ever, or none. */
 export function checkAmounts(amounts: object): void {
   for (const [name, value] of Object.entries(amounts)) {
-    if (value !== undefined && !(value >= 0))
-      throw new TypeError(`${name} must be a number of at least 0, not ${value}`)
+    if (value !== undefined && !(value >= 0)) throw new TypeError(`${name} must be 0 or more, not ${value}`)
   }
 }

@@ -44,22 +44,21 @@ export class Pacer {
   /** waitMs says how long a call waits from now. One that is not patient goes as soon as there is budget, and spreads nothing. */
   waitMs(nowMs: number, cost: Cost, isPatient = true): number {
     const silenceMs = this.isIdle ? 0 : Math.max(0, this.#sentMs + SILENCE_MS - nowMs)
-    let waitMs = Math.max(0, this.#pausedUntilMs - nowMs)
-    if (!this.isPaced && this.#underWay.size >= this.#window) waitMs = Math.max(waitMs, silenceMs)
-    for (const budget of this.#budgets.values()) {
-      const amount = amountOf(cost, budget.unit)
-      waitMs = Math.max(waitMs, budget.isOld(nowMs) ? silenceMs : budget.waitMs(nowMs, amount, isPatient))
-    }
-    return waitMs
+    const startMs = !this.isPaced && this.#underWay.size >= this.#window ? silenceMs : 0
+    return this.#longest(nowMs, startMs, (budget) =>
+      budget.isOld(nowMs) ? silenceMs : budget.waitMs(nowMs, amountOf(cost, budget.unit), isPatient),
+    )
   }
 
   /** leastMs is the least that a call waits behind others that cost so much together, as far as is known. */
   leastMs(nowMs: number, ahead: Cost): number {
-    let leastMs = Math.max(0, this.#pausedUntilMs - nowMs)
-    for (const budget of this.#budgets.values()) {
-      if (!budget.isOld(nowMs)) leastMs = Math.max(leastMs, budget.leastMs(nowMs, amountOf(ahead, budget.unit)))
-    }
-    return leastMs
+    return this.#longest(nowMs, 0, (budget) =>
+      budget.isOld(nowMs) ? 0 : budget.leastMs(nowMs, amountOf(ahead, budget.unit)),
+    )
+  }
+
+  #longest(nowMs: number, startMs: number, waitOf: (budget: KnownBudget) => number): number {
+    return Math.max(startMs, this.#pausedUntilMs - nowMs, 0, ...[...this.#budgets.values()].map(waitOf))
   }
 
   sent(nowMs: number, cost: Cost): void {
@@ -89,7 +88,8 @@ export class Pacer {
       const key = keyOf(told)
       const known = this.#budgets.get(key)
       if (known !== undefined) known.tell(nowMs, told)
-      else if (this.#budgets.size < MAX_BUDGETS && isPacing(told)) {
+      else if (this.#budgets.size < MAX_BUDGETS && (told.remaining ?? told.windowMs) !== undefined) {
+        // A limit without a window does not say how fast to go.
         let underWay = 0
         for (const cost of this.#underWay) underWay += amountOf(cost, told.unit)
         const budget = new KnownBudget(told.unit, underWay)
@@ -101,7 +101,7 @@ export class Pacer {
 
   /** refused has nothing go for a while, and fewer at once after it. */
   refused(nowMs: number, pauseMs: number): void {
-    this.#window = Math.max(1, Math.floor(this.#window / 2))
+    this.#window = Math.max(1, this.#window / 2)
     this.pause(nowMs, pauseMs)
   }
 
@@ -110,27 +110,23 @@ export class Pacer {
   }
 }
 
-const keyOf = ({ unit, name, partition = '' }: Budget): string => JSON.stringify([unit, name, partition])
-
-/** isPacing says whether a budget says how fast to go. A limit by itself does not. */
-const isPacing = ({ limit, remaining, windowMs }: Budget): boolean =>
-  remaining !== undefined || (limit !== undefined && windowMs !== undefined)
+const keyOf = ({ unit, name, partition }: Budget): string => JSON.stringify([unit, name, partition])
 
 /** amountOf is what a call takes of a budget. Tokens and bytes are taken by calls that say so. */
 function amountOf(cost: Cost, unit: string): number {
   return cost[unit] ?? (/(tokens|bytes)$/.test(unit) ? 0 : (cost.requests ?? 1))
 }
 
-/** A KnownBudget is a budget as it was told last, less what was sent since. */
+/** A KnownBudget is a budget as it was told last, less what was sent since. A limit or window of 0 is one that was not told. */
 class KnownBudget {
   readonly unit: string
-  #limit: number | undefined
-  #windowMs: number | undefined
+  #limit = 0
+  #windowMs = 0
   #remaining = 0
   #left = 0
   #underWay: number
   #toldMs = 0
-  #resetAtMs = Number.NEGATIVE_INFINITY
+  #resetAtMs = 0
   #nextMs = 0
 
   constructor(unit: string, underWay: number) {
@@ -139,38 +135,38 @@ class KnownBudget {
   }
 
   tell(nowMs: number, { limit, remaining, resetMs, windowMs }: Budget): void {
+    const isOld = this.isOld(nowMs)
     this.#limit = limit ?? this.#limit
     this.#windowMs = windowMs ?? this.#windowMs
-    // What was spread over the time before is over with it.
-    if (this.isOld(nowMs)) this.#nextMs = nowMs
     this.#toldMs = nowMs
-    if (remaining === undefined) {
-      // A policy alone: windows of its length are counted here, from the first call on.
-      if (nowMs < this.#resetAtMs) return
-      this.#left = (this.#limit ?? 0) - this.#underWay
-      this.#resetAtMs = nowMs + (this.#windowMs ?? 0)
-      return
-    }
+    // What was spread over the time before is over with it.
+    if (isOld) this.#nextMs = nowMs
+    // Where the server does not say, there is more a window after the first that was seen of it.
+    const isSameWindow = !isOld && (remaining ?? 0) <= this.#remaining
+    if (resetMs !== undefined) this.#resetAtMs = nowMs + resetMs
+    else if (!isSameWindow || !this.#windowMs) this.#resetAtMs = nowMs + (this.#windowMs || UNKNOWN_WAIT_MS)
+    // A policy alone: what is left is counted here.
+    if (remaining === undefined && isSameWindow) return
+    this.#remaining = remaining ?? this.#limit
     // What is under way may be counted in it or not: it is taken off, so that too little is sent rather than too much.
-    this.#left = remaining - this.#underWay
-    this.#resetAtMs = resetMs === undefined ? this.#guessedResetMs(nowMs, remaining) : nowMs + resetMs
-    this.#remaining = remaining
+    this.#left = this.#remaining - this.#underWay
   }
 
   /** isOld says whether it is to be asked anew how much there is. */
   isOld(nowMs: number): boolean {
-    return nowMs >= this.#resetAtMs || nowMs >= this.#toldMs + TRUST_MS
+    return nowMs >= this.#untilMs
   }
 
   waitMs(nowMs: number, amount: number, isPatient: boolean): number {
-    if (this.#left < this.#needed(amount)) return this.#untilMs - nowMs
+    // A call that costs more than there ever is goes when all is there.
+    if (this.#left <= 0 || this.#left < Math.min(amount, this.#limit || amount)) return this.#untilMs - nowMs
     return !isPatient || this.#isAmple ? 0 : Math.max(0, this.#nextMs - nowMs)
   }
 
   leastMs(nowMs: number, amount: number): number {
     if (amount <= this.#left && this.#left > 0) return 0
     const windows = this.#limit ? Math.ceil((amount - this.#left) / this.#limit) : 1
-    return this.#untilMs - nowMs + Math.max(0, windows - 1) * (this.#windowMs ?? 0)
+    return this.#untilMs - nowMs + Math.max(0, windows - 1) * this.#windowMs
   }
 
   take(nowMs: number, amount: number): void {
@@ -181,26 +177,15 @@ class KnownBudget {
   }
 
   ended(amount: number): void {
-    this.#underWay = Math.max(0, this.#underWay - amount)
+    this.#underWay -= amount
   }
 
   get #isAmple(): boolean {
-    return this.#limit === undefined ? this.#left > 0 : this.#left * 2 > this.#limit
+    return this.#left * 2 > this.#limit
   }
 
   get #untilMs(): number {
     return Math.min(this.#resetAtMs, this.#toldMs + TRUST_MS)
-  }
-
-  /** #needed is what has to be left for a call. One that costs more than there ever is goes when all is there. */
-  #needed(amount: number): number {
-    return Math.max(Math.min(amount, this.#limit ?? amount), Number.MIN_VALUE)
-  }
-
-  /** #guessedResetMs is when there is more where the server does not say: a window after the first that was seen of it. */
-  #guessedResetMs(nowMs: number, remaining: number): number {
-    if (this.#windowMs === undefined) return nowMs + UNKNOWN_WAIT_MS
-    return nowMs < this.#resetAtMs && remaining <= this.#remaining ? this.#resetAtMs : nowMs + this.#windowMs
   }
 
   /**
@@ -208,14 +193,10 @@ class KnownBudget {
    * whichever is shorter. With little left it grows, so that several callers who share a budget come to equal parts.
    */
   #spaceMs(nowMs: number): number {
-    if (nowMs >= this.#resetAtMs || this.#left <= 0) return this.#perHitMs
+    const isKnown = this.#windowMs > 0 && this.#limit > 0
+    const perHitMs = isKnown ? this.#windowMs / this.#limit : UNKNOWN_WAIT_MS
+    if (this.isOld(nowMs) || this.#left <= 0) return perHitMs
     const spreadMs = (this.#resetAtMs - nowMs) / this.#left
-    if (this.#windowMs === undefined || this.#limit === undefined) return spreadMs
-    return Math.min(spreadMs, this.#perHitMs * Math.max(1, (this.#limit * LITTLE) / this.#left))
-  }
-
-  /** #perHitMs is how long one hit takes to come back at the rate that the policy names. */
-  get #perHitMs(): number {
-    return this.#windowMs === undefined || !this.#limit ? UNKNOWN_WAIT_MS : this.#windowMs / this.#limit
+    return isKnown ? Math.min(spreadMs, perHitMs * Math.max(1, (this.#limit * LITTLE) / this.#left)) : spreadMs
   }
 }

@@ -1,4 +1,4 @@
-import { type Moment, momentOf, msUntil } from './reset-time.ts'
+import { MOST, msUntil, NUMBER } from './reset-time.ts'
 import { type FieldMember, parseField } from './structured-field.ts'
 
 /** A Budget is one limit as a server tells it. What it does not tell is undefined. */
@@ -7,13 +7,13 @@ export interface Budget {
   readonly name: string
   /** What is counted: `requests`, `tokens`, or what the server calls it. */
   readonly unit: string
-  readonly limit: number | undefined
-  readonly remaining: number | undefined
+  readonly limit?: number | undefined
+  readonly remaining?: number | undefined
   /** How long from now until there is more. */
-  readonly resetMs: number | undefined
-  readonly windowMs: number | undefined
+  readonly resetMs?: number | undefined
+  readonly windowMs?: number | undefined
   /** The part of the callers that it is for, where the server says so. */
-  readonly partition: string | undefined
+  readonly partition?: string | undefined
 }
 
 /** RateLimits is everything that an answer says about limits. */
@@ -32,7 +32,8 @@ export interface Fields {
 
 /** parseRateLimits reads every family of rate limit fields. A field that cannot be read is left out: nothing is ever NaN. */
 export function parseRateLimits(fields: Fields, nowMs: number = Date.now()): RateLimits {
-  const moment = momentOf(fields.get('date'), nowMs)
+  // The server's clock, where it tells it: its dates are read by that.
+  const moment = Date.parse(fields.get('date') ?? '') || nowMs
   const budgets = FAMILIES.map((family) => family(fields, moment)).find((found) => found.length > 0) ?? []
   const told = fields.get('stripe-should-retry')
   return {
@@ -42,24 +43,24 @@ export function parseRateLimits(fields: Fields, nowMs: number = Date.now()): Rat
   }
 }
 
-type Family = (fields: Fields, moment: Moment) => readonly Budget[]
+/** A Family reads its fields, at a moment by the server's clock. */
+type Family = (fields: Fields, moment: number) => readonly Budget[]
 
 /** budget makes a Budget of what is known, or nothing when that is nothing. */
-function budget(name: string, parts: Partial<Budget>): readonly Budget[] {
-  const { limit, remaining, resetMs, windowMs, unit = 'requests', partition } = parts
-  if (limit === undefined && remaining === undefined) return []
-  return [{ name, unit, limit, remaining, resetMs, windowMs, partition }]
+function budget(parts: Partial<Budget>): readonly Budget[] {
+  return parts.limit === undefined && parts.remaining === undefined
+    ? []
+    : [{ name: 'default', unit: 'requests', ...parts }]
 }
 
 /** counted reads a number of hits: whole or not, never below 0. -1 is how Azure says that it does not know. */
 function counted(text: string | number | null | undefined): number | undefined {
-  if (text === null || text === undefined || text === '') return undefined
-  const value = typeof text === 'number' ? text : /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN
-  return value >= 0 && value <= Number.MAX_SAFE_INTEGER ? value : undefined
+  const value = NUMBER.test(String(text)) ? Number(text) : Number.NaN
+  return value <= MOST ? value : undefined
 }
 
 const seconds = (value: string | number | undefined): number | undefined => {
-  const count = typeof value === 'number' ? counted(value) : undefined
+  const count = counted(value)
   return count === undefined ? undefined : count * 1_000
 }
 
@@ -81,15 +82,14 @@ const standard: Family = (fields) => {
 }
 
 function named(state: FieldMember | undefined, policy: FieldMember | undefined): readonly Budget[] {
-  const name = String((state ?? policy)?.value)
-  const unit = policy?.params.get('qu')
-  const partition = state?.params.get('pk') ?? policy?.params.get('pk')
-  return budget(name, {
-    limit: counted(policy?.params.get('q')),
-    remaining: counted(state?.params.get('r')),
-    resetMs: seconds(state?.params.get('t')),
-    windowMs: seconds(policy?.params.get('w')) || undefined,
-    unit: typeof unit === 'string' ? unit : 'requests',
+  const partition = state?.params.pk ?? policy?.params.pk
+  return budget({
+    name: String((state ?? policy)?.value),
+    limit: counted(policy?.params.q),
+    remaining: counted(state?.params.r),
+    resetMs: seconds(state?.params.t),
+    windowMs: seconds(policy?.params.w) || undefined,
+    unit: String(policy?.params.qu ?? 'requests'),
     partition: partition === undefined ? undefined : String(partition),
   })
 }
@@ -97,7 +97,7 @@ function named(state: FieldMember | undefined, policy: FieldMember | undefined):
 /** draft7 reads `limit=100, remaining=99, reset=60`. */
 function draft7(members: readonly FieldMember[]): readonly Budget[] {
   const find = (key: string) => members.find((member) => member.key === key)?.value
-  return budget('default', {
+  return budget({
     limit: counted(find('limit')),
     remaining: counted(find('remaining')),
     resetMs: seconds(find('reset')),
@@ -111,12 +111,12 @@ function byUnit(units: readonly string[], nameOf: (unit: string, part: string) =
   return (fields, moment) =>
     units.flatMap((unit) => {
       const get = (part: string) => fields.get(nameOf(unit, part))
-      const reset = get('reset')
-      return budget(unit, {
+      return budget({
+        name: unit,
+        unit,
         limit: counted(get('limit')),
         remaining: counted(get('remaining')),
-        resetMs: reset === null ? undefined : msUntil(reset, moment),
-        unit,
+        resetMs: msUntil(get('reset'), moment),
       })
     })
 }
@@ -128,7 +128,7 @@ const anthropic = byUnit(
 const openAi = byUnit(['requests', 'tokens'], (unit, part) => `x-ratelimit-${part}-${unit}`)
 
 const hubSpot: Family = (fields) =>
-  budget('default', {
+  budget({
     limit: counted(fields.get('x-hubspot-ratelimit-max')),
     remaining: counted(fields.get('x-hubspot-ratelimit-remaining')),
     windowMs: counted(fields.get('x-hubspot-ratelimit-interval-milliseconds')),
@@ -137,58 +137,52 @@ const hubSpot: Family = (fields) =>
 const shopify: Family = (fields) => {
   const [used, limit] = (fields.get('x-shopify-shop-api-call-limit') ?? '').split('/').map(counted)
   if (used === undefined || limit === undefined) return []
-  return budget('default', { limit, remaining: Math.max(0, limit - used) })
+  return budget({ limit, remaining: Math.max(0, limit - used) })
 }
 
 /** plain reads the three fields that most APIs have, under each of their names. */
-const plain: Family = (fields, moment) => {
-  for (const prefix of ['ratelimit', 'x-ratelimit', 'x-rate-limit']) {
-    const found = plainBy(prefix, fields, moment)
-    if (found.length > 0) return found
+const plain =
+  (prefix: string): Family =>
+  (fields, moment) => {
+    const get = (part: string) => fields.get(`${prefix}-${part}`)
+    const limit = windowed(get('limit'))
+    const remaining = windowed(get('remaining'))
+    const bucket = get('bucket') ?? get('resource') ?? 'default'
+    return budget({
+      name: bucket.slice(0, 256),
+      limit: limit.count,
+      remaining: remaining.count,
+      // Who writes x-rate-limit and counts from now counts milliseconds.
+      resetMs:
+        msUntil(get('reset-after'), moment) ?? msUntil(get('reset'), moment, prefix === 'x-rate-limit' ? 1 : 1_000),
+      windowMs: limit.windowMs ?? remaining.windowMs ?? windowed(get('policy')).windowMs,
+    })
   }
-  return []
-}
-
-function plainBy(prefix: string, fields: Fields, moment: Moment): readonly Budget[] {
-  const limit = windowed(fields.get(`${prefix}-limit`))
-  const remaining = windowed(fields.get(`${prefix}-remaining`))
-  const policy = windowed(fields.get(`${prefix}-policy`))
-  const after = fields.get(`${prefix}-reset-after`)
-  const reset = fields.get(`${prefix}-reset`)
-  const bucket = fields.get(`${prefix}-bucket`) ?? fields.get(`${prefix}-resource`)
-  return budget(bucket !== null && bucket.length <= 256 ? bucket : 'default', {
-    limit: limit?.count,
-    remaining: remaining?.count,
-    // Who writes x-rate-limit and counts from now counts milliseconds.
-    resetMs:
-      after !== null
-        ? msUntil(after, moment)
-        : reset === null
-          ? undefined
-          : msUntil(reset, moment, prefix === 'x-rate-limit' ? 1 : 1_000),
-    windowMs: limit?.windowMs ?? remaining?.windowMs ?? policy?.windowMs,
-  })
-}
 
 /** windowed reads `100`, `100;w=60`, and the first of several such. */
-function windowed(
-  text: string | null,
-): { readonly count: number | undefined; readonly windowMs: number | undefined } | undefined {
-  const members = parseField(text ?? '')
-  if (members === undefined || members.length === 0) return undefined
-  const window = members.find(({ params }) => params.has('w'))?.params.get('w')
-  return { count: counted(members[0].value), windowMs: seconds(window) }
+function windowed(text: string | null) {
+  const members = parseField(text ?? '') ?? []
+  const window = members.find(({ params }) => params.w !== undefined)?.params.w
+  return { count: counted(members[0]?.value), windowMs: seconds(window) }
 }
 
 /** retryAfterMs reads `Retry-After` in seconds, with decimals too, or as a date; and its kin in milliseconds. */
-function retryAfterMs(fields: Fields, moment: Moment): number | undefined {
-  const exact = counted(fields.get('retry-after-ms'))
-  if (exact !== undefined) return msUntil(`${exact}ms`, moment)
-  const text = fields.get('retry-after')?.trim()
-  if (text === undefined) return undefined
-  // Seconds are always from now here, however many they are.
-  return /^\d+(\.\d+)?$/.test(text) ? msUntil(`${text}s`, moment) : msUntil(text, moment)
+function retryAfterMs(fields: Fields, moment: number): number | undefined {
+  const exact = fields.get('retry-after-ms')
+  const text = fields.get('retry-after')?.trim() ?? ''
+  // Numbers are always from now here, however large they are.
+  return (
+    (NUMBER.test(exact ?? '') ? msUntil(`${exact}ms`, moment) : undefined) ??
+    msUntil(NUMBER.test(text) ? `${text}s` : text, moment)
+  )
 }
 
 /** The first that finds something counts: servers repeat themselves in older words. */
-const FAMILIES: readonly Family[] = [standard, anthropic, openAi, hubSpot, shopify, plain]
+const FAMILIES: readonly Family[] = [
+  standard,
+  anthropic,
+  openAi,
+  hubSpot,
+  shopify,
+  ...['ratelimit', 'x-ratelimit', 'x-rate-limit'].map(plain),
+]

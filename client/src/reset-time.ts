@@ -1,9 +1,3 @@
-/** A Moment is the client's clock and the server's, as far as it is known: dates of the server are read by its own. */
-export interface Moment {
-  readonly nowMs: number
-  readonly serverNowMs: number
-}
-
 const UNIT_MS: Readonly<Record<string, number>> = {
   ns: 1e-6,
   us: 1e-3,
@@ -19,40 +13,36 @@ const UNIX_MS = 1e11
 /** Nobody waits for longer, and timers end at once. */
 const MAX_MS = 2 ** 31 - 1
 
-/** momentOf reads the server's clock from its `Date`, which is the client's where there is none. */
-export function momentOf(date: string | null, nowMs: number): Moment {
-  const serverNowMs = date === null ? Number.NaN : Date.parse(date)
-  return { nowMs, serverNowMs: Number.isNaN(serverNowMs) ? nowMs : serverNowMs }
-}
+/** Nothing that is counted is more. */
+export const MOST: number = 1e15
+
+/** A NUMBER is one without a sign, whole or not. */
+export const NUMBER: RegExp = /^\d+(\.\d+)?$/
 
 /**
  * msUntil reads a time to come in every way that APIs write it: seconds from now, unix seconds or milliseconds, a duration such as
- * `6m0s`, or a date. It returns undefined for what it cannot read, and never less than 0. `unitMs` is what a small number counts.
+ * `6m0s`, or a date, by the server's clock. It returns undefined for what it cannot read, and never less than 0. `unitMs` is what a
+ * small number counts.
  */
-export function msUntil(text: string, { serverNowMs }: Moment, unitMs = 1_000): number | undefined {
-  const ms = /^\d+(\.\d+)?$/.test(text)
-    ? fromNumber(Number(text), serverNowMs, unitMs)
-    : (durationMs(text) ?? untilDate(text, serverNowMs))
-  return ms === undefined || !(ms <= Number.MAX_SAFE_INTEGER) ? undefined : Math.min(Math.max(0, Math.ceil(ms)), MAX_MS)
-}
-
-function fromNumber(value: number, serverNowMs: number, unitMs: number): number {
-  if (value >= UNIX_MS) return value - serverNowMs
-  return value >= UNIX_S ? value * 1_000 - serverNowMs : value * unitMs
+export function msUntil(text: string | null, atMs: number, unitMs = 1_000): number | undefined {
+  if (text === null || text.length > 100) return undefined
+  const value = Number(text)
+  let ms = value * unitMs
+  if (!NUMBER.test(text)) ms = durationMs(text) ?? Date.parse(dated(text)) - atMs
+  else if (value >= UNIX_MS) ms = value - atMs
+  else if (value >= UNIX_S) ms = value * 1_000 - atMs
+  return ms <= MOST ? Math.min(Math.max(0, Math.ceil(ms)), MAX_MS) : undefined
 }
 
 /** durationMs reads a duration as Go prints it. */
 function durationMs(text: string): number | undefined {
-  if (!/^(\d+(\.\d+)?(ns|us|µs|ms|s|m|h))+$/.test(text) || text.length > 64) return undefined
-  let sum = 0
-  for (const [, value, , unit] of text.matchAll(/(\d+(\.\d+)?)(ns|us|µs|ms|s|m|h)/g))
-    sum += Number(value) * UNIT_MS[unit]
-  return sum
+  let sum: number | undefined
+  const rest = text.replace(/(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)/g, (_, value: string, unit: string) => {
+    sum = (sum ?? 0) + Number(value) * UNIT_MS[unit]
+    return ''
+  })
+  return rest === '' ? sum : undefined
 }
 
-function untilDate(text: string, serverNowMs: number): number | undefined {
-  // Without a letter or a colon it is a broken number, which Date.parse would take for a year.
-  if (text.length > 100 || !/^(?=.*\d)(?=.*[A-Za-z:])/.test(text) || text.startsWith('-')) return undefined
-  const atMs = Date.parse(text)
-  return Number.isNaN(atMs) ? undefined : atMs - serverNowMs
-}
+/** dated is the text where it may be a date. Without a letter or a colon it is a broken number, which Date.parse takes for a year. */
+const dated = (text: string): string => (/^(?!-)(?=.*\d).*[A-Za-z:]/.test(text) ? text : '')

@@ -1,25 +1,18 @@
+/** How many retries may be saved up. */
+const MOST_SAVED = 10
+
 /** RetryBudget keeps retries to a share of the calls, so that a server in trouble is not sent a multiple of its load. */
 export class RetryBudget {
-  readonly #share: number
-  readonly #most: number
-  #left: number
+  #left = MOST_SAVED
 
-  /** `share` is how many retries each call makes room for, `most` how many may be saved up. */
-  constructor(share: number, most: number) {
-    this.#share = share
-    this.#most = most
-    this.#left = most
-  }
-
-  called(): void {
-    this.#left = Math.min(this.#most, this.#left + this.#share)
+  /** called makes room for so many retries. */
+  called(share: number): void {
+    this.#left = Math.min(MOST_SAVED, this.#left + share)
   }
 
   /** take says whether there is room for one retry, and uses it. */
   take(): boolean {
-    if (this.#left < 1) return false
-    this.#left--
-    return true
+    return this.#left >= 1 && this.#left-- > 0
   }
 }
 

@@ -1,24 +1,28 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { type TabNews, Tabs } from './tabs.ts'
+import { type Learnt, type Share, shareTabs } from './tabs.ts'
 
 const budget = { name: 'default', unit: 'requests', limit: 10, remaining: 0, resetMs: 5_000 }
-const news = { lane: 'https://api.example 1', budgets: [budget], pauseMs: 0 } as unknown as TabNews
+const news = { lane: 'https://api.example 1', budgets: [budget], pauseMs: 0 } as unknown as Learnt
 
-const opened: { close(): void }[] = []
-const open = <T extends { close(): void }>(channel: T): T => {
-  opened.push(channel)
-  return channel
-}
+const closing: { close(): void }[] = []
 afterEach(() => {
-  for (const channel of opened.splice(0)) channel.close()
+  for (const channel of closing.splice(0)) channel.close()
 })
 
-describe('Tabs', () => {
+/** opened shares by a name until the test is over. */
+function opened(name: string, told: (learnt: Learnt) => void): Share {
+  const share = shareTabs(name)
+  share.hear(told)
+  closing.push(share)
+  return share
+}
+
+describe('shareTabs', () => {
   it('tells the others, not itself', async () => {
     const name = `tabs ${Math.random()}`
     const heard: string[] = []
-    const first = open(new Tabs(name, () => heard.push('first')))
-    open(new Tabs(name, ({ lane }) => heard.push(lane)))
+    const first = opened(name, () => heard.push('first'))
+    opened(name, ({ lane }) => heard.push(lane))
     first.tell(news)
     await vi.waitUntil(() => heard.length > 0)
     expect(heard).toEqual([news.lane])
@@ -26,9 +30,10 @@ describe('Tabs', () => {
 
   it('leaves out what is not told as it tells things', async () => {
     const name = `tabs ${Math.random()}`
-    const heard: TabNews[] = []
-    open(new Tabs(name, (told) => heard.push(told)))
-    const channel = open(new BroadcastChannel(name))
+    const heard: Learnt[] = []
+    opened(name, (told) => heard.push(told))
+    const channel = new BroadcastChannel(name)
+    closing.push(channel)
     const wrong = [
       null,
       'text',
@@ -48,16 +53,15 @@ describe('Tabs', () => {
     expect(heard.map(({ lane }) => lane)).toEqual(['last'])
   })
 
-  it('is silent without a name, without channels, and once it is closed', () => {
-    const hear = vi.fn()
-    new Tabs(undefined, hear).tell(news)
-    const tabs = new Tabs(`tabs ${Math.random()}`, hear)
-    tabs.close()
-    tabs.tell(news)
-    tabs.close()
+  it('is silent where there are no channels, and once it is closed', () => {
+    const told = vi.fn()
+    const closed = opened(`tabs ${Math.random()}`, told)
+    closed.close()
+    closed.tell(news)
+    closed.close()
     vi.stubGlobal('BroadcastChannel', undefined)
-    new Tabs('any', hear).tell(news)
+    opened('any', told).tell(news)
     vi.unstubAllGlobals()
-    expect(hear).not.toHaveBeenCalled()
+    expect(told).not.toHaveBeenCalled()
   })
 })

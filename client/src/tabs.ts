@@ -1,39 +1,44 @@
 import type { Budget } from './rate-limits.ts'
 
-/** What a tab tells the others: what a server said, and until when it wants to be left alone. */
-export interface TabNews {
+/** Learnt is what one PacedFetch tells the others: what a server said, and for how long it wants to be left alone. */
+export interface Learnt {
+  /** Which server, and whose budget. */
   readonly lane: string
   readonly budgets: readonly Budget[]
   readonly pauseMs: number
 }
 
-/** Tabs shares what is known between the tabs of one origin, where there are any. */
-export class Tabs {
-  #channel: BroadcastChannel | undefined
+/** A Share passes on what is learnt, to and from others who call the same servers. */
+export interface Share {
+  tell(learnt: Learnt): void
+  /** hear is called once, with what is to be told of all that others learnt. */
+  hear(told: (learnt: Learnt) => void): void
+  close(): void
+}
 
-  constructor(name: string | undefined, hear: (news: TabNews) => void) {
-    if (name === undefined || typeof BroadcastChannel === 'undefined') return
-    this.#channel = new BroadcastChannel(name)
-    this.#channel.onmessage = ({ data }: MessageEvent<unknown>) => {
-      if (isNews(data)) hear(data)
-    }
-    // Where that can be said: an open channel keeps no process alive.
-    ;(this.#channel as { unref?(): void }).unref?.()
-  }
-
-  tell(news: TabNews): void {
-    this.#channel?.postMessage(news)
-  }
-
-  close(): void {
-    this.#channel?.close()
-    this.#channel = undefined
+/** shareTabs shares between the tabs of one origin through a BroadcastChannel, where there is such a thing. */
+export function shareTabs(name: string): Share {
+  let channel = typeof BroadcastChannel === 'undefined' ? undefined : new BroadcastChannel(name)
+  // Where that can be said: an open channel keeps no process alive.
+  ;(channel as { unref?(): void } | undefined)?.unref?.()
+  return {
+    tell: (learnt) => channel?.postMessage(learnt),
+    hear: (told) => {
+      if (channel === undefined) return
+      channel.onmessage = ({ data }: MessageEvent<unknown>) => {
+        if (isLearnt(data)) told(data)
+      }
+    },
+    close: () => {
+      channel?.close()
+      channel = undefined
+    },
   }
 }
 
-/** isNews says whether a message is ours: another tab may run another version, or something else by the same name. */
-function isNews(data: unknown): data is TabNews {
-  const { lane, budgets, pauseMs } = (data ?? {}) as Partial<TabNews>
+/** isLearnt says whether a message is ours: another tab may run another version, or something else by the same name. */
+function isLearnt(data: unknown): data is Learnt {
+  const { lane, budgets, pauseMs } = (data ?? {}) as Partial<Learnt>
   return typeof lane === 'string' && isAmount(pauseMs) && Array.isArray(budgets) && budgets.every(isBudget)
 }
 
