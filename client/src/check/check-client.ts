@@ -1,4 +1,4 @@
-import { RateLimitError } from './errors.ts'
+import { RateLimitError } from '../errors.ts'
 
 /** An Entry is one (key, value) pair of what a request is about. */
 export interface Entry {

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
-import { type CheckClientOptions, CheckRequestError, createCheckClient, orThrow } from './check.ts'
+import { type CheckClientOptions, CheckRequestError, createCheckClient, orThrow } from './check-client.ts'
 
 const REQUEST = { domain: 'api', descriptors: [{ entries: [{ key: 'user', value: 'alice' }] }], cost: 2 }
 const ALLOWED = { allowed: true, rule: 'per-user', verdicts: [] }
