@@ -32,7 +32,7 @@ export function callOf(options: PacedFetchOptions, order: number, input: FetchIn
   const mayRepeat = (options.retryMethods ?? IDEMPOTENT).includes(method) || headers.has('idempotency-key')
   const partition = rateLimit.partition ?? options.partition?.(url, headers) ?? credentialOf(headers)
   const late = new AbortController()
-  const giveUp = (): void => late.abort(new RateLimitError('deadline', 'no answer before the deadline'))
+  const giveUp = (): void => late.abort(new RateLimitError('deadline', 'no answer by the deadline'))
   const timer = setTimeout(giveUp, Math.min(deadlineMs, LONGEST_TIMER_MS))
   const theirs = init.signal ?? request?.signal
   const signal = theirs ? AbortSignal.any([theirs, late.signal]) : late.signal

@@ -65,6 +65,7 @@ export function createFetch(options: PacedFetchOptions = {}): PacedFetch {
     const lane = laneOf(call.laneName)
     for (let again = 0; ; again++) {
       const response = await attempt(call, lane)
+      if (!again) budget.called(retryShare)
       const { status } = response
       const limits = parseRateLimits(response.headers)
       const isRefused = isRefusal(status, limits)
@@ -93,7 +94,6 @@ export function createFetch(options: PacedFetchOptions = {}): PacedFetch {
 
   async function paced(input: FetchInput, init: PacedInit = {}): Promise<Response> {
     const call = callOf(options, counts.calls++, input, init)
-    budget.called(retryShare)
     try {
       return await attempts(call)
     } catch (error) {

@@ -171,16 +171,16 @@ describe('Lane', () => {
     await new Lane().enter(call(), 0)
   })
 
-  it('gives up on ten thousand at once without work that grows with them', async () => {
+  it('gives up on two thousand at once without work that grows with them', async () => {
     const lane = emptied(1_000)
-    const ends = Array.from({ length: 10_000 }, () =>
+    const ends = Array.from({ length: 2_000 }, () =>
       lane.enter(call({ deadlineAtMs: now() + 60_000 }), MAX_WAITING).catch((error: RateLimitError) => error.reason),
     )
     const looked = vi.spyOn(lane.pacer, 'leastMs')
     lane.pacer.pause(now(), 120_000)
     lane.look()
     expect(new Set(await Promise.all(ends))).toEqual(new Set(['deadline']))
-    expect(looked.mock.calls.length).toBeLessThan(20_001)
+    expect(looked.mock.calls.length).toBeLessThan(4_001)
   })
 
   it('lets go of a call that is aborted, and keeps nothing of it', async () => {
@@ -195,14 +195,14 @@ describe('Lane', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('has ten thousand calls wait without work that grows with them', async () => {
+  it('has two thousand calls wait without work that grows with them', async () => {
     const lane = emptied(1_000)
     const looked = vi.spyOn(lane.pacer, 'leastMs')
     const asks = call()
     const went = enterAll(
       lane,
       Array.from(
-        { length: 10_000 },
+        { length: 2_000 },
         (_, i) => [`${i}`, i === 0 ? asks : call({ deadlineAtMs: now() + 600_000 })] as const,
       ),
     )
@@ -210,7 +210,7 @@ describe('Lane', () => {
     lane.pacer.answered(now(), asks.cost, [budget(1_000_000, 1_000, 1_000_000)])
     lane.look()
     await settled()
-    expect(went).toHaveLength(10_000)
-    expect(looked.mock.calls.length).toBeLessThan(20_000)
+    expect(went).toHaveLength(2_000)
+    expect(looked.mock.calls.length).toBeLessThan(4_000)
   })
 })

@@ -14,6 +14,8 @@ const SILENCE_MS = 1_000
 const UNKNOWN_WAIT_MS = 1_000
 /** No word of a server holds for longer: then one call asks again. */
 const TRUST_MS = 3_600_000
+/** For how long nothing is sent as a burst after a refusal. */
+const CAUTION_MS = 10_000
 /** Below this share of a limit, little is left. */
 const LITTLE = 0.1
 /** Timers are late: what they lost of late is made up for. */
@@ -30,6 +32,7 @@ export class Pacer {
   readonly #underWay = new Set<Cost>()
   #pausedUntilMs = 0
   #window = FIRST_CALLS
+  #cautiousUntilMs = 0
   #sentMs = 0
 
   /** isPaced says whether the server has told of a budget. */
@@ -44,9 +47,10 @@ export class Pacer {
   /** waitMs says how long a call waits from now. One that is not patient goes as soon as there is budget, and spreads nothing. */
   waitMs(nowMs: number, cost: Cost, isPatient = true): number {
     const silenceMs = this.isIdle ? 0 : Math.max(0, this.#sentMs + SILENCE_MS - nowMs)
+    const isCautious = nowMs < this.#cautiousUntilMs
     const startMs = !this.isPaced && this.#underWay.size >= this.#window ? silenceMs : 0
     return this.#longest(nowMs, startMs, (budget) =>
-      budget.isOld(nowMs) ? silenceMs : budget.waitMs(nowMs, amountOf(cost, budget.unit), isPatient),
+      budget.isOld(nowMs) ? silenceMs : budget.waitMs(nowMs, amountOf(cost, budget.unit), isPatient, isCautious),
     )
   }
 
@@ -64,7 +68,8 @@ export class Pacer {
   sent(nowMs: number, cost: Cost): void {
     this.#underWay.add(cost)
     this.#sentMs = nowMs
-    for (const budget of this.#budgets.values()) budget.take(nowMs, amountOf(cost, budget.unit))
+    for (const budget of this.#budgets.values())
+      budget.take(nowMs, amountOf(cost, budget.unit), nowMs < this.#cautiousUntilMs)
   }
 
   /** failed is told of a call that got no answer. */
@@ -102,6 +107,7 @@ export class Pacer {
   /** refused has nothing go for a while, and fewer at once after it. */
   refused(nowMs: number, pauseMs: number): void {
     this.#window = Math.max(1, this.#window / 2)
+    this.#cautiousUntilMs = nowMs + CAUTION_MS
     this.pause(nowMs, pauseMs)
   }
 
@@ -110,7 +116,7 @@ export class Pacer {
   }
 }
 
-const keyOf = ({ unit, name, partition }: Budget): string => JSON.stringify([unit, name, partition])
+const keyOf = ({ unit, name, partition }: Budget): string => `${unit} ${name} ${partition}`
 
 /** amountOf is what a call takes of a budget. Tokens and bytes are taken by calls that say so. */
 function amountOf(cost: Cost, unit: string): number {
@@ -157,10 +163,11 @@ class KnownBudget {
     return nowMs >= this.#untilMs
   }
 
-  waitMs(nowMs: number, amount: number, isPatient: boolean): number {
+  /** Who is cautious spreads calls however much is left: somebody else takes of it too. */
+  waitMs(nowMs: number, amount: number, isPatient: boolean, isCautious: boolean): number {
     // A call that costs more than there ever is goes when all is there.
     if (this.#left <= 0 || this.#left < Math.min(amount, this.#limit || amount)) return this.#untilMs - nowMs
-    return !isPatient || this.#isAmple ? 0 : Math.max(0, this.#nextMs - nowMs)
+    return !isPatient || this.#isAmple(isCautious) ? 0 : Math.max(0, this.#nextMs - nowMs)
   }
 
   leastMs(nowMs: number, amount: number): number {
@@ -169,8 +176,8 @@ class KnownBudget {
     return this.#untilMs - nowMs + Math.max(0, windows - 1) * this.#windowMs
   }
 
-  take(nowMs: number, amount: number): void {
-    const spaceMs = this.#isAmple ? 0 : this.#spaceMs(nowMs) * amount
+  take(nowMs: number, amount: number, isCautious: boolean): void {
+    const spaceMs = this.#isAmple(isCautious) ? 0 : this.#spaceMs(nowMs) * amount
     this.#nextMs = Math.min(Math.max(this.#nextMs, nowMs - SLACK_MS) + spaceMs, nowMs + TRUST_MS)
     this.#left -= amount
     this.#underWay += amount
@@ -180,8 +187,8 @@ class KnownBudget {
     this.#underWay -= amount
   }
 
-  get #isAmple(): boolean {
-    return this.#left * 2 > this.#limit
+  #isAmple(isCautious: boolean): boolean {
+    return !isCautious && this.#left * 2 > this.#limit
   }
 
   get #untilMs(): number {
