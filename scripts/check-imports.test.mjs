@@ -88,7 +88,7 @@ describe('layers', () => {
     expect(
       check({
         'src/core/a.ts': '',
-        'client/package.json': '{"name": "@sluice/client"}',
+        'client/package.json': '{"name": "sluice-client"}',
         'client/src/b.ts': `import 'sluice/internal/core/a'`,
       }),
     ).toEqual([
@@ -294,12 +294,12 @@ describe('packages', () => {
     expect(
       check({
         'src/core/a.ts': '',
-        'client/package.json': '{"name": "@sluice/client"}',
+        'client/package.json': '{"name": "sluice-client"}',
         'client/src/b.ts': `import 'node:fs'\nimport 'zod'\nimport '../../src/core/a.ts'`,
         'client/src/b.test.ts': `import 'vitest'`,
       }),
     ).toEqual([
-      'client/src/b.ts:1 imports node:fs: package @sluice/client may not import Node.js modules',
+      'client/src/b.ts:1 imports node:fs: package sluice-client may not import Node.js modules',
       'client/src/b.ts:2 imports zod: package zod is not among the dependencies or peerDependencies of package.json',
       'client/src/b.ts:3 imports ../../src/core/a.ts: a source may import nothing outside of its src',
     ])

@@ -1,5 +1,15 @@
-/** version is the version of this package. */
-export const version = '0.1.0'
-
-/** userAgent names this SDK and its version to the servers it calls. */
-export const userAgent = `sluice-client/${version}`
+export { acceptsRatio, type Throttle } from './accepts.ts'
+export { createFetch } from './create-fetch.ts'
+export { type GiveUpReason, RateLimitError } from './errors.ts'
+export type {
+  CallOptions,
+  PacedFetch,
+  PacedFetchCounts,
+  PacedFetchEvents,
+  PacedFetchOptions,
+  PacedInit,
+} from './options.ts'
+export type { Cost } from './pacer.ts'
+export { type Budget, type Fields, parseRateLimits, type RateLimits } from './rate-limits.ts'
+export { type Learnt, type Share, shareTabs } from './tabs.ts'
+export { userAgent, version } from './version.ts'

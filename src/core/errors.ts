@@ -68,9 +68,13 @@ export const ERROR_RULES = {
   TOKEN_REQUIRED:
     'where SLUICE_TOKEN is set, callers send it as "Authorization: Bearer TOKEN"; gRPC clients may have a certificate instead',
   CALLER_NOT_TRUSTED:
-    'only trusted callers give back (a cost below 0) or bring limits: set SLUICE_TOKEN and send it, or start with --trust-callers',
+    'only trusted callers give back (a cost below 0), settle or bring limits: set SLUICE_TOKEN and send it, or start with --trust-callers',
   LEASE_INVALID: 'a lease is the text that acquire answered with, unchanged, from nodes with the same SLUICE_SECRET',
   RELEASE_INVALID: 'a release is {"lease": text}',
+  RESERVATION_INVALID:
+    'a reservation is the text that reserve answered with, unchanged, from nodes with the same SLUICE_SECRET',
+  RESERVATION_TOO_LARGE: 'a request to reserve has at most 15000 bytes, because its reservation holds it',
+  SETTLE_INVALID: 'a settlement is {"reservation": text, "cost": whole number of at least 0}',
   TOKEN_INVALID: 'a token has 16 to 1024 letters, digits and signs of - . _ ~ + / =; several are separated by commas',
   FLAG_UNKNOWN: 'flags are listed by --help',
   VARIABLE_UNKNOWN:

@@ -98,6 +98,15 @@ export class Decider<S extends Store> {
     return (late.length === 0 ? undefined : this.decide(late)) as Answer<S, Decision | undefined>
   }
 
+  /** settleable says which charges of a decision `settle` is for. */
+  settleable(charges: readonly PlannedCharge[], { allowed, verdicts }: Decision): readonly PlannedCharge[] {
+    if (!allowed) return []
+    return charges.filter((charge, i) => {
+      const { rule, verdict } = verdicts[i] ?? {}
+      return rule === charge.rule && verdict !== undefined && isSettleable(charge, verdict)
+    })
+  }
+
   /** settledCharges is what charges come to when they were settled: what a refund is to give back. */
   settledCharges(charges: readonly PlannedCharge[], decision: Decision, cost: number): readonly PlannedCharge[] {
     if (!decision.allowed) return charges

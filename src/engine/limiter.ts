@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import type { Decision } from '../core/combine.ts'
+import { type Decision, UNLIMITED } from '../core/combine.ts'
+import { allowedVerdict } from '../core/decision.ts'
 import { KeyedHash } from '../core/hash.ts'
 import { KeySpeller } from '../core/key-speller.ts'
 import type { CheckRequest } from '../core/request.ts'
@@ -85,6 +86,29 @@ export class Limiter<S extends Store> {
     )
   }
 
+  /** reserve is check, and says what settleReserved needs to know of it. */
+  reserve(request: CheckRequest, context = request.context): Answer<S, Reserved> {
+    const charges = this.plan(request)
+    const reserved = (decision: Decision): Reserved => ({
+      decision,
+      charged: this.#decider.settleable(charges, decision).map(chargedName),
+    })
+    const decision = this.#decider.decide(charges, context)
+    return (decision instanceof Promise ? decision.then(reserved) : reserved(decision)) as Answer<S, Reserved>
+  }
+
+  /** settleReserved is settle for what another node may have reserved: rules are told apart by their ids. */
+  settleReserved(request: CheckRequest, charged: readonly string[], cost: number): Answer<S, Decision | undefined> {
+    const names = new Set(charged)
+    const charges = this.#planner.plan(this.#rules(), request, true).filter((charge) => names.has(chargedName(charge)))
+    const verdicts = charges.map(({ rule, limit, descriptor }) => ({
+      rule,
+      descriptor,
+      verdict: allowedVerdict(limit.max, 0, 0),
+    }))
+    return this.#decider.settle(charges, { ...UNLIMITED, verdicts }, cost)
+  }
+
   /** acquire is check, and also takes the places of the `concurrency` rules that matched. */
   acquire(request: CheckRequest, context = request.context): Answer<S, Held> {
     return this.#decider.acquire(this.plan(request), context)
@@ -100,6 +124,15 @@ export class Limiter<S extends Store> {
     return this.#decider.reset(this.#planner.plan(this.#rules(), request, true))
   }
 }
+
+/** A Reserved is the decision about an estimate, and the names of what was charged. */
+export interface Reserved {
+  readonly decision: Decision
+  /** The same on every node with the same rules. */
+  readonly charged: readonly string[]
+}
+
+const chargedName = ({ rule, descriptor }: PlannedCharge): string => `${descriptor} ${rule.id}`
 
 /** randomHash makes a hash that nobody else knows. */
 export function randomHash(): KeyedHash {

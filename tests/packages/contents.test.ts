@@ -5,6 +5,7 @@ import { manifestOf, type Packed, pack, root } from './project.suite.ts'
 
 const LIBRARY =
   /^(dist\/.+\.(js|cjs|d\.ts|d\.cts)|schema\/rules\.schema\.json|(README|CHANGELOG)\.md|LICENSE|package\.json)$/
+const CLIENT = /^(dist\/.+\.(js|cjs|d\.ts|d\.cts)|README\.md|LICENSE|package\.json)$/
 const SERVER =
   /^(dist\/.+\.(js|d\.ts)|dist\/bundle\/yaml\.cjs|dist\/dashboard\/(index\.html|manifest\.json|licenses\.txt|(assets\/)?[\w-]+\.(js|css|svg))(\.br|\.gz)?|bin\/sluice\.mjs|examples\/.+\.yaml|proto\/.+\.(proto|md)|README\.md|LICENSE|package\.json)$/
 const TEST_CODE = /\.(test|suite)\./
@@ -26,6 +27,7 @@ const targetsOf = (exported: unknown): string[] =>
 
 describe.each([
   ['sluice', LIBRARY, (): string => packed.library],
+  ['sluice-client', CLIENT, (): string => packed.client],
   ['sluice-server', SERVER, (): string => packed.server],
 ] as const)('the package %s', (_, allowed, folder) => {
   it('has what is needed, and nothing else', () => {

@@ -17,17 +17,18 @@ export interface Ended {
   readonly stderr: string
 }
 
-/** Packed are the packages as they are published, unpacked: the folders of `sluice` and `sluice-server`. */
+/** Packed are the packages as they are published, unpacked: the folders of `sluice`, `sluice-server` and `sluice-client`. */
 export interface Packed {
   readonly library: string
   readonly server: string
+  readonly client: string
   remove(): void
 }
 
-/** pack packs both packages, and unpacks them. */
+/** pack packs the packages, and unpacks them. */
 export async function pack(): Promise<Packed> {
   const folder = cleanFolder()
-  const [library, server] = await packAll(folder)
+  const [library, server, client] = await packAll(folder)
   const unpack = async (tarball: string, name: string): Promise<string> => {
     mkdirSync(join(folder, name))
     await execute('tar', ['-xzf', tarball, '-C', join(folder, name), '--strip-components=1'])
@@ -36,6 +37,7 @@ export async function pack(): Promise<Packed> {
   return {
     library: await unpack(library, 'library'),
     server: await unpack(server, 'server'),
+    client: await unpack(client, 'client'),
     remove: () => rmSync(folder, { recursive: true }),
   }
 }

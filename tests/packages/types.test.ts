@@ -68,7 +68,24 @@ export const module = SluiceModule.forRoot({ limit: 1, window: '1m' })
 export const guard = SluiceGuard
 `
 
+const CLIENT = `import { createFetch, parseRateLimits, type PacedFetchOptions, RateLimitError, shareTabs } from 'sluice-client'
+import { type CheckDecision, createCheckClient } from 'sluice-client/check'
+
+const options: PacedFetchOptions = { deadlineMs: 1000, share: shareTabs('a'), on: { waited: ({ waitedMs }) => console.log(waitedMs.toFixed()) } }
+const fetch = createFetch(options)
+export const status = async (): Promise<number> => (await fetch('https://a.example', { rateLimit: { cost: { tokens: 5 } } })).status
+// @ts-expect-error: there is no such option
+createFetch({ deadline: 1 })
+export const left: number | undefined = parseRateLimits(new Headers()).budgets[0]?.remaining
+export const at = (error: unknown): Date | undefined => (error instanceof RateLimitError ? error.retryAt : undefined)
+const client = createCheckClient({ url: 'http://localhost:8080', onFailure: 'closed' })
+export const decided: Promise<CheckDecision> = client.check({ domain: 'api', descriptors: [{ entries: [{ key: 'a', value: 'b' }] }] })
+`
+
 const FILES = {
+  'client.mts': CLIENT,
+  'client.cts': CLIENT,
+  'client.ts': CLIENT,
   'app.mts': APP,
   'app.cts': APP,
   'app.ts': APP,
@@ -97,6 +114,7 @@ beforeAll(async () => {
   packed = await pack()
   project = new Project()
     .install(packed.library)
+    .install(packed.client)
     .link(...PEERS, ...TYPES)
     .write(FILES)
 }, 600_000)
@@ -122,7 +140,7 @@ async function problemsOf({ compiler, resolution, files, skipLibCheck = false }:
   const { code, stdout } = await project.run(compilerPath(compiler), '-p', config)
   const problems = stdout.split('\n').filter((line) => line.includes('error TS'))
   if (code !== 0 && problems.length === 0) return [stdout]
-  return problems.filter((line) => !/^(\.\.\/|node_modules\/(?!sluice\/))/.test(line))
+  return problems.filter((line) => !/^(\.\.\/|node_modules\/(?!sluice(-client)?\/))/.test(line))
 }
 
 /** Before 5.8, nodenext was another name for node16. What a bundler finds is the same from the oldest compiler to the newest. */
@@ -131,17 +149,23 @@ const BUNDLING: readonly Compiler[] = ['5.0', '7']
 
 describe.each(COMPILERS)('TypeScript %s', { timeout: 600_000 }, (compiler) => {
   it.each(RESOLUTIONS[compiler])('understands the package in both kinds of modules with %s', async (resolution) => {
-    expect(await problemsOf({ compiler, resolution, files: ['app.mts', 'app.cts', 'required.cts'] })).toEqual([])
+    expect(
+      await problemsOf({
+        compiler,
+        resolution,
+        files: ['app.mts', 'app.cts', 'required.cts', 'client.mts', 'client.cts'],
+      }),
+    ).toEqual([])
   })
 
   it.runIf(BUNDLING.includes(compiler))('understands the package with bundler', async () => {
-    expect(await problemsOf({ compiler, resolution: 'bundler', files: ['app.ts'] })).toEqual([])
+    expect(await problemsOf({ compiler, resolution: 'bundler', files: ['app.ts', 'client.ts'] })).toEqual([])
   })
 })
 
 describe('TypeScript', { timeout: 600_000 }, () => {
   it('understands the package with the old resolution of Node.js', async () => {
-    expect(await problemsOf({ compiler: '5.0', resolution: 'node', files: ['app.ts'] })).toEqual([])
+    expect(await problemsOf({ compiler: '5.0', resolution: 'node', files: ['app.ts', 'client.ts'] })).toEqual([])
   })
 
   it.each([

@@ -72,6 +72,22 @@ describe('an app that has installed sluice, and nothing that is optional', { tim
   })
 })
 
+describe('an app that has installed sluice-client', { timeout: 120_000 }, () => {
+  it.each([
+    ['sluice-client', ['createFetch', 'parseRateLimits', 'RateLimitError', 'shareTabs', 'acceptsRatio']],
+    ['sluice-client/check', ['createCheckClient', 'orThrow', 'CheckRequestError', 'RateLimitError']],
+  ])('imports and requires %s, with nothing beside it', async (entry, names) => {
+    project = new Project().install(packed.client)
+    const print = `console.log([${names.join(', ')}].every((each) => typeof each === 'function'))`
+    project.write({
+      'app.mjs': `import { ${names.join(', ')} } from '${entry}'\n${print}`,
+      'app.cjs': `const { ${names.join(', ')} } = require('${entry}')\n${print}`,
+    })
+    expect(await project.printed('app.mjs')).toBe('true')
+    expect(await project.printed('app.cjs')).toBe('true')
+  })
+})
+
 describe('an app that counts in Redis', { timeout: 120_000 }, () => {
   /** An app that asks twice about a caller of its own; `redis` is an expression. */
   const app = (redis: string) => `import { rateLimit } from 'sluice/fetch'

@@ -1,6 +1,7 @@
 import type { Decision } from 'sluice/internal/core/combine'
 import type { CheckRequest, RequestContext } from 'sluice/internal/core/request'
 import type { Held } from 'sluice/internal/engine/decider'
+import type { Reserved } from 'sluice/internal/engine/limiter'
 import type { HeldPermits, MaybePromise } from 'sluice/internal/engine/ports'
 
 /** What a door needs of the engine to check requests. */
@@ -12,4 +13,10 @@ export interface Checker {
 export interface LimiterPort extends Checker {
   acquire(request: CheckRequest, context?: RequestContext): MaybePromise<Held>
   release(lease: HeldPermits): MaybePromise<void>
+}
+
+/** What a door needs of the engine to charge an estimate, and what it came to later. */
+export interface Reserver {
+  reserve(request: CheckRequest, context?: RequestContext): MaybePromise<Reserved>
+  settleReserved(request: CheckRequest, charged: readonly string[], cost: number): MaybePromise<Decision | undefined>
 }

@@ -5,6 +5,13 @@ import type { CheckRequest } from 'sluice/internal/core/request'
 const REFUND = new SluiceError('CALLER_NOT_TRUSTED', 'cost', 'below 0, to give back')
 const OWN_LIMIT = new SluiceError('CALLER_NOT_TRUSTED', 'limit', "one of the request's own")
 
+const SETTLE = new SluiceError('CALLER_NOT_TRUSTED', 'reservation', 'to be settled')
+
+/** requireTrustToSettle throws when a caller may not settle. Less than was reserved gives back, and nodes remember nothing. */
+export function requireTrustToSettle(isTrusted: boolean): void {
+  if (!isTrusted) throw SETTLE
+}
+
 /**
  * requireTrust throws when a request asks for what only a trusted caller may have: to give back what was spent, or to be
  * measured by a limit of its own. Either would lift every limit for whoever can reach a port.

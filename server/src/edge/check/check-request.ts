@@ -55,7 +55,15 @@ const releaseRequest = {
   fields: { lease: { schema: { kind: 'text' }, required: true } },
 } as const satisfies Schema
 
-/** parseCheckRequest reads the body of /v1/check and /v1/acquire. What it does not understand, it refuses. */
+const settleRequest = {
+  kind: 'object',
+  fields: {
+    reservation: { schema: { kind: 'text' }, required: true },
+    cost: { schema: { kind: 'integer', min: 0, max: MAX_COUNT }, required: true },
+  },
+} as const satisfies Schema
+
+/** parseCheckRequest reads the body of /v1/check, /v1/acquire and /v1/reserve. What it does not understand, it refuses. */
 export function parseCheckRequest(body: string): CheckRequest {
   const { cost, ...request } = parse(checkRequest, body, 'REQUEST_INVALID')
   return cost === undefined ? request : { ...request, cost }
@@ -64,6 +72,11 @@ export function parseCheckRequest(body: string): CheckRequest {
 /** parseRelease reads the body of /v1/release, and returns the lease. */
 export function parseRelease(body: string): string {
   return parse(releaseRequest, body, 'RELEASE_INVALID').lease
+}
+
+/** parseSettle reads the body of /v1/settle. */
+export function parseSettle(body: string): { readonly reservation: string; readonly cost: number } {
+  return parse(settleRequest, body, 'SETTLE_INVALID')
 }
 
 function parse<const S extends Schema>(schema: S, body: string, code: ErrorCode): Value<S> {

@@ -1,5 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import type { Decision } from 'sluice/internal/core/combine'
+import { type Decision, UNLIMITED } from 'sluice/internal/core/combine'
 import { decisionJson } from 'sluice/internal/core/http/decision-json'
 import { rateLimitFields } from 'sluice/internal/core/http/fields'
 import { problem } from 'sluice/internal/core/http/problem'
@@ -8,7 +8,7 @@ import type { RuleResponse } from 'sluice/internal/core/rule'
 import { GrpcStatus } from '../../grpc/index.ts'
 import { applyShadowMode } from '../apply-shadow-mode.ts'
 import { Callers } from '../callers/callers.ts'
-import { requireTrust } from '../callers/requested-trust.ts'
+import { requireTrust, requireTrustToSettle } from '../callers/requested-trust.ts'
 import { Health } from '../health/health.ts'
 import { LIVEZ, readyz } from '../health/probe-routes.ts'
 import { Bodies } from '../http/body.ts'
@@ -17,11 +17,12 @@ import { type Route, routeServer } from '../http/routes.ts'
 import { requireJson, requireOwnSite } from '../http/web-pages.ts'
 import { write, writeJson, writeProblem } from '../http/write.ts'
 import { LeaseTokens } from '../leases/lease-tokens.ts'
-import type { LimiterPort } from '../limiter-port.ts'
+import { ReservationTokens, requireReservable } from '../leases/reservation-tokens.ts'
+import type { LimiterPort, Reserver } from '../limiter-port.ts'
 import { Refusal, RlsDoor } from '../rls/rls-door.ts'
 import { parseRlsJson } from '../rls/rls-json.ts'
 import { requestContext } from '../trace-context.ts'
-import { parseCheckRequest, parseRelease } from './check-request.ts'
+import { parseCheckRequest, parseRelease, parseSettle } from './check-request.ts'
 import { type OwnUsageParts, ownUsageRoute } from './own-usage.ts'
 
 /** What a checkServer shares with the other doors of its process. */
@@ -29,6 +30,7 @@ export interface CheckServerOptions {
   /** Answers /json, and counts it together with the calls over gRPC. */
   readonly rls?: RlsDoor
   readonly leases?: LeaseTokens
+  readonly reservations?: ReservationTokens
   readonly health?: Health
   /** Who may call, and who may give back and bring limits. Default: anyone may call, and nobody is trusted. */
   readonly callers?: Callers
@@ -44,11 +46,11 @@ export interface CheckServerOptions {
 }
 
 /**
- * checkServer is the HTTP door: POST /v1/check, /v1/acquire and /v1/release (200, or 429 or what the rule's `response`
+ * checkServer is the HTTP door: POST /v1/check, /v1/acquire and /v1/release, /v1/reserve and /v1/settle (200, or 429 or what the rule's `response`
  * says, the decision as JSON and as fields), POST /json (Envoy's rate limit service as JSON), and GET /healthcheck,
  * /livez and /readyz.
  */
-export function checkServer(limiter: LimiterPort, options: CheckServerOptions = {}): Server {
+export function checkServer(limiter: LimiterPort & Partial<Reserver>, options: CheckServerOptions = {}): Server {
   const { leases = new LeaseTokens(), health = new Health(), callers = new Callers(), shadowMode = false } = options
   const rls = options.rls ?? new RlsDoor(limiter, { shadowMode })
   const parts = { limiter, leases, shadowMode }
@@ -74,6 +76,13 @@ export function checkServer(limiter: LimiterPort, options: CheckServerOptions = 
     ['/livez', LIVEZ],
     ['/readyz', readyz(() => health.unready)],
   ]
+  const { reservations = new ReservationTokens() } = options
+  const { reserve, settleReserved } = limiter
+  if (reserve !== undefined && settleReserved !== undefined) {
+    const reserving = { reservations, shadowMode, limiter: limiter as Reserver }
+    routes.push(['/v1/reserve', post((asked, response) => reserveCost(reserving, asked, response))])
+    routes.push(['/v1/settle', post((asked, response) => settleCost(reserving, asked, response))])
+  }
   if (options.ownUsage !== undefined) routes.push(['/v1/usage', ownUsageRoute(options.ownUsage)])
   return routeServer(new Map(routes), { failed: options.failed, bounds: options.bounds })
 }
@@ -81,6 +90,12 @@ export function checkServer(limiter: LimiterPort, options: CheckServerOptions = 
 interface Parts {
   readonly limiter: LimiterPort
   readonly leases: LeaseTokens
+  readonly shadowMode: boolean
+}
+
+interface ReservingParts {
+  readonly limiter: Reserver
+  readonly reservations: ReservationTokens
   readonly shadowMode: boolean
 }
 
@@ -105,7 +120,7 @@ async function check({ limiter, shadowMode }: Parts, asked: Asked, response: Ser
 async function acquire({ limiter, leases, shadowMode }: Parts, asked: Asked, response: ServerResponse): Promise<void> {
   const { decision, permits } = await limiter.acquire(requestOf(asked), asked.context)
   const token = permits === undefined || permits.held.length === 0 ? undefined : leases.seal(permits)
-  writeDecision(response, applyShadowMode(decision, shadowMode), token)
+  writeDecision(response, applyShadowMode(decision, shadowMode), { lease: token })
 }
 
 /**
@@ -117,6 +132,31 @@ async function release({ limiter, leases }: Parts, { body }: Asked, response: Se
   if (lease !== undefined) await limiter.release(lease)
   response.setHeader('Cache-Control', 'no-store')
   response.writeHead(204).end()
+}
+
+/** reserveCost answers as check does, with the reservation to settle where an estimate was charged. */
+async function reserveCost(
+  { limiter, reservations, shadowMode }: ReservingParts,
+  asked: Asked,
+  response: ServerResponse,
+): Promise<void> {
+  requireReservable(asked.body)
+  const request = requestOf(asked)
+  const { decision, charged } = await limiter.reserve(request, asked.context)
+  const reservation = charged.length === 0 ? undefined : reservations.seal({ request, charged })
+  writeDecision(response, applyShadowMode(decision, shadowMode), { reservation })
+}
+
+/** settleCost charges what a request has cost in the end, or gives back what was too much, and says what is left. */
+async function settleCost(
+  { limiter, reservations }: ReservingParts,
+  { body, isTrusted }: Asked,
+  response: ServerResponse,
+): Promise<void> {
+  requireTrustToSettle(isTrusted)
+  const { reservation, cost } = parseSettle(body)
+  const { request, charged } = reservations.open(reservation)
+  writeDecision(response, (await limiter.settleReserved(request, charged, cost)) ?? UNLIMITED)
 }
 
 /**
@@ -157,7 +197,13 @@ function tellHealth(health: Health, response: ServerResponse): void {
   else write(response, 500, 'text/plain', '')
 }
 
-function writeDecision(response: ServerResponse, decision: Decision, lease?: string): void {
+/** Tokens are what a caller keeps of a decision, to send back later. */
+interface Tokens {
+  readonly lease?: string | undefined
+  readonly reservation?: string | undefined
+}
+
+function writeDecision(response: ServerResponse, decision: Decision, { lease, reservation }: Tokens = {}): void {
   for (const [name, value] of rateLimitFields(decision, Date.now(), Math.random)) response.setHeader(name, value)
   response.setHeader('Cache-Control', 'no-store')
   const refusal = decision.allowed ? undefined : decision.tightest?.rule.response
@@ -166,6 +212,7 @@ function writeDecision(response: ServerResponse, decision: Decision, lease?: str
     ...decisionJson(decision),
     ...(refusal !== undefined && { response: responseJson(refusal) }),
     ...(lease !== undefined && { lease }),
+    ...(reservation !== undefined && { reservation }),
   }
   writeJson(response, decision.allowed ? 200 : (refusal?.status ?? 429), 'application/json', body)
 }

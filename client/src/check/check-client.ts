@@ -1,0 +1,186 @@
+import { RateLimitError } from '../errors.ts'
+
+/** An Entry is one (key, value) pair of what a request is about. */
+export interface Entry {
+  readonly key: string
+  readonly value: string
+}
+
+/** A CheckRequest asks whether a request passes: every rule that matches one of the descriptors has to have budget. */
+export interface CheckRequest {
+  readonly domain: string
+  readonly descriptors: readonly {
+    readonly entries: readonly Entry[]
+    /** Instead of the request's. */
+    readonly cost?: number
+  }[]
+  /** Default: 1. 0 looks, below 0 gives back (for trusted callers). */
+  readonly cost?: number
+}
+
+/** A RuleVerdict is what one rule said. */
+export interface RuleVerdict {
+  readonly rule: string
+  /** The position of the descriptor that it matched. */
+  readonly descriptor: number
+  readonly kind: 'allowed' | 'refused' | 'impossible' | 'unasked'
+  readonly limit: number
+  readonly remaining?: number
+  readonly resetAfterMs?: number
+  readonly retryAfterMs?: number
+  readonly shadow?: boolean
+  /** The service decided without its store, as the rule says. */
+  readonly fallback?: string
+  /** Of what was settled: what went beyond the debt that a budget may have. */
+  readonly dropped?: number
+}
+
+/** A CheckDecision is what the service decided, or what was decided in its place. */
+export interface CheckDecision {
+  readonly allowed: boolean
+  /** When a refused request would pass. Undefined: it passed, or waiting does not help. */
+  readonly retryAfterMs?: number
+  /** How long a request that passed is to wait before it goes on. */
+  readonly delayMs?: number
+  /** The rule that refused, or came closest to it. */
+  readonly rule?: string
+  readonly reason?: string
+  readonly verdicts: readonly RuleVerdict[]
+  /** What a refused caller is to get, where the rule says so. */
+  readonly response?: { readonly status: number; readonly headers?: Record<string, string>; readonly body?: string }
+  /** The service did not answer in time, or with a fault: the failure policy decided. */
+  readonly failure?: unknown
+}
+
+/** A Permit is a decision that may hold places of `concurrency` rules. release gives them back, as often as it is called. */
+export interface Permit extends CheckDecision {
+  release(): Promise<void>
+}
+
+/** A Reservation is a decision about an estimate. settle says what it came to, once; it returns what that changed. */
+export interface Reservation extends CheckDecision {
+  settle(cost: number): Promise<CheckDecision | undefined>
+}
+
+export interface CheckClientOptions {
+  /** Where the service listens, such as `http://localhost:8080`. */
+  readonly url: string
+  /** SLUICE_TOKEN of the service, where it has one. */
+  readonly token?: string
+  /** How long the service may take. Default: 250. */
+  readonly deadlineMs?: number
+  /** What is decided when it does not answer: `open` admits, `closed` refuses. Default: open. */
+  readonly onFailure?: 'open' | 'closed'
+  /** Hears of failures. Default: nobody; decisions have them too. */
+  readonly failed?: (error: unknown) => void
+  /** Default: the global fetch. */
+  readonly fetch?: typeof globalThis.fetch
+}
+
+/** A CheckClient asks a Sluice service. It throws for requests that the service does not understand, and for nothing else. */
+export interface CheckClient {
+  check(request: CheckRequest): Promise<CheckDecision>
+  /** acquire is check, and takes places of `concurrency` rules. */
+  acquire(request: CheckRequest): Promise<Permit>
+  /** reserve is check with an estimate as its cost. */
+  reserve(request: CheckRequest): Promise<Reservation>
+}
+
+/** A CheckRequestError says that the service does not take a request: it is wrong, or its caller may not ask. */
+export class CheckRequestError extends Error {
+  override readonly name = 'CheckRequestError'
+  readonly status: number
+  /** A code of docs/errors.md. */
+  readonly code: string | undefined
+
+  constructor(status: number, code: string | undefined, message: string) {
+    super(message)
+    this.status = status
+    this.code = code
+  }
+}
+
+type Answer = CheckDecision & { readonly lease?: string; readonly reservation?: string }
+
+/** createCheckClient makes a client of the check API of a service, over fetch. */
+export function createCheckClient(options: CheckClientOptions): CheckClient {
+  const { token, deadlineMs = 250, onFailure = 'open', failed } = options
+  if (!(deadlineMs > 0)) throw new TypeError(`deadlineMs must be above 0, not ${deadlineMs}`)
+  const base = new URL(options.url)
+  const headers = {
+    'content-type': 'application/json',
+    ...(token !== undefined && { authorization: `Bearer ${token}` }),
+  }
+
+  /** ask returns the answer of the service, or undefined when it had none to give. */
+  async function ask(path: string, body: object): Promise<Answer | undefined> {
+    const response = await (options.fetch ?? globalThis.fetch)(new URL(path, base), {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(Math.min(deadlineMs, 2 ** 31 - 1)),
+    })
+    if (response.status === 204) return undefined
+    const answer: unknown = await response.json()
+    if (isDecision(answer)) return answer
+    const { code, detail } = (answer ?? {}) as { code?: string; detail?: string }
+    const message = detail ?? `the service answered ${response.status}`
+    if (response.status >= 400 && response.status < 500 && code)
+      throw new CheckRequestError(response.status, code, message)
+    throw new Error(message)
+  }
+
+  /** decide asks, and decides itself when no answer comes. */
+  async function decide(path: string, request: CheckRequest): Promise<Answer> {
+    try {
+      return (await ask(path, request)) ?? { allowed: true, verdicts: [] }
+    } catch (error) {
+      if (error instanceof CheckRequestError) throw error
+      failed?.(error)
+      return { allowed: onFailure === 'open', verdicts: [], failure: error }
+    }
+  }
+
+  /** late sends what is known afterwards. A failure is told, and leaves things as they are. */
+  async function late(path: string, body: object): Promise<Answer | undefined> {
+    try {
+      return await ask(path, body)
+    } catch (error) {
+      if (error instanceof CheckRequestError) throw error
+      failed?.(error)
+      return undefined
+    }
+  }
+
+  return {
+    check: (request) => decide('/v1/check', request),
+    async acquire(request) {
+      const { lease, ...decision } = await decide('/v1/acquire', request)
+      const release = async (): Promise<void> => {
+        if (lease !== undefined) await late('/v1/release', { lease })
+      }
+      return { ...decision, release }
+    },
+    async reserve(request) {
+      const { reservation, ...decision } = await decide('/v1/reserve', request)
+      let isSettled = false
+      const settle = async (cost: number): Promise<CheckDecision | undefined> => {
+        if (isSettled || reservation === undefined) return undefined
+        isSettled = true
+        return late('/v1/settle', { reservation, cost })
+      }
+      return { ...decision, settle }
+    },
+  }
+}
+
+/** orThrow returns a decision that admits, and throws a RateLimitError for one that refuses. */
+export function orThrow<D extends CheckDecision>(decision: D): D {
+  if (decision.allowed) return decision
+  throw new RateLimitError('refused', decision.reason ?? 'refused', decision.retryAfterMs)
+}
+
+function isDecision(answer: unknown): answer is Answer {
+  const { allowed, verdicts } = (answer ?? {}) as Partial<Answer>
+  return typeof allowed === 'boolean' && Array.isArray(verdicts)
+}

@@ -1,0 +1,14 @@
+export { RateLimitError } from '../errors.ts'
+export {
+  type CheckClient,
+  type CheckClientOptions,
+  type CheckDecision,
+  type CheckRequest,
+  CheckRequestError,
+  createCheckClient,
+  type Entry,
+  orThrow,
+  type Permit,
+  type Reservation,
+  type RuleVerdict,
+} from './check-client.ts'

@@ -1,0 +1,139 @@
+import { type Call, callOf } from './call.ts'
+import { type GiveUpReason, RateLimitError } from './errors.ts'
+import { Lane, now } from './lane.ts'
+import { checkAmounts, type FetchInput, type PacedFetch, type PacedFetchOptions, type PacedInit } from './options.ts'
+import { parseRateLimits, type RateLimits } from './rate-limits.ts'
+import { backoffMs, jittered, RetryBudget } from './retries.ts'
+
+const MAX_LANES = 1_000
+
+/**
+ * createFetch wraps fetch so that it keeps to what servers say of their limits: it spreads calls over what is left, waits as it is
+ * told, and tries again what was refused, within a deadline and a share of the traffic. A call that is given up rejects with a
+ * RateLimitError.
+ */
+export function createFetch(options: PacedFetchOptions = {}): PacedFetch {
+  const { deadlineMs, retries = 5, retryShare = 0.2, maxWaiting = 10_000, on = {}, share } = options
+  checkAmounts({ deadlineMs, retries, retryShare, maxWaiting })
+  const lanes = new Map<string, Lane>()
+  const budget = new RetryBudget()
+  const counts = { calls: 0, sent: 0, refused: 0, retried: 0, gaveUp: 0 }
+  share?.hear(({ lane: name, budgets, pauseMs }) => {
+    const lane = laneOf(name)
+    lane.pacer.told(now(), budgets)
+    lane.pacer.pause(now(), pauseMs)
+    lane.look()
+  })
+
+  /** laneOf finds where calls wait. The one that was not used for longest is forgotten when there are many. */
+  function laneOf(name: string): Lane {
+    const lane = lanes.get(name) ?? new Lane(options.throttle?.())
+    if (!lanes.delete(name) && lanes.size >= MAX_LANES) {
+      for (const [other, { isIdle }] of lanes) {
+        if (!isIdle) continue
+        lanes.delete(other)
+        break
+      }
+    }
+    lanes.set(name, lane)
+    return lane
+  }
+
+  /** attempt waits for its turn, and sends. */
+  async function attempt(call: Call, lane: Lane): Promise<Response> {
+    if (!lane.pacer.isPaced && lane.throttle?.mayGo(now(), Math.random()) === false) {
+      throw new RateLimitError('throttled', 'the server refuses too much')
+    }
+    const askedMs = now()
+    await lane.enter(call, maxWaiting)
+    counts.sent++
+    const waitedMs = now() - askedMs
+    if (waitedMs >= 1) tell(() => on.waited?.({ url: call.url.href, waitedMs }))
+    try {
+      return await call.send()
+    } catch (error) {
+      lane.pacer.failed(call.cost)
+      lane.look()
+      // Fetch may put it in words of its own.
+      call.signal.throwIfAborted()
+      throw error
+    }
+  }
+
+  /** attempts sends a call until it is answered or given up. What is learnt counts for all calls to the same server. */
+  async function attempts(call: Call): Promise<Response> {
+    const lane = laneOf(call.laneName)
+    for (let again = 0; ; again++) {
+      const response = await attempt(call, lane)
+      if (!again) budget.called(retryShare)
+      const { status } = response
+      const limits = parseRateLimits(response.headers)
+      const isRefused = isRefusal(status, limits)
+      const pauseMs = isRefused ? pauseOf(limits, again) : 0
+      lane.pacer.answered(now(), call.cost, limits.budgets)
+      if (isRefused) lane.pacer.refused(now(), pauseMs)
+      else if (status !== 503) lane.throttle?.accepted(now())
+      share?.tell({ lane: call.laneName, budgets: limits.budgets, pauseMs })
+      lane.look()
+      if (!isRefused) return response
+      counts.refused++
+      const reason = reasonToGiveUp(call, limits, again, pauseMs)
+      tell(() => on.refused?.({ url: call.url.href, status, retryInMs: reason ? undefined : pauseMs }))
+      if (reason) throw new RateLimitError(reason, `${call.url.host} answered ${status}`, pauseMs, response)
+      counts.retried++
+      // Nobody reads it; one that is broken already is no loss.
+      response.body?.cancel().catch(() => {})
+    }
+  }
+
+  function reasonToGiveUp(call: Call, limits: RateLimits, again: number, waitMs: number): GiveUpReason | undefined {
+    if (!call.isRepeatable() || limits.shouldRetry === false || again >= retries) return 'refused'
+    if (now() + waitMs > call.deadlineAtMs) return 'deadline'
+    return budget.take() ? undefined : 'refused'
+  }
+
+  async function paced(input: FetchInput, init: PacedInit = {}): Promise<Response> {
+    const call = callOf(options, counts.calls++, input, init)
+    try {
+      return await attempts(call)
+    } catch (error) {
+      if (error instanceof RateLimitError) counts.gaveUp++
+      throw error
+    } finally {
+      call.end()
+    }
+  }
+
+  return Object.assign(paced, {
+    counts: () => {
+      let waiting = 0
+      for (const lane of lanes.values()) waiting += lane.waiting
+      return { ...counts, waiting }
+    },
+    close: () => share?.close(),
+  })
+}
+
+function tell(hook: () => void): void {
+  try {
+    hook()
+  } catch (error) {
+    console.error(error)
+  }
+}
+
+/** isRefusal says whether an answer is about limits: 429, 503 with a time to come back, and 403 as GitHub has it. */
+function isRefusal(status: number, { retryAfterMs, budgets }: RateLimits): boolean {
+  if (retryAfterMs !== undefined && (status === 503 || status === 403)) return true
+  return status === 429 || (status === 403 && budgets.some(({ remaining }) => remaining === 0))
+}
+
+/** pauseOf is how long to wait after a refusal: as the server says, else longer each time. */
+function pauseOf({ retryAfterMs, budgets }: RateLimits, again: number): number {
+  let toldMs = retryAfterMs
+  if (toldMs === undefined) {
+    for (const { remaining, resetMs } of budgets)
+      if (remaining === 0 && resetMs) toldMs = Math.max(toldMs ?? 0, resetMs)
+  }
+  return toldMs === undefined ? backoffMs(again, Math.random()) : jittered(toldMs, Math.random())
+}

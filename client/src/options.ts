@@ -1,0 +1,79 @@
+import type { Throttle } from './accepts.ts'
+import type { Cost } from './pacer.ts'
+import type { Share } from './tabs.ts'
+
+export type Fetch = typeof globalThis.fetch
+export type FetchInput = Parameters<Fetch>[0]
+
+/** CallOptions are what one call may say, as `rateLimit` in its init. */
+export interface CallOptions {
+  /** What it takes of the budget, as a number of requests or by unit: `{ requests: 1, tokens: 2000 }`. Default: 1. */
+  readonly cost?: number | Cost
+  /** Higher goes first. Default: 0. */
+  readonly priority?: number
+  /** How long it may take until its answer begins, waiting and retries included. Default: what createFetch was told. */
+  readonly deadlineMs?: number
+  /** Whose budget it takes from, where one server counts several callers. Default: what createFetch was told. */
+  readonly partition?: string
+}
+
+/** A PacedInit is the init of fetch, with what concerns the limits. */
+export interface PacedInit extends RequestInit {
+  readonly rateLimit?: CallOptions
+}
+
+export interface PacedFetchOptions {
+  /** Default: the global fetch. */
+  readonly fetch?: Fetch
+  /** How long a call may take until its answer begins, waiting and retries included. Default: 60,000. */
+  readonly deadlineMs?: number
+  /** How often a refused call is tried again at the most. Default: 5. */
+  readonly retries?: number
+  /** How many retries each call makes room for. Default: 0.2, so that retries are at most a fifth of the calls. */
+  readonly retryShare?: number
+  /** Methods that may be sent twice. Others are, when they carry an `Idempotency-Key`. Default: the idempotent ones. */
+  readonly retryMethods?: readonly string[]
+  /** How many calls may wait for one server and partition. Default: 10,000. */
+  readonly maxWaiting?: number
+  /** Whose budget a call takes from. Default: by the `Authorization` and `X-API-Key` of the call, hashed. */
+  readonly partition?: (url: URL, headers: Headers) => string
+  /** Drops calls when a server that tells no limits refuses many: `acceptsRatio`. Default: none. */
+  readonly throttle?: () => Throttle
+  /** Passes on what is learnt of servers: `shareTabs('name')` to other tabs. Default: nobody. */
+  readonly share?: Share
+  /** Hears what happens. */
+  readonly on?: PacedFetchEvents
+}
+
+/** PacedFetchEvents are hooks. They are told, and decide nothing: what they throw goes to the console. */
+export interface PacedFetchEvents {
+  /** A call was held back for so long before it was sent. */
+  waited?(event: { readonly url: string; readonly waitedMs: number }): void
+  /** A server refused. `retryInMs` is undefined when it is not tried again. */
+  refused?(event: { readonly url: string; readonly status: number; readonly retryInMs: number | undefined }): void
+}
+
+/** PacedFetchCounts count calls since the start. */
+export interface PacedFetchCounts {
+  readonly calls: number
+  readonly sent: number
+  readonly refused: number
+  readonly retried: number
+  readonly gaveUp: number
+  readonly waiting: number
+}
+
+/** A PacedFetch is fetch, and what it has counted. */
+export interface PacedFetch {
+  (input: FetchInput, init?: PacedInit): Promise<Response>
+  counts(): PacedFetchCounts
+  /** close ends what is shared with others. */
+  close(): void
+}
+
+/** checkAmounts throws for what is no number, or below 0: one NaN would have all calls wait for ever, or none. */
+export function checkAmounts(amounts: object): void {
+  for (const [name, value] of Object.entries(amounts)) {
+    if (value !== undefined && !(value >= 0)) throw new TypeError(`${name} must be 0 or more, not ${value}`)
+  }
+}

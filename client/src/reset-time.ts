@@ -1,0 +1,48 @@
+const UNIT_MS: Readonly<Record<string, number>> = {
+  ns: 1e-6,
+  us: 1e-3,
+  µs: 1e-3,
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+}
+/** Below these, a number is no date: 2001 in seconds, and 1973 in milliseconds. */
+const UNIX_S = 1e9
+const UNIX_MS = 1e11
+/** Nobody waits for longer, and timers end at once. */
+const MAX_MS = 2 ** 31 - 1
+
+/** Nothing that is counted is more. */
+export const MOST: number = 1e15
+
+/** A NUMBER is one without a sign, whole or not. */
+export const NUMBER: RegExp = /^\d+(\.\d+)?$/
+
+/**
+ * msUntil reads a time to come in every way that APIs write it: seconds from now, unix seconds or milliseconds, a duration such as
+ * `6m0s`, or a date, by the server's clock. It returns undefined for what it cannot read, and never less than 0. `unitMs` is what a
+ * small number counts.
+ */
+export function msUntil(text: string | null, atMs: number, unitMs = 1_000): number | undefined {
+  if (text === null || text.length > 100) return undefined
+  const value = Number(text)
+  let ms = value * unitMs
+  if (!NUMBER.test(text)) ms = durationMs(text) ?? Date.parse(dated(text)) - atMs
+  else if (value >= UNIX_MS) ms = value - atMs
+  else if (value >= UNIX_S) ms = value * 1_000 - atMs
+  return ms <= MOST ? Math.min(Math.max(0, Math.ceil(ms)), MAX_MS) : undefined
+}
+
+/** durationMs reads a duration as Go prints it. */
+function durationMs(text: string): number | undefined {
+  let sum: number | undefined
+  const rest = text.replace(/(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)/g, (_, value: string, unit: string) => {
+    sum = (sum ?? 0) + Number(value) * UNIT_MS[unit]
+    return ''
+  })
+  return rest === '' ? sum : undefined
+}
+
+/** dated is the text where it may be a date. Without a letter or a colon it is a broken number, which Date.parse takes for a year. */
+const dated = (text: string): string => (/^(?!-)(?=.*\d).*[A-Za-z:]/.test(text) ? text : '')

@@ -1,0 +1,67 @@
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { type Learnt, type Share, shareTabs } from './tabs.ts'
+
+const budget = { name: 'default', unit: 'requests', limit: 10, remaining: 0, resetMs: 5_000 }
+const news = { lane: 'https://api.example 1', budgets: [budget], pauseMs: 0 } as unknown as Learnt
+
+const closing: { close(): void }[] = []
+afterEach(() => {
+  for (const channel of closing.splice(0)) channel.close()
+})
+
+/** opened shares by a name until the test is over. */
+function opened(name: string, told: (learnt: Learnt) => void): Share {
+  const share = shareTabs(name)
+  share.hear(told)
+  closing.push(share)
+  return share
+}
+
+describe('shareTabs', () => {
+  it('tells the others, not itself', async () => {
+    const name = `tabs ${Math.random()}`
+    const heard: string[] = []
+    const first = opened(name, () => heard.push('first'))
+    opened(name, ({ lane }) => heard.push(lane))
+    first.tell(news)
+    await vi.waitUntil(() => heard.length > 0)
+    expect(heard).toEqual([news.lane])
+  })
+
+  it('leaves out what is not told as it tells things', async () => {
+    const name = `tabs ${Math.random()}`
+    const heard: Learnt[] = []
+    opened(name, (told) => heard.push(told))
+    const channel = new BroadcastChannel(name)
+    closing.push(channel)
+    const wrong = [
+      null,
+      'text',
+      {},
+      { ...news, pauseMs: Number.NaN },
+      { ...news, pauseMs: Number.POSITIVE_INFINITY },
+      { ...news, pauseMs: -1 },
+      { ...news, budgets: [null] },
+      { ...news, budgets: [{ ...budget, remaining: Number.NaN }] },
+      { ...news, budgets: [{ ...budget, resetMs: '5' }] },
+      { ...news, budgets: [{ ...budget, name: 1 }] },
+      { ...news, budgets: 'none' },
+    ]
+    for (const each of wrong) channel.postMessage(each)
+    channel.postMessage({ ...news, lane: 'last' })
+    await vi.waitUntil(() => heard.length > 0)
+    expect(heard.map(({ lane }) => lane)).toEqual(['last'])
+  })
+
+  it('is silent where there are no channels, and once it is closed', () => {
+    const told = vi.fn()
+    const closed = opened(`tabs ${Math.random()}`, told)
+    closed.close()
+    closed.tell(news)
+    closed.close()
+    vi.stubGlobal('BroadcastChannel', undefined)
+    opened('any', told).tell(news)
+    vi.unstubAllGlobals()
+    expect(told).not.toHaveBeenCalled()
+  })
+})

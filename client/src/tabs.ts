@@ -1,0 +1,50 @@
+import type { Budget } from './rate-limits.ts'
+
+/** Learnt is what one PacedFetch tells the others: what a server said, and for how long it wants to be left alone. */
+export interface Learnt {
+  /** Which server, and whose budget. */
+  readonly lane: string
+  readonly budgets: readonly Budget[]
+  readonly pauseMs: number
+}
+
+/** A Share passes on what is learnt, to and from others who call the same servers. */
+export interface Share {
+  tell(learnt: Learnt): void
+  /** hear is called once, with what is to be told of all that others learnt. */
+  hear(told: (learnt: Learnt) => void): void
+  close(): void
+}
+
+/** shareTabs shares between the tabs of one origin through a BroadcastChannel, where there is such a thing. */
+export function shareTabs(name: string): Share {
+  let channel = typeof BroadcastChannel === 'undefined' ? undefined : new BroadcastChannel(name)
+  // Where that can be said: an open channel keeps no process alive.
+  ;(channel as { unref?(): void } | undefined)?.unref?.()
+  return {
+    tell: (learnt) => channel?.postMessage(learnt),
+    hear: (told) => {
+      if (channel === undefined) return
+      channel.onmessage = ({ data }: MessageEvent<unknown>) => {
+        if (isLearnt(data)) told(data)
+      }
+    },
+    close: () => {
+      channel?.close()
+      channel = undefined
+    },
+  }
+}
+
+/** isLearnt says whether a message is ours: another tab may run another version, or something else by the same name. */
+function isLearnt(data: unknown): data is Learnt {
+  const { lane, budgets, pauseMs } = (data ?? {}) as Partial<Learnt>
+  return typeof lane === 'string' && isAmount(pauseMs) && Array.isArray(budgets) && budgets.every(isBudget)
+}
+
+function isBudget(data: unknown): boolean {
+  const { name, unit, limit = 0, remaining = 0, resetMs = 0, windowMs = 1 } = (data ?? {}) as Partial<Budget>
+  return typeof name === 'string' && typeof unit === 'string' && [limit, remaining, resetMs, windowMs].every(isAmount)
+}
+
+const isAmount = (value: unknown): boolean => Number.isFinite(value) && (value as number) >= 0

@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest'
+import { createCheckClient } from '../../client/src/check/index.ts'
+import { startApi } from './service.suite.ts'
+
+const ask = (key: string, cost: number) => ({
+  domain: 'api',
+  descriptors: [{ entries: [{ key, value: 'alice' }] }],
+  cost,
+})
+
+describe('the check client and a service', () => {
+  it('check, and are refused', async () => {
+    const client = createCheckClient({ url: await startApi(), deadlineMs: 10_000 })
+    expect(await client.check(ask('tokens', 400))).toMatchObject({ allowed: true, verdicts: [{ remaining: 600 }] })
+    expect(await client.check(ask('tokens', 700))).toMatchObject({ allowed: false, verdicts: [{ kind: 'refused' }] })
+  })
+
+  it('acquire and release', async () => {
+    const client = createCheckClient({ url: await startApi(), deadlineMs: 10_000 })
+    const permit = await client.acquire(ask('jobs', 1))
+    expect(permit.allowed).toBe(true)
+    expect((await client.acquire(ask('jobs', 1))).allowed).toBe(false)
+    await permit.release()
+    expect((await client.acquire(ask('jobs', 1))).allowed).toBe(true)
+  })
+
+  it('reserve and settle', async () => {
+    const client = createCheckClient({ url: await startApi('--trust-callers'), deadlineMs: 10_000 })
+    const reservation = await client.reserve(ask('tokens', 900))
+    expect(await reservation.settle(100)).toMatchObject({ verdicts: [{ remaining: 900 }] })
+  })
+
+  it('say that a caller may not settle', async () => {
+    const client = createCheckClient({ url: await startApi(), deadlineMs: 10_000 })
+    const reservation = await client.reserve(ask('tokens', 900))
+    await expect(reservation.settle(100)).rejects.toMatchObject({ status: 403, code: 'CALLER_NOT_TRUSTED' })
+  })
+
+  it('go on when nobody answers, as they are told', async () => {
+    const url = 'http://127.0.0.1:1'
+    expect(await createCheckClient({ url }).check(ask('tokens', 1))).toMatchObject({ allowed: true })
+    expect(await createCheckClient({ url, onFailure: 'closed' }).check(ask('tokens', 1))).toMatchObject({
+      allowed: false,
+    })
+  })
+})
