@@ -168,6 +168,23 @@ export const ERROR_RULES = {
   FILTER_UNKNOWN: 'a list is filtered by the fields that its table has',
   DOCUMENT_VERSION_UNKNOWN: 'a version of a rule document is one that was put before',
   MAX_KEYS_INVALID: 'maxKeys is a whole number from 1 to 67108864',
+  GATEWAY_OPTIONS_INVALID: 'a gateway has listeners, routes and upstreams as docs/gateway.md describes them',
+  GATEWAY_REQUEST_INVALID: 'a request is HTTP as RFC 9110 and 9112 (or 9113) define it, in one way only to read it',
+  GATEWAY_VERSION_UNSUPPORTED: 'a gateway speaks HTTP/1.0, HTTP/1.1 and HTTP/2',
+  GATEWAY_CODING_UNSUPPORTED: 'the only transfer coding of a request is chunked',
+  GATEWAY_EXPECTATION_UNKNOWN: 'the only expectation is 100-continue',
+  GATEWAY_HEADERS_TOO_LARGE: 'a head has at most maxHeaderBytes (65536) bytes and maxHeaders (2000) fields',
+  GATEWAY_BODY_TOO_LARGE: 'the body of a request has at most the bytes that its route allows (10 MiB)',
+  GATEWAY_REQUEST_TIMEOUT: 'a request arrives within the times of its route',
+  GATEWAY_ROUTE_MISSING: 'a request fits one of the routes',
+  GATEWAY_METHOD_NOT_ALLOWED: 'a route takes the methods that the Allow header lists',
+  GATEWAY_UPGRADE_UNSUPPORTED: 'connections are upgraded to WebSocket, and on upstreams that speak HTTP/1.1',
+  GATEWAY_OVERLOADED:
+    'the gateway has a bounded number of requests under way, and each upstream of connections and of requests that wait',
+  GATEWAY_UPSTREAM_FAILED: 'an upstream takes connections, and keeps them until it has answered',
+  GATEWAY_UPSTREAM_INVALID: 'an upstream answers in HTTP as RFC 9112 (or 9113) defines it',
+  GATEWAY_UPSTREAM_TIMEOUT: 'an upstream takes a connection, and answers, within the times of its route',
+  GATEWAY_FAILED: 'the gateway decides about every request; its log says why it could not',
 } as const
 
 export type ErrorCode = keyof typeof ERROR_RULES

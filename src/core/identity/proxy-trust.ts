@@ -57,6 +57,11 @@ export class ProxyTrust {
     return client
   }
 
+  /** trusts says whether a peer is a proxy whose word about others counts. */
+  trusts(peer: string): boolean {
+    return this.#trusts(peer, 0)
+  }
+
   #trusts(address: string, hop: number): boolean {
     if (this.#hops > 0) return hop < this.#hops
     const ip = parseNode(address)

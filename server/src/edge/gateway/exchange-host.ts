@@ -1,0 +1,25 @@
+import type { GrpcClock } from '../../grpc/clock.ts'
+import type { TimerWheel } from '../../grpc/timer-wheel.ts'
+import type { FieldSet } from './fields.ts'
+import type { GatewayGate } from './gate.ts'
+import type { Table } from './routes/table.ts'
+
+/** ExchangeHost is what a request needs of the gateway. */
+export interface ExchangeHost {
+  readonly clock: GrpcClock
+  readonly wheel: TimerWheel
+  readonly gate: GatewayGate
+  /** The table that is current. A request keeps the one that it began with. */
+  readonly table: Table
+  /** There may be one more request. */
+  readonly hasRoom: boolean
+  /** What Via says of requests that came over HTTP/1.1 and over HTTP/2. */
+  readonly via1: string
+  readonly via2: string
+  trusts(peer: string): boolean
+  clientAddress(peer: string, fields: FieldSet): string
+  requestId(peer: string, fields: FieldSet): string
+  /** failed hears what a gate throws. */
+  failed(error: unknown): void
+  done(exchange: object): void
+}

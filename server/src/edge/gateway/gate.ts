@@ -1,0 +1,69 @@
+import type { MaybePromise } from 'sluice/internal/engine/ports'
+import type { Route } from './options.ts'
+
+/** Fields are header or trailer fields as they came: name, value, name, value. Names have the case of their sender. */
+export type Fields = readonly string[]
+
+/** A GatewayRequest is what a gate decides about. It is valid until the admission has ended. */
+export interface GatewayRequest {
+  readonly method: string
+  /** The path in its one spelling, without the query: what the route was found by. */
+  readonly path: string
+  /** The target as it goes to the upstream: path and query, as the client wrote them. */
+  readonly target: string
+  /** In lower case, without the port. */
+  readonly host: string
+  /** Every field that came, hop-by-hop ones included; in HTTP/2 without pseudo-headers. */
+  readonly headers: Fields
+  /** The client's address: the peer's, or what trusted proxies say. */
+  readonly ip: string
+  readonly scheme: 'http' | 'https'
+  readonly route: Route
+  /** What `{name}` stands for in the route's path. */
+  readonly parameters: ReadonlyMap<string, string>
+  /** The id under which the upstream, the answer and logs know the request. */
+  readonly id: string
+  /** The first `peekBytes` of the body, where the route asks for them. */
+  readonly body: Buffer | undefined
+  /** header returns the first field of this name (in lower case). */
+  header(name: string): string | undefined
+  /** onLeave calls back once if the client leaves while the gate still thinks. At most one is kept. */
+  onLeave(run: () => void): void
+}
+
+/** How an admitted request ended. `abort`: the client left, or a time or bound of its own was exceeded. */
+export type EndKind = 'finish' | 'abort' | 'upstream-error'
+
+/** A Refusal is answered as it is; nothing reaches the upstream. */
+export interface Refusal {
+  readonly kind: 'refused'
+  readonly status: number
+  /** Without framing: Content-Length is added. */
+  readonly headers: Fields
+  readonly body: string | Buffer
+}
+
+/** A Pass lets a request through. What hangs on it (permits, costs) ends with `ended`. */
+export interface Pass {
+  readonly kind: 'admitted'
+  /** What the answer has in addition. Fields of these names that the upstream sends are replaced. */
+  readonly headers?: Fields
+  /** responded hears the final status of the upstream, or of the gateway's own error, at most once and before `ended`. */
+  responded?(status: number, headers: Fields): void
+  /** heard is given each piece of the answer's body, in order. It must not keep or change it. */
+  heard?(chunk: Buffer): void
+  /** ended is called exactly once for every Pass, whatever happens. */
+  ended(kind: EndKind): void
+}
+
+export type Admission = Refusal | Pass
+
+/** GatewayGate decides which requests reach an upstream. What it throws is answered 500. */
+export interface GatewayGate {
+  admit(request: GatewayRequest): MaybePromise<Admission>
+}
+
+const PASS: Pass = Object.freeze({ kind: 'admitted', ended: () => {} })
+
+/** openGate lets everything through. */
+export const openGate: GatewayGate = Object.freeze({ admit: () => PASS })

@@ -1,0 +1,110 @@
+import { createServer, type RequestListener, type Server } from 'node:http'
+import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net'
+import { onTestFinished } from 'vitest'
+import { ManualClock } from '../../grpc/manual-clock.suite.ts'
+import { type EndKind, type GatewayGate, type GatewayRequest, openGate } from './gate.ts'
+import { openGateway } from './gateway.ts'
+import type { Gateway, GatewayOptions, Route, Upstream } from './options.ts'
+
+/** startApp starts an upstream of HTTP/1.1 for one test, and returns its address. */
+export async function startApp(listener: RequestListener, tune?: (server: Server) => void): Promise<string> {
+  const server = createServer(listener)
+  tune?.(server)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+/** startRaw starts an upstream that does with its connections what it likes. */
+export async function startRaw(taken: (socket: Socket) => void): Promise<string> {
+  const sockets = new Set<Socket>()
+  const server = createTcpServer({ allowHalfOpen: true }, (socket) => {
+    sockets.add(socket)
+    socket.on('error', () => {})
+    socket.on('close', () => sockets.delete(socket))
+    taken(socket)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+export interface Setup extends Partial<Omit<GatewayOptions, 'routes' | 'upstreams'>> {
+  readonly route?: Partial<Route>
+  readonly upstream?: Partial<Upstream>
+}
+
+/** startGateway leads everything to the given addresses, for one test. */
+export async function startGateway(addresses: string | readonly string[], setup: Setup = {}) {
+  const { route = {}, upstream = {}, ...options } = setup
+  const gateway = await openGateway({
+    listeners: [{ port: 0, host: '127.0.0.1' }],
+    gate: openGate,
+    ...options,
+    routes: [{ name: 'all', path: '/*', upstream: 'app', ...route }],
+    upstreams: { app: { addresses: [addresses].flat(), ...upstream } },
+  })
+  onTestFinished(() => gateway.close())
+  const port = gateway.addresses[0]?.port as number
+  return { gateway, port, url: `http://127.0.0.1:${port}` }
+}
+
+/** Talk is a connection that writes and reads bytes as they are. */
+export interface Talk {
+  readonly socket: Socket
+  /** What has come so far. */
+  text(): string
+  isClosed(): boolean
+}
+
+export function talkTo(port: number, bytes = ''): Talk {
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+  const parts: Buffer[] = []
+  let isClosed = false
+  socket.on('data', (data: Buffer) => parts.push(data))
+  socket.on('error', () => {
+    isClosed = true
+  })
+  socket.on('end', () => {
+    isClosed = true
+  })
+  if (bytes !== '') socket.write(bytes, 'latin1')
+  onTestFinished(() => void socket.destroy())
+  return { socket, text: () => Buffer.concat(parts).toString('latin1'), isClosed: () => isClosed }
+}
+
+/** exchangeBytes writes bytes, and returns all that comes until the other side ends. */
+export function exchangeBytes(port: number, bytes: string): Promise<string> {
+  const talk = talkTo(port, bytes)
+  return new Promise((resolve) => {
+    talk.socket.on('end', () => resolve(talk.text()))
+    talk.socket.on('close', () => resolve(talk.text()))
+  })
+}
+
+/** RecordingGate lets everything through, and writes down what it hears. */
+export class RecordingGate implements GatewayGate {
+  readonly asked: { readonly method: string; readonly path: string; readonly ip: string }[] = []
+  readonly statuses: number[] = []
+  readonly ended: EndKind[] = []
+  admitted = 0
+
+  admit({ method, path, ip }: GatewayRequest) {
+    this.asked.push({ method, path, ip })
+    this.admitted++
+    return {
+      kind: 'admitted' as const,
+      responded: (status: number) => void this.statuses.push(status),
+      ended: (kind: EndKind) => void this.ended.push(kind),
+    }
+  }
+}
+
+export { ManualClock }
+export type { Gateway }

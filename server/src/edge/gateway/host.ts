@@ -1,0 +1,17 @@
+import type { GrpcClock } from '../../grpc/clock.ts'
+import type { TimerWheel } from '../../grpc/timer-wheel.ts'
+import type { Fault } from './gateway-error.ts'
+import type { GatewayBounds } from './options.ts'
+import type { RequestHead } from './request-head.ts'
+import type { Asker, AskerListener } from './sides.ts'
+
+/** A Host is what connections of clients need of the gateway. */
+export interface Host {
+  readonly bounds: GatewayBounds
+  readonly clock: GrpcClock
+  readonly wheel: TimerWheel
+  /** begin returns what serves a request, once it is started. */
+  begin(asker: Asker, head: RequestHead): AskerListener
+  /** refused hears of what was no request. */
+  refused(wrong: Fault): void
+}

@@ -1,0 +1,322 @@
+import { STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Member } from '../../../grpc/crowds.ts'
+import { Timer } from '../../../grpc/timer-wheel.ts'
+import { hasOption } from '../fields.ts'
+import type { Fields } from '../gate.ts'
+import { errorAnswer, type Fault, fault, invalid } from '../gateway-error.ts'
+import type { Host } from '../host.ts'
+import type { RequestHead } from '../request-head.ts'
+import type { Asker, AskerListener, ClientFacts } from '../sides.ts'
+import { BodyReader, type BodySink } from './body-reader.ts'
+import { BARE_LF, HeadBuffer, TOO_LARGE } from './head-buffer.ts'
+import { readRequest } from './read-request.ts'
+import { fieldLines, Writer } from './writer.ts'
+
+/** After an answer to a request that was not read to its end, so much more is read, or for so long, before the end. */
+const LINGER_BYTES = 1_048_576
+const LINGER_MS = 2_000
+
+const CR = 0x0d
+const LF = 0x0a
+
+/** ServerConnection reads requests of HTTP/1.1 one after the other, and writes their answers. */
+export class ServerConnection implements Asker, BodySink, Member {
+  readonly facts: ClientFacts
+  readonly #socket: Socket
+  readonly #host: Host
+  readonly #writer: Writer
+  readonly #head: HeadBuffer
+  readonly #body: BodyReader
+  readonly #timer = new Timer(() => this.#due())
+  #dueMs = 0
+  #request: RequestHead | undefined
+  #listener: AskerListener | undefined
+  /** #rest is what came after the request that is being answered. */
+  #rest: Buffer | undefined
+  #bodyToldEnd = false
+  #isReading = false
+  #isPaused = false
+  #waitsForDrain = false
+  #keepsAlive = true
+  #isChunked = false
+  #hasBody = false
+  #isTunnel = false
+  #isClosing = false
+  #isGone = false
+  #hasAsked = false
+  #lingered = 0
+
+  constructor(socket: Socket, facts: ClientFacts, host: Host) {
+    this.#socket = socket
+    this.facts = facts
+    this.#host = host
+    this.#writer = new Writer(socket)
+    this.#head = new HeadBuffer(host.bounds.maxHeaderBytes)
+    this.#body = new BodyReader(this, host.bounds.maxHeaderBytes)
+    socket.on('data', (data: Buffer) => this.#read(data, 0))
+    socket.on('end', () => this.#ended())
+    socket.on('error', () => {})
+    socket.on('close', () => this.#gone())
+    socket.on('drain', () => this.#drained())
+    this.#arm(host.clock.nowMs() + host.bounds.headMs)
+  }
+
+  get use(): Member['use'] {
+    if (this.#listener !== undefined) return 'busy'
+    return this.#hasAsked ? 'idle' : 'none'
+  }
+
+  leave(): void {
+    this.#socket.destroy()
+  }
+
+  /** retire lets the request under way end, and one more come if the connection waits for one, for `ms`. */
+  retire(ms: number): void {
+    this.#keepsAlive = false
+    if (this.#listener !== undefined) return
+    this.#host.wheel.set(this.#timer, this.#host.clock.nowMs() + ms)
+    this.#dueMs = 0
+  }
+
+  pause(): void {
+    if (this.#isPaused) return
+    this.#isPaused = true
+    this.#socket.pause()
+  }
+
+  resume(): void {
+    if (!this.#isPaused || this.#waitsForDrain || this.#rest !== undefined) return
+    this.#isPaused = false
+    this.#socket.resume()
+  }
+
+  inform(status: number, fields: Fields): void {
+    if (this.#request?.version !== '1.1') return
+    this.#writer.text(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${fieldLines(fields)}\r\n`)
+    this.#writer.flush()
+  }
+
+  answer(status: number, fields: Fields, length: number, hasBody: boolean): void {
+    const isOld = this.#request?.version === '1.0'
+    if (!this.#body.isDone) this.#keepsAlive = false
+    this.#hasBody = hasBody
+    this.#isChunked = hasBody && length < 0 && !isOld
+    if (hasBody && length < 0 && isOld) this.#keepsAlive = false
+    let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${fieldLines(fields)}`
+    if (length >= 0) text += `content-length: ${length}\r\n`
+    else if (this.#isChunked) text += 'transfer-encoding: chunked\r\n'
+    this.#writer.text(this.#keepsAlive ? `${text}\r\n` : `${text}connection: close\r\n\r\n`)
+  }
+
+  accept(fields: Fields): void {
+    this.#isTunnel = true
+    this.#hasBody = true
+    this.#isChunked = false
+    const upgrade = 'connection: upgrade\r\nupgrade: websocket\r\n'
+    this.#writer.text(`HTTP/1.1 101 Switching Protocols\r\n${fieldLines(fields)}${upgrade}\r\n`)
+    this.#writer.flush()
+    const rest = this.#rest
+    this.#rest = undefined
+    if (rest !== undefined) this.#listener?.bodyPiece(rest)
+    this.#listener?.readDone()
+    this.resume()
+  }
+
+  write(piece: Buffer): void {
+    if (this.#isGone || !this.#hasBody) return
+    if (this.#isChunked) this.#writer.chunk(piece)
+    else this.#writer.piece(piece)
+  }
+
+  flush(): boolean {
+    return this.#isGone || this.#writer.flush()
+  }
+
+  end(trailers: Fields | undefined): void {
+    if (this.#isGone) return
+    if (this.#isChunked) this.#writer.text(trailers === undefined ? '0\r\n\r\n' : `0\r\n${fieldLines(trailers)}\r\n`)
+    this.#writer.flush()
+    this.#finish()
+  }
+
+  abort(): void {
+    this.#listener = undefined
+    if (this.#socket.destroyed) return
+    // HTTP/1.0 has no other way to tell that an answer is not whole.
+    if ('resetAndDestroy' in this.#socket && !('encrypted' in this.#socket)) this.#socket.resetAndDestroy()
+    else (this.#socket as Socket).destroy()
+  }
+
+  bodyPiece(piece: Buffer): void {
+    this.#listener?.bodyPiece(piece)
+  }
+
+  /** #read takes bytes from `from` on: heads, bodies, and what has to wait until an answer is written. */
+  #read(data: Buffer, from: number): void {
+    if (this.#isTunnel) {
+      this.#listener?.bodyPiece(data)
+      this.#listener?.readDone()
+      return
+    }
+    if (this.#isClosing) return this.#linger(data.length)
+    this.#isReading = true
+    let at = from
+    while (at < data.length && !this.#isClosing) {
+      if (this.#listener === undefined && !this.#waitsForDrain) at = this.#readHead(data, at)
+      else if (this.#listener !== undefined && !this.#body.isDone) at = this.#readBody(data, at)
+      else {
+        this.#rest = at === 0 ? data : data.subarray(at)
+        this.pause()
+        break
+      }
+    }
+    this.#isReading = false
+    this.#listener?.readDone()
+  }
+
+  #readHead(data: Buffer, from: number): number {
+    let start = from
+    // One empty line before a request is ignored (RFC 9112, 2.2).
+    if (this.#head.isEmpty && data[start] === CR && data[start + 1] === LF) start += 2
+    const next = this.#head.take(data, start)
+    if (next < 0) {
+      if (next === TOO_LARGE) this.#refuse(fault('GATEWAY_HEADERS_TOO_LARGE', 'the head is too large'))
+      else if (next === BARE_LF) this.#refuse(invalid('a line does not end with CR LF'))
+      else this.#startHeadTime()
+      return data.length
+    }
+    const head = readRequest(this.#head.text, this.#host.bounds.maxHeaders)
+    if ('code' in head) {
+      this.#refuse(head)
+      return data.length
+    }
+    this.#begin(head)
+    return next
+  }
+
+  #begin(head: RequestHead): void {
+    this.#request = head
+    this.#dueMs = Number.POSITIVE_INFINITY
+    this.#bodyToldEnd = false
+    this.#hasAsked = true
+    if (head.version === '1.0' || hasOption(head.fields.connection, 'close')) this.#keepsAlive = false
+    this.#body.start(head.bodyLength)
+    this.#listener = this.#host.begin(this, head)
+    this.#listener.start()
+  }
+
+  #readBody(data: Buffer, from: number): number {
+    const next = this.#body.read(data, from)
+    if (this.#body.wrong !== undefined) {
+      this.#keepsAlive = false
+      this.#isClosing = true
+      this.#listener?.bodyFault(this.#body.wrong)
+    } else if (this.#body.isDone && !this.#bodyToldEnd) {
+      this.#bodyToldEnd = true
+      this.#listener?.bodyEnd(this.#body.trailers)
+    }
+    return next
+  }
+
+  /** #finish makes room for the next request, or ends the connection. */
+  #finish(): void {
+    this.#listener = undefined
+    this.#request = undefined
+    if (this.#isTunnel || !this.#keepsAlive || !this.#body.isDone || this.#isClosing) return this.#close()
+    if (!this.#writer.flush()) {
+      // Whoever sends requests and reads no answers has to read first.
+      this.#waitsForDrain = true
+      this.pause()
+    }
+    this.#arm(this.#host.clock.nowMs() + this.#host.bounds.keepAliveMs)
+    if (!this.#isReading) this.#readRest()
+  }
+
+  #readRest(): void {
+    if (this.#waitsForDrain) return
+    const rest = this.#rest
+    this.#rest = undefined
+    if (rest !== undefined) this.#read(rest, 0)
+    if (this.#rest === undefined && !this.#waitsForDrain) this.resume()
+  }
+
+  #drained(): void {
+    if (this.#waitsForDrain) {
+      this.#waitsForDrain = false
+      if (this.#listener === undefined && !this.#isReading) this.#readRest()
+    }
+    this.#listener?.askerDrained()
+  }
+
+  /** #refuse answers what is no request, and ends the connection: nobody knows where the next one would begin. */
+  #refuse(wrong: Fault): void {
+    this.#host.refused(wrong)
+    this.#keepsAlive = false
+    const { status, headers, body } = errorAnswer(wrong)
+    this.#request = undefined
+    this.answer(status, headers, Buffer.byteLength(body), true)
+    this.#writer.text(String(body))
+    this.#writer.flush()
+    this.#close()
+  }
+
+  /** #close ends our side, and reads on for a while: an unread byte would turn the end into a reset, and the answer be lost. */
+  #close(): void {
+    this.#isClosing = true
+    this.#rest = undefined
+    this.#isTunnel = false
+    this.#socket.end()
+    this.#waitsForDrain = false
+    this.resume()
+    this.#host.wheel.set(this.#timer, this.#host.clock.nowMs() + LINGER_MS)
+    this.#dueMs = 0
+  }
+
+  #linger(bytes: number): void {
+    this.#lingered += bytes
+    if (this.#lingered > LINGER_BYTES) this.#socket.destroy()
+  }
+
+  #ended(): void {
+    if (this.#isTunnel && this.#listener !== undefined) return this.#listener.bodyEnd(undefined)
+    this.#socket.end()
+    if (this.#listener === undefined || this.#isClosing) this.#socket.destroySoon()
+    else this.#gone()
+  }
+
+  #gone(): void {
+    if (this.#isGone) return
+    this.#isGone = true
+    this.#host.wheel.clear(this.#timer)
+    const listener = this.#listener
+    this.#listener = undefined
+    listener?.left()
+    this.#socket.destroy()
+  }
+
+  #startHeadTime(): void {
+    if (!this.#hasAsked || this.#dueMs === 0) return
+    const { clock, bounds, wheel } = this.#host
+    const dueMs = clock.nowMs() + bounds.headMs
+    if (this.#dueMs <= dueMs) return
+    this.#dueMs = dueMs
+    wheel.set(this.#timer, dueMs)
+  }
+
+  /** #arm sets the time at which an idle connection ends. The timer is moved only when it runs. */
+  #arm(dueMs: number): void {
+    this.#dueMs = dueMs
+    if (this.#timer.tick < 0) this.#host.wheel.set(this.#timer, dueMs)
+  }
+
+  #due(): void {
+    if (this.#listener !== undefined) return
+    if (!this.#isClosing && this.#dueMs > this.#host.clock.nowMs()) {
+      if (this.#dueMs !== Number.POSITIVE_INFINITY) this.#host.wheel.set(this.#timer, this.#dueMs)
+      return
+    }
+    if (this.#isClosing || this.#head.isEmpty) this.#socket.destroy()
+    else this.#refuse(fault('GATEWAY_REQUEST_TIMEOUT', 'the head did not arrive in time'))
+  }
+}

@@ -1,0 +1,117 @@
+import type { ServerHttp2Stream } from 'node:http2'
+import type { Fields } from '../gate.ts'
+import type { Asker, AskerListener, ClientFacts } from '../sides.ts'
+import { fieldMap, readFields } from './field-map.ts'
+
+const NO_ERROR = 0
+const INTERNAL_ERROR = 2
+
+/** StreamAsker is a client that asks on a stream of HTTP/2. */
+export class StreamAsker implements Asker {
+  readonly facts: ClientFacts
+  readonly #stream: ServerHttp2Stream
+  #listener: AskerListener | undefined
+  #trailersSent: Fields | undefined
+  #isBodyDone = false
+  #hasBody = false
+
+  constructor(stream: ServerHttp2Stream, facts: ClientFacts) {
+    this.#stream = stream
+    this.facts = facts
+  }
+
+  /** attach has a listener hear what the client does. */
+  attach(listener: AskerListener, hasBody: boolean): void {
+    const stream = this.#stream
+    let trailers: ReturnType<typeof readFields> | undefined
+    this.#listener = listener
+    this.#isBodyDone = !hasBody
+    stream.on('close', () => this.#gone())
+    stream.on('drain', () => this.#listener?.askerDrained())
+    if (!hasBody) {
+      stream.resume()
+      return
+    }
+    stream.on('data', (piece: Buffer) => {
+      this.#listener?.bodyPiece(piece)
+      this.#listener?.readDone()
+    })
+    stream.on('trailers', (_headers, _flags, raw?: string[]) => {
+      trailers = readFields(raw ?? [])
+    })
+    stream.on('end', () => {
+      // A stream that is reset ends too.
+      if (stream.aborted || stream.rstCode !== NO_ERROR) return
+      this.#isBodyDone = true
+      if (typeof trailers === 'string') this.#listener?.bodyFault(trailers)
+      else this.#listener?.bodyEnd(trailers)
+      this.#listener?.readDone()
+    })
+  }
+
+  pause(): void {
+    this.#stream.pause()
+  }
+
+  resume(): void {
+    this.#stream.resume()
+  }
+
+  inform(status: number, fields: Fields): void {
+    if (this.#canSend) this.#stream.additionalHeaders({ ...fieldMap(fields), ':status': status })
+  }
+
+  answer(status: number, fields: Fields, length: number, hasBody: boolean): void {
+    if (!this.#canSend) return
+    this.#hasBody = hasBody
+    const headers = { ...fieldMap(fields), ':status': status }
+    if (length > 0 || (length === 0 && hasBody)) Object.assign(headers, { 'content-length': String(length) })
+    // A body of a known length has no trailers that anybody waits for.
+    const waitForTrailers = hasBody && length < 0
+    if (waitForTrailers) this.#stream.on('wantTrailers', () => this.#stream.sendTrailers(fieldMap(this.#trailersSent ?? [])))
+    this.#stream.respond(headers, { endStream: !hasBody, waitForTrailers })
+  }
+
+  accept(fields: Fields): void {
+    if (!this.#canSend) return
+    this.#hasBody = true
+    const kept = fields.filter((_, i) => fields[i - (i % 2)]?.toLowerCase() !== 'sec-websocket-accept')
+    this.#stream.respond({ ...fieldMap(kept), ':status': 200 })
+  }
+
+  write(piece: Buffer): void {
+    if (this.#hasBody && this.#stream.writable) this.#stream.write(piece)
+  }
+
+  flush(): boolean {
+    return !this.#stream.writableNeedDrain || this.#stream.destroyed
+  }
+
+  end(trailers: Fields | undefined): void {
+    const stream = this.#stream
+    this.#listener = undefined
+    this.#trailersSent = trailers
+    if (stream.destroyed) return
+    if (!this.#isBodyDone) {
+      // The rest of the request is of no use to anybody.
+      stream.once('finish', () => stream.close(NO_ERROR))
+      stream.resume()
+    }
+    stream.end()
+  }
+
+  abort(): void {
+    this.#listener = undefined
+    if (!this.#stream.destroyed) this.#stream.close(INTERNAL_ERROR)
+  }
+
+  get #canSend(): boolean {
+    return !this.#stream.destroyed && !this.#stream.closed && !this.#stream.headersSent
+  }
+
+  #gone(): void {
+    const listener = this.#listener
+    this.#listener = undefined
+    listener?.left()
+  }
+}

@@ -1,0 +1,169 @@
+import type { SecureContextOptions } from 'node:tls'
+import type { ProxyTrustOptions } from 'sluice/internal/core/identity/proxy-trust'
+import type { GrpcClock } from '../../grpc/clock.ts'
+import type { GatewayGate } from './gate.ts'
+
+/** RouteTimes bound each phase of a request, in milliseconds. */
+export interface RouteTimes {
+  /** From asking for a connection to the upstream to having one. 5 s. */
+  readonly connectMs: number
+  /** Between two pieces of a request's body that the upstream would take. 30 s. */
+  readonly bodyIdleMs: number
+  /** From the last byte of the request to the head of the answer. 60 s. */
+  readonly firstByteMs: number
+  /** Without a byte in either direction once the answer has begun; for WebSockets and streams of events too. 5 min. */
+  readonly idleMs: number
+  /** From the head of the request to the end of the answer; 0 is no bound. 0. */
+  readonly totalMs: number
+}
+
+export const DEFAULT_TIMES: RouteTimes = Object.freeze({
+  connectMs: 5_000,
+  bodyIdleMs: 30_000,
+  firstByteMs: 60_000,
+  idleMs: 300_000,
+  totalMs: 0,
+})
+
+/** A Route leads requests to an upstream. Of several that fit, the most exact host, then the most exact path wins. */
+export interface Route {
+  /** What logs and metrics call it. */
+  readonly name: string
+  /** `api.example.com`, `*.example.com` (at any depth) or `*`. Default: `*`. */
+  readonly host?: string
+  /** `/users/{id}/posts`, or `/files/*` for everything below; a segment is a text, `{name}` or, at the end, `*`. */
+  readonly path: string
+  /** Default: every method but CONNECT and TRACE. GET includes HEAD. */
+  readonly methods?: readonly string[]
+  readonly upstream: string
+  readonly times?: Partial<RouteTimes>
+  /** The most bytes of a request's body; above it 413. Default: 10 MiB. */
+  readonly maxBodyBytes?: number
+  /** So much of the body is read before the gate is asked. At most 65,536. Default: 0. */
+  readonly peekBytes?: number
+  /** Tries in addition to the first, for safe methods without a body. Default: 1. */
+  readonly retries?: number
+}
+
+export interface HealthCheck {
+  readonly path: string
+  readonly everyMs?: number
+  readonly timeoutMs?: number
+  /** So many in a row take an address out, and so many bring it back. Defaults: 3 and 2. */
+  readonly failures?: number
+  readonly successes?: number
+}
+
+/** An Upstream is a service at one or several addresses. */
+export interface Upstream {
+  /** `http://host:port` or `https://host:port`. */
+  readonly addresses: readonly string[]
+  /** The upstream speaks HTTP/2: over TLS by ALPN, in plain text at once. What gRPC needs. Default: false. */
+  readonly http2?: boolean
+  /** For https: authorities, and a certificate of our own. Certificates are always verified. */
+  readonly tls?: Pick<SecureContextOptions, 'ca' | 'cert' | 'key'> & { readonly servername?: string }
+  readonly health?: HealthCheck
+  /** To each address. Default: 256. */
+  readonly maxConnections?: number
+  /** Requests that wait for a connection, for each address; more are answered 503. Default: 256. */
+  readonly maxWaiting?: number
+  /** Idle connections are closed after this, or 1 s before what the upstream says. Default: 4 s. */
+  readonly keepAliveMs?: number
+  /** So many failures in a row take an address out for a time; 0 is never. Default: 5. */
+  readonly ejectAfter?: number
+}
+
+/** RoutingTable is what a reload swaps, in one step. Requests that run keep the table they began with. */
+export interface RoutingTable {
+  readonly routes: readonly Route[]
+  readonly upstreams: Readonly<Record<string, Upstream>>
+}
+
+/** TlsOptions is a certificate, and whom clients have to be signed by. */
+export interface GatewayTls extends SecureContextOptions {
+  readonly requestCert?: boolean
+  readonly rejectUnauthorized?: boolean
+}
+
+/** A ListenerOptions is a port that takes HTTP/1.1 and HTTP/2: by ALPN with TLS, by the first bytes without. */
+export interface ListenerOptions {
+  readonly port: number
+  readonly host?: string
+  readonly tls?: GatewayTls
+}
+
+/** GatewayBounds are what all clients together, and each of them, may take. */
+export interface GatewayBounds {
+  /** Connections of clients; for more, unused ones of the address with the most have to leave. 10,000. */
+  readonly maxConnections: number
+  /** Requests under way; more are answered 503. 20,000. */
+  readonly maxRequests: number
+  /** Streams of one HTTP/2 connection. 128. */
+  readonly maxStreams: number
+  /** The head of a request, its trailers, and the head of an answer. 65,536. */
+  readonly maxHeaderBytes: number
+  /** Fields of a head. 2,000. */
+  readonly maxHeaders: number
+  /** From connecting, or the first byte of a request, to the end of its head; 408. 10 s. */
+  readonly headMs: number
+  /** Between two requests on one connection. 75 s. */
+  readonly keepAliveMs: number
+}
+
+export const DEFAULT_GATEWAY_BOUNDS: GatewayBounds = Object.freeze({
+  maxConnections: 10_000,
+  maxRequests: 20_000,
+  maxStreams: 128,
+  maxHeaderBytes: 65_536,
+  maxHeaders: 2_000,
+  headMs: 10_000,
+  keepAliveMs: 75_000,
+})
+
+/** GatewayLog is what the gateway needs of a log. */
+export interface GatewayLog {
+  info(event: string, message: string): void
+  warn(event: string, message: string): void
+  error(event: string, message: string): void
+}
+
+export interface GatewayOptions extends RoutingTable {
+  readonly listeners: readonly ListenerOptions[]
+  readonly gate: GatewayGate
+  readonly bounds?: Partial<GatewayBounds>
+  /** Whose Forwarded and X-Forwarded-* are kept. Default: nobody's; they are replaced by what the gateway knows. */
+  readonly trust?: ProxyTrustOptions
+  /** What Via calls this gateway. Default: `sluice`. */
+  readonly via?: string
+  readonly log?: GatewayLog
+  readonly clock?: GrpcClock
+}
+
+/** GatewayAddress is where a listener listens. */
+export interface GatewayAddress {
+  readonly host: string
+  readonly port: number
+}
+
+/** GatewayStats are what is under way, and how it went. */
+export interface GatewayStats {
+  readonly connections: number
+  readonly requests: number
+  readonly upstreamConnections: number
+  readonly retries: number
+}
+
+/** A Gateway is a reverse proxy that runs. */
+export interface Gateway {
+  readonly addresses: readonly GatewayAddress[]
+  readonly stats: GatewayStats
+  /** reload checks a table and swaps it in one step; what is wrong with it is thrown, and the old one stays. */
+  reload(table: RoutingTable): void
+  /** setTls has new connections to a listener see another certificate. */
+  setTls(listener: number, tls: GatewayTls): void
+  /** accept treats a connection that came another way as one to this listener. */
+  accept(listener: number, socket: import('node:net').Socket): void
+  /** drain accepts no more, lets requests end for up to `graceMs`, then ends what is left. */
+  drain(graceMs: number): Promise<void>
+  close(): Promise<void>
+}

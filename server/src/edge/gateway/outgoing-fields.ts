@@ -1,0 +1,141 @@
+import { isIPv6 } from 'node:net'
+import { type FieldSet, Kind } from './fields.ts'
+import type { Fields } from './gate.ts'
+
+/** Origin is what the gateway tells the upstream about where a request came from. */
+export interface Origin {
+  readonly method: string
+  readonly peer: string
+  readonly scheme: string
+  readonly authority: string
+  /** The peer is a trusted proxy: what it says about others is kept. */
+  readonly isTrusted: boolean
+  readonly id: string
+  readonly via: string
+}
+
+/**
+ * outgoingFields are the fields of a request as they go on. Those of one hop are taken away first, so that no client can
+ * have the gateway's own taken away by naming them in Connection.
+ */
+export function outgoingFields(fields: FieldSet, origin: Origin): string[] {
+  const { list, kinds } = fields
+  const nominated = fields.nominated()
+  const out: string[] = []
+  let forwardedFor = ''
+  let forwarded = ''
+  let said = 0
+  let cookies = ''
+  for (let i = 0; i < kinds.length; i++) {
+    const name = list[2 * i] as string
+    const value = list[2 * i + 1] as string
+    if (nominated !== undefined && isNominated(nominated, name)) continue
+    const kind = kinds[i]
+    if (kind === Kind.ordinary || kind === Kind.date || kind === Kind.trailer) out.push(name, value)
+    else if (kind === Kind.maxForwards) out.push(name, forwardsLeft(value, origin.method))
+    else if (kind === Kind.cookie) cookies += cookies === '' ? value : `; ${value}`
+    else if (!origin.isTrusted) continue
+    else if (kind === Kind.forwardedFor) forwardedFor += `${value}, `
+    else if (kind === Kind.forwarded) forwarded += `${value}, `
+    else if (kind === Kind.origin) {
+      said |= originBit(name)
+      out.push(name, value)
+    }
+  }
+  if (cookies !== '') out.push('cookie', cookies)
+  const { peer, scheme, authority } = origin
+  out.push('x-forwarded-for', forwardedFor + peer)
+  if ((said & PROTO) === 0) out.push('x-forwarded-proto', scheme)
+  if ((said & HOST) === 0 && authority !== '') out.push('x-forwarded-host', authority)
+  out.push('forwarded', forwarded + element(peer, scheme, authority))
+  out.push('via', origin.via, 'x-request-id', origin.id)
+  return out
+}
+
+/** forwardsLeft counts down where a client counts hops (RFC 9110, 7.6.2). */
+function forwardsLeft(value: string, method: string): string {
+  return (method === 'OPTIONS' || method === 'TRACE') && /^[1-9]\d{0,5}$/.test(value) ? String(Number(value) - 1) : value
+}
+
+const PROTO = 1
+const HOST = 2
+
+function originBit(name: string): number {
+  const lower = name.toLowerCase()
+  return lower === 'x-forwarded-proto' ? PROTO : lower === 'x-forwarded-host' ? HOST : 0
+}
+
+/** element spells one hop of Forwarded (RFC 7239): what has a colon or a bracket is quoted. */
+function element(peer: string, scheme: string, authority: string): string {
+  const node = isIPv6(peer) ? `"[${peer}]"` : peer === '' ? 'unknown' : peer
+  if (authority === '') return `for=${node};proto=${scheme}`
+  return `for=${node};host=${/[^\w.-]/.test(authority) ? `"${authority}"` : authority};proto=${scheme}`
+}
+
+/**
+ * answerFields are the fields of an answer as they go on. `extra` has those of the gate, which replace the upstream's of
+ * the same name.
+ */
+export function answerFields(fields: FieldSet, extra: Fields | undefined, id: string): string[] {
+  const { list, kinds } = fields
+  const nominated = fields.nominated()
+  const out: string[] = []
+  for (let i = 0; i < kinds.length; i++) {
+    const kind = kinds[i] as number
+    if (kind !== Kind.ordinary && !STAYS_IN_ANSWERS.has(kind)) continue
+    const name = list[2 * i] as string
+    if (nominated !== undefined && isNominated(nominated, name)) continue
+    if (extra !== undefined && hasName(extra, name)) continue
+    out.push(name, list[2 * i + 1] as string)
+  }
+  if (!fields.hasDate) out.push('date', httpDate())
+  if (extra !== undefined) for (const text of extra) out.push(text)
+  out.push('x-request-id', id)
+  return out
+}
+
+const STAYS_IN_ANSWERS: ReadonlySet<number> = new Set([
+  Kind.date,
+  Kind.trailer,
+  Kind.host,
+  Kind.cookie,
+  Kind.origin,
+  Kind.forwarded,
+  Kind.forwardedFor,
+  Kind.expect,
+  Kind.maxForwards,
+])
+
+/** trailerFields are trailers as they go on: without those that Connection says are for one hop only. */
+export function trailerFields(trailers: FieldSet | undefined, of: FieldSet): Fields | undefined {
+  if (trailers === undefined) return undefined
+  const nominated = of.nominated()
+  const { list } = trailers
+  if (nominated === undefined) return list
+  return list.filter((_, i) => !isNominated(nominated, list[i - (i % 2)] as string))
+}
+
+function isNominated(nominated: readonly string[], name: string): boolean {
+  return nominated.includes(name.toLowerCase())
+}
+
+function hasName(fields: Fields, name: string): boolean {
+  for (let i = 0; i < fields.length; i += 2) {
+    const each = fields[i] as string
+    if (each.length === name.length && each.toLowerCase() === name.toLowerCase()) return true
+  }
+  return false
+}
+
+let dateText = ''
+let dateSecond = 0
+
+/** httpDate is now, as HTTP spells it. */
+export function httpDate(): string {
+  const second = Math.floor(Date.now() / 1_000)
+  if (second !== dateSecond) {
+    dateSecond = second
+    dateText = new Date().toUTCString()
+  }
+  return dateText
+}

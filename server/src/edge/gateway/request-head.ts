@@ -1,0 +1,45 @@
+import type { FieldSet } from './fields.ts'
+
+/** A RequestHead is what both versions of HTTP say about a request before its body. */
+export interface RequestHead {
+  readonly method: string
+  /** Path and query, beginning with `/`; or `*`. */
+  readonly target: string
+  /** Host, and a port if there is one, as the client wrote them. */
+  readonly authority: string
+  readonly fields: FieldSet
+  readonly version: '1.0' | '1.1' | '2.0'
+  /** 0: no body; −1: one of unknown length. */
+  readonly bodyLength: number
+  readonly wantsWebSocket: boolean
+  readonly expectsContinue: boolean
+}
+
+const AUTHORITY = /^(?:\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9._~!$&'()*+,;=%-]{1,255})(?::\d{0,5})?$/
+
+/** isAuthority says whether a text is a host with or without a port, and nothing more. */
+export function isAuthority(text: string): boolean {
+  return AUTHORITY.test(text)
+}
+
+/** hostOf is an authority in lower case, without its port and without a dot at the end. */
+export function hostOf(authority: string): string {
+  const colon = authority.lastIndexOf(':')
+  const isPort = colon > authority.lastIndexOf(']') && colon >= 0
+  const host = (isPort ? authority.slice(0, colon) : authority).toLowerCase()
+  return host.endsWith('.') ? host.slice(0, -1) : host
+}
+
+const TARGET = /^\/[\x21\x22\x24-\x5b\x5d-\x7e]*$/
+
+/** isTarget says whether a text is a path with or without a query, which nobody reads as anything else. */
+export function isTarget(text: string): boolean {
+  return TARGET.test(text) && text.charCodeAt(1) !== 0x2f
+}
+
+const LENGTH = /^(?:0|[1-9]\d{0,14})$/
+
+/** readLength returns a Content-Length, or −1 for a text that is none. */
+export function readLength(text: string): number {
+  return LENGTH.test(text) ? Number(text) : -1
+}
