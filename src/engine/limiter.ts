@@ -2,14 +2,14 @@ import { randomBytes } from 'node:crypto'
 import type { Decision } from '../core/combine.ts'
 import { KeyedHash } from '../core/hash.ts'
 import { KeySpeller } from '../core/key-speller.ts'
-import type { CheckRequest } from '../core/request.ts'
+import type { CheckRequest, RequestContext } from '../core/request.ts'
 import type { AccountLookup } from '../core/rules/match.ts'
 import type { RuleSet } from '../core/rules/rule-set.ts'
 import type { PlannedCharge } from './charge.ts'
 import { type Answer, type AskAgain, Decider, type Held } from './decider.ts'
 import type { Observer } from './observer.ts'
 import { type OverrideOptions, Planner } from './plan.ts'
-import type { HeldPermits, Store } from './ports.ts'
+import type { HeldPermits, MaybePromise, Store } from './ports.ts'
 import type { Quotas } from './quotas.ts'
 
 export interface LimiterParts {
@@ -88,6 +88,25 @@ export class Limiter<S extends Store> {
   /** acquire is check, and also takes the places of the `concurrency` rules that matched. */
   acquire(request: CheckRequest, context = request.context): Answer<S, Held> {
     return this.#decider.acquire(this.plan(request), context)
+  }
+
+  /** hold is acquire for what was planned before, perhaps in several domains. */
+  hold(charges: readonly PlannedCharge[], context?: RequestContext): Answer<S, Held> {
+    return this.#decider.acquire(charges, context)
+  }
+
+  /** settleCharges is settle for some charges of a plan that was decided; `decision` has a verdict for each. */
+  settleCharges(
+    charges: readonly PlannedCharge[],
+    decision: Decision,
+    cost: number,
+  ): Answer<S, Decision | undefined> {
+    return this.#decider.settle(charges, decision, cost)
+  }
+
+  /** refundCharges gives back what some charges of a decision took; `decision` has a verdict for each. */
+  refundCharges(charges: readonly PlannedCharge[], decision: Decision): MaybePromise<unknown> {
+    return this.#decider.refund(charges, decision)
   }
 
   /** release gives back what acquire took. */

@@ -2,7 +2,7 @@ import type { Decision, RuleVerdict } from '../combine.ts'
 import { formatDuration } from '../duration.ts'
 import { holdsPermits } from '../limit.ts'
 import type { Rule, RuleResponse } from '../rules/rule-set.ts'
-import { prefersProblem } from './accept.ts'
+import { preferredForm, prefersProblem } from './accept.ts'
 import type { Field } from './fields.ts'
 import { plainName } from './structured-text.ts'
 
@@ -13,6 +13,8 @@ export interface RefusedRequest {
   readonly path?: string | undefined
   /** The Accept field. */
   readonly accept?: string | undefined
+  /** `any`: HTML and plain text too, to clients that like them best. Default: JSON and problem+json alone. */
+  readonly forms?: 'any' | undefined
   /** Whose budget it was, as it may be shown: `ip:203.0.113.7`. Default: the rule's name. */
   readonly scope?: string | undefined
 }
@@ -42,7 +44,10 @@ export function refusalOf(decision: Decision, retryAfter: number | undefined, re
   const headers = response?.headers ?? NO_FIELDS
   if (response?.body !== undefined) return { status, ...customBody(response, response.body), headers }
   const message = messageOf(tightest, retryAfter, request)
-  if (prefersProblem(request.accept)) {
+  const form = request.forms === 'any' ? preferredForm(request.accept) : undefined
+  if (form === 'html') return { status, contentType: 'text/html; charset=utf-8', body: pageOf(status, message), headers }
+  if (form === 'text') return { status, contentType: 'text/plain; charset=utf-8', body: `${message}\n`, headers }
+  if (form === undefined ? prefersProblem(request.accept) : form === 'problem') {
     const problem = { ...(isAway ? REDUCED_CAPACITY : QUOTA_EXCEEDED), status, detail: message }
     const body = JSON.stringify({ ...problem, 'violated-policies': violated(decision) })
     return { status, contentType: 'application/problem+json', body, headers }
@@ -65,6 +70,30 @@ const QUOTA_EXCEEDED = {
 const REDUCED_CAPACITY = {
   type: `${PROBLEM_TYPES}temporary-reduced-capacity`,
   title: 'Request cannot be satisfied due to temporary server capacity constraints',
+}
+
+const TITLES: ReadonlyMap<number, string> = new Map([
+  [403, 'Forbidden'],
+  [429, 'Too Many Requests'],
+  [503, 'Service Unavailable'],
+])
+
+/** pageOf is a refusal for people. What a client sent is in the message, so it is escaped. */
+function pageOf(status: number, message: string): string {
+  const title = `${status} ${TITLES.get(status) ?? 'Refused'}`
+  return `<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>${title}</title></head><body><h1>${title}</h1><p>${escapeHtml(message)}</p></body></html>\n`
+}
+
+const ESCAPES: ReadonlyMap<string, string> = new Map([
+  ['&', '&amp;'],
+  ['<', '&lt;'],
+  ['>', '&gt;'],
+  ['"', '&quot;'],
+  ["'", '&#39;'],
+])
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => ESCAPES.get(character) as string)
 }
 
 /** customBody takes the type from the rule's headers, or from the looks of the body. */
