@@ -59,9 +59,15 @@ const results = new Map(kinds.map((kind) => [kind, []]))
 for (let round = 0; round < ROUNDS; round++) {
   for (const kind of kinds) results.get(kind).push(await measure(kind, upstreamPort))
 }
-console.log(`Node.js ${process.version}, ${REQUESTS} requests on ${CONNECTIONS} connections, ${BODY_BYTES} bytes, median of ${ROUNDS}`)
+console.log(
+  `Node.js ${process.version}, ${REQUESTS} requests on ${CONNECTIONS} connections, ${BODY_BYTES} bytes, median of ${ROUNDS}`,
+)
 for (const [kind, rounds] of results) {
-  const [cpuUs, perSecond, p99Ms] = ['cpuUs', 'perSecond', 'p99Ms'].map((name) => median(rounds.map((each) => each[name])))
-  console.log(`${kind.padEnd(22)} ${cpuUs.toFixed(1)} µs a request, ${Math.round(perSecond)}/s, p99 ${p99Ms.toFixed(1)} ms`)
+  const [cpuUs, perSecond, p99Ms] = ['cpuUs', 'perSecond', 'p99Ms'].map((name) =>
+    median(rounds.map((each) => each[name])),
+  )
+  console.log(
+    `${kind.padEnd(22)} ${cpuUs.toFixed(1)} µs a request, ${Math.round(perSecond)}/s, p99 ${p99Ms.toFixed(1)} ms`,
+  )
 }
 upstream.kill()

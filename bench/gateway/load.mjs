@@ -40,7 +40,9 @@ export function load(port, connections, requests, bodyBytes) {
           if (!head.startsWith('HTTP/1.1 200')) return reject(new Error(head.slice(0, 200)))
           // Chunks have a few bytes more, and end with an empty one.
           left = /transfer-encoding/i.test(head.slice(0, end))
-            ? head.endsWith('0\r\n\r\n') ? 0 : 1
+            ? head.endsWith('0\r\n\r\n')
+              ? 0
+              : 1
             : bodyBytes - (head.length - end - 4)
           head = ''
         }

@@ -9,7 +9,15 @@ const [kind, upstreamPort, packages] = process.argv.slice(2)
 const target = `http://127.0.0.1:${upstreamPort}`
 const load = (name) => createRequire(join(packages, 'package.json'))(name)
 
-const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'proxy-connection', 'te', 'transfer-encoding', 'upgrade', 'expect'])
+const HOP_BY_HOP = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'transfer-encoding',
+  'upgrade',
+  'expect',
+])
 
 /** forwarded copies raw headers but those of one hop, and says where the request came from: what every proxy has to do. */
 function forwarded(request) {
@@ -26,7 +34,7 @@ const hasBody = ({ headers }) => headers['content-length'] !== undefined || head
 
 const PROXIES = {
   async sluice() {
-    const { openGateway } = await import('../../server/dist/edge/gateway/gateway.js')
+    const { openGateway } = await import('../../server/dist/edge/gateway/proxy/gateway.js')
     const { openGate } = await import('../../server/dist/edge/gateway/gate.js')
     const gateway = await openGateway({
       listeners: [{ port: 0, host: '127.0.0.1' }],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { exchangeBytes, startGateway, startRaw, talkTo } from '../../server/src/edge/gateway/gateway.suite.ts'
+import { exchangeBytes, startGateway, startRaw, talkTo } from '../../server/src/edge/gateway/proxy/gateway.suite.ts'
 import { until } from '../servers/until.mjs'
 
 /** What reached the upstream, as bytes. The upstream answers every head it sees, as a lenient server would. */
@@ -22,13 +22,21 @@ const get = (target: string, fields = H): string => `GET ${target} HTTP/1.1\r\n$
 const INVALID = 400
 const CASES: [what: string, bytes: string, status: number][] = [
   ['both a length and chunks', post('Content-Length: 4\r\nTransfer-Encoding: chunked\r\n', '0\r\n\r\n'), INVALID],
-  ['chunks and a length, the other way round', post('Transfer-Encoding: chunked\r\nContent-Length: 4\r\n', '0\r\n\r\n'), INVALID],
+  [
+    'chunks and a length, the other way round',
+    post('Transfer-Encoding: chunked\r\nContent-Length: 4\r\n', '0\r\n\r\n'),
+    INVALID,
+  ],
   ['an empty Transfer-Encoding', post('Transfer-Encoding:\r\n'), INVALID],
   ['an empty Transfer-Encoding before a length', post('Transfer-Encoding:\r\nContent-Length: 4\r\n', 'abcd'), INVALID],
   ['another coding before chunked', post('Transfer-Encoding: gzip, chunked\r\n', '0\r\n\r\n'), 501],
   ['an empty coding before chunked', post('Transfer-Encoding: , chunked\r\n', '0\r\n\r\n'), INVALID],
   ['chunked twice', post('Transfer-Encoding: chunked, chunked\r\n', '0\r\n\r\n'), 501],
-  ['two Transfer-Encoding fields', post('Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n', '0\r\n\r\n'), INVALID],
+  [
+    'two Transfer-Encoding fields',
+    post('Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n', '0\r\n\r\n'),
+    INVALID,
+  ],
   ['a coding that looks like chunked', post('Transfer-Encoding: xchunked\r\n', '0\r\n\r\n'), 501],
   ['a tab within chunked', post('Transfer-Encoding: chunked\u000b\r\n', '0\r\n\r\n'), INVALID],
   ['a space before the colon', post('Transfer-Encoding : chunked\r\n', '0\r\n\r\n'), INVALID],
@@ -42,7 +50,11 @@ const CASES: [what: string, bytes: string, status: number][] = [
   ['a length in hexadecimal', post('Content-Length: 0x1\r\n', 'a'), INVALID],
   ['an empty length', post('Content-Length:\r\n'), INVALID],
   ['a length beyond all numbers', post('Content-Length: 99999999999999999999\r\n'), INVALID],
-  ['a length that Connection would remove', post('Connection: content-length\r\nContent-Length: 4\r\n', 'abcd'), INVALID],
+  [
+    'a length that Connection would remove',
+    post('Connection: content-length\r\nContent-Length: 4\r\n', 'abcd'),
+    INVALID,
+  ],
   ['a host that Connection would remove', get('/', `${H}Connection: close, Host\r\n`), INVALID],
   ['a folded line', get('/', `${H}X: a\r\n b\r\n`), INVALID],
   ['a folded line at the start', get('/', ` X: a\r\n${H}`), INVALID],
@@ -94,9 +106,17 @@ const CASES: [what: string, bytes: string, status: number][] = [
   ['a chunk size that ends with LF', post('Transfer-Encoding: chunked\r\n', '1\na\r\n0\r\n\r\n'), INVALID],
   ['a chunk that ends with LF', post('Transfer-Encoding: chunked\r\n', '1\r\na\n0\r\n\r\n'), INVALID],
   ['a chunk extension with a LF', post('Transfer-Encoding: chunked\r\n', '1;a\nb\r\na\r\n0\r\n\r\n'), INVALID],
-  ['chunk extensions of 5 KB', post('Transfer-Encoding: chunked\r\n', `1;${'a'.repeat(5_000)}\r\na\r\n0\r\n\r\n`), INVALID],
+  [
+    'chunk extensions of 5 KB',
+    post('Transfer-Encoding: chunked\r\n', `1;${'a'.repeat(5_000)}\r\na\r\n0\r\n\r\n`),
+    INVALID,
+  ],
   ['a length among the trailers', post('Transfer-Encoding: chunked\r\n', '0\r\nContent-Length: 4\r\n\r\n'), INVALID],
-  ['a coding among the trailers', post('Transfer-Encoding: chunked\r\n', '0\r\nTransfer-Encoding: chunked\r\n\r\n'), INVALID],
+  [
+    'a coding among the trailers',
+    post('Transfer-Encoding: chunked\r\n', '0\r\nTransfer-Encoding: chunked\r\n\r\n'),
+    INVALID,
+  ],
   ['a host among the trailers', post('Transfer-Encoding: chunked\r\n', '0\r\nHost: b\r\n\r\n'), INVALID],
   ['a trailer that ends with LF', post('Transfer-Encoding: chunked\r\n', '0\r\nX: y\n\r\n'), INVALID],
   ['a head of 70 KB', get('/', `${H}X: ${'a'.repeat(70_000)}\r\n`), 431],
@@ -130,15 +150,55 @@ describe('what could be read in two ways', () => {
 
 describe('what has one meaning, and is spelled again', () => {
   it.each<[what: string, bytes: string, sent: string[], notSent: string[]]>([
-    ['an absolute target counts, and not Host', get('http://b.example/x?y'), ['GET /x?y HTTP/1.1\r\nhost: b.example\r\n'], ['a.example']],
+    [
+      'an absolute target counts, and not Host',
+      get('http://b.example/x?y'),
+      ['GET /x?y HTTP/1.1\r\nhost: b.example\r\n'],
+      ['a.example'],
+    ],
     ['an absolute target without a path', get('http://b.example'), ['GET / HTTP/1.1\r\nhost: b.example\r\n'], []],
-    ['a body of GET keeps its length', `GET / HTTP/1.1\r\n${H}Content-Length: 2\r\n\r\nab`, ['content-length: 2\r\n\r\nab'], []],
-    ['Upgrade: h2c is not passed on', get('/', `${H}Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AA\r\n`), [], ['pgrade', 'ettings']],
-    ['chunk extensions are not passed on', post('Transfer-Encoding: chunked\r\n', '2;evil=1\r\nab\r\n0\r\n\r\n'), ['2\r\nab\r\n0\r\n\r\n'], ['evil']],
-    ['CHUNKED in capitals is chunked', post('Transfer-Encoding: CHUNKED\r\n', '2\r\nab\r\n0\r\n\r\n'), ['transfer-encoding: chunked\r\n'], ['CHUNKED']],
-    ['names that CGI reads as ours go', get('/', `${H}X_Forwarded_For: 6.6.6.6\r\nContent_Length: 7\r\nmy_key: 1\r\n`), ['my_key: 1'], ['6.6.6.6', 'Content_Length']],
-    ['fields that Connection names go', get('/', `${H}Connection: X-Secret, keep-alive\r\nX-Secret: 1\r\nKeep-Alive: 5\r\n`), [], ['ecret', 'eep-']],
-    ['ours stay, whatever Connection says', get('/', `${H}Connection: X-Forwarded-For, Via, X-Request-Id, Forwarded\r\n`), ['x-forwarded-for: 127.0.0.1', 'via: 1.1 sluice', 'forwarded: for=127.0.0.1', 'x-request-id'], []],
+    [
+      'a body of GET keeps its length',
+      `GET / HTTP/1.1\r\n${H}Content-Length: 2\r\n\r\nab`,
+      ['content-length: 2\r\n\r\nab'],
+      [],
+    ],
+    [
+      'Upgrade: h2c is not passed on',
+      get('/', `${H}Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AA\r\n`),
+      [],
+      ['pgrade', 'ettings'],
+    ],
+    [
+      'chunk extensions are not passed on',
+      post('Transfer-Encoding: chunked\r\n', '2;evil=1\r\nab\r\n0\r\n\r\n'),
+      ['2\r\nab\r\n0\r\n\r\n'],
+      ['evil'],
+    ],
+    [
+      'CHUNKED in capitals is chunked',
+      post('Transfer-Encoding: CHUNKED\r\n', '2\r\nab\r\n0\r\n\r\n'),
+      ['transfer-encoding: chunked\r\n'],
+      ['CHUNKED'],
+    ],
+    [
+      'names that CGI reads as ours go',
+      get('/', `${H}X_Forwarded_For: 6.6.6.6\r\nContent_Length: 7\r\nmy_key: 1\r\n`),
+      ['my_key: 1'],
+      ['6.6.6.6', 'Content_Length'],
+    ],
+    [
+      'fields that Connection names go',
+      get('/', `${H}Connection: X-Secret, keep-alive\r\nX-Secret: 1\r\nKeep-Alive: 5\r\n`),
+      [],
+      ['ecret', 'eep-'],
+    ],
+    [
+      'ours stay, whatever Connection says',
+      get('/', `${H}Connection: X-Forwarded-For, Via, X-Request-Id, Forwarded\r\n`),
+      ['x-forwarded-for: 127.0.0.1', 'via: 1.1 sluice', 'forwarded: for=127.0.0.1', 'x-request-id'],
+      [],
+    ],
     ['one empty line before a request is skipped', `\r\n${get('/')}`, ['GET / HTTP/1.1\r\n'], []],
     ['Proxy-Connection and TE go', get('/', `${H}Proxy-Connection: keep-alive\r\nTE: gzip\r\n`), [], ['roxy-', 'gzip']],
   ])('%s', async (_, bytes, sent, notSent) => {

@@ -5,7 +5,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { EndKind, GatewayGate } from '../../server/src/edge/gateway/gate.ts'
-import { startApp, startGateway } from '../../server/src/edge/gateway/gateway.suite.ts'
+import { startApp, startGateway } from '../../server/src/edge/gateway/proxy/gateway.suite.ts'
 import { until } from '../servers/until.mjs'
 
 // STORM_REQUESTS=100000 npm test -- --only tests/attacks/gateway-leaks asks so often. STORM_SEED repeats a run.
@@ -108,10 +108,13 @@ describe(`a storm of requests, seed ${SEED}`, () => {
 
       const overHttp1 = (path: string, body: Buffer | undefined, leavesAfter: number): Promise<void> =>
         new Promise((resolve) => {
-          const asked = httpRequest({ port, host: '127.0.0.1', path, agent, method: body === undefined ? 'GET' : 'POST' }, (response) => {
-            response.on('error', () => {})
-            response.resume()
-          })
+          const asked = httpRequest(
+            { port, host: '127.0.0.1', path, agent, method: body === undefined ? 'GET' : 'POST' },
+            (response) => {
+              response.on('error', () => {})
+              response.resume()
+            },
+          )
           asked.on('error', () => {})
           asked.on('close', () => resolve())
           asked.end(body)

@@ -8,7 +8,7 @@ import {
   startGateway,
   startRaw,
   talkTo,
-} from '../../server/src/edge/gateway/gateway.suite.ts'
+} from '../../server/src/edge/gateway/proxy/gateway.suite.ts'
 import { until } from '../servers/until.mjs'
 
 const H = 'Host: a.example\r\n'
@@ -77,7 +77,10 @@ describe('greedy clients of the gateway', () => {
     const app = await startApp((_, response) => response.end('ok'))
     const { port, gateway } = await startGateway(app, { bounds: { maxConnections: 16 } })
     const idle = Array.from({ length: 40 }, () => talkTo(port))
-    await until('the bound holds', () => gateway.stats.connections <= 16 && idle.filter((talk) => talk.isClosed()).length >= 24)
+    await until(
+      'the bound holds',
+      () => gateway.stats.connections <= 16 && idle.filter((talk) => talk.isClosed()).length >= 24,
+    )
     expect(await exchangeBytes(port, `GET / HTTP/1.1\r\n${H}Connection: close\r\n\r\n`)).toContain('200 OK')
   })
 
@@ -88,7 +91,7 @@ describe('greedy clients of the gateway', () => {
     for (let i = 0; i < 4; i++) talkTo(port, GET)
     await until('all places are taken', () => gateway.stats.requests === 4)
     const answer = await exchangeBytes(port, `GET / HTTP/1.1\r\n${H}Connection: close\r\n\r\n`)
-    expect(answer).toMatch(/^HTTP\/1\.1 503 [^]*retry-after: 1\r\n[^]*GATEWAY_OVERLOADED/)
+    expect(answer).toMatch(/^HTTP\/1\.1 503 [\s\S]*retry-after: 1\r\n[\s\S]*GATEWAY_OVERLOADED/)
   })
 
   it('of HTTP/2 have a bounded number of streams, and of resets', async () => {
@@ -130,7 +133,12 @@ describe('greedy clients of the gateway', () => {
   it('who speak anything else than HTTP are answered, and the gateway goes on', async () => {
     const app = await startApp((_, response) => response.end('ok'))
     const { port, url, gateway } = await startGateway(app)
-    const noise = ['\u0016\u0003\u0001\u0002\u0000\r\n\r\n', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\nnonsense that is no frame', 'SSH-2.0\r\n\r\n', '\r\n\r\n\r\n\r\n']
+    const noise = [
+      '\u0016\u0003\u0001\u0002\u0000\r\n\r\n',
+      'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\nnonsense that is no frame',
+      'SSH-2.0\r\n\r\n',
+      '\r\n\r\n\r\n\r\n',
+    ]
     for (const bytes of noise) {
       const talk = talkTo(port, bytes)
       talk.socket.end()

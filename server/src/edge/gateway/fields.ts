@@ -49,7 +49,16 @@ const KINDS: ReadonlyMap<string, number> = new Map<string, number>([
 /** Names that are common, in the two cases in which they come: looking them up is all the work they make. */
 const COMMON = [
   ...KINDS.keys(),
-  ...['accept', 'accept-encoding', 'accept-language', 'authorization', 'cache-control', 'content-type', 'etag', 'server'],
+  ...[
+    'accept',
+    'accept-encoding',
+    'accept-language',
+    'authorization',
+    'cache-control',
+    'content-type',
+    'etag',
+    'server',
+  ],
   ...['user-agent', 'referer', 'origin', 'if-none-match', 'last-modified', 'vary', 'location', 'set-cookie', 'pragma'],
 ]
 const SPELLINGS: ReadonlyMap<string, number> = new Map(

@@ -1,7 +1,4 @@
 import type { SecureContextOptions } from 'node:tls'
-import type { ProxyTrustOptions } from 'sluice/internal/core/identity/proxy-trust'
-import type { GrpcClock } from '../../grpc/clock.ts'
-import type { GatewayGate } from './gate.ts'
 
 /** RouteTimes bound each phase of a request, in milliseconds. */
 export interface RouteTimes {
@@ -79,7 +76,7 @@ export interface RoutingTable {
   readonly upstreams: Readonly<Record<string, Upstream>>
 }
 
-/** TlsOptions is a certificate, and whom clients have to be signed by. */
+/** GatewayTls is a certificate, and whom clients have to be signed by. */
 export interface GatewayTls extends SecureContextOptions {
   readonly requestCert?: boolean
   readonly rejectUnauthorized?: boolean
@@ -125,45 +122,4 @@ export interface GatewayLog {
   info(event: string, message: string): void
   warn(event: string, message: string): void
   error(event: string, message: string): void
-}
-
-export interface GatewayOptions extends RoutingTable {
-  readonly listeners: readonly ListenerOptions[]
-  readonly gate: GatewayGate
-  readonly bounds?: Partial<GatewayBounds>
-  /** Whose Forwarded and X-Forwarded-* are kept. Default: nobody's; they are replaced by what the gateway knows. */
-  readonly trust?: ProxyTrustOptions
-  /** What Via calls this gateway. Default: `sluice`. */
-  readonly via?: string
-  readonly log?: GatewayLog
-  readonly clock?: GrpcClock
-}
-
-/** GatewayAddress is where a listener listens. */
-export interface GatewayAddress {
-  readonly host: string
-  readonly port: number
-}
-
-/** GatewayStats are what is under way, and how it went. */
-export interface GatewayStats {
-  readonly connections: number
-  readonly requests: number
-  readonly upstreamConnections: number
-  readonly retries: number
-}
-
-/** A Gateway is a reverse proxy that runs. */
-export interface Gateway {
-  readonly addresses: readonly GatewayAddress[]
-  readonly stats: GatewayStats
-  /** reload checks a table and swaps it in one step; what is wrong with it is thrown, and the old one stays. */
-  reload(table: RoutingTable): void
-  /** setTls has new connections to a listener see another certificate. */
-  setTls(listener: number, tls: GatewayTls): void
-  /** accept treats a connection that came another way as one to this listener. */
-  accept(listener: number, socket: import('node:net').Socket): void
-  /** drain accepts no more, lets requests end for up to `graceMs`, then ends what is left. */
-  drain(graceMs: number): Promise<void>
-  close(): Promise<void>
 }

@@ -54,7 +54,9 @@ export function outgoingFields(fields: FieldSet, origin: Origin): string[] {
 
 /** forwardsLeft counts down where a client counts hops (RFC 9110, 7.6.2). */
 function forwardsLeft(value: string, method: string): string {
-  return (method === 'OPTIONS' || method === 'TRACE') && /^[1-9]\d{0,5}$/.test(value) ? String(Number(value) - 1) : value
+  return (method === 'OPTIONS' || method === 'TRACE') && /^[1-9]\d{0,5}$/.test(value)
+    ? String(Number(value) - 1)
+    : value
 }
 
 const PROTO = 1

@@ -92,7 +92,8 @@ export class BodyReader {
         return
       case State.extension:
         if (byte === CR) this.#state = State.sizeEnd
-        else if (byte === LF || ++this.#extensionBytes > MAX_EXTENSION_BYTES) this.wrong = 'a chunk extension is invalid'
+        else if (byte === LF || ++this.#extensionBytes > MAX_EXTENSION_BYTES)
+          this.wrong = 'a chunk extension is invalid'
         return
       case State.sizeEnd:
         if (byte !== LF) this.wrong = 'a chunk size does not end with CR LF'

@@ -179,7 +179,8 @@ export class ClientConnection implements Carrier, BodySink {
   #takeHead({ status, minor, fields, bodyLength }: ResponseHead, hasMore: boolean): void {
     const hasBody = this.#request?.method !== 'HEAD' && status !== 204 && status !== 304
     this.#hasHead = true
-    this.#keepsAlive = minor === '1' ? !hasOption(fields.connection, 'close') : hasOption(fields.connection, 'keep-alive')
+    this.#keepsAlive =
+      minor === '1' ? !hasOption(fields.connection, 'close') : hasOption(fields.connection, 'keep-alive')
     if (fields.keepAlive !== undefined) this.#readHint(fields.keepAlive)
     if (hasBody && bodyLength === UNTIL_CLOSE) this.#keepsAlive = false
     this.#body.start(hasBody ? bodyLength : 0)

@@ -34,7 +34,11 @@ export function readRequest(text: string, maxHeaders: number): RequestHead | Fau
     fields,
     version,
     bodyLength,
-    wantsWebSocket: version === '1.1' && bodyLength === 0 && hasOption(fields.upgrade, 'websocket') && hasOption(fields.connection, 'upgrade'),
+    wantsWebSocket:
+      version === '1.1' &&
+      bodyLength === 0 &&
+      hasOption(fields.upgrade, 'websocket') &&
+      hasOption(fields.connection, 'upgrade'),
     expectsContinue: expect !== undefined && version === '1.1' && bodyLength !== 0,
   }
 }

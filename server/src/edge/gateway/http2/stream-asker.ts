@@ -68,7 +68,8 @@ export class StreamAsker implements Asker {
     if (length > 0 || (length === 0 && hasBody)) Object.assign(headers, { 'content-length': String(length) })
     // A body of a known length has no trailers that anybody waits for.
     const waitForTrailers = hasBody && length < 0
-    if (waitForTrailers) this.#stream.on('wantTrailers', () => this.#stream.sendTrailers(fieldMap(this.#trailersSent ?? [])))
+    if (waitForTrailers)
+      this.#stream.on('wantTrailers', () => this.#stream.sendTrailers(fieldMap(this.#trailersSent ?? [])))
     this.#stream.respond(headers, { endStream: !hasBody, waitForTrailers })
   }
 

@@ -1,5 +1,5 @@
 import type { ClientHttp2Session, ClientHttp2Stream } from 'node:http2'
-import { FieldSet } from '../fields.ts'
+import type { FieldSet } from '../fields.ts'
 import type { Fields } from '../gate.ts'
 import { readLength } from '../request-head.ts'
 import type { Carrier, CarrierListener, OutgoingRequest } from '../sides.ts'

@@ -134,8 +134,9 @@ function readMethods(methods: readonly string[], where: string): ReadonlySet<str
 }
 
 function requireApart(other: Entry, methods: ReadonlySet<string> | undefined, route: Route, where: string): void {
-  const isApart = other.methods !== undefined && methods !== undefined && ![...methods].some((m) => other.methods?.has(m))
-  const isNarrower = other.methods === undefined !== (methods === undefined)
+  const isApart =
+    other.methods !== undefined && methods !== undefined && ![...methods].some((m) => other.methods?.has(m))
+  const isNarrower = (other.methods === undefined) !== (methods === undefined)
   if (isApart) return
   const detail = isNarrower ? 'list one with methods first, and never one without methods twice' : 'they are the same'
   if (isNarrower && other.methods !== undefined) return

@@ -6,7 +6,10 @@ import { Table } from './table.ts'
 const upstreams = new Map([['app', new UpstreamGroup({ addresses: [] }, [], () => () => {})]])
 
 function tableOf(...routes: Partial<Route>[]): Table {
-  return new Table({ routes: routes.map((route, i) => ({ name: `${i}`, path: '/*', upstream: 'app', ...route })), upstreams: {} }, upstreams)
+  return new Table(
+    { routes: routes.map((route, i) => ({ name: `${i}`, path: '/*', upstream: 'app', ...route })), upstreams: {} },
+    upstreams,
+  )
 }
 
 describe('Table', () => {

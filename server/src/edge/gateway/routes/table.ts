@@ -38,7 +38,11 @@ export class Table {
       this.#treeOf(route.host ?? '*', `${where}.host`).add(route, where)
       if (!upstreams.has(route.upstream)) {
         const names = [...upstreams.keys()].join(', ')
-        throw new SluiceError('GATEWAY_OPTIONS_INVALID', `${where}.upstream`, `${got(route.upstream)}; there are: ${names}`)
+        throw new SluiceError(
+          'GATEWAY_OPTIONS_INVALID',
+          `${where}.upstream`,
+          `${got(route.upstream)}; there are: ${names}`,
+        )
       }
     }
     this.#ends.sort(([a], [b]) => b.length - a.length)

@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import { until } from '../../../../tests/servers/until.mjs'
+import { until } from '../../../../../tests/servers/until.mjs'
 import { ManualClock, RecordingGate, startApp, startGateway, startRaw } from './gateway.suite.ts'
-import { Member } from './upstreams/member.ts'
-import { RetryBudget } from './upstreams/retry-budget.ts'
-import { UpstreamGroup } from './upstreams/upstream-group.ts'
+import { Member } from '../upstreams/member.ts'
+import { RetryBudget } from '../upstreams/retry-budget.ts'
+import { UpstreamGroup } from '../upstreams/upstream-group.ts'
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
 const CLOSED = 'http://127.0.0.1:9'
@@ -140,7 +140,8 @@ describe('the choice between addresses', () => {
     const clock = new ManualClock()
     const { members, group } = groupOf(2, clock)
     const [bad, good] = members as [Member, Member]
-    const isOut = (): boolean => Array.from({ length: 64 }, () => group.pick(clock.nowMs(), undefined)).every((m) => m === good)
+    const isOut = (): boolean =>
+      Array.from({ length: 64 }, () => group.pick(clock.nowMs(), undefined)).every((m) => m === good)
     for (const seconds of [5, 10, 20, 40]) {
       for (let i = 0; i < 3; i++) bad.failed()
       expect(isOut()).toBe(true)
@@ -213,11 +214,11 @@ describe('connections to an upstream', () => {
     const asked = Array.from({ length: 3 }, () => fetch(url).then((response) => response.status))
     await until('two are asked, and one waits', () => sockets.length === 2 && gateway.stats.requests === 3)
     const refused = await fetch(url)
-    expect([refused.status, refused.headers.get('retry-after'), ((await refused.json()) as { code: string }).code]).toEqual([
-      503,
-      '1',
-      'GATEWAY_OVERLOADED',
-    ])
+    expect([
+      refused.status,
+      refused.headers.get('retry-after'),
+      ((await refused.json()) as { code: string }).code,
+    ]).toEqual([503, '1', 'GATEWAY_OVERLOADED'])
     await until('all are asked', () => {
       for (const socket of sockets.splice(0)) socket.write(OK)
       return gateway.stats.requests === 0

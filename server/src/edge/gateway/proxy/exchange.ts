@@ -1,16 +1,16 @@
 import type { MaybePromise } from 'sluice/internal/engine/ports'
-import { Timer } from '../../grpc/timer-wheel.ts'
-import { type FieldSet, hasOption } from './fields.ts'
-import type { Admission, EndKind, Fields, GatewayRequest, Pass, Refusal } from './gate.ts'
-import { type AnsweredCode, errorAnswer, type Fault, fault, invalid } from './gateway-error.ts'
-import { grpcRefusal, isGrpc } from './grpc-refusal.ts'
-import { type Route, type RouteTimes } from './options.ts'
-import { answerFields, httpDate, outgoingFields, trailerFields } from './outgoing-fields.ts'
-import { hostOf, type RequestHead } from './request-head.ts'
-import type { Found, Table } from './routes/table.ts'
-import type { Asker, AskerListener, Carrier, CarrierFailure, CarrierListener, OutgoingRequest } from './sides.ts'
-import type { Member } from './upstreams/member.ts'
+import { Timer } from '../../../grpc/timer-wheel.ts'
 import type { ExchangeHost } from './exchange-host.ts'
+import { type FieldSet, hasOption } from '../fields.ts'
+import type { Admission, EndKind, Fields, GatewayRequest, Pass, Refusal } from '../gate.ts'
+import { type AnsweredCode, errorAnswer, type Fault, fault, invalid } from '../gateway-error.ts'
+import { grpcRefusal, isGrpc } from '../grpc-refusal.ts'
+import type { Route, RouteTimes } from '../options.ts'
+import { answerFields, httpDate, outgoingFields, trailerFields } from '../outgoing-fields.ts'
+import { hostOf, type RequestHead } from '../request-head.ts'
+import type { Found, Table } from '../routes/table.ts'
+import type { Asker, AskerListener, Carrier, CarrierFailure, CarrierListener, OutgoingRequest } from '../sides.ts'
+import type { Member } from '../upstreams/member.ts'
 
 /** Phase is how far a request has come. */
 const Phase = { peek: 0, gate: 1, connect: 2, send: 3, wait: 4, answer: 5, tunnel: 6, done: 7 } as const
@@ -100,7 +100,8 @@ export class Exchange implements AskerListener, CarrierListener, GatewayRequest 
     const { method, target, authority, bodyLength } = this.#head
     if (!this.#host.hasRoom) return this.#refuse('GATEWAY_OVERLOADED', 'too many requests are under way')
     const found = this.#table.find(hostOf(authority), target, method)
-    if ('code' in found) return this.#answerOwn(errorAnswer(found, found.allow === undefined ? [] : ['allow', found.allow]))
+    if ('code' in found)
+      return this.#answerOwn(errorAnswer(found, found.allow === undefined ? [] : ['allow', found.allow]))
     this.#found = found
     const { times, maxBodyBytes, peekBytes } = found.settings
     this.#times = times

@@ -1,6 +1,6 @@
-import { type IncomingMessage, request as httpRequest, type ServerResponse } from 'node:http'
+import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
 import { describe, expect, it } from 'vitest'
-import { until } from '../../../../tests/servers/until.mjs'
+import { until } from '../../../../../tests/servers/until.mjs'
 import { exchangeBytes, RecordingGate, type Setup, startApp, startGateway, startRaw, talkTo } from './gateway.suite.ts'
 
 const H = 'Host: a.example\r\n'
@@ -84,35 +84,89 @@ describe('where a request came from', () => {
 
 describe('an answer', () => {
   it.each<[what: string, upstream: string, client: string]>([
-    ['with a length', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok', 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\nok'],
-    ['in chunks', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\nconnection: close\r\n\r\n2\r\nok\r\n0\r\n\r\n'],
-    ['that ends with its connection', 'HTTP/1.0 200 OK\r\n\r\nok', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\nconnection: close\r\n\r\n2\r\nok\r\n0\r\n\r\n'],
-    ['with trailers', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n2\r\nok\r\n0\r\nX-Sum: 7\r\n\r\n', 'HTTP/1.1 200 OK\r\nTrailer: X-Sum\r\ntransfer-encoding: chunked\r\nconnection: close\r\n\r\n2\r\nok\r\n0\r\nX-Sum: 7\r\n\r\n'],
-    ['with trailers for one hop', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: x-hop\r\n\r\n2\r\nok\r\n0\r\nX-Hop: 7\r\n\r\n', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\nconnection: close\r\n\r\n2\r\nok\r\n0\r\n\r\n'],
-    ['204 with a length, which is wrong', 'HTTP/1.1 204 No Content\r\nContent-Length: 2\r\n\r\n', 'HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n'],
-    ['304 with the length of what it stands for', 'HTTP/1.1 304 Not Modified\r\nContent-Length: 77\r\nETag: "a"\r\n\r\n', 'HTTP/1.1 304 Not Modified\r\nETag: "a"\r\ncontent-length: 77\r\nconnection: close\r\n\r\n'],
-    ['with repeated fields', 'HTTP/1.1 200 OK\r\nSet-Cookie: a=1\r\nSet-Cookie: b=2\r\nContent-Length: 0\r\n\r\n', 'HTTP/1.1 200 OK\r\nSet-Cookie: a=1\r\nSet-Cookie: b=2\r\ncontent-length: 0\r\nconnection: close\r\n\r\n'],
-    ['with fields for one hop', 'HTTP/1.1 200 OK\r\nConnection: x-hop, close\r\nX-Hop: 1\r\nKeep-Alive: timeout=5\r\nProxy-Connection: a\r\nContent-Length: 0\r\n\r\n', 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n'],
-    ['with bytes that are not ASCII', 'HTTP/1.1 200 OK\r\nX-Name: J\u00fcrgen\r\nContent-Length: 1\r\n\r\n\u00fc', 'HTTP/1.1 200 OK\r\nX-Name: J\u00fcrgen\r\ncontent-length: 1\r\nconnection: close\r\n\r\n\u00fc'],
-    ['after early hints', 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n', 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n'],
-    ['after a 100 that nobody asked for', 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n', 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n'],
+    [
+      'with a length',
+      'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok',
+      'HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\nok',
+    ],
+    [
+      'in chunks',
+      'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n',
+      'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\nconnection: close\r\n\r\n2\r\nok\r\n0\r\n\r\n',
+    ],
+    [
+      'that ends with its connection',
+      'HTTP/1.0 200 OK\r\n\r\nok',
+      'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\nconnection: close\r\n\r\n2\r\nok\r\n0\r\n\r\n',
+    ],
+    [
+      'with trailers',
+      'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n2\r\nok\r\n0\r\nX-Sum: 7\r\n\r\n',
+      'HTTP/1.1 200 OK\r\nTrailer: X-Sum\r\ntransfer-encoding: chunked\r\nconnection: close\r\n\r\n2\r\nok\r\n0\r\nX-Sum: 7\r\n\r\n',
+    ],
+    [
+      'with trailers for one hop',
+      'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: x-hop\r\n\r\n2\r\nok\r\n0\r\nX-Hop: 7\r\n\r\n',
+      'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\nconnection: close\r\n\r\n2\r\nok\r\n0\r\n\r\n',
+    ],
+    [
+      '204 with a length, which is wrong',
+      'HTTP/1.1 204 No Content\r\nContent-Length: 2\r\n\r\n',
+      'HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n',
+    ],
+    [
+      '304 with the length of what it stands for',
+      'HTTP/1.1 304 Not Modified\r\nContent-Length: 77\r\nETag: "a"\r\n\r\n',
+      'HTTP/1.1 304 Not Modified\r\nETag: "a"\r\ncontent-length: 77\r\nconnection: close\r\n\r\n',
+    ],
+    [
+      'with repeated fields',
+      'HTTP/1.1 200 OK\r\nSet-Cookie: a=1\r\nSet-Cookie: b=2\r\nContent-Length: 0\r\n\r\n',
+      'HTTP/1.1 200 OK\r\nSet-Cookie: a=1\r\nSet-Cookie: b=2\r\ncontent-length: 0\r\nconnection: close\r\n\r\n',
+    ],
+    [
+      'with fields for one hop',
+      'HTTP/1.1 200 OK\r\nConnection: x-hop, close\r\nX-Hop: 1\r\nKeep-Alive: timeout=5\r\nProxy-Connection: a\r\nContent-Length: 0\r\n\r\n',
+      'HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n',
+    ],
+    [
+      'with bytes that are not ASCII',
+      'HTTP/1.1 200 OK\r\nX-Name: J\u00fcrgen\r\nContent-Length: 1\r\n\r\n\u00fc',
+      'HTTP/1.1 200 OK\r\nX-Name: J\u00fcrgen\r\ncontent-length: 1\r\nconnection: close\r\n\r\n\u00fc',
+    ],
+    [
+      'after early hints',
+      'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n',
+      'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n',
+    ],
+    [
+      'after a 100 that nobody asked for',
+      'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n',
+      'HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n',
+    ],
   ])('%s comes through', async (_, upstream, client) => {
     expect(withoutOurs(await answerTo(upstream))).toBe(client)
   })
 
   it('to HEAD has the length and no body', async () => {
-    const answer = await answerTo('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n', `HEAD / HTTP/1.1\r\n${H}Connection: close\r\n\r\n`)
+    const answer = await answerTo(
+      'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n',
+      `HEAD / HTTP/1.1\r\n${H}Connection: close\r\n\r\n`,
+    )
     expect(withoutOurs(answer)).toBe('HTTP/1.1 200 OK\r\ncontent-length: 5\r\nconnection: close\r\n\r\n')
   })
 
   it('to HTTP/1.0 has no chunks, no interim answers, and ends with the connection', async () => {
-    const upstream = 'HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n'
+    const upstream =
+      'HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n'
     const answer = await answerTo(upstream, 'GET / HTTP/1.0\r\n\r\n')
     expect(withoutOurs(answer)).toBe('HTTP/1.1 200 OK\r\nconnection: close\r\n\r\nok')
   })
 
   it('has a date and an id, even if the upstream sent none', async () => {
-    expect(await answerTo('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n')).toMatch(/\r\ndate: \w{3}, .* GMT\r\nx-request-id: [\w-]+\r\n/)
+    expect(await answerTo('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n')).toMatch(
+      /\r\ndate: \w{3}, .* GMT\r\nx-request-id: [\w-]+\r\n/,
+    )
   })
 
   it.each([
@@ -146,7 +200,9 @@ describe('an answer', () => {
     let connections = 0
     const app = await startRaw((socket) => {
       connections++
-      socket.on('data', () => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil'))
+      socket.on('data', () =>
+        socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil'),
+      )
     })
     const { url } = await startGateway(app)
     expect(await (await fetch(url)).text()).toBe('ok')
@@ -176,14 +232,19 @@ describe('a request', () => {
       request.resume().on('end', () => response.end(String(request.headers.expect)))
     })
     const { port } = await startGateway(app)
-    const talk = talkTo(port, `POST / HTTP/1.1\r\n${H}Connection: close\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n`)
+    const talk = talkTo(
+      port,
+      `POST / HTTP/1.1\r\n${H}Connection: close\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n`,
+    )
     await until('the body is asked for', () => talk.text() === 'HTTP/1.1 100 Continue\r\n\r\n')
     talk.socket.write('abc')
     await until('the answer is there', () => talk.text().endsWith('undefined'))
   })
 
   it('that is refused gets no 100', async () => {
-    const gate = { admit: () => ({ kind: 'refused' as const, status: 429, headers: ['retry-after', '7'], body: 'slow down' }) }
+    const gate = {
+      admit: () => ({ kind: 'refused' as const, status: 429, headers: ['retry-after', '7'], body: 'slow down' }),
+    }
     const { port } = await startGateway('http://127.0.0.1:9', { gate })
     const answer = await exchangeBytes(port, `POST / HTTP/1.1\r\n${H}Expect: 100-continue\r\nContent-Length: 3\r\n\r\n`)
     expect(answer).toMatch(/^HTTP\/1\.1 429 Too Many Requests\r\nretry-after: 7\r\n/)

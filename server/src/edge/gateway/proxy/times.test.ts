@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { describe, expect, it } from 'vitest'
-import { until } from '../../../../tests/servers/until.mjs'
+import { until } from '../../../../../tests/servers/until.mjs'
 import { ManualClock, RecordingGate, type Setup, startApp, startGateway, startRaw, talkTo } from './gateway.suite.ts'
 
 const H = 'Host: a.example\r\n'
@@ -27,7 +27,7 @@ describe('the time of each phase', () => {
       return silent.isClosed() && slow.isClosed()
     })
     expect(silent.text()).toBe('')
-    expect(slow.text()).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\n[^]*GATEWAY_REQUEST_TIMEOUT/)
+    expect(slow.text()).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\n[\s\S]*GATEWAY_REQUEST_TIMEOUT/)
   })
 
   it('bounds the head of a second request too', async () => {

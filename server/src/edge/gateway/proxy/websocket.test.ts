@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { connect } from 'node:http2'
 import type { Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { until } from '../../../../tests/servers/until.mjs'
+import { until } from '../../../../../tests/servers/until.mjs'
 import { exchangeBytes, RecordingGate, startApp, startGateway, talkTo } from './gateway.suite.ts'
 
 /** startEcho starts an upstream that accepts WebSockets and sends back the bytes that come. */
@@ -73,7 +73,9 @@ describe('a WebSocket', () => {
   it('that the upstream refuses is answered as any request', async () => {
     const app = await startApp((_, response) => response.writeHead(403).end('no'))
     const { port } = await startGateway(app)
-    expect(await exchangeBytes(port, UPGRADE.replace('keep-alive', 'close'))).toMatch(/^HTTP\/1\.1 403 Forbidden\r\n[^]*\r\nno\r\n0\r\n\r\n$/)
+    expect(await exchangeBytes(port, UPGRADE.replace('keep-alive', 'close'))).toMatch(
+      /^HTTP\/1\.1 403 Forbidden\r\n[\s\S]*\r\nno\r\n0\r\n\r\n$/,
+    )
   })
 
   it('reaches an upstream of HTTP/1.1 from a client of HTTP/2 (RFC 8441)', async () => {
@@ -83,7 +85,12 @@ describe('a WebSocket', () => {
     session.on('error', () => {})
     onTestFinished(() => session.destroy())
     await until('the settings are known', () => session.remoteSettings?.enableConnectProtocol)
-    const stream = session.request({ ':method': 'CONNECT', ':protocol': 'websocket', ':path': '/chat', 'sec-websocket-version': '13' })
+    const stream = session.request({
+      ':method': 'CONNECT',
+      ':protocol': 'websocket',
+      ':path': '/chat',
+      'sec-websocket-version': '13',
+    })
     let heard = ''
     let status: unknown
     stream.on('response', (headers) => (status = headers[':status']))

@@ -5,9 +5,9 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { makeCertificates } from '../../../../tests/servers/certificates.mjs'
-import { makeTemporaryDir } from '../../../../tests/servers/reaper.mjs'
-import { until } from '../../../../tests/servers/until.mjs'
+import { makeCertificates } from '../../../../../tests/servers/certificates.mjs'
+import { makeTemporaryDir } from '../../../../../tests/servers/reaper.mjs'
+import { until } from '../../../../../tests/servers/until.mjs'
 import { startApp, startGateway } from './gateway.suite.ts'
 
 const dir = makeTemporaryDir('gateway-tls')
@@ -30,7 +30,9 @@ async function ask(port: number, ALPNProtocols: string[]): Promise<{ socket: TLS
 describe('TLS', () => {
   it('serves HTTP/1.1 and HTTP/2, as the client agrees to, and says https to the upstream', async () => {
     const app = await startApp((request, response) => response.end(String(request.headers['x-forwarded-proto'])))
-    const { port, gateway } = await startGateway(app, { listeners: [{ port: 0, host: '127.0.0.1', tls: pair('server') }] })
+    const { port, gateway } = await startGateway(app, {
+      listeners: [{ port: 0, host: '127.0.0.1', tls: pair('server') }],
+    })
     const { socket, text } = await ask(port, ['http/1.1'])
     socket.write('GET / HTTP/1.1\r\nHost: a.example\r\n\r\n')
     await until('the answer is there', () => text().endsWith('\r\n\r\nhttps'))
@@ -48,7 +50,9 @@ describe('TLS', () => {
 
   it('shows another certificate to those who come after a change', async () => {
     const app = await startApp((_, response) => response.end('ok'))
-    const { port, gateway } = await startGateway(app, { listeners: [{ port: 0, host: '127.0.0.1', tls: pair('server') }] })
+    const { port, gateway } = await startGateway(app, {
+      listeners: [{ port: 0, host: '127.0.0.1', tls: pair('server') }],
+    })
     const nameSeen = async () => (await ask(port, ['http/1.1'])).socket.getPeerCertificate().subject.CN
     const before = await nameSeen()
     gateway.setTls(0, pair('client'))

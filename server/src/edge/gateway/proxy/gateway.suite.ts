@@ -1,10 +1,11 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
-import { ManualClock } from '../../grpc/manual-clock.suite.ts'
-import { type EndKind, type GatewayGate, type GatewayRequest, openGate } from './gate.ts'
+import { ManualClock } from '../../../grpc/manual-clock.suite.ts'
+import { type EndKind, type GatewayGate, type GatewayRequest, openGate } from '../gate.ts'
 import { openGateway } from './gateway.ts'
-import type { Gateway, GatewayOptions, Route, Upstream } from './options.ts'
+import type { Gateway, GatewayOptions } from '../gateway-options.ts'
+import type { Route, Upstream } from '../options.ts'
 
 /** startApp starts an upstream of HTTP/1.1 for one test, and returns its address. */
 export async function startApp(listener: RequestListener, tune?: (server: Server) => void): Promise<string> {
@@ -106,5 +107,5 @@ export class RecordingGate implements GatewayGate {
   }
 }
 
-export { ManualClock }
 export type { Gateway }
+export { ManualClock }

@@ -1,11 +1,11 @@
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
-import { Crowds, type Member } from '../../grpc/crowds.ts'
-import { Timer } from '../../grpc/timer-wheel.ts'
-import type { Host } from './host.ts'
-import { ServerConnection } from './http1/server-connection.ts'
-import { ServerSessions } from './http2/server-sessions.ts'
-import type { ClientFacts } from './sides.ts'
+import { Crowds, type Member } from '../../../grpc/crowds.ts'
+import { Timer } from '../../../grpc/timer-wheel.ts'
+import type { Host } from '../host.ts'
+import { ServerConnection } from '../http1/server-connection.ts'
+import { ServerSessions } from '../http2/server-sessions.ts'
+import type { ClientFacts } from '../sides.ts'
 
 const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'
 

@@ -1,10 +1,18 @@
-import { type ClientHttp2Session, type ClientHttp2Stream, connect, createServer, type ServerHttp2Stream } from 'node:http2'
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  connect,
+  createServer,
+  type ServerHttp2Stream,
+} from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { until } from '../../../../tests/servers/until.mjs'
+import { until } from '../../../../../tests/servers/until.mjs'
 import { exchangeBytes, RecordingGate, startApp, startGateway } from './gateway.suite.ts'
 
-async function startHttp2App(taken: (stream: ServerHttp2Stream, headers: Record<string, unknown>) => void): Promise<string> {
+async function startHttp2App(
+  taken: (stream: ServerHttp2Stream, headers: Record<string, unknown>) => void,
+): Promise<string> {
   const server = createServer()
   const sessions = new Set<{ destroy(): void }>()
   server.on('session', (session) => sessions.add(session))
@@ -59,7 +67,11 @@ describe('HTTP/2 from the client', () => {
     })
     const { url } = await startGateway(app)
     const client = session(url)
-    const asked = client.request({ ':path': '/x?y', ':authority': 'a.example', cookie: ['c=1', 'd=2'] as unknown as string })
+    const asked = client.request({
+      ':path': '/x?y',
+      ':authority': 'a.example',
+      cookie: ['c=1', 'd=2'] as unknown as string,
+    })
     const { status, body, headers } = await hear(asked)
     expect(status).toBe(200)
     expect(JSON.parse(body)).toEqual({ host: 'a.example', cookie: 'c=1; d=2', via: '2.0 sluice', url: '/x?y' })
@@ -133,7 +145,8 @@ describe('HTTP/2 from the client', () => {
 
   it('gets 1,100 fields through', async () => {
     const app = await startApp(
-      (request, response) => response.end(`${Object.keys(request.headers).filter((name) => name.startsWith('x-n-')).length}`),
+      (request, response) =>
+        response.end(`${Object.keys(request.headers).filter((name) => name.startsWith('x-n-')).length}`),
       (server) => {
         server.maxHeadersCount = 0
       },
@@ -173,18 +186,31 @@ describe('HTTP/2 from the client', () => {
 describe('HTTP/2 to the upstream', () => {
   it('passes a call of gRPC through, with its metadata, messages and trailers', async () => {
     const app = await startHttp2App((stream, headers) => {
-      stream.respond({ ':status': 200, 'content-type': 'application/grpc', 'x-te': String(headers.te) }, { waitForTrailers: true })
+      stream.respond(
+        { ':status': 200, 'content-type': 'application/grpc', 'x-te': String(headers.te) },
+        { waitForTrailers: true },
+      )
       stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0', 'grpc-message': 'fine' }))
       stream.pipe(stream)
     })
     const gate = new RecordingGate()
     const { url } = await startGateway(app, { gate, upstream: { http2: true } })
-    const head = { ':method': 'POST', ':path': '/pkg.Service/Method', 'content-type': 'application/grpc', te: 'trailers' }
+    const head = {
+      ':method': 'POST',
+      ':path': '/pkg.Service/Method',
+      'content-type': 'application/grpc',
+      te: 'trailers',
+    }
     const asked = session(url).request(head)
     asked.write('ping')
     setImmediate(() => asked.end('pong'))
     const { body, trailers, headers } = await hear(asked)
-    expect([body, trailers['grpc-status'], trailers['grpc-message'], headers['x-te']]).toEqual(['pingpong', '0', 'fine', 'trailers'])
+    expect([body, trailers['grpc-status'], trailers['grpc-message'], headers['x-te']]).toEqual([
+      'pingpong',
+      '0',
+      'fine',
+      'trailers',
+    ])
     expect(gate.ended).toEqual(['finish'])
   })
 

@@ -1,30 +1,27 @@
 import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { ProxyTrust } from 'sluice/internal/core/identity/proxy-trust'
-import { systemClock } from '../../grpc/clock.ts'
-import { TimerWheel } from '../../grpc/timer-wheel.ts'
+import { systemClock } from '../../../grpc/clock.ts'
+import { TimerWheel } from '../../../grpc/timer-wheel.ts'
 import { Connections } from './connections.ts'
 import { Exchange } from './exchange.ts'
 import type { ExchangeHost } from './exchange-host.ts'
-import type { FieldSet } from './fields.ts'
-import type { GatewayGate } from './gate.ts'
-import type { Fault } from './gateway-error.ts'
-import type { Host } from './host.ts'
+import type { FieldSet } from '../fields.ts'
+import type { GatewayGate } from '../gate.ts'
+import type { Fault } from '../gateway-error.ts'
+import type { Host } from '../host.ts'
 import { Listener } from './listener.ts'
+import type { Gateway, GatewayAddress, GatewayOptions, GatewayStats } from '../gateway-options.ts'
 import {
   DEFAULT_GATEWAY_BOUNDS,
-  type Gateway,
-  type GatewayAddress,
   type GatewayBounds,
   type GatewayLog,
-  type GatewayOptions,
-  type GatewayStats,
   type GatewayTls,
   type RoutingTable,
-} from './options.ts'
-import type { RequestHead } from './request-head.ts'
-import { Table } from './routes/table.ts'
-import type { Asker, AskerListener } from './sides.ts'
+} from '../options.ts'
+import type { RequestHead } from '../request-head.ts'
+import { Table } from '../routes/table.ts'
+import type { Asker, AskerListener } from '../sides.ts'
 import { openUpstreams } from './upstream-pools.ts'
 
 /** openGateway starts a reverse proxy. It resolves when all listeners listen. */

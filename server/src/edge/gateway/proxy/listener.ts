@@ -2,7 +2,8 @@ import { constants } from 'node:crypto'
 import { createServer, type Server, type Socket } from 'node:net'
 import type { TLSSocket, Server as TlsServer } from 'node:tls'
 import type { Connections } from './connections.ts'
-import type { GatewayAddress, GatewayTls, ListenerOptions } from './options.ts'
+import type { GatewayAddress } from '../gateway-options.ts'
+import type { GatewayTls, ListenerOptions } from '../options.ts'
 
 const BACKLOG = 4_096
 const HANDSHAKE_MS = 10_000

@@ -1,8 +1,8 @@
-import type { GrpcClock } from '../../grpc/clock.ts'
-import type { TimerWheel } from '../../grpc/timer-wheel.ts'
-import type { FieldSet } from './fields.ts'
-import type { GatewayGate } from './gate.ts'
-import type { Table } from './routes/table.ts'
+import type { GrpcClock } from '../../../grpc/clock.ts'
+import type { TimerWheel } from '../../../grpc/timer-wheel.ts'
+import type { FieldSet } from '../fields.ts'
+import type { GatewayGate } from '../gate.ts'
+import type { Table } from '../routes/table.ts'
 
 /** ExchangeHost is what a request needs of the gateway. */
 export interface ExchangeHost {

@@ -1,10 +1,10 @@
 import { SluiceError } from 'sluice/internal/core/errors'
-import { ClientPool, type PoolKit } from './http1/client-pool.ts'
-import { Http2Pool } from './http2/client-pool.ts'
-import type { RoutingTable, Upstream } from './options.ts'
-import { readEndpoint } from './upstreams/endpoint.ts'
-import { Member } from './upstreams/member.ts'
-import { fingerprint, UpstreamGroup } from './upstreams/upstream-group.ts'
+import { ClientPool, type PoolKit } from '../http1/client-pool.ts'
+import { Http2Pool } from '../http2/client-pool.ts'
+import type { RoutingTable, Upstream } from '../options.ts'
+import { readEndpoint } from '../upstreams/endpoint.ts'
+import { Member } from '../upstreams/member.ts'
+import { fingerprint, UpstreamGroup } from '../upstreams/upstream-group.ts'
 
 /** openUpstreams makes the groups of a table, and keeps those of the table before that are told the same. */
 export function openUpstreams(
@@ -21,7 +21,15 @@ export function openUpstreams(
 }
 
 function openUpstream(name: string, upstream: Upstream, kit: PoolKit): UpstreamGroup {
-  const { addresses, http2, tls, maxConnections = 256, maxWaiting = 256, keepAliveMs = 4_000, ejectAfter = 5 } = upstream
+  const {
+    addresses,
+    http2,
+    tls,
+    maxConnections = 256,
+    maxWaiting = 256,
+    keepAliveMs = 4_000,
+    ejectAfter = 5,
+  } = upstream
   const where = `upstreams.${name}.addresses`
   if (addresses.length === 0) throw new SluiceError('GATEWAY_OPTIONS_INVALID', where, 'got an empty list')
   const limits = { maxConnections, maxWaiting, keepAliveMs }

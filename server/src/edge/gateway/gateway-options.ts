@@ -1,0 +1,47 @@
+import type { Socket } from 'node:net'
+import type { ProxyTrustOptions } from 'sluice/internal/core/identity/proxy-trust'
+import type { GrpcClock } from '../../grpc/clock.ts'
+import type { GatewayGate } from './gate.ts'
+import type { GatewayBounds, GatewayLog, GatewayTls, ListenerOptions, RoutingTable } from './options.ts'
+
+/** GatewayOptions are what a gateway is opened with. */
+export interface GatewayOptions extends RoutingTable {
+  readonly listeners: readonly ListenerOptions[]
+  readonly gate: GatewayGate
+  readonly bounds?: Partial<GatewayBounds>
+  /** Whose Forwarded and X-Forwarded-* are kept. Default: nobody's; they are replaced by what the gateway knows. */
+  readonly trust?: ProxyTrustOptions
+  /** What Via calls this gateway. Default: `sluice`. */
+  readonly via?: string
+  readonly log?: GatewayLog
+  readonly clock?: GrpcClock
+}
+
+/** GatewayAddress is where a listener listens. */
+export interface GatewayAddress {
+  readonly host: string
+  readonly port: number
+}
+
+/** GatewayStats are what is under way, and how it went. */
+export interface GatewayStats {
+  readonly connections: number
+  readonly requests: number
+  readonly upstreamConnections: number
+  readonly retries: number
+}
+
+/** A Gateway is a reverse proxy that runs. */
+export interface Gateway {
+  readonly addresses: readonly GatewayAddress[]
+  readonly stats: GatewayStats
+  /** reload checks a table and swaps it in one step; what is wrong with it is thrown, and the old one stays. */
+  reload(table: RoutingTable): void
+  /** setTls has new connections to a listener see another certificate. */
+  setTls(listener: number, tls: GatewayTls): void
+  /** accept treats a connection that came another way as one to this listener. */
+  accept(listener: number, socket: Socket): void
+  /** drain accepts no more, lets requests end for up to `graceMs`, then ends what is left. */
+  drain(graceMs: number): Promise<void>
+  close(): Promise<void>
+}
