@@ -185,16 +185,14 @@ export const ERROR_RULES = {
   GATEWAY_UPSTREAM_INVALID: 'an upstream answers in HTTP as RFC 9112 (or 9113) defines it',
   GATEWAY_UPSTREAM_TIMEOUT: 'an upstream takes a connection, and answers, within the times of its route',
   GATEWAY_FAILED: 'the gateway decides about every request; its log says why it could not',
-  GATEWAY_FILE_INVALID: 'a gateway file has upstreams, routes and limits as docs/gateway.md describes them',
-  GATEWAY_FILE_UNKNOWN_KEY:
-    'only keys of a gateway file are accepted (docs/gateway.md), so that a typo never switches a limit off',
-  GATEWAY_LIMIT_MISSING:
-    'every route has a limit: of its own, of a domain, or of the whole file; one that is to have none says unlimited: true (or --no-limit)',
-  GATEWAY_TARGET_MISSING: 'a gateway leads to an upstream: --to URL, or --routes FILE; one of them',
-  GATEWAY_TARGET_INVALID: 'an upstream is http://host:port or https://host:port, without a path',
+  ROUTES_INVALID: 'a routes file has upstreams, routes and limits as docs/gateway.md describes them',
+  ROUTES_UNKNOWN_KEY:
+    'only keys of a routes file are accepted (docs/gateway.md), so that a typo never switches a limit off',
+  ROUTE_UNLIMITED:
+    'every route has a limit: its own, that of a domain, or one of the whole file; one that is to have none says "unlimited: true", and the command line --no-limit',
+  UPSTREAM_REQUIRED: 'a gateway leads somewhere: --to URL, or --routes FILE; one of them',
   RATE_INVALID: 'a rate is a number and a time: 100/1m, 5/10s, 1000/1h',
-  RESERVATION_INVALID:
-    'a reservation is one that a check with "reserve" returned, settled once and within an hour',
+  RESERVATION_INVALID: 'a reservation is one that a check with "reserve" returned, settled once and within an hour',
 } as const
 
 export type ErrorCode = keyof typeof ERROR_RULES

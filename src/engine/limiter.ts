@@ -96,11 +96,7 @@ export class Limiter<S extends Store> {
   }
 
   /** settleCharges is settle for some charges of a plan that was decided; `decision` has a verdict for each. */
-  settleCharges(
-    charges: readonly PlannedCharge[],
-    decision: Decision,
-    cost: number,
-  ): Answer<S, Decision | undefined> {
+  settleCharges(charges: readonly PlannedCharge[], decision: Decision, cost: number): Answer<S, Decision | undefined> {
     return this.#decider.settle(charges, decision, cost)
   }
 

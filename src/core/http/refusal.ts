@@ -45,7 +45,8 @@ export function refusalOf(decision: Decision, retryAfter: number | undefined, re
   if (response?.body !== undefined) return { status, ...customBody(response, response.body), headers }
   const message = messageOf(tightest, retryAfter, request)
   const form = request.forms === 'any' ? preferredForm(request.accept) : undefined
-  if (form === 'html') return { status, contentType: 'text/html; charset=utf-8', body: pageOf(status, message), headers }
+  if (form === 'html')
+    return { status, contentType: 'text/html; charset=utf-8', body: pageOf(status, message), headers }
   if (form === 'text') return { status, contentType: 'text/plain; charset=utf-8', body: `${message}\n`, headers }
   if (form === undefined ? prefersProblem(request.accept) : form === 'problem') {
     const problem = { ...(isAway ? REDUCED_CAPACITY : QUOTA_EXCEEDED), status, detail: message }
@@ -70,6 +71,30 @@ const QUOTA_EXCEEDED = {
 const REDUCED_CAPACITY = {
   type: `${PROBLEM_TYPES}temporary-reduced-capacity`,
   title: 'Request cannot be satisfied due to temporary server capacity constraints',
+}
+
+/** A Stated is a refusal that no rule gave: what is full, for instance. */
+export interface Stated {
+  readonly status: number
+  readonly code: string
+  readonly message: string
+  /** In seconds. */
+  readonly retryAfter?: number | undefined
+}
+
+/** statedRefusal renders a refusal that no rule gave, in the form that a client likes best. */
+export function statedRefusal({ status, code, message, retryAfter }: Stated, accept: string | undefined): Refusal {
+  const form = preferredForm(accept)
+  const [headers, wait] = [NO_FIELDS, retryAfter !== undefined && { retry_after: retryAfter }]
+  if (form === 'html')
+    return { status, contentType: 'text/html; charset=utf-8', body: pageOf(status, message), headers }
+  if (form === 'text') return { status, contentType: 'text/plain; charset=utf-8', body: `${message}\n`, headers }
+  if (form === 'json') {
+    const body = JSON.stringify({ error: { code, message, ...wait } })
+    return { status, contentType: 'application/json', body, headers }
+  }
+  const problem = { ...(status === 503 ? REDUCED_CAPACITY : QUOTA_EXCEEDED), status, detail: message }
+  return { status, contentType: 'application/problem+json', body: JSON.stringify(problem), headers }
 }
 
 const TITLES: ReadonlyMap<number, string> = new Map([

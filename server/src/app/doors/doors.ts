@@ -10,6 +10,7 @@ import type { OpenStore } from 'sluice/internal/stores/open/open-store'
 import { Throttle } from '../../edge/admin/access/throttle.ts'
 import { Callers } from '../../edge/callers/callers.ts'
 import { checkServer } from '../../edge/check/check-server.ts'
+import type { GatewayPlan } from '../../edge/gateway-rules/file/compile-routes.ts'
 import { Health } from '../../edge/health/health.ts'
 import { registerHealth } from '../../edge/health/health-door.ts'
 import { LeaseTokens } from '../../edge/leases/lease-tokens.ts'
@@ -29,6 +30,7 @@ import { UsageCounter } from '../../quotas/usage/usage-counter.ts'
 import { type TellUsage, UsageTeller } from '../../quotas/usage/usage-teller.ts'
 import { LineQueue } from '../decisions/line-queue.ts'
 import { ProcessDesk } from '../desk/process-desk.ts'
+import { GatewayDoor } from '../gateway/gateway-door.ts'
 import { faultLog } from '../log/fault-log.ts'
 import type { Log } from '../log/log.ts'
 import { unmatchedLog } from '../log/unmatched-log.ts'
@@ -54,13 +56,15 @@ const NO_REDIS = 'Redis is not reached'
 
 /** Doors are what one process needs to answer requests. */
 export interface Doors {
-  readonly all: Readonly<Record<DoorName, Door>>
+  readonly all: Readonly<Record<Exclude<DoorName, 'gateway'>, Door>> & { readonly gateway?: Door }
   readonly storeName: string
   /** Resolves when the store can be reached, or when waiting for it would help nobody. */
   readonly ready: Promise<void>
   readonly reports: Reporter
   /** Where this process counts, if that is in its memory, and how it spells keys. */
   readonly counters: { readonly memory: MemoryStore | undefined; readonly keys: KeySpeller }
+  /** setRoutes has the gateway go by other routes. */
+  setRoutes(plan: GatewayPlan): void
   /** notServing has health checks say no from now on. */
   notServing(): void
   /** close answers what is under way, gives back what the store lent, and ends. */
@@ -74,6 +78,8 @@ export interface DoorParts {
   readonly decisions?: ((text: string) => Promise<void>) | undefined
   /** What is known of customers. */
   readonly quotas?: (() => Quotas) | undefined
+  /** The routes of the gateway, where there is one. */
+  readonly routes?: GatewayPlan | undefined
   /** Takes what customers used, where that is kept. */
   readonly usage?: TellUsage | undefined
 }
@@ -139,11 +145,16 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
     usage: quotas && desk,
   })
   tls?.start()
+  const gateway = openGatewayDoor(config, parts, { limiter: limiterOf('gateway'), log, readsTraces: asked.length > 0 })
   const elsewhere = { store: () => open.stats(), grpc: () => grpc.stats }
   return {
-    all: { http: httpDoor(http), grpc: grpcDoor(grpc, config) },
+    all: { http: httpDoor(http), grpc: grpcDoor(grpc, config), ...(gateway && { gateway }) },
     storeName: open.name,
-    ready: config.redisUrl === undefined ? Promise.resolve() : within(arrived, MAX_WAIT_MS),
+    ready: Promise.all([
+      config.redisUrl === undefined ? undefined : within(arrived, MAX_WAIT_MS),
+      // In a worker, connections come from the primary.
+      config.workers > 1 ? gateway?.open() : undefined,
+    ]).then(() => {}),
     reports: {
       stats: () =>
         Object.fromEntries([
@@ -152,7 +163,7 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
           ...unmatched.list(),
           ...storeStats.list(),
           ...named('sluice.store', open.stats()),
-          ...grpcStats(grpc),
+          ...(gateway === undefined ? grpcStats(grpc) : named('sluice.gateway', gateway.stats)),
         ]),
       metrics: () => metrics?.report(elsewhere),
       counted: () => metrics?.counted(elsewhere),
@@ -165,6 +176,7 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
       seenKeys: (about) => desk.seenKeys(about),
     },
     counters: { memory: open.memory, keys: open.keys },
+    setRoutes: (plan) => gateway?.setRoutes(plan),
     notServing: () => {
       isLeaving = true
       health.set(false, 'draining')
@@ -180,6 +192,16 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
       await Promise.all([open.close(), decisions?.close(), traces?.close(), usage?.close()])
     },
   }
+}
+
+/** openGatewayDoor makes the gateway of a process, where the service is one. */
+function openGatewayDoor(
+  { gateway: config, shadowMode }: Config,
+  { routes: plan }: DoorParts,
+  { limiter, log, readsTraces }: { limiter: Limiter<Store>; log: Log; readsTraces: boolean },
+): GatewayDoor | undefined {
+  if (config === undefined || plan === undefined) return undefined
+  return new GatewayDoor({ config, plan, limiter, log, isShadow: shadowMode, readsTraces, failed: faultLog(log) })
 }
 
 /** openDecisionLog makes the observer that writes the decision log, if there is one. */
@@ -245,7 +267,7 @@ interface Shared extends Required<Pick<RlsOptions, 'shownValue'>> {
 /** makeServers joins the doors with what they share: the limiter, health, leases and counts. */
 function makeServers(
   config: Config,
-  limiters: Readonly<Record<ObservedDoor, Limiter<Store>>>,
+  limiters: Readonly<Record<Exclude<ObservedDoor, 'gateway'>, Limiter<Store>>>,
   { health, log, shownValue, readsTraces, usage }: Shared,
 ) {
   const { shadowMode, responseHeaders, requestHeaders, dynamicMetadata, unitMultipliers } = config

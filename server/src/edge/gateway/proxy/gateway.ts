@@ -3,15 +3,11 @@ import type { Socket } from 'node:net'
 import { ProxyTrust } from 'sluice/internal/core/identity/proxy-trust'
 import { systemClock } from '../../../grpc/clock.ts'
 import { TimerWheel } from '../../../grpc/timer-wheel.ts'
-import { Connections } from './connections.ts'
-import { Exchange } from './exchange.ts'
-import type { ExchangeHost } from './exchange-host.ts'
 import type { FieldSet } from '../fields.ts'
 import type { GatewayGate } from '../gate.ts'
 import type { Fault } from '../gateway-error.ts'
-import type { Host } from '../host.ts'
-import { Listener } from './listener.ts'
 import type { Gateway, GatewayAddress, GatewayOptions, GatewayStats } from '../gateway-options.ts'
+import type { Host } from '../host.ts'
 import {
   DEFAULT_GATEWAY_BOUNDS,
   type GatewayBounds,
@@ -22,6 +18,10 @@ import {
 import type { RequestHead } from '../request-head.ts'
 import { Table } from '../routes/table.ts'
 import type { Asker, AskerListener } from '../sides.ts'
+import { Connections } from './connections.ts'
+import { Exchange } from './exchange.ts'
+import type { ExchangeHost } from './exchange-host.ts'
+import { Listener } from './listener.ts'
 import { openUpstreams } from './upstream-pools.ts'
 
 /** openGateway starts a reverse proxy. It resolves when all listeners listen. */
@@ -72,7 +72,8 @@ class RunningGateway implements Gateway, Host, ExchangeHost {
   async listen({ listeners }: GatewayOptions): Promise<void> {
     for (const options of listeners) this.#listeners.push(new Listener(options, this.#connections))
     try {
-      this.addresses = await Promise.all(this.#listeners.map((listener) => listener.listen()))
+      const opened = this.#listeners.filter((_, i) => listeners[i]?.port !== undefined)
+      this.addresses = await Promise.all(opened.map((listener) => listener.listen()))
     } catch (error) {
       await this.close()
       throw error

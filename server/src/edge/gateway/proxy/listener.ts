@@ -1,9 +1,9 @@
 import { constants } from 'node:crypto'
 import { createServer, type Server, type Socket } from 'node:net'
 import type { TLSSocket, Server as TlsServer } from 'node:tls'
-import type { Connections } from './connections.ts'
 import type { GatewayAddress } from '../gateway-options.ts'
 import type { GatewayTls, ListenerOptions } from '../options.ts'
+import type { Connections } from './connections.ts'
 
 const BACKLOG = 4_096
 const HANDSHAKE_MS = 10_000
@@ -28,7 +28,7 @@ export class Listener {
   }
 
   listen(): Promise<GatewayAddress> {
-    const { port, host } = this.#options
+    const { port = 0, host } = this.#options
     return new Promise((resolve, reject) => {
       this.#server.once('error', reject)
       this.#server.listen({ port, ...(host !== undefined && { host }), backlog: BACKLOG }, () => {
