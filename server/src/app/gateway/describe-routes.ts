@@ -1,6 +1,5 @@
 import type { GatewayPlan } from '../../edge/gateway-rules/file/compile-routes.ts'
 import type { PlannedRoute } from '../../edge/gateway-rules/planned-route.ts'
-import { plural } from '../plural.ts'
 
 /** describeRoutes says what a routes file means, a line for each route, and what may not be meant. */
 export function describeRoutes({ table, warnings }: GatewayPlan): readonly string[] {
@@ -14,7 +13,7 @@ export function describeRoutes({ table, warnings }: GatewayPlan): readonly strin
 function lineOf(route: PlannedRoute, addresses: readonly string[]): string {
   const { host = '*', path, methods, limits, domain } = route
   const by = [
-    ...(limits.length > 0 ? [plural(limits.length, 'limit')] : []),
+    ...(limits.length > 0 ? [`${limits.length} ${limits.length === 1 ? 'limit' : 'limits'}`] : []),
     ...(domain === undefined ? [] : [`domain ${domain.name}`]),
   ]
   const limited = by.length === 0 ? 'unlimited' : by.join(', ')

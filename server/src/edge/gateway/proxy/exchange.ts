@@ -1,5 +1,6 @@
 import type { MaybePromise } from 'sluice/internal/engine/ports'
 import { Timer } from '../../../grpc/timer-wheel.ts'
+import type { ExchangeHost } from './exchange-host.ts'
 import { type FieldSet, hasOption } from '../fields.ts'
 import type { Admission, EndKind, Fields, GatewayRequest, Pass, Refusal } from '../gate.ts'
 import { type AnsweredCode, errorAnswer, type Fault, fault, invalid } from '../gateway-error.ts'
@@ -10,7 +11,6 @@ import { hostOf, type RequestHead } from '../request-head.ts'
 import type { Found, Table } from '../routes/table.ts'
 import type { Asker, AskerListener, Carrier, CarrierFailure, CarrierListener, OutgoingRequest } from '../sides.ts'
 import type { Member } from '../upstreams/member.ts'
-import type { ExchangeHost } from './exchange-host.ts'
 
 /** Phase is how far a request has come. */
 const Phase = { peek: 0, gate: 1, connect: 2, send: 3, wait: 4, answer: 5, tunnel: 6, done: 7 } as const
