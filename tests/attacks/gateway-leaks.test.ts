@@ -86,14 +86,23 @@ describe(`a storm of requests, seed ${SEED}`, () => {
         request.on('error', () => {})
         response.on('error', () => {})
         MOODS[request.url ?? '']?.(request, response)
+        // node:http does not see that a connection has ended while a body on it is not read.
+        if (request.url !== '/echo') request.resume()
       })
       const { port, url, gateway } = await startGateway(app, { gate })
       const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE })
       const before = sockets()
-      let session: ClientHttp2Session = connect(url)
+      const sessions: ClientHttp2Session[] = []
+      const dial = (): ClientHttp2Session => {
+        const made = connect(url)
+        made.on('error', () => {})
+        sessions.push(made)
+        return made
+      }
+      let session = dial()
       onTestFinished(() => {
         agent.destroy()
-        session.destroy()
+        for (const each of sessions) each.destroy()
       })
 
       const ask = (): Promise<void> => {
@@ -124,15 +133,18 @@ describe(`a storm of requests, seed ${SEED}`, () => {
       const overHttp2 = (path: string, body: Buffer | undefined, leavesAfter: number): Promise<void> =>
         new Promise((resolve) => {
           if (session.closed || session.destroyed) {
-            session = connect(url)
-            session.on('error', () => {})
+            session = dial()
           }
           const stream = session.request({ ':path': path, ':method': body === undefined ? 'GET' : 'POST' })
           stream.on('error', () => {})
           stream.on('close', () => resolve())
           stream.resume()
           stream.end(body)
-          leaveAfter(leavesAfter, () => stream.close(8))
+          leaveAfter(leavesAfter, () => {
+            // A stream that is only closed stays open while node:http2 has something to write on it.
+            stream.close(8)
+            stream.destroy()
+          })
         })
 
       const halfARequest = (leavesAfter: number): Promise<void> =>
@@ -154,7 +166,6 @@ describe(`a storm of requests, seed ${SEED}`, () => {
         await until('all requests are over', () => gateway.stats.requests === 0)
       }
 
-      session.on('error', () => {})
       await storm(REQUESTS / 3)
       const heapBefore = heapBytes()
       await storm((REQUESTS * 2) / 3)
@@ -166,7 +177,7 @@ describe(`a storm of requests, seed ${SEED}`, () => {
       // A hundred bytes left of each request would be more than this in the long run.
       expect(grownBytes).toBeLessThan(6_000_000)
       agent.destroy()
-      session.destroy()
+      for (const each of sessions) each.destroy()
       await until('all clients are gone', () => gateway.stats.connections === 0)
       await gateway.close()
       await until('all sockets are gone', () => sockets() <= before)

@@ -130,7 +130,10 @@ export class ClientConnection implements Carrier, BodySink {
   }
 
   #read(data: Buffer): void {
-    if (this.#listener === undefined) return this.destroy()
+    if (this.#listener === undefined) {
+      this.destroy()
+      return
+    }
     if (this.#isTunnel) {
       const tunnel = this.#listener
       tunnel.answerPiece(data)

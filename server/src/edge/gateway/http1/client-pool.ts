@@ -85,9 +85,15 @@ export class ClientPool implements Pool, ConnectionOwner {
       next.connected(connection)
       return
     }
-    if (this.#isRetired || !connection.isUsable) return connection.destroy()
+    if (this.#isRetired || !connection.isUsable) {
+      connection.destroy()
+      return
+    }
     const keepMs = Math.min(this.#limits.keepAliveMs, connection.hintMs - HINT_MARGIN_MS)
-    if (keepMs <= 0) return connection.destroy()
+    if (keepMs <= 0) {
+      connection.destroy()
+      return
+    }
     connection.idleUntilMs = this.#kit.clock.nowMs() + keepMs
     this.#idle.push(connection)
     if (this.#sweeper.tick < 0) this.#kit.wheel.set(this.#sweeper, this.#kit.clock.nowMs() + SWEEP_MS)

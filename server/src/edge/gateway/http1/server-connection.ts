@@ -159,7 +159,10 @@ export class ServerConnection implements Asker, BodySink, Member {
       this.#listener?.readDone()
       return
     }
-    if (this.#isClosing) return this.#linger(data.length)
+    if (this.#isClosing) {
+      this.#linger(data.length)
+      return
+    }
     this.#isReading = true
     let at = from
     while (at < data.length && !this.#isClosing) {
@@ -223,7 +226,10 @@ export class ServerConnection implements Asker, BodySink, Member {
   #finish(): void {
     this.#listener = undefined
     this.#request = undefined
-    if (this.#isTunnel || !this.#keepsAlive || !this.#body.isDone || this.#isClosing) return this.#close()
+    if (this.#isTunnel || !this.#keepsAlive || !this.#body.isDone || this.#isClosing) {
+      this.#close()
+      return
+    }
     if (!this.#writer.flush()) {
       // Whoever sends requests and reads no answers has to read first.
       this.#waitsForDrain = true
@@ -279,7 +285,10 @@ export class ServerConnection implements Asker, BodySink, Member {
   }
 
   #ended(): void {
-    if (this.#isTunnel && this.#listener !== undefined) return this.#listener.bodyEnd(undefined)
+    if (this.#isTunnel && this.#listener !== undefined) {
+      this.#listener.bodyEnd(undefined)
+      return
+    }
     this.#socket.end()
     if (this.#listener === undefined || this.#isClosing) this.#socket.destroySoon()
     else this.#gone()

@@ -39,7 +39,10 @@ export class Http2Pool implements Pool {
 
   connect(listener: CarrierListener): void {
     const line = this.#withRoom()
-    if (line !== undefined) return this.#give(line, listener)
+    if (line !== undefined) {
+      this.#give(line, listener)
+      return
+    }
     const isDialing = [...this.#lines].some(({ isConnected }) => !isConnected)
     const most = Math.min(this.#limits.maxConnections, MAX_SESSIONS)
     if (this.#waiting.size >= this.#limits.maxWaiting) {

@@ -8,11 +8,12 @@ import type { ClientFacts } from '../sides.ts'
 import { fieldMap } from './field-map.ts'
 import { readHttp2Request } from './read-request.ts'
 import { StreamAsker } from './stream-asker.ts'
+import { lingerOn } from './stream-end.ts'
 
 const END_STREAM = 1
 /** Streams that a client opens and resets at once: so many together, and so many a second. More end the connection. */
-const RESET_BURST = 200
-const RESET_RATE = 20
+const RESET_BURST = 1_000
+const RESET_RATE = 33
 const MAX_STREAM_ID = 2 ** 31 - 1
 /** Between the two notices of an end (RFC 9113, 6.8): what was sent before the first is served. */
 const NOTICE_MS = 500
@@ -20,14 +21,16 @@ const NOTICE_MS = 500
 /** A connection of HTTP/2, as connections are counted. */
 export class SessionGuest implements Member {
   readonly #host: Host
-  readonly #socket: Socket
+  readonly socket: Socket
   session: ServerHttp2Session | undefined
   streams = 0
   hasAsked = false
+  /** Those who still wait for their answers. */
+  readonly askers = new Set<StreamAsker>()
 
   constructor(host: Host, socket: Socket) {
     this.#host = host
-    this.#socket = socket
+    this.socket = socket
   }
 
   get use(): Member['use'] {
@@ -37,7 +40,7 @@ export class SessionGuest implements Member {
 
   leave(): void {
     this.session?.destroy()
-    this.#socket.destroy()
+    this.socket.destroy()
   }
 
   retire(): void {
@@ -88,10 +91,20 @@ export class ServerSessions {
 
   #begin(session: ServerHttp2Session, keepAliveMs: number): void {
     const arriving = this.#arriving
-    if (arriving === undefined) return session.destroy()
+    if (arriving === undefined) {
+      session.destroy()
+      return
+    }
     const { guest, facts } = arriving
     guest.session = session
     session.on('error', () => {})
+    // No request outlives its connection, whatever becomes of its stream.
+    const lose = (): void => {
+      for (const asker of guest.askers) asker.lose()
+      guest.askers.clear()
+    }
+    session.once('close', lose)
+    guest.socket.once('close', lose)
     session.setTimeout(keepAliveMs, () => {
       if (guest.streams === 0) session.close()
     })
@@ -101,22 +114,23 @@ export class ServerSessions {
       guest.streams++
       guest.hasAsked = true
       stream.on('close', () => guest.streams--)
-      this.#serve(stream, facts, (flags & END_STREAM) !== 0, raw ?? [])
+      this.#serve(stream, guest, facts, (flags & END_STREAM) !== 0, raw ?? [])
     })
   }
 
-  #serve(stream: ServerHttp2Stream, facts: ClientFacts, hasEnded: boolean, raw: string[]): void {
+  #serve(stream: ServerHttp2Stream, guest: SessionGuest, facts: ClientFacts, hasEnded: boolean, raw: string[]): void {
     const head = readHttp2Request(raw, hasEnded)
     if ('code' in head) {
       this.#host.refused(head)
       const { status, headers, body } = errorAnswer(head, ['date', httpDate()])
       stream.respond({ ...fieldMap(headers), ':status': status })
-      stream.once('finish', () => stream.close(0))
-      stream.resume()
+      lingerOn(stream)
       stream.end(body)
       return
     }
     const asker = new StreamAsker(stream, facts)
+    guest.askers.add(asker)
+    stream.once('close', () => guest.askers.delete(asker))
     const listener = this.#host.begin(asker, head)
     asker.attach(listener, !hasEnded)
     listener.start()

@@ -2,6 +2,7 @@ import type { ServerHttp2Stream } from 'node:http2'
 import type { Fields } from '../gate.ts'
 import type { Asker, AskerListener, ClientFacts } from '../sides.ts'
 import { fieldMap, readFields } from './field-map.ts'
+import { lingerOn, resetStream } from './stream-end.ts'
 
 const NO_ERROR = 0
 const INTERNAL_ERROR = 2
@@ -26,7 +27,7 @@ export class StreamAsker implements Asker {
     let trailers: ReturnType<typeof readFields> | undefined
     this.#listener = listener
     this.#isBodyDone = !hasBody
-    stream.on('close', () => this.#gone())
+    stream.on('close', () => this.lose())
     stream.on('drain', () => this.#listener?.askerDrained())
     if (!hasBody) {
       stream.resume()
@@ -58,7 +59,7 @@ export class StreamAsker implements Asker {
   }
 
   inform(status: number, fields: Fields): void {
-    if (this.#canSend) this.#stream.additionalHeaders({ ...fieldMap(fields), ':status': status })
+    if (this.#canSend) this.#try(() => this.#stream.additionalHeaders({ ...fieldMap(fields), ':status': status }))
   }
 
   answer(status: number, fields: Fields, length: number, hasBody: boolean): void {
@@ -69,15 +70,17 @@ export class StreamAsker implements Asker {
     // A body of a known length has no trailers that anybody waits for.
     const waitForTrailers = hasBody && length < 0
     if (waitForTrailers)
-      this.#stream.on('wantTrailers', () => this.#stream.sendTrailers(fieldMap(this.#trailersSent ?? [])))
-    this.#stream.respond(headers, { endStream: !hasBody, waitForTrailers })
+      this.#stream.on('wantTrailers', () => {
+        this.#try(() => this.#stream.sendTrailers(fieldMap(this.#trailersSent ?? [])))
+      })
+    this.#try(() => this.#stream.respond(headers, { endStream: !hasBody, waitForTrailers }))
   }
 
   accept(fields: Fields): void {
     if (!this.#canSend) return
     this.#hasBody = true
     const kept = fields.filter((_, i) => fields[i - (i % 2)]?.toLowerCase() !== 'sec-websocket-accept')
-    this.#stream.respond({ ...fieldMap(kept), ':status': 200 })
+    this.#try(() => this.#stream.respond({ ...fieldMap(kept), ':status': 200 }))
   }
 
   write(piece: Buffer): void {
@@ -93,24 +96,32 @@ export class StreamAsker implements Asker {
     this.#listener = undefined
     this.#trailersSent = trailers
     if (stream.destroyed) return
-    if (!this.#isBodyDone) {
-      // The rest of the request is of no use to anybody.
-      stream.once('finish', () => stream.close(NO_ERROR))
-      stream.resume()
-    }
+    if (!this.#isBodyDone) lingerOn(stream)
     stream.end()
   }
 
   abort(): void {
     this.#listener = undefined
-    if (!this.#stream.destroyed) this.#stream.close(INTERNAL_ERROR)
+    resetStream(this.#stream, INTERNAL_ERROR)
   }
 
   get #canSend(): boolean {
     return !this.#stream.destroyed && !this.#stream.closed && !this.#stream.headersSent
   }
 
-  #gone(): void {
+  /** #try sends fields. node:http2 throws at those that it does not send: then the stream is reset, and nothing more. */
+  #try(send: () => void): void {
+    if (this.#stream.destroyed) return
+    try {
+      send()
+    } catch {
+      this.#hasBody = false
+      resetStream(this.#stream, INTERNAL_ERROR)
+    }
+  }
+
+  /** lose says that the client is gone. */
+  lose(): void {
     const listener = this.#listener
     this.#listener = undefined
     listener?.left()

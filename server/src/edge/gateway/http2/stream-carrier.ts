@@ -4,6 +4,7 @@ import type { Fields } from '../gate.ts'
 import { readLength } from '../request-head.ts'
 import type { Carrier, CarrierListener, OutgoingRequest } from '../sides.ts'
 import { fieldMap, pseudo, readFields } from './field-map.ts'
+import { resetStream } from './stream-end.ts'
 
 const END_STREAM = 1
 const NO_ERROR = 0
@@ -45,7 +46,13 @@ export class StreamCarrier implements Carrier {
     }
     this.#stream = stream
     stream.on('error', () => {})
-    stream.on('wantTrailers', () => stream.sendTrailers(fieldMap(this.#sentTrailers ?? [])))
+    stream.on('wantTrailers', () => {
+      try {
+        stream.sendTrailers(fieldMap(this.#sentTrailers ?? []))
+      } catch {
+        resetStream(stream, CANCEL)
+      }
+    })
     stream.on('headers', (_headers, _flags, raw?: string[]) => this.#takeInterim(raw ?? []))
     stream.on('response', (_headers, flags, raw?: string[]) => this.#takeHead(method, flags, raw ?? []))
     stream.on('trailers', (_headers, _flags, raw?: string[]) => this.#takeTrailers(raw ?? []))
@@ -81,7 +88,7 @@ export class StreamCarrier implements Carrier {
 
   cancel(): void {
     this.#listener = undefined
-    if (this.#stream !== undefined && !this.#stream.destroyed) this.#stream.close(CANCEL)
+    if (this.#stream !== undefined) resetStream(this.#stream, CANCEL)
   }
 
   #takeInterim(raw: readonly string[]): void {
@@ -92,7 +99,10 @@ export class StreamCarrier implements Carrier {
   #takeHead(method: string, flags: number, raw: readonly string[]): void {
     const status = Number(pseudo(raw, ':status'))
     const fields = readFields(raw)
-    if (typeof fields === 'string') return this.#fail('invalid', fields)
+    if (typeof fields === 'string') {
+      this.#fail('invalid', fields)
+      return
+    }
     const hasEnded = (flags & END_STREAM) !== 0
     const isBare = method === 'HEAD' || status === 204 || status === 304
     const declared = fields.lengths === 1 ? readLength(fields.length) : -1
@@ -116,7 +126,7 @@ export class StreamCarrier implements Carrier {
       this.#listener = undefined
       listener?.answerEnd(this.#trailers)
       // An answer before the end of the request: the rest of it is of no use.
-      if (!stream.writableEnded) stream.close(NO_ERROR)
+      if (!stream.writableFinished) resetStream(stream, NO_ERROR)
     })
   }
 

@@ -79,7 +79,8 @@ export class Connections {
       if (isPreface) {
         socket.pause()
         socket.unshift(held)
-        return this.#takeHttp2(socket, socket, facts)
+        this.#takeHttp2(socket, socket, facts)
+        return
       }
       this.#takeHttp1(socket, socket, facts)
       socket.emit('data', held)

@@ -1,6 +1,5 @@
 import type { MaybePromise } from 'sluice/internal/engine/ports'
 import { Timer } from '../../../grpc/timer-wheel.ts'
-import type { ExchangeHost } from './exchange-host.ts'
 import { type FieldSet, hasOption } from '../fields.ts'
 import type { Admission, EndKind, Fields, GatewayRequest, Pass, Refusal } from '../gate.ts'
 import { type AnsweredCode, errorAnswer, type Fault, fault, invalid } from '../gateway-error.ts'
@@ -11,6 +10,7 @@ import { hostOf, type RequestHead } from '../request-head.ts'
 import type { Found, Table } from '../routes/table.ts'
 import type { Asker, AskerListener, Carrier, CarrierFailure, CarrierListener, OutgoingRequest } from '../sides.ts'
 import type { Member } from '../upstreams/member.ts'
+import type { ExchangeHost } from './exchange-host.ts'
 
 /** Phase is how far a request has come. */
 const Phase = { peek: 0, gate: 1, connect: 2, send: 3, wait: 4, answer: 5, tunnel: 6, done: 7 } as const
@@ -98,19 +98,33 @@ export class Exchange implements AskerListener, CarrierListener, GatewayRequest 
 
   start(): void {
     const { method, target, authority, bodyLength } = this.#head
-    if (!this.#host.hasRoom) return this.#refuse('GATEWAY_OVERLOADED', 'too many requests are under way')
+    if (!this.#host.hasRoom) {
+      this.#refuse('GATEWAY_OVERLOADED', 'too many requests are under way')
+      return
+    }
     const found = this.#table.find(hostOf(authority), target, method)
-    if ('code' in found)
-      return this.#answerOwn(errorAnswer(found, found.allow === undefined ? [] : ['allow', found.allow]))
+    if ('code' in found) {
+      this.#answerOwn(errorAnswer(found, found.allow === undefined ? [] : ['allow', found.allow]))
+      return
+    }
     this.#found = found
     const { times, maxBodyBytes, peekBytes } = found.settings
     this.#times = times
-    if (bodyLength > maxBodyBytes) return this.#refuse('GATEWAY_BODY_TOO_LARGE', 'Content-Length is too large')
-    if (method === 'OPTIONS' && this.header('max-forwards') === '0') return this.#answerOwn(LAST_HOP)
+    if (bodyLength > maxBodyBytes) {
+      this.#refuse('GATEWAY_BODY_TOO_LARGE', 'Content-Length is too large')
+      return
+    }
+    if (method === 'OPTIONS' && this.header('max-forwards') === '0') {
+      this.#answerOwn(LAST_HOP)
+      return
+    }
     const nowMs = this.#host.clock.nowMs()
     this.#activeMs = nowMs
     if (times.totalMs > 0) this.#totalDueMs = nowMs + times.totalMs
-    if (peekBytes > 0 && !this.#isBodyEnded) return this.#peek()
+    if (peekBytes > 0 && !this.#isBodyEnded) {
+      this.#peek()
+      return
+    }
     this.#askGate()
   }
 
@@ -120,7 +134,8 @@ export class Exchange implements AskerListener, CarrierListener, GatewayRequest 
     if (this.#phase === Phase.done) return
     this.#bodyBytes += piece.length
     if (this.#bodyBytes > (this.#found as Found).settings.maxBodyBytes && this.#phase !== Phase.tunnel) {
-      return this.#refuse('GATEWAY_BODY_TOO_LARGE', 'the body is too large')
+      this.#refuse('GATEWAY_BODY_TOO_LARGE', 'the body is too large')
+      return
     }
     if (this.#carrier !== undefined) this.#carrier.write(piece)
     else if (this.#held === undefined) this.#held = [piece]
@@ -189,11 +204,15 @@ export class Exchange implements AskerListener, CarrierListener, GatewayRequest 
   unreachable(reason: 'failed' | 'busy', detail: string): void {
     if (reason === 'busy') {
       this.#leaveMember()
-      return this.#refuse('GATEWAY_OVERLOADED', detail)
+      this.#refuse('GATEWAY_OVERLOADED', detail)
+      return
     }
     this.#member?.failed()
     this.#leaveMember()
-    if (this.#mayTryAgain(true)) return this.#connect()
+    if (this.#mayTryAgain(true)) {
+      this.#connect()
+      return
+    }
     this.#fail(fault('GATEWAY_UPSTREAM_FAILED', `no connection to the upstream (${detail})`), 'upstream-error')
   }
 
@@ -263,9 +282,13 @@ export class Exchange implements AskerListener, CarrierListener, GatewayRequest 
     if (this.#phase < Phase.answer && failure !== 'invalid') {
       if (wasReused && this.#isSafe && !this.#hadFreeTry) {
         this.#hadFreeTry = true
-        return this.#connect()
+        this.#connect()
+        return
       }
-      if ((isUnsent || this.#isSafe) && this.#mayTryAgain(isUnsent)) return this.#connect()
+      if ((isUnsent || this.#isSafe) && this.#mayTryAgain(isUnsent)) {
+        this.#connect()
+        return
+      }
     }
     const code = failure === 'invalid' ? 'GATEWAY_UPSTREAM_INVALID' : 'GATEWAY_UPSTREAM_FAILED'
     this.#fail(fault(code, detail), 'upstream-error')
@@ -306,9 +329,13 @@ export class Exchange implements AskerListener, CarrierListener, GatewayRequest 
     try {
       admission = this.#host.gate.admit(this)
     } catch (error) {
-      return this.#gateFailed(error)
+      this.#gateFailed(error)
+      return
     }
-    if (!(admission instanceof Promise)) return this.#admitted(admission)
+    if (!(admission instanceof Promise)) {
+      this.#admitted(admission)
+      return
+    }
     this.#arm(Number.POSITIVE_INFINITY)
     admission.then(
       (value) => this.#admitted(value),
@@ -336,7 +363,8 @@ export class Exchange implements AskerListener, CarrierListener, GatewayRequest 
     const upstream = this.#table.upstream((this.#found as Found).route)
     const member = upstream.pick(this.#host.clock.nowMs(), this.#member)
     if (this.#head.wantsWebSocket && member.pool.speaksHttp2) {
-      return this.#refuse('GATEWAY_UPGRADE_UNSUPPORTED', 'the upstream speaks HTTP/2 only')
+      this.#refuse('GATEWAY_UPGRADE_UNSUPPORTED', 'the upstream speaks HTTP/2 only')
+      return
     }
     if (this.#tries++ === 0) upstream.budget.earn()
     this.#member = member
@@ -429,10 +457,14 @@ export class Exchange implements AskerListener, CarrierListener, GatewayRequest 
   #timedOut(isTotal: boolean): void {
     const phase = this.#phase
     const isClientSlow = phase === Phase.peek || (phase === Phase.send && !this.#isAskerPaused && !isTotal)
-    if (isClientSlow) return this.#fail(fault('GATEWAY_REQUEST_TIMEOUT', 'the body did not arrive in time'), 'abort')
+    if (isClientSlow) {
+      this.#fail(fault('GATEWAY_REQUEST_TIMEOUT', 'the body did not arrive in time'), 'abort')
+      return
+    }
     if (phase === Phase.connect && !isTotal) {
       this.#member?.pool.forget(this)
-      return this.#connectTimedOut()
+      this.#connectTimedOut()
+      return
     }
     const isUpstreamSlow = phase >= Phase.connect && phase <= Phase.wait
     if (isUpstreamSlow) this.#member?.failed()
@@ -443,7 +475,10 @@ export class Exchange implements AskerListener, CarrierListener, GatewayRequest 
   #connectTimedOut(): void {
     this.#member?.failed()
     this.#leaveMember()
-    if (this.#mayTryAgain(true)) return this.#connect()
+    if (this.#mayTryAgain(true)) {
+      this.#connect()
+      return
+    }
     this.#fail(fault('GATEWAY_UPSTREAM_TIMEOUT', 'no connection in time'), 'upstream-error')
   }
 

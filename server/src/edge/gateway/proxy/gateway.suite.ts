@@ -3,9 +3,9 @@ import { type AddressInfo, connect, createServer as createTcpServer, type Socket
 import { onTestFinished } from 'vitest'
 import { ManualClock } from '../../../grpc/manual-clock.suite.ts'
 import { type EndKind, type GatewayGate, type GatewayRequest, openGate } from '../gate.ts'
-import { openGateway } from './gateway.ts'
 import type { Gateway, GatewayOptions } from '../gateway-options.ts'
 import type { Route, Upstream } from '../options.ts'
+import { openGateway } from './gateway.ts'
 
 /** startApp starts an upstream of HTTP/1.1 for one test, and returns its address. */
 export async function startApp(listener: RequestListener, tune?: (server: Server) => void): Promise<string> {
@@ -74,6 +74,7 @@ export function talkTo(port: number, bytes = ''): Talk {
   })
   socket.on('end', () => {
     isClosed = true
+    socket.end()
   })
   if (bytes !== '') socket.write(bytes, 'latin1')
   onTestFinished(() => void socket.destroy())

@@ -107,13 +107,15 @@ describe('HTTP/2 from the client', () => {
     ['an authority with a user', { ':authority': 'me@a.example' }, 400],
   ])('with %s is refused', async (_, headers, status) => {
     const { url } = await startGateway('http://127.0.0.1:9')
-    const heard = await hear(session(url).request({ ':path': '/', ...headers }))
+    const heard = await hear(session(url).request({ ':path': '/', ...headers }, { endStream: true }))
     expect([heard.status, heard.body]).toEqual([status, expect.stringContaining('GATEWAY_REQUEST_INVALID')])
   })
 
   it('refuses CONNECT', async () => {
     const { url } = await startGateway('http://127.0.0.1:9')
-    const heard = await hear(session(url).request({ ':method': 'CONNECT', ':authority': 'a.example:443' }))
+    const asked = session(url).request({ ':method': 'CONNECT', ':authority': 'a.example:443' })
+    asked.end()
+    const heard = await hear(asked)
     expect(heard.status).toBe(405)
   })
 
@@ -141,6 +143,15 @@ describe('HTTP/2 from the client', () => {
     })
     const { url } = await startGateway(app)
     await expect(hear(session(url).request({ ':path': '/' }))).rejects.toThrow()
+  })
+
+  it('is reset where an answer has fields that HTTP/2 does not send, and the gateway goes on', async () => {
+    const gate = {
+      admit: () => ({ kind: 'refused' as const, status: 429, headers: ['connection', 'close'], body: 'no' }),
+    }
+    const { url } = await startGateway('http://127.0.0.1:9', { gate })
+    await expect(hear(session(url).request({ ':path': '/' }))).rejects.toThrow()
+    expect((await fetch(url)).status).toBe(429)
   })
 
   it('gets 1,100 fields through', async () => {

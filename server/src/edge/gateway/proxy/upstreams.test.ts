@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { until } from '../../../../../tests/servers/until.mjs'
-import { ManualClock, RecordingGate, startApp, startGateway, startRaw } from './gateway.suite.ts'
 import { Member } from '../upstreams/member.ts'
 import { RetryBudget } from '../upstreams/retry-budget.ts'
 import { UpstreamGroup } from '../upstreams/upstream-group.ts'
+import { ManualClock, RecordingGate, startApp, startGateway, startRaw } from './gateway.suite.ts'
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
 const CLOSED = 'http://127.0.0.1:9'

@@ -56,7 +56,7 @@ export class RouteTree {
   }
 
   /** find returns the route for a path and a method. Methods of routes that fit but for them are added to `allowed`. */
-  find(path: string, method: string, allowed: Set<string>): Match | undefined {
+  find(path: string, method: string, allowed: Set<string> | undefined): Match | undefined {
     const segments = path === '/' ? [] : path.slice(1).split('/')
     const values: string[] = []
     const entry = search(this.#root, segments, 0, method, values, allowed)
@@ -70,7 +70,7 @@ function search(
   at: number,
   method: string,
   values: string[],
-  allowed: Set<string>,
+  allowed: Set<string> | undefined,
 ): Entry | undefined {
   if (at === segments.length) {
     const here = choose(node.here, method, allowed)
@@ -90,10 +90,10 @@ function search(
   return choose(node.below, method, allowed)
 }
 
-function choose(entries: readonly Entry[], method: string, allowed: Set<string>): Entry | undefined {
+function choose(entries: readonly Entry[], method: string, allowed: Set<string> | undefined): Entry | undefined {
   for (const entry of entries) {
     if (takes(entry.methods, method)) return entry
-    for (const each of entry.methods ?? USUAL) allowed.add(each)
+    if (allowed !== undefined) for (const each of entry.methods ?? USUAL) allowed.add(each)
   }
   return undefined
 }

@@ -59,9 +59,10 @@ export class Table {
   /** find returns the route of a request, by its host (in lower case), target and method. */
   find(host: string, target: string, method: string): Found | NotFound {
     const path = pathOf(target)
-    const allowed = new Set<string>()
-    const match = this.#match(host, path, method, allowed)
+    const match = this.#match(host, path, method, undefined)
     if (match !== undefined) return foundOf(match, path)
+    const allowed = new Set<string>()
+    this.#match(host, path, method, allowed)
     if (allowed.size === 0) {
       return { ...fault('GATEWAY_ROUTE_MISSING', 'no route has this host and path'), allow: undefined }
     }
@@ -69,7 +70,7 @@ export class Table {
     return { ...fault('GATEWAY_METHOD_NOT_ALLOWED', `${method} is none of ${allow}`), allow }
   }
 
-  #match(host: string, path: string, method: string, allowed: Set<string>): Match | undefined {
+  #match(host: string, path: string, method: string, allowed: Set<string> | undefined): Match | undefined {
     const exact = this.#exact.get(host)?.find(path, method, allowed)
     if (exact !== undefined) return exact
     for (const [end, tree] of this.#ends) {

@@ -1,0 +1,31 @@
+import type { Http2Stream, ServerHttp2Stream } from 'node:http2'
+
+const NO_ERROR = 0
+/** After an answer to a request that was not read to its end, so much more is read, or for so long, before it is cut. */
+const LINGER_BYTES = 1_048_576
+const LINGER_MS = 2_000
+
+/**
+ * resetStream ends a stream at once. node:http2 waits with the end of a closed stream for its writes, which may never be
+ * done when the other side does not read; so it is destroyed too.
+ */
+export function resetStream(stream: Http2Stream, code: number): void {
+  if (stream.destroyed) return
+  stream.close(code)
+  stream.destroy()
+}
+
+/** lingerOn reads on for a while after an answer: whoever is still sending has time to read it. */
+export function lingerOn(stream: ServerHttp2Stream): void {
+  let bytes = 0
+  const cut = (): void => {
+    if (!stream.destroyed) stream.close(NO_ERROR)
+  }
+  const timer = setTimeout(cut, LINGER_MS).unref()
+  stream.on('data', (piece: Buffer) => {
+    bytes += piece.length
+    if (bytes > LINGER_BYTES) cut()
+  })
+  stream.once('close', () => clearTimeout(timer))
+  stream.resume()
+}
