@@ -7,11 +7,11 @@ import type { GatewayPlan } from '../../edge/gateway-rules/file/compile-routes.t
 import type { GatewayLimiter } from '../../edge/gateway-rules/gateway-limiter.ts'
 import { LimitGate } from '../../edge/gateway-rules/limit-gate.ts'
 import { requestContext } from '../../edge/trace-context.ts'
+import type { Log } from '../log/log.ts'
+import type { GatewayConfig } from '../settings/config.ts'
 import type { Door } from './door.ts'
 import { CertificateWatch, grpcTls } from './grpc-certificates.ts'
 import { type Place, reachable, unavailable } from './listen.ts'
-import type { Log } from '../log/log.ts'
-import type { GatewayConfig } from '../settings/config.ts'
 
 /** Addresses that the ceiling of a process knows at once. */
 const CEILING_KEYS = 100_000

@@ -269,7 +269,8 @@ class RoutesCompiler {
 
   #checkedRules(): readonly RuleObject[] {
     const value = this.#rules.file()
-    if (value === undefined) return []
+    // What is wrong already is told in the words of the file.
+    if (value === undefined || this.#places.problems.count > 0) return []
     try {
       compileRules([this.#rules.document(value, this.#places)])
     } catch (error) {
