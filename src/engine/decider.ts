@@ -265,7 +265,7 @@ function isCharged(charge: PlannedCharge, verdict: Verdict): boolean {
 }
 
 /** isSettleable tells whether a decision was made by a counter of hits. It may have charged nothing, an estimate of 0. */
-function isSettleable(charge: PlannedCharge, { allowed, fallback, unasked, grant }: Verdict): boolean {
+export function isSettleable(charge: PlannedCharge, { allowed, fallback, unasked, grant }: Verdict): boolean {
   if (charge.cost < 0 || charge.rule.unlimited || isConcurrency(charge)) return false
   return allowed && fallback === undefined && unasked !== true && grant === undefined
 }

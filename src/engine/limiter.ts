@@ -1,12 +1,14 @@
 import { randomBytes } from 'node:crypto'
-import type { Decision } from '../core/combine.ts'
+import { type Decision, UNLIMITED } from '../core/combine.ts'
+import { allowedVerdict } from '../core/decision.ts'
 import { KeyedHash } from '../core/hash.ts'
 import { KeySpeller } from '../core/key-speller.ts'
+import { compileLimit } from '../core/limit.ts'
 import type { CheckRequest, RequestContext } from '../core/request.ts'
 import type { AccountLookup } from '../core/rules/match.ts'
 import type { RuleSet } from '../core/rules/rule-set.ts'
 import type { PlannedCharge } from './charge.ts'
-import { type Answer, type AskAgain, Decider, type Held } from './decider.ts'
+import { type Answer, type AskAgain, Decider, type Held, isSettleable } from './decider.ts'
 import type { Observer } from './observer.ts'
 import { type OverrideOptions, Planner } from './plan.ts'
 import type { HeldPermits, MaybePromise, Store } from './ports.ts'
@@ -36,6 +38,17 @@ export interface LimiterParts {
   readonly observer?: Observer
 }
 
+/** A Reserved is a decision about an estimate, and what it was charged to. */
+export interface Reserved {
+  readonly decision: Decision
+  readonly charged: readonly string[]
+}
+
+/** For how long it is remembered that a reservation was settled. It has to be settled within half of it. */
+export const RESERVED_MS = 2 * 3_600_000
+const ONCE = compileLimit({ algorithm: 'fixed_window', anchor: 'first_hit', limit: 1, window: RESERVED_MS })
+const CLOSED = { onStoreFailure: 'closed', localShare: 1 } as const
+
 /**
  * Limiter decides about requests by rules, in two halves: `plan` matches a request against the rules in force and says
  * which counters it charges; `decide` asks the store about all of them in one call and folds the verdicts. One call sees
@@ -45,9 +58,11 @@ export class Limiter<S extends Store> {
   readonly #rules: () => RuleSet
   readonly #planner: Planner
   readonly #decider: Decider<S>
+  readonly #store: S
 
   constructor(rules: () => RuleSet, store: S, parts: LimiterParts = {}) {
     this.#rules = rules
+    this.#store = store
     const { hash = randomHash(), partitions, keyPrefix } = parts
     this.#planner = new Planner(new KeySpeller(hash, partitions, keyPrefix), parts)
     const again: AskAgain | undefined =
@@ -83,6 +98,31 @@ export class Limiter<S extends Store> {
       { ...decision, verdicts },
       cost,
     )
+  }
+
+  /** reserve is check with a cost that is an estimate. `charged` are the counters to be settled by settleReserved. */
+  async reserve(request: CheckRequest, context = request.context): Promise<Reserved> {
+    const charges = this.plan(request)
+    const decision = await this.#decider.decide(charges, context)
+    const isCharged = charges.map((charge, i) => decision.allowed && isSettleable(charge, decision.verdicts[i].verdict))
+    return { decision, charged: charges.filter((_, i) => isCharged[i]).map(({ key }) => key) }
+  }
+
+  /**
+   * settleReserved settles what `reserve` charged, once: it returns false where that was done before, where the store does
+   * not answer, or where no rule of then is still in force. The id tells reservations apart.
+   */
+  async settleReserved(request: CheckRequest, charged: readonly string[], id: string, cost: number): Promise<boolean> {
+    const known = new Set(charged)
+    const charges = this.#planner.plan(this.#rules(), request, true).filter(({ key }) => known.has(key))
+    if (charges.length === 0) return false
+    const mark = { key: `${charged[0]}|reservation=${id}`, limit: ONCE, cost: 1, enforce: true, policy: CLOSED }
+    const [first] = await this.#store.decide([mark])
+    if (!first.allowed || first.fallback !== undefined) return false
+    const verdict = allowedVerdict(0, 0, 0)
+    const verdicts = charges.map(({ rule, descriptor }) => ({ rule, descriptor, verdict }))
+    await this.#decider.settle(charges, { ...UNLIMITED, verdicts }, cost)
+    return true
   }
 
   /** acquire is check, and also takes the places of the `concurrency` rules that matched. */

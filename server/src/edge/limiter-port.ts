@@ -1,6 +1,7 @@
 import type { Decision } from 'sluice/internal/core/combine'
 import type { CheckRequest, RequestContext } from 'sluice/internal/core/request'
 import type { Held } from 'sluice/internal/engine/decider'
+import type { Reserved } from 'sluice/internal/engine/limiter'
 import type { HeldPermits, MaybePromise } from 'sluice/internal/engine/ports'
 
 /** What a door needs of the engine to check requests. */
@@ -12,4 +13,12 @@ export interface Checker {
 export interface LimiterPort extends Checker {
   acquire(request: CheckRequest, context?: RequestContext): MaybePromise<Held>
   release(lease: HeldPermits): MaybePromise<void>
+}
+
+/** What a door needs of the engine to take costs that are known afterwards as well. */
+export interface ReservingPort extends LimiterPort {
+  /** reserve is check with an estimate; `charged` is what settleReserved is to settle. */
+  reserve(request: CheckRequest, context?: RequestContext): Promise<Reserved>
+  /** settleReserved settles once: it says whether it did. */
+  settleReserved(request: CheckRequest, charged: readonly string[], id: string, cost: number): Promise<boolean>
 }

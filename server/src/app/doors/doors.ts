@@ -14,6 +14,7 @@ import type { GatewayPlan } from '../../edge/gateway-rules/file/compile-routes.t
 import { Health } from '../../edge/health/health.ts'
 import { registerHealth } from '../../edge/health/health-door.ts'
 import { LeaseTokens } from '../../edge/leases/lease-tokens.ts'
+import { ReservationTokens } from '../../edge/leases/reservation-tokens.ts'
 import { registerLimiter } from '../../edge/limiter/limiter-door.ts'
 import { registerRls } from '../../edge/rls/rls-door.ts'
 import type { RlsOptions } from '../../edge/rls/rls-options.ts'
@@ -274,6 +275,7 @@ function makeServers(
   const failed = faultLog(log)
   const callers = new Callers({ tokens: config.tokens, trustAll: config.trustCallers })
   const leases = new LeaseTokens(leaseSecretOf(config))
+  const reservations = new ReservationTokens(leaseSecretOf(config))
   const grpc = grpcServer(config.grpc, failed)
   const rls = registerRls(grpc, limiters.rls, {
     shadowMode,
@@ -290,7 +292,17 @@ function makeServers(
   registerLimiter(grpc, limiters.grpc, { leases, callers, shadowMode, readsTraces, failed })
   registerHealth(grpc, health, SERVICES)
   const ownUsage = config.customerUsage ? { usage, throttle: ownThrottle() } : undefined
-  const http = checkServer(limiters.http, { rls, leases, health, callers, shadowMode, readsTraces, failed, ownUsage })
+  const http = checkServer(limiters.http, {
+    rls,
+    leases,
+    reservations,
+    health,
+    callers,
+    shadowMode,
+    readsTraces,
+    failed,
+    ownUsage,
+  })
   return { http, grpc, rls }
 }
 

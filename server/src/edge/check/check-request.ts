@@ -48,6 +48,14 @@ const checkRequest = {
     domain: { schema: { ...text, min: 1, whenShort: 'rate limit domain must not be empty' }, required: true },
     descriptors: { schema: descriptors, required: true },
     cost: { schema: cost },
+    reserve: { schema: { kind: 'integer', min: 0, max: MAX_COUNT } },
+  },
+} as const satisfies Schema
+const settleRequest = {
+  kind: 'object',
+  fields: {
+    settle: { schema: { kind: 'text', min: 1 }, required: true },
+    cost: { schema: { kind: 'integer', min: 0, max: MAX_COUNT }, required: true },
   },
 } as const satisfies Schema
 const releaseRequest = {
@@ -55,10 +63,34 @@ const releaseRequest = {
   fields: { lease: { schema: { kind: 'text' }, required: true } },
 } as const satisfies Schema
 
-/** parseCheckRequest reads the body of /v1/check and /v1/acquire. What it does not understand, it refuses. */
+/** parseCheckRequest reads the body of /v1/acquire. What it does not understand, it refuses. */
 export function parseCheckRequest(body: string): CheckRequest {
-  const { cost, ...request } = parse(checkRequest, body, 'REQUEST_INVALID')
-  return cost === undefined ? request : { ...request, cost }
+  const asked = checked(parseJson(body, 'REQUEST_INVALID'))
+  if (!asked.isReserved) return asked.request
+  throw new SluiceError('REQUEST_INVALID', 'body.reserve', 'places are taken, not reserved; use /v1/check')
+}
+
+/** An AskedCheck is a request whose cost may be an estimate, or what an earlier one has cost in the end. */
+export type AskedCheck =
+  | { readonly kind: 'check'; readonly request: CheckRequest; readonly isReserved: boolean }
+  | { readonly kind: 'settle'; readonly token: string; readonly cost: number }
+
+/** parseCheck reads the body of /v1/check: a request, perhaps with `reserve` in place of `cost`; or `settle`. */
+export function parseCheck(body: string): AskedCheck {
+  const value = parseJson(body, 'REQUEST_INVALID')
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, 'settle')) return checked(value)
+  const { settle, cost } = valid(settleRequest, value, 'REQUEST_INVALID')
+  return { kind: 'settle', token: settle, cost }
+}
+
+function checked(value: unknown): Extract<AskedCheck, { kind: 'check' }> {
+  const { cost, reserve, ...request } = valid(checkRequest, value, 'REQUEST_INVALID')
+  if (cost !== undefined && reserve !== undefined) {
+    throw new SluiceError('REQUEST_INVALID', 'body.reserve', 'it stands beside cost')
+  }
+  const own = reserve ?? cost
+  const isReserved = reserve !== undefined
+  return { kind: 'check', request: own === undefined ? request : { ...request, cost: own }, isReserved }
 }
 
 /** parseRelease reads the body of /v1/release, and returns the lease. */
@@ -67,7 +99,10 @@ export function parseRelease(body: string): string {
 }
 
 function parse<const S extends Schema>(schema: S, body: string, code: ErrorCode): Value<S> {
-  const value = parseJson(body, code)
+  return valid(schema, parseJson(body, code), code)
+}
+
+function valid<const S extends Schema>(schema: S, value: unknown, code: ErrorCode): Value<S> {
   const [issue] = findIssues(schema, value)
   if (issue === undefined) return value as Value<S>
   throw new SluiceError(code, `body${pathText(issue.path)}`, reasonOf(issue))

@@ -17,11 +17,12 @@ import { type Route, routeServer } from '../http/routes.ts'
 import { requireJson, requireOwnSite } from '../http/web-pages.ts'
 import { write, writeJson, writeProblem } from '../http/write.ts'
 import { LeaseTokens } from '../leases/lease-tokens.ts'
-import type { LimiterPort } from '../limiter-port.ts'
+import { ReservationTokens } from '../leases/reservation-tokens.ts'
+import type { ReservingPort } from '../limiter-port.ts'
 import { Refusal, RlsDoor } from '../rls/rls-door.ts'
 import { parseRlsJson } from '../rls/rls-json.ts'
 import { requestContext } from '../trace-context.ts'
-import { parseCheckRequest, parseRelease } from './check-request.ts'
+import { parseCheck, parseCheckRequest, parseRelease } from './check-request.ts'
 import { type OwnUsageParts, ownUsageRoute } from './own-usage.ts'
 
 /** What a checkServer shares with the other doors of its process. */
@@ -29,6 +30,7 @@ export interface CheckServerOptions {
   /** Answers /json, and counts it together with the calls over gRPC. */
   readonly rls?: RlsDoor
   readonly leases?: LeaseTokens
+  readonly reservations?: ReservationTokens
   readonly health?: Health
   /** Who may call, and who may give back and bring limits. Default: anyone may call, and nobody is trusted. */
   readonly callers?: Callers
@@ -48,10 +50,10 @@ export interface CheckServerOptions {
  * says, the decision as JSON and as fields), POST /json (Envoy's rate limit service as JSON), and GET /healthcheck,
  * /livez and /readyz.
  */
-export function checkServer(limiter: LimiterPort, options: CheckServerOptions = {}): Server {
+export function checkServer(limiter: ReservingPort, options: CheckServerOptions = {}): Server {
   const { leases = new LeaseTokens(), health = new Health(), callers = new Callers(), shadowMode = false } = options
   const rls = options.rls ?? new RlsDoor(limiter, { shadowMode })
-  const parts = { limiter, leases, shadowMode }
+  const parts = { limiter, leases, reservations: options.reservations ?? new ReservationTokens(), shadowMode }
   const bodies = new Bodies(options.bounds?.maxBodyBytes ?? DEFAULT_HTTP_BOUNDS.maxBodyBytes)
   const post = (answer: (asked: Asked, response: ServerResponse) => Promise<void>, mayBeUntyped = false): Route => ({
     methods: ['POST'],
@@ -79,8 +81,9 @@ export function checkServer(limiter: LimiterPort, options: CheckServerOptions = 
 }
 
 interface Parts {
-  readonly limiter: LimiterPort
+  readonly limiter: ReservingPort
   readonly leases: LeaseTokens
+  readonly reservations: ReservationTokens
   readonly shadowMode: boolean
 }
 
@@ -97,15 +100,49 @@ function requestOf({ body, isTrusted }: Asked): CheckRequest {
   return request
 }
 
-async function check({ limiter, shadowMode }: Parts, asked: Asked, response: ServerResponse): Promise<void> {
-  writeDecision(response, applyShadowMode(await limiter.check(requestOf(asked), asked.context), shadowMode))
+async function check(parts: Parts, asked: Asked, response: ServerResponse): Promise<void> {
+  const parsed = parseCheck(asked.body)
+  if (parsed.kind === 'settle') return settle(parts, parsed.token, parsed.cost, response)
+  const { limiter, shadowMode } = parts
+  const { request } = parsed
+  requireTrust(request, asked.isTrusted)
+  if (parsed.isReserved) return reserve(parts, request, asked.context, response)
+  writeDecision(response, applyShadowMode(await limiter.check(request, asked.context), shadowMode))
+}
+
+/** reserve answers as check does, with the reservation to settle where something was charged. */
+async function reserve(
+  { limiter, reservations, shadowMode }: Parts,
+  request: CheckRequest,
+  context: RequestContext | undefined,
+  response: ServerResponse,
+): Promise<void> {
+  const { decision, charged } = await limiter.reserve(request, context)
+  const reservation = charged.length === 0 ? {} : { reservation: reservations.seal(request, charged) }
+  writeDecision(response, applyShadowMode(decision, shadowMode), reservation)
+}
+
+/**
+ * settle takes what a request has cost in the end, from anyone who has its reservation: it is sealed, good once, and gives
+ * back no more than was charged, so that it needs no trust.
+ */
+async function settle(
+  { limiter, reservations }: Parts,
+  token: string,
+  cost: number,
+  response: ServerResponse,
+): Promise<void> {
+  const { request, charged, id } = reservations.open(token)
+  const settled = await limiter.settleReserved(request, charged, id, cost)
+  response.setHeader('Cache-Control', 'no-store')
+  writeJson(response, 200, 'application/json', { settled })
 }
 
 /** acquire answers as check does, with the lease to give back where places were taken. */
 async function acquire({ limiter, leases, shadowMode }: Parts, asked: Asked, response: ServerResponse): Promise<void> {
   const { decision, permits } = await limiter.acquire(requestOf(asked), asked.context)
   const token = permits === undefined || permits.held.length === 0 ? undefined : leases.seal(permits)
-  writeDecision(response, applyShadowMode(decision, shadowMode), token)
+  writeDecision(response, applyShadowMode(decision, shadowMode), token === undefined ? {} : { lease: token })
 }
 
 /**
@@ -157,7 +194,7 @@ function tellHealth(health: Health, response: ServerResponse): void {
   else write(response, 500, 'text/plain', '')
 }
 
-function writeDecision(response: ServerResponse, decision: Decision, lease?: string): void {
+function writeDecision(response: ServerResponse, decision: Decision, more: object = {}): void {
   for (const [name, value] of rateLimitFields(decision, Date.now(), Math.random)) response.setHeader(name, value)
   response.setHeader('Cache-Control', 'no-store')
   const refusal = decision.allowed ? undefined : decision.tightest?.rule.response
@@ -165,7 +202,7 @@ function writeDecision(response: ServerResponse, decision: Decision, lease?: str
   const body = {
     ...decisionJson(decision),
     ...(refusal !== undefined && { response: responseJson(refusal) }),
-    ...(lease !== undefined && { lease }),
+    ...more,
   }
   writeJson(response, decision.allowed ? 200 : (refusal?.status ?? 429), 'application/json', body)
 }

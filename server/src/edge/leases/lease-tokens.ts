@@ -1,13 +1,12 @@
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { SluiceError } from 'sluice/internal/core/errors'
 import { compileLimit } from 'sluice/internal/core/limit'
 import type { HeldPermits } from 'sluice/internal/engine/ports'
+import { SealedTexts } from './sealed-texts.ts'
 
-const CIPHER = 'aes-256-gcm'
-const KEY_BYTES = 32
-const NONCE_BYTES = 12
-const TAG_BYTES = 16
 const VERSION = 1
+/** Nonce and tag alone have 28 bytes. */
+const SHORTEST = 38
 
 type Packed = readonly [
   version: number,
@@ -23,13 +22,12 @@ type Packed = readonly [
  * (AES-256-GCM): clients can neither read the counters' keys in it nor make one up.
  */
 export class LeaseTokens {
-  readonly #key: Buffer
+  readonly #texts: SealedTexts
   readonly #holder = randomBytes(8).toString('hex')
 
   /** secret is what the nodes of a shared store agree on. Without one, tokens are good in this process only. */
   constructor(secret?: string) {
-    const base = secret === undefined ? randomBytes(KEY_BYTES) : `sluice ${secret}`
-    this.#key = Buffer.from(hkdfSync('sha256', base, '', 'sluice lease tokens', KEY_BYTES))
+    this.#texts = new SealedTexts('sluice lease tokens', secret)
   }
 
   /** seal spells a lease as a token. */
@@ -40,10 +38,7 @@ export class LeaseTokens {
       isLocal === true ? this.#holder : '',
       held.map(({ key, limit }) => [key, limit.max, limit.windowMs] as const),
     ]
-    const nonce = randomBytes(NONCE_BYTES)
-    const cipher = createCipheriv(CIPHER, this.#key, nonce)
-    const sealed = [nonce, cipher.update(JSON.stringify(packed), 'utf8'), cipher.final(), cipher.getAuthTag()]
-    return Buffer.concat(sealed).toString('base64url')
+    return this.#texts.seal(JSON.stringify(packed))
   }
 
   /**
@@ -64,17 +59,11 @@ export class LeaseTokens {
   }
 
   #unpack(token: string): Packed {
-    const bytes = Buffer.from(token, 'base64url')
-    if (bytes.length <= NONCE_BYTES + TAG_BYTES) throw invalid('too short')
-    try {
-      const decipher = createDecipheriv(CIPHER, this.#key, bytes.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES })
-      decipher.setAuthTag(bytes.subarray(-TAG_BYTES))
-      const text = decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES)).toString('utf8') + decipher.final('utf8')
-      return JSON.parse(text) as Packed
-    } catch {
-      // What is authentic was written by a node, and parses.
-      throw invalid('not one of ours')
-    }
+    if (token.length < SHORTEST) throw invalid('too short')
+    const text = this.#texts.open(token)
+    if (text === undefined) throw invalid('not one of ours')
+    // What is authentic was written by a node, and parses.
+    return JSON.parse(text) as Packed
   }
 }
 
