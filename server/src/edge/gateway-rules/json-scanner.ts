@@ -59,10 +59,14 @@ export class JsonScanner {
   }
 
   push(bytes: Uint8Array, from = 0, to = bytes.length): void {
-    for (let i = from; i < to; i++) {
-      const byte = bytes[i]
-      if (this.#mode === Mode.text) this.#inText(byte)
-      else if (this.#mode === Mode.escape) {
+    let i = from
+    while (i < to) {
+      if (this.#mode === Mode.text) {
+        i = this.#inText(bytes, i, to)
+        continue
+      }
+      const byte = bytes[i++]
+      if (this.#mode === Mode.escape) {
         this.#keep(byte)
         this.#mode = Mode.text
       } else if (this.#mode === Mode.bare && !isDelimiter(byte)) this.#keep(byte)
@@ -79,14 +83,20 @@ export class JsonScanner {
     return this.#depth === this.#matched + 1
   }
 
-  #inText(byte: number): void {
-    if (byte === QUOTE) {
+  /** #inText reads a text as far as it goes, and returns where it stopped. Most bytes of most documents are in texts. */
+  #inText(bytes: Uint8Array, from: number, to: number): number {
+    let end = from
+    while (end < to && bytes[end] !== QUOTE && bytes[end] !== BACKSLASH) end++
+    if (this.#isLive) for (let i = from; i < end && this.#length <= MAX_TOKEN_BYTES; i++) this.#keep(bytes[i])
+    if (end === to) return end
+    if (bytes[end] === BACKSLASH) {
+      this.#mode = Mode.escape
+      this.#keep(BACKSLASH)
+    } else {
       this.#mode = Mode.between
       if (this.#isLive) this.#textEnded()
-      return
     }
-    if (byte === BACKSLASH) this.#mode = Mode.escape
-    this.#keep(byte)
+    return end + 1
   }
 
   #between(byte: number): void {

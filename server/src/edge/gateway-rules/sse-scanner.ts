@@ -25,23 +25,35 @@ export class SseScanner {
   }
 
   push(bytes: Uint8Array): void {
-    let from = -1
-    for (let i = 0; i < bytes.length; i++) {
+    let i = 0
+    while (i < bytes.length) {
       const byte = bytes[i]
       if (byte === LF || byte === CR) {
-        if (from >= 0) this.#scanner.push(bytes, from, i)
-        from = -1
         if (byte === CR || !this.#wasCr) this.#lineEnded()
-      } else {
-        this.#isLineEmpty = false
-        if (this.#matched === DATA.length && from < 0) from = i
-        else if (this.#matched >= 0 && this.#matched < DATA.length) {
-          this.#matched = byte === DATA[this.#matched] ? this.#matched + 1 : -1
-        }
-      }
-      this.#wasCr = byte === CR
+        this.#wasCr = byte === CR
+        i++
+      } else i = this.#inLine(bytes, i)
     }
-    if (from >= 0) this.#scanner.push(bytes, from)
+  }
+
+  /** #inLine reads a line as far as it goes, and returns where it stopped. */
+  #inLine(bytes: Uint8Array, from: number): number {
+    this.#wasCr = false
+    this.#isLineEmpty = false
+    let i = from
+    while (
+      i < bytes.length &&
+      this.#matched >= 0 &&
+      this.#matched < DATA.length &&
+      bytes[i] !== LF &&
+      bytes[i] !== CR
+    ) {
+      this.#matched = bytes[i++] === DATA[this.#matched] ? this.#matched + 1 : -1
+    }
+    const start = i
+    while (i < bytes.length && bytes[i] !== LF && bytes[i] !== CR) i++
+    if (this.#matched === DATA.length) this.#scanner.push(bytes, start, i)
+    return i
   }
 
   /** end takes an event that nothing ended for one. */
