@@ -85,7 +85,8 @@ export function parseCheck(body: string): AskedCheck {
 
 function checked(value: unknown): Extract<AskedCheck, { kind: 'check' }> {
   const { cost, reserve, ...request } = valid(checkRequest, value, 'REQUEST_INVALID')
-  if (cost !== undefined && reserve !== undefined) {
+  const isCosted = cost !== undefined || request.descriptors.some((each) => each.cost !== undefined)
+  if (isCosted && reserve !== undefined) {
     throw new SluiceError('REQUEST_INVALID', 'body.reserve', 'it stands beside cost')
   }
   const own = reserve ?? cost

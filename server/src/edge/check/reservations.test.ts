@@ -77,6 +77,7 @@ describe('reserve and settle of POST /v1/check', () => {
     [{ settle: 'a', cost: 1, domain: 'api' }, 'REQUEST_INVALID'],
     [{ ...about, reserve: -1 }, 'REQUEST_INVALID'],
     [{ ...about, reserve: 1, cost: 1 }, 'REQUEST_INVALID'],
+    [{ domain: 'api', descriptors: [{ ...about.descriptors[0], cost: 1 }], reserve: 1 }, 'REQUEST_INVALID'],
   ])('refuses %j', async (body, code) => {
     expect(await (await start())(body)).toMatchObject({ status: 400, code })
   })
