@@ -8,7 +8,12 @@ writeLuaModules()
 
 const project = (name: string, include: string[], globalSetup: string[] = []) => ({
   extends: true as const,
-  test: { name, include, globalSetup, setupFiles: ['./tests/servers/away-from-the-edge.ts', './tests/servers/short-connections.ts'] },
+  test: {
+    name,
+    include,
+    globalSetup,
+    setupFiles: ['./tests/servers/away-from-the-edge.ts', './tests/servers/short-connections.ts'],
+  },
 })
 
 export default defineConfig({

@@ -22,5 +22,5 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
   },
-  server: { proxy: { '/admin': { target: admin, changeOrigin: true } } },
+  server: { proxy: { '/admin': { target: admin, changeOrigin: false } } },
 })

@@ -4,11 +4,12 @@ import { dirname, join, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { bundleOutputs, writeBundle } from './bundle.mjs'
 import { commonJsOutputs, writeCommonJs } from './common-js.mjs'
-import { dashboardOutputs, writeDashboard } from './dashboard.mjs'
+import { dashboardOutputs, dashboardSettings, dashboardSources, writeDashboard } from './dashboard.mjs'
 import { writeLuaModules } from './lua.mjs'
 import { ensureInstalled, readStamp, requireNode, root, run, runMain, SetupError, say, writeStamp } from './setup.mjs'
 
 const buildStamp = join('node_modules', '.cache', 'sluice-build.json')
+const dashboardStamp = join('node_modules', '.cache', 'sluice-dashboard.json')
 
 const library = { dir: '', project: 'tsconfig.build.json', buildInfo: 'node_modules/.cache/sluice.tsbuildinfo' }
 const server = {
@@ -30,23 +31,45 @@ export async function ensureBuilt() {
   if (readStamp(root, buildStamp) === fingerprint && packages.every(outputsExist) && isBundled()) return false
   // The server is compiled against the library's declarations.
   await Promise.all([buildPackage(library).then(() => buildPackage(server)), buildPackage(client)])
-  await Promise.all([writeBundle(root), writeDashboard(root)])
+  await Promise.all([writeBundle(root), ensureDashboard()])
   writeStamp(root, buildStamp, fingerprint)
   return true
 }
 
+/** ensureDashboard builds the pages only when something changed that they are made of: they take longer than all else. */
+async function ensureDashboard() {
+  const fingerprint = dashboardFingerprint()
+  if (readStamp(root, dashboardStamp) === fingerprint && dashboardOutputs(root).every((output) => existsSync(output)))
+    return
+  await writeDashboard(root)
+  writeStamp(root, dashboardStamp, fingerprint)
+}
+
+/** dashboardFingerprint changes when something changes that the dashboard is made of. */
+export function dashboardFingerprint(dir = root) {
+  const sources = dashboardSources.flatMap((each) => listFiles(join(dir, each))).filter((path) => !isTestCode(path))
+  return fingerprintOf([...sources, ...dashboardSettings.map((path) => join(dir, path))])
+}
+
 /** sourceFingerprint changes when a source, a compiler option or the compiler changes. */
 export function sourceFingerprint(dir = root) {
-  const hash = createHash('sha256')
   const dirs = [...packages.map((each) => each.dir), 'dashboard']
-  const sources = dirs.flatMap((each) => listFiles(join(dir, each, 'src')))
+  const sources = [...dirs.map((each) => join(each, 'src')), 'dashboard/public'].flatMap((each) =>
+    listFiles(join(dir, each)),
+  )
   const settings = [
     'package-lock.json',
     'tsconfig.json',
     'dashboard/index.html',
+    'dashboard/vite.config.ts',
     ...packages.map(({ project }) => project),
   ]
-  for (const path of [...sources, ...settings.map((path) => join(dir, path))]) {
+  return fingerprintOf([...sources, ...settings.map((path) => join(dir, path))])
+}
+
+function fingerprintOf(paths) {
+  const hash = createHash('sha256')
+  for (const path of paths) {
     const { mtimeMs, size } = statSync(path)
     hash.update(`${path}\0${mtimeMs}\0${size}\n`)
   }
@@ -61,7 +84,7 @@ function listFiles(dir) {
     .sort()
 }
 
-const isTestCode = (path) => /\.(test|suite)\.ts$/.test(path)
+const isTestCode = (path) => /\.(test|suite)\.tsx?$/.test(path)
 const isTypeScript = (path) => path.endsWith('.ts')
 
 /** Lua is in a module of its folder (scripts/lua.mjs). */

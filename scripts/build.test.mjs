@@ -1,7 +1,7 @@
 import { existsSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { plannedOutputs, removeOrphans, sourceFingerprint } from './build.mjs'
+import { dashboardFingerprint, plannedOutputs, removeOrphans, sourceFingerprint } from './build.mjs'
 import { addFiles, makeTree } from './temporary-tree.mjs'
 
 const settings = {
@@ -11,6 +11,7 @@ const settings = {
   'server/tsconfig.build.json': '{}',
   'client/tsconfig.build.json': '{}',
   'dashboard/index.html': '',
+  'dashboard/vite.config.ts': '',
 }
 
 test('dist gets the compiled sources and the files that are not code, but no tests and no Lua', () => {
@@ -54,4 +55,17 @@ test('the fingerprint changes with a source, a new source and a compiler option,
   utimesSync(join(dir, 'tsconfig.json'), 1, 1)
   seen.push(sourceFingerprint(dir))
   expect(new Set(seen).size).toBe(4)
+})
+
+test('the fingerprint of the dashboard changes with what it is made of, and with nothing else', () => {
+  const dir = makeTree({ ...settings, 'dashboard/src/a.tsx': '', 'src/core/b.ts': '', 'src/engine/c.ts': '' })
+  const seen = [dashboardFingerprint(dir)]
+  addFiles(dir, { 'dashboard/src/a.test.ts': '', 'server/src/d.ts': '' })
+  utimesSync(join(dir, 'src/engine/c.ts'), 1, 1)
+  expect(dashboardFingerprint(dir)).toBe(seen[0])
+  for (const path of ['dashboard/src/a.tsx', 'src/core/b.ts', 'dashboard/vite.config.ts', 'package-lock.json']) {
+    utimesSync(join(dir, path), 1, 1)
+    seen.push(dashboardFingerprint(dir))
+  }
+  expect(new Set(seen).size).toBe(5)
 })

@@ -37,12 +37,14 @@ export const serverLayers = {
   cli: ['app', ...library('core', 'engine', 'sources')],
 }
 
-// The packages of the repository. What is pure runs without Node.js: the layers named, or the whole package.
+// The packages of the repository. What is pure runs without Node.js: the layers named, or the whole package. One that does
+// not depend on the library may still build parts of it in: the layers of `builtIn`. The folders of the dashboard are a frame
+// and the parts that it shows, which lead to each other (`mayKnot`); its files may not.
 const packages = [
   { dir: '', layers: libraryLayers, pureLayers: ['core'] },
   { dir: 'server', layers: serverLayers, pureLayers: [] },
   { dir: 'client', pure: true },
-  { dir: 'dashboard', pure: true },
+  { dir: 'dashboard', pure: true, builtIn: ['core'], mayKnot: true },
 ]
 
 const dependencyKinds = ['dependencies', 'peerDependencies']
@@ -73,7 +75,7 @@ function checkPackage(settings, dir) {
       return problem ? [`${label(found.file)}:${found.line} imports ${found.specifier}: ${problem}`] : []
     }),
     ...fileCycles(files, imports).map((cycle) => `cycle: ${cycle.map(label).join(' → ')}`),
-    ...folderCycles(files, imports).map(({ cycle, proofs }) => {
+    ...(pkg.mayKnot ? [] : folderCycles(files, imports)).map(({ cycle, proofs }) => {
       const examples = proofs.map(({ file, target }) => `${label(file)} imports ${label(target)}`)
       return `cycle of folders: ${cycle.map(label).join(' → ')} (${examples.join(', ')})`
     }),
@@ -84,7 +86,7 @@ const readManifest = (dir) => JSON.parse(readFileSync(join(dir, 'package.json'),
 
 function listSources(src) {
   return readdirSync(src, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
     .map((entry) => relative(src, join(entry.parentPath, entry.name)))
     .sort()
 }
@@ -97,7 +99,7 @@ function importsOf({ src }, file) {
   })
 }
 
-const isTestCode = (file) => /\.(test|suite)\.ts$/.test(file)
+const isTestCode = (file) => /\.(test|suite)\.tsx?$/.test(file)
 const layerOf = (file) => file.split('/')[0]
 const isMisplaced = ({ layers }, file) => layers && !isTestCode(file) && !Object.hasOwn(layers, layerOf(file))
 
@@ -125,10 +127,15 @@ function layerProblem(layers, from, to) {
 /** What one package of this repository takes from the sources of the library, which others may not rely on. */
 const INTERNAL = 'sluice/internal/'
 
-function libraryProblem({ librarySrc, layers, manifest }, file, path) {
-  if (manifest.dependencies?.sluice === undefined) return 'only a package that depends on sluice may import its parts'
+function libraryProblem({ librarySrc, layers, builtIn, manifest }, file, path) {
+  if (builtIn === undefined && manifest.dependencies?.sluice === undefined) {
+    return 'only a package that depends on sluice may import its parts'
+  }
   if (!existsSync(join(librarySrc, `${path}.ts`))) return 'there is no such file'
   if (isTestCode(file)) return undefined
+  if (builtIn !== undefined && !builtIn.includes(layerOf(path))) {
+    return `package ${manifest.name} may build in only ${builtIn.join(', ')} of sluice`
+  }
   return layerProblem(layers, layerOf(file), `sluice/${layerOf(path)}`)
 }
 

@@ -97,6 +97,52 @@ describe('layers', () => {
   })
 })
 
+describe('the dashboard', () => {
+  const dashboard = { 'dashboard/package.json': '{"name": "@sluice/dashboard", "dependencies": {"preact": "1.0.0"}}' }
+
+  test('imports its packages, its files and the core of the library', () => {
+    expect(
+      check({
+        ...dashboard,
+        'src/core/a.ts': '',
+        'dashboard/src/a.css': '',
+        'dashboard/src/b.tsx': `import { useState } from 'preact/hooks'\nimport './a.css'\nimport 'sluice/internal/core/a'`,
+      }),
+    ).toEqual([])
+  })
+
+  test('imports nothing else, in files with markup either', () => {
+    expect(
+      check({
+        ...dashboard,
+        'src/core/a.ts': '',
+        'src/engine/b.ts': '',
+        'dashboard/src/c.tsx': [
+          `import 'node:fs'`,
+          `import 'react'`,
+          `import 'sluice'`,
+          `import 'sluice/internal/engine/b'`,
+          `import '../../src/core/a.ts'`,
+          `import './gone.css'`,
+          `export const C = () => <p title="it's">That isn't // an import from 'x'</p>`,
+          `export const d = () => import('sluice/internal/core/gone')`,
+        ].join('\n'),
+        'dashboard/src/e.ts': `import './c.tsx'\nimport './f.test.tsx'`,
+        'dashboard/src/f.test.tsx': `import 'sluice/internal/engine/b'`,
+      }),
+    ).toEqual([
+      'dashboard/src/c.tsx:1 imports node:fs: package @sluice/dashboard may not import Node.js modules',
+      'dashboard/src/c.tsx:2 imports react: package react is not among the dependencies or peerDependencies of package.json',
+      'dashboard/src/c.tsx:3 imports sluice: package sluice is not among the dependencies or peerDependencies of package.json',
+      'dashboard/src/c.tsx:4 imports sluice/internal/engine/b: package @sluice/dashboard may build in only core of sluice',
+      'dashboard/src/c.tsx:5 imports ../../src/core/a.ts: a source may import nothing outside of its src',
+      'dashboard/src/c.tsx:6 imports ./gone.css: there is no such file',
+      'dashboard/src/c.tsx:8 imports sluice/internal/core/gone: there is no such file',
+      'dashboard/src/e.ts:2 imports ./f.test.tsx: only tests may import tests, which are not part of the build',
+    ])
+  })
+})
+
 describe('files', () => {
   test('an import of a file that does not exist fails, in a test too', () => {
     expect(check({ 'src/core/a.ts': `import './b.ts'`, 'src/core/a.test.ts': `import './c.ts'` })).toEqual([

@@ -48,6 +48,8 @@ function answerOf(schema) {
 
 function typeOf(schema) {
   if (schema.$ref !== undefined) return schema.$ref.slice(schema.$ref.lastIndexOf('/') + 1)
+  // A form with a name of its own, and a word about what it means in this place.
+  if (schema.allOf?.length === 1) return typeOf(schema.allOf[0])
   const any = schema.anyOf ?? schema.oneOf
   if (any !== undefined) return any.map(typeOf).join(' | ')
   if (schema.const !== undefined) return JSON.stringify(schema.const)

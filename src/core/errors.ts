@@ -58,7 +58,7 @@ export const ERROR_RULES = {
   LIMITS_TOO_MANY: 'a message of sluice.v1.Limiter brings at most 256 limits of its own, over all its requests',
   BODIES_TOO_MANY: 'bodies of requests that are not complete take at most 32 MiB together',
   HOT_KEYS_QUERY_INVALID:
-    'hot keys are asked for with by=refused or active, minutes=1, 5 or 60, limit=1 to 200, scope=node or fleet, domain and rule, each once',
+    'hot keys are asked for with by=refused or active, minutes=1, 5, 60 or 1440, limit=1 to 200, scope=node or fleet, domain and rule, each once',
   BODY_TOO_LARGE: 'a request body has at most 65536 bytes',
   CONTENT_TYPE_INVALID: 'a body is sent as JSON, with "Content-Type: application/json"; to /json it may be left out',
   CROSS_SITE_REQUEST: 'programs ask, and pages of the same origin; web pages of other sites may not',

@@ -155,12 +155,13 @@ export interface Notice {
   /**
    * clear: there is budget again before its time. recall: somebody needs what others hold unused. shared: who held it
    * alone does not any more. reset: the counter was forgotten, and with it what was lent of it. reset_domain: all counters
-   * of a domain were. reset_caller: who knows counters of this caller is to reset them.
+   * of a domain were. reset_caller: who knows counters of this caller is to reset them. ask: who listens is to answer a question
+   * of a node, in a note.
    */
-  readonly kind: 'clear' | 'recall' | 'shared' | 'reset' | 'reset_domain' | 'reset_caller'
+  readonly kind: 'clear' | 'recall' | 'shared' | 'reset' | 'reset_domain' | 'reset_caller' | 'ask'
   /**
    * reset: the key with the limit's shape, as it is stored. reset_domain: the domain, as keys spell it. reset_caller: `customer ID`
-   * or `key ID`.
+   * or `key ID`. ask: the question.
    */
   readonly key: string
 }

@@ -53,12 +53,13 @@ describe('sluice serve', () => {
   it('prints where it is and commands that work as they stand', async () => {
     const { welcome, url, grpc, admin } = await start()
     expect(url).toMatch(/^http:\/\/localhost:[1-9]\d*$/)
-    expect(welcome.split('\n').slice(0, 7)).toEqual([
+    expect(welcome.split('\n').slice(0, 8)).toEqual([
       `sluice ${version} is listening`,
       expect.stringMatching(`^  gRPC   ${grpc} +Envoy's rate limit service, health, `),
       expect.stringMatching(`^  HTTP   ${url} +/v1/check, `),
       expect.stringMatching(`^  admin  ${admin} +/metrics, /stats, /rlconfig, /admin/v1$`),
       '',
+      `dashboard  ${admin}/  this machine may look without a token`,
       expect.stringMatching(/^counters in memory; \d+ limits in 5 domains, from the examples \(server\/examples\)$/),
       '',
     ])

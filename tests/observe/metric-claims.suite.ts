@@ -168,6 +168,7 @@ export const CLAIMS: readonly (readonly [metric: string, claim: string, expressi
   withoutDatabase('ratelimit_quotas_records'),
   withoutDatabase('ratelimit_quotas_revision'),
   withoutDatabase('ratelimit_quotas_age_seconds'),
+  withoutDatabase('ratelimit_quotas_passed_over_total'),
   withoutDatabase('ratelimit_database_up'),
   withoutDatabase('ratelimit_database_errors_total'),
   withoutDatabase('ratelimit_usage_rows_written_total'),

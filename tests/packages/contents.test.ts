@@ -6,7 +6,7 @@ import { manifestOf, type Packed, pack, root } from './project.suite.ts'
 const LIBRARY =
   /^(dist\/.+\.(js|cjs|d\.ts|d\.cts)|schema\/rules\.schema\.json|(README|CHANGELOG)\.md|LICENSE|package\.json)$/
 const SERVER =
-  /^(dist\/.+\.(js|d\.ts)|dist\/bundle\/yaml\.cjs|bin\/sluice\.mjs|examples\/.+\.yaml|proto\/.+\.(proto|md)|README\.md|LICENSE|package\.json)$/
+  /^(dist\/.+\.(js|d\.ts)|dist\/bundle\/yaml\.cjs|dist\/dashboard\/(index\.html|manifest\.json|licenses\.txt|(assets\/)?[\w-]+\.(js|css|svg))(\.br|\.gz)?|bin\/sluice\.mjs|examples\/.+\.yaml|proto\/.+\.(proto|md)|README\.md|LICENSE|package\.json)$/
 const TEST_CODE = /\.(test|suite)\./
 
 let packed: Packed
@@ -55,6 +55,28 @@ describe('the package sluice-server', () => {
   it('has the license of what is bundled into it', () => {
     const license = readFileSync(join(root, 'node_modules', 'yaml', 'LICENSE'), 'utf8').trim()
     expect(readFileSync(join(packed.server, 'dist/bundle/yaml.cjs'), 'utf8')).toContain(license)
+  })
+})
+
+describe('the dashboard in sluice-server', () => {
+  const folder = (): string => join(packed.server, 'dist/dashboard')
+
+  it('is complete: every file of its list, as large as that says', () => {
+    const suffixes: Readonly<Record<string, string>> = { identity: '', br: '.br', gzip: '.gz' }
+    const { files } = JSON.parse(readFileSync(join(folder(), 'manifest.json'), 'utf8')) as {
+      files: Record<string, { bytes: Record<string, number> }>
+    }
+    expect(Object.keys(files)).toContain('/index.html')
+    for (const [path, { bytes }] of Object.entries(files)) {
+      for (const [coding, size] of Object.entries(bytes)) {
+        expect([path, coding, statSync(folder() + path + suffixes[coding]).size]).toEqual([path, coding, size])
+      }
+    }
+  })
+
+  it('has the licences of what is built into it', () => {
+    const licenses = readFileSync(join(folder(), 'licenses.txt'), 'utf8')
+    for (const name of ['preact', '@preact/signals', 'uplot']) expect(licenses).toContain(`${name} `)
   })
 })
 

@@ -113,6 +113,24 @@ describe('an operator who has installed sluice-server', { timeout: 120_000 }, ()
     expect(stderr).toContain('TRACES_PACKAGES_MISSING: OTEL_TRACES_EXPORTER: @opentelemetry/api, ')
   })
 
+  it('has the dashboard, at the address that is printed', async () => {
+    project = new Project().install(packed.library).install(packed.server, { without: ['sluice'] })
+    project.write({
+      'open.mjs': `import { spawn } from 'node:child_process'
+        const args = ['serve', '--examples', '--http-port=0', '--grpc-port=0', '--admin-port=0', '--log-format=text']
+        const child = spawn(process.execPath, ['node_modules/sluice-server/bin/sluice.mjs', ...args])
+        let text = ''
+        for await (const chunk of child.stdout) if ((text += chunk).includes('Ctrl-C stops it')) break
+        const [, address] = /^dashboard {2}(\\S+)/m.exec(text)
+        const page = await fetch(address, { headers: { accept: 'text/html' } })
+        const html = await page.text()
+        const script = await fetch(new URL(/src="(\\/assets\\/[^"]+)"/.exec(html)[1], address))
+        console.log(page.status, html.includes('<title>Sluice</title>'), script.status, script.headers.get('content-encoding'))
+        child.kill('SIGKILL')`,
+    })
+    expect(await project.printed('open.mjs')).toMatch(/^200 true 200 (br|gzip)$/)
+  })
+
   it('has its commands', async () => {
     project = new Project().install(packed.library).install(packed.server, { without: ['sluice'] })
     const folder = join('node_modules', 'sluice-server')

@@ -75,12 +75,21 @@ describe('the desk of two nodes with two workers', () => {
     const [one, two] = await twoNodes()
     const listed = await until('both nodes are known', async () => {
       const { nodes } = (await api(one.admin, 'nodes')).json
-      return nodes.length === 2 && nodes
+      return nodes.length === 2 && nodes.every(({ circuit }: { circuit: string | null }) => circuit !== null) && nodes
     })
     expect(listed).toMatchObject([
       { is_here: true, is_away: false, store: 'up', workers: [{ id: '1', state: 'ready' }, { id: '2' }] },
       { is_here: false, is_away: false, store: 'up', workers: [{ id: '1' }, { id: '2' }] },
     ])
+    for (const node of listed) {
+      expect(node).toMatchObject({ circuit: 'closed', decisions_per_second: expect.any(Number) })
+      expect(node.memory_bytes).toBeGreaterThan(3 * 20_000_000)
+      expect(node.event_loop_delay_ms).toBeGreaterThanOrEqual(0)
+      for (const worker of node.workers) expect(worker.pid).toBeGreaterThan(1)
+    }
+    expect(listed.map(({ admin_address }: { admin_address: string }) => admin_address.split(':').pop())).toEqual(
+      [one, two].map(({ admin }) => new URL(admin).port),
+    )
     const stream = await fetch(`${one.admin}/admin/v1/live`, { headers: { authorization: `Bearer ${TOKEN}` } })
     const reader = (stream.body as ReadableStream<Uint8Array>).getReader()
     await hits(one.url, 'api_key', SECRET, 6)
@@ -99,7 +108,26 @@ describe('the desk of two nodes with two workers', () => {
       return seen.allowed >= 4 && seen.refused >= 5
     })
     await reader.cancel()
-    const { refusals } = (await api(one.admin, 'refusals')).json
+    const { refusals } = await until('both nodes tell of refusals', async () => {
+      const { json } = await api(one.admin, 'refusals')
+      return json.nodes === 2 && new Set(json.refusals.map(({ node }: { node: string }) => node)).size === 2 && json
+    })
+    const alone = (await api(one.admin, 'refusals?scope=node')).json
+    expect([alone.nodes, alone.nodes_left_out]).toEqual([1, 0])
+    expect(new Set(alone.refusals.map(({ node }: { node: string }) => node))).toEqual(new Set([listed[0].id]))
+    const activity = await until('both nodes tell what rules did', async () => {
+      const { json } = await api(two.admin, 'rules/activity')
+      return json.nodes === 2 && json.rules[0]?.last_hour.refused >= 5 && json
+    })
+    expect(activity).toMatchObject({
+      rules_left_out: 0,
+      rules: [
+        { domain: 'api', id: 'api_key', is_shadow: false, last_hour: { allowed: 4, refused: 5, shadow_refused: 0 } },
+      ],
+    })
+    const top = (await api(one.admin, 'top?by=refused&period=24h')).json
+    expect(top.items[0]).toMatchObject({ domain: 'api', rule: 'api_key', customer_id: null, is_shadow: false })
+    expect(JSON.stringify([top, activity])).not.toContain(SECRET)
     expect(refusals[0]).toMatchObject({ domain: 'api', rule: 'api_key', reason: 'over_limit' })
     expect(JSON.stringify(refusals)).not.toContain(SECRET)
     const { callers } = (await api(two.admin, 'near-limits')).json
@@ -109,6 +137,7 @@ describe('the desk of two nodes with two workers', () => {
       const { nodes } = (await api(one.admin, 'nodes')).json
       return nodes[1]?.is_away === true
     })
+    expect((await api(one.admin, 'refusals')).json).toMatchObject({ nodes: 1, nodes_left_out: 1 })
     await until('so say the figures', async () => {
       const frame = (await api(one.admin, 'live/history')).json.frames.at(-1)
       return frame.nodes === 2 && frame.nodes_away === 1
@@ -143,6 +172,17 @@ describe('the desk of a service in memory', () => {
     const frame = await until('there is a frame', async () => (await api(admin, 'live/history')).json.frames.at(-1))
     expect(frame).toMatchObject({ nodes: 1, store: 'memory', database: 'none' })
     expect((await api(admin, 'rules')).status).toBe(200)
+    expect((await api(admin, 'nodes')).json.nodes[0]).toMatchObject({ circuit: null, workers: [{ id: '1' }] })
+    expect((await api(admin, 'near-limits')).json).toMatchObject({ nodes: 1, nodes_left_out: 0 })
+    expect((await api(admin, 'top')).json.items[0]).toMatchObject({ rule: 'api_key', count: 2 })
+    expect((await api(admin, 'usage/by-tier')).json.code).toBe('QUOTAS_UNAVAILABLE')
+    expect((await api(admin, 'changes')).json.changes).toEqual([])
+    rules.write('api.yaml', RULES.replace('40', '41'))
+    const [change] = await until('the change of a rule file is told', async () => {
+      const { changes } = (await api(admin, 'changes')).json
+      return changes.length === 1 && changes
+    })
+    expect(change).toMatchObject({ kind: 'rule_files', actor: 'rule files', text: expect.stringMatching(/api\.yaml$/) })
   })
 
   it('is there without any setting', async () => {

@@ -72,6 +72,18 @@ describe('a customer', () => {
     expect(await fleet.check(4)).toBe('--------')
     await raise(fleet)
     const blockId = await block(fleet)
+    const { changes } = (await fleet.ask(second, 'GET', 'changes')).json
+    expect(changes).toMatchObject([
+      { kind: 'blocks', text: 'blocked acme', actor: 'first start' },
+      { kind: 'overrides', text: 'override of acme: 1000000 per day' },
+    ])
+    await until('use is told by tier', async () => {
+      const { tiers } = (await fleet.ask(second, 'GET', 'usage/by-tier?period=1h')).json
+      const [none] = tiers as { tier: string | null; customers: number; allowed: number; refused: number }[]
+      return none.tier === null && none.customers === 1 && none.allowed > 2 && none.refused > 4
+    })
+    const { items } = (await fleet.ask(first, 'GET', 'top?by=refused&period=1h')).json
+    expect(items).toContainEqual(expect.objectContaining({ rule: 'api_key', customer_id: 'acme' }))
 
     await server.kill()
     const refused = await fleet.ask(second, 'DELETE', `blocks/${blockId}`)

@@ -27,7 +27,8 @@ export interface Answer<Id extends OperationId> {
   readonly version: number | undefined
 }
 
-type Listener = (problem: ApiProblem) => void
+/** What went wrong, and with which operation. */
+type Listener = (problem: { readonly status: number; readonly id: OperationId }) => void
 
 /** What is told of every answer that is no success: the session looks for its end. */
 const listeners = new Set<Listener>()
@@ -62,22 +63,22 @@ async function send<Id extends OperationId>(id: Id, asked: Asked<Id>, isDry: boo
   const init: RequestInit = { method, headers, credentials: 'same-origin', cache: 'no-store' }
   if (body !== undefined) init.body = JSON.stringify(body)
   if (signal !== undefined) init.signal = signal
-  const response = await reach(addressOf(id, asked, isDry), init)
+  const response = await reach(id, addressOf(id, asked, isDry), init)
   if (response.ok) return response
-  throw told(await problemOf(response))
+  throw told(id, await problemOf(response))
 }
 
-async function reach(address: string, init: RequestInit): Promise<Response> {
+async function reach(id: OperationId, address: string, init: RequestInit): Promise<Response> {
   try {
     return await fetch(address, init)
   } catch (error) {
     if (init.signal?.aborted) throw error
-    throw told(new ApiProblem(0, '', 'The server cannot be reached.'))
+    throw told(id, new ApiProblem(0, '', 'The server cannot be reached.'))
   }
 }
 
-function told(problem: ApiProblem): ApiProblem {
-  for (const listener of listeners) listener(problem)
+function told(id: OperationId, problem: ApiProblem): ApiProblem {
+  for (const listener of listeners) listener({ status: problem.status, id })
   return problem
 }
 

@@ -166,6 +166,47 @@ export type KeyUsage = {
   }
 }
 
+export type LimitChange = {
+  /** rules as YAML */
+  readonly text: string
+  readonly domain: string
+  /** of the rule */
+  readonly id: string
+  /** the tier whose limit it is */
+  readonly tier?: string | null | undefined
+  /** what the limit is to say; what is null is taken away */
+  readonly change?:
+    | {
+        readonly requests?: string | null | undefined
+        readonly unit?: string | null | undefined
+        readonly window?: string | null | undefined
+        readonly burst?: string | null | undefined
+        readonly shadow: boolean
+      }
+    | null
+    | undefined
+}
+
+export type LimitDraft = {
+  /** where the limit stands */
+  readonly line: number
+  readonly says: {
+    /** null: it is not in the text */
+    readonly requests: string | null
+    readonly unit: string | null
+    readonly window: string | null
+    readonly burst: string | null
+    readonly shadow: boolean
+  }
+  readonly has_calendar: boolean
+  readonly is_bucket: boolean
+  readonly is_unlimited: boolean
+  /** whether shadow mode can be said here */
+  readonly has_shadow: boolean
+  /** the rules, with the change */
+  readonly text: string
+}
+
 export type LimitSource = {
   readonly kind: 'key_override' | 'customer_override' | 'tier' | 'rule' | 'grant'
   readonly id: string | null
@@ -176,7 +217,7 @@ export type LimitState = {
   readonly domain: string
   readonly rule_id: string
   /** where the number comes from */
-  readonly source: unknown
+  readonly source: LimitSource
   readonly limit: number
   readonly used: number
   readonly remaining: number
@@ -222,6 +263,15 @@ export type LiveFrame = {
 
 export type Login = {
   readonly token: string
+}
+
+export type MadeChange = {
+  readonly at: string
+  readonly kind: 'rules' | 'tiers' | 'switches' | 'overrides' | 'blocks' | 'rule_files'
+  /** what was changed, in words */
+  readonly text: string
+  /** the name of who made it; `rule files` where a file was changed */
+  readonly actor: string
 }
 
 export type MadeToken = {
@@ -273,6 +323,8 @@ export type Matched = {
 }
 
 export type NearLimit = {
+  /** the id of the node that decided */
+  readonly node: string
   readonly at: string
   readonly customer_id: string | null
   readonly api_key_id: string | null
@@ -413,10 +465,23 @@ export type Node = {
   /** of the quotas that it decides by */
   readonly revision: number
   readonly store: 'memory' | 'up' | 'away'
+  /** of calls to the store: the worst of its processes; null: counters are in memory, or nothing was told yet */
+  readonly circuit: 'closed' | 'half_open' | 'open' | null
+  /** of the last second */
+  readonly decisions_per_second: number
+  /** resident, of all its processes */
+  readonly memory_bytes: number
+  /** of its slowest process, at the 99th percentile of the last second */
+  readonly event_loop_delay_ms: number | null
+  /** where its admin port listens */
+  readonly admin_address: string | null
   readonly workers: readonly {
     readonly id: string
+    readonly pid: number | null
     readonly state: string
     readonly started_at: string
+    /** of the last second */
+    readonly decisions_per_second: number | null
   }[]
 }
 
@@ -433,6 +498,8 @@ export type Override = {
   readonly ticket: string | null
   readonly effective_at: string
   readonly expires_at: string | null
+  /** why it has no effect; null: nothing is wrong with it */
+  readonly problem: string | null
   /** rises with every change; the ETag */
   readonly version: number
   readonly created_at: string
@@ -549,6 +616,8 @@ export type QuotaFields = {
 }
 
 export type Refusal = {
+  /** the id of the node that decided */
+  readonly node: string
   readonly at: string
   readonly customer_id: string | null
   readonly api_key_id: string | null
@@ -578,6 +647,25 @@ export type Reset = {
     | null
     | undefined
   readonly reason?: string | null | undefined
+}
+
+export type RuleActivity = {
+  readonly domain: string
+  readonly id: string
+  /** it only reports now, by itself or by a switch */
+  readonly is_shadow: boolean
+  readonly last_minute: {
+    readonly allowed: number
+    readonly refused: number
+    /** what it would have refused, had it not been in shadow mode */
+    readonly shadow_refused: number
+  }
+  readonly last_hour: {
+    readonly allowed: number
+    readonly refused: number
+    /** what it would have refused, had it not been in shadow mode */
+    readonly shadow_refused: number
+  }
 }
 
 export type RuleLimit = {
@@ -664,15 +752,28 @@ export type Tier = {
   readonly name: string
   /** as below the name of a tier in a rule file */
   readonly limits: unknown
+  /** why it has no effect; null: nothing is wrong with it */
+  readonly problem: string | null
   /** rises with every change; the ETag */
   readonly version: number
   readonly updated_at: string
 }
 
 export type TierFields = {
-  /** as below the name of a tier in a rule file */
+  /** as below the name of a tier in a rule file: as a value, or as a text in YAML */
   readonly limits: unknown
   readonly reason?: string | null | undefined
+}
+
+export type TierUse = {
+  /** null: customers without a tier */
+  readonly tier: string | null
+  /** how many have it now */
+  readonly customers: number
+  readonly allowed: number
+  readonly refused: number
+  /** of requests that were allowed, less what was given back */
+  readonly cost: number
 }
 
 export type Token = {
@@ -685,6 +786,24 @@ export type Token = {
   readonly expires_at: string | null
   readonly revoked_at: string | null
   readonly last_used_at: string | null
+}
+
+export type TopKey = {
+  readonly domain: string
+  readonly rule: string
+  /** whom it is about; secrets are hashed */
+  readonly key: string
+  /** where it is known whose the key is */
+  readonly customer_id: string | null
+  readonly api_key_id: string | null
+  /** at the least */
+  readonly count: number
+  /** by how much the count may be too low */
+  readonly missed: number
+  /** of all that the rule refused, or was asked about: from 0 to 1 */
+  readonly share: number
+  /** the rule only reports */
+  readonly is_shadow: boolean
 }
 
 export type UsageRow = {
@@ -751,6 +870,58 @@ export interface Operations {
   readSession: { params: Nothing; query: Nothing; body: undefined; answer: Session }
   logIn: { params: Nothing; query: Nothing; body: Login; answer: Session }
   logOut: { params: Nothing; query: Nothing; body: undefined; answer: undefined }
+  listTop: {
+    params: Nothing
+    query: {
+      readonly by?: 'refused' | 'used' | undefined
+      readonly period?: '5m' | '1h' | '24h' | undefined
+      readonly limit?: number | undefined
+    }
+    body: undefined
+    answer: {
+      readonly by: 'refused' | 'used'
+      readonly period: '5m' | '1h' | '24h'
+      readonly since: string
+      /** how many nodes it is made of */
+      readonly nodes: number
+      /** nodes that did not answer in time, or were too many to ask */
+      readonly nodes_left_out: number
+      readonly items: readonly TopKey[]
+    }
+  }
+  readUsageByTier: {
+    params: Nothing
+    query: { readonly period?: '1h' | '24h' | '30d' | undefined }
+    body: undefined
+    answer: {
+      /** a whole hour, up to an hour before the period begins */
+      readonly since: string
+      readonly tiers: readonly TierUse[]
+    }
+  }
+  readRuleActivity: {
+    params: Nothing
+    query: { readonly scope?: 'fleet' | 'node' | undefined }
+    body: undefined
+    answer: {
+      /** how many nodes it is made of */
+      readonly nodes: number
+      /** nodes that did not answer in time, or were too many to ask */
+      readonly nodes_left_out: number
+      /** rules that are not listed, because there are too many */
+      readonly rules_left_out: number
+      readonly rules: readonly RuleActivity[]
+    }
+  }
+  listChanges: {
+    params: Nothing
+    query: { readonly since?: string | undefined }
+    body: undefined
+    answer: {
+      readonly since: string
+      readonly changes: readonly MadeChange[]
+    }
+  }
   readQuota: { params: { readonly api_key: string }; query: Nothing; body: undefined; answer: Quota }
   putQuota: { params: { readonly api_key: string }; query: Nothing; body: QuotaFields; answer: Quota }
   removeQuota: { params: { readonly api_key: string }; query: Nothing; body: undefined; answer: undefined }
@@ -884,6 +1055,8 @@ export interface Operations {
         readonly name: string
         readonly is_stored: boolean
         readonly limits: readonly RuleLimit[]
+        /** what it limits of parts of the requests */
+        readonly below: readonly RuleNode[]
       }[]
     }
   }
@@ -934,6 +1107,7 @@ export interface Operations {
   }
   readRuleVersion: { params: { readonly version: number }; query: Nothing; body: undefined; answer: RuleText }
   rollBackRules: { params: { readonly version: number }; query: Nothing; body: undefined; answer: RuleVersion }
+  draftLimit: { params: Nothing; query: Nothing; body: LimitChange; answer: LimitDraft }
   listSwitches: {
     params: Nothing
     query: { readonly cursor?: string | undefined; readonly page_size?: number | undefined }
@@ -1011,8 +1185,22 @@ export interface Operations {
     query: {
       readonly actor?: string | undefined
       readonly action?: string | undefined
+      readonly kind?:
+        | 'customers'
+        | 'api_keys'
+        | 'overrides'
+        | 'grants'
+        | 'blocks'
+        | 'tiers'
+        | 'switches'
+        | 'tokens'
+        | 'rules'
+        | 'counters'
+        | 'webhooks'
+        | undefined
       readonly target?: string | undefined
       readonly customer_id?: string | undefined
+      readonly up_to?: number | undefined
       readonly from?: string | undefined
       readonly to?: string | undefined
       readonly format?: 'json' | 'csv' | 'jsonl' | undefined
@@ -1062,18 +1250,31 @@ export interface Operations {
     query: {
       readonly customer_id?: string | undefined
       readonly api_key_id?: string | undefined
+      readonly scope?: 'fleet' | 'node' | undefined
       readonly limit?: number | undefined
     }
     body: undefined
     answer: {
+      /** how many nodes it is made of */
+      readonly nodes: number
+      /** nodes that did not answer in time, or were too many to ask */
+      readonly nodes_left_out: number
       readonly refusals: readonly Refusal[]
     }
   }
   listNearLimits: {
     params: Nothing
-    query: { readonly min_window_ms?: number | undefined; readonly limit?: number | undefined }
+    query: {
+      readonly min_window_ms?: number | undefined
+      readonly scope?: 'fleet' | 'node' | undefined
+      readonly limit?: number | undefined
+    }
     body: undefined
     answer: {
+      /** how many nodes it is made of */
+      readonly nodes: number
+      /** nodes that did not answer in time, or were too many to ask */
+      readonly nodes_left_out: number
       readonly callers: readonly NearLimit[]
     }
   }
@@ -1128,6 +1329,10 @@ export const OPERATIONS: { readonly [K in keyof Operations]: readonly [method: s
   readSession: ['GET', '/admin/v1/session'],
   logIn: ['POST', '/admin/v1/session'],
   logOut: ['DELETE', '/admin/v1/session'],
+  listTop: ['GET', '/admin/v1/top'],
+  readUsageByTier: ['GET', '/admin/v1/usage/by-tier'],
+  readRuleActivity: ['GET', '/admin/v1/rules/activity'],
+  listChanges: ['GET', '/admin/v1/changes'],
   readQuota: ['GET', '/admin/v1/quotas/{api_key}'],
   putQuota: ['PUT', '/admin/v1/quotas/{api_key}'],
   removeQuota: ['DELETE', '/admin/v1/quotas/{api_key}'],
@@ -1167,6 +1372,7 @@ export const OPERATIONS: { readonly [K in keyof Operations]: readonly [method: s
   listRuleVersions: ['GET', '/admin/v1/rules/versions'],
   readRuleVersion: ['GET', '/admin/v1/rules/versions/{version}'],
   rollBackRules: ['POST', '/admin/v1/rules/versions/{version}/activate'],
+  draftLimit: ['POST', '/admin/v1/rules/draft'],
   listSwitches: ['GET', '/admin/v1/rules/switches'],
   putSwitch: ['PUT', '/admin/v1/rules/switches'],
   removeSwitch: ['DELETE', '/admin/v1/rules/switches'],

@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { comeback } from './comeback.ts'
 import { ApiProblem } from './problem.ts'
 
 /** A Resource is something that is read from the server, and what became of it. Old data stays while new comes. */
@@ -10,12 +11,13 @@ export interface Resource<T> {
 }
 
 /**
- * useResource reads something, again when `key` changes, and every `everyMs` while the page is visible. It never shows an answer
- * of a former key.
+ * useResource reads something, again when `key` changes, when the server or the session comes back, and every `everyMs` while the
+ * page is visible. It never shows an answer of a former key.
  */
 export function useResource<T>(key: string, read: (signal: AbortSignal) => Promise<T>, everyMs?: number): Resource<T> {
   const [state, setState] = useState<{ key: string; data?: T; problem?: ApiProblem }>({ key })
   const [round, setRound] = useState(0)
+  const { value: times } = comeback
   const reading = useRef(read)
   reading.current = read
   const reload = useCallback(() => setRound((n) => n + 1), [])
@@ -33,7 +35,7 @@ export function useResource<T>(key: string, read: (signal: AbortSignal) => Promi
       },
     )
     return () => stopper.abort()
-  }, [key, round])
+  }, [key, round, times])
 
   useEffect(() => {
     if (everyMs === undefined) return

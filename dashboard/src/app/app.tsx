@@ -2,39 +2,51 @@ import { useEffect } from 'preact/hooks'
 import { Button } from '../ui/button.tsx'
 import { State } from '../ui/parts.tsx'
 import { Login } from './login.tsx'
-import { place } from './router.ts'
+import { go, place, safeAddress } from './router.ts'
 import { findSession, session } from './session.ts'
 import { Shell } from './shell.tsx'
 
-const LOOK_AGAIN_MS = 3_000
+const LOOK_AGAIN_MS = { unreachable: 3_000, starting: 1_000 }
+const TITLES: Readonly<Record<string, string>> = { unreachable: 'Not reachable', starting: 'Starting' }
 
 export function App() {
-  const { kind } = session.value
+  const { value } = session
+  const { kind } = value
+  const isLogin = place.value.path === '/login'
+  const isLoggedIn = value.kind === 'open' && value.who.via !== 'loopback'
   useEffect(() => {
     void findSession()
   }, [])
   useEffect(() => {
-    if (kind !== 'unreachable') return
-    const timer = setInterval(() => void findSession(), LOOK_AGAIN_MS)
+    if (kind !== 'unreachable' && kind !== 'starting') return
+    const timer = setInterval(() => void findSession(), LOOK_AGAIN_MS[kind])
     return () => clearInterval(timer)
   }, [kind])
+  useEffect(() => {
+    if (isLogin && isLoggedIn) go(safeAddress(place.peek().query.get('back')), { replace: true })
+  }, [isLogin, isLoggedIn])
+  useEffect(() => {
+    if (kind !== 'open' || isLogin) document.title = `${TITLES[kind] ?? 'Log in'} · Sluice`
+  }, [kind, isLogin])
   if (kind === 'looking') return <main class="login" aria-busy="true" />
-  if (kind === 'unreachable') {
+  if (kind === 'starting') {
     return (
       <main class="login">
-        <State icon="wifi" title="The server cannot be reached">
-          <span class="stack close">
-            It is tried again by itself.
-            <Button onClick={() => void findSession()}>Try now</Button>
-          </span>
+        <State icon="nodes" title="The database is being opened">
+          This takes a few seconds after a start. The page goes on by itself.
         </State>
       </main>
     )
   }
-  if (
-    kind === 'none' ||
-    (place.value.path === '/login' && session.value.kind === 'open' && session.value.who.via === 'loopback')
-  )
-    return <Login />
-  return <Shell />
+  if (kind === 'unreachable') {
+    return (
+      <main class="login">
+        <State icon="wifi" title="The server cannot be reached">
+          It is tried again by itself.
+        </State>
+        <Button onClick={() => void findSession()}>Try now</Button>
+      </main>
+    )
+  }
+  return kind === 'none' || (isLogin && !isLoggedIn) ? <Login /> : <Shell />
 }

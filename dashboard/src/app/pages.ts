@@ -4,6 +4,15 @@ import type { Role } from './session.ts'
 
 export type Params = Readonly<Record<string, string>>
 
+/** A PageCommand is something that is begun at an address. */
+export interface PageCommand {
+  readonly text: string
+  readonly href: string
+  /** The least role that may do it. */
+  readonly role: Role
+  readonly words?: string
+}
+
 /** A Page is one place of the dashboard. Its code is loaded when it is shown. */
 export interface Page {
   /** Such as /customers/:id. */
@@ -19,6 +28,8 @@ export interface Page {
   readonly role?: Role
   /** More words that the palette finds it by. */
   readonly words?: string
+  /** What can be begun on it, for the palette. */
+  readonly commands?: readonly PageCommand[]
   load(): Promise<ComponentType<{ readonly params: Params }>>
 }
 

@@ -1,20 +1,15 @@
 import { signal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { ask } from '../api/client.ts'
-import { Icon, type IconName } from '../ui/icon.tsx'
+import { giveFocus } from '../ui/dialog.tsx'
+import { Icon } from '../ui/icon.tsx'
+import { lastUndo } from '../ui/toasts.tsx'
+import { type Command, found } from './commands.ts'
+import { areKeysShown } from './keys.tsx'
 import { pages } from './pages.ts'
-import { go } from './router.ts'
-import { logOut, may } from './session.ts'
+import { go, here } from './router.ts'
+import { logOut, may, session } from './session.ts'
 import { nextTheme } from './theme.ts'
-
-/** A Command is something that the palette finds by its words. */
-export interface Command {
-  readonly text: string
-  readonly words?: string
-  readonly icon: IconName
-  readonly kind: string
-  run(): void
-}
 
 export const isPaletteOpen = signal(false)
 
@@ -32,21 +27,40 @@ function pageCommands(): Command[] {
     }))
 }
 
-function commands(): Command[] {
-  return [
-    ...pageCommands(),
-    { text: 'Change theme', words: 'dark light system', icon: 'moon', kind: 'command', run: nextTheme },
-    { text: 'Log out', icon: 'out', kind: 'command', run: () => void logOut() },
-  ]
+function pageActions(): Command[] {
+  return pages.flatMap(({ menu, commands: offered = [] }) =>
+    offered
+      .filter(({ role }) => may(role))
+      .map(({ text, href, words = '' }) => ({
+        text,
+        words,
+        icon: menu?.icon ?? 'plus',
+        kind: 'command',
+        run: () => go(href),
+      })),
+  )
 }
 
-/** found says which commands have all the words that were typed. */
-export function found(typed: string, all: readonly Command[]): Command[] {
-  const words = typed.toLowerCase().split(/\s+/).filter(Boolean)
-  return all.filter(({ text, words: more = '' }) => {
-    const whole = `${text} ${more}`.toLowerCase()
-    return words.every((word) => whole.includes(word))
-  })
+function commands(): Command[] {
+  const undo = lastUndo()
+  const { value } = session
+  const isLoggedIn = value.kind === 'open' && value.who.via === 'session'
+  return [
+    ...pageCommands(),
+    ...(undo ? [{ text: `Undo: ${undo.text}`, icon: 'undo', kind: 'command', run: undo.run } as const] : []),
+    ...pageActions(),
+    { text: 'Change theme', words: 'dark light system', icon: 'moon', kind: 'command', run: nextTheme },
+    {
+      text: 'Show keys',
+      words: 'keyboard help',
+      icon: 'info',
+      kind: 'command',
+      run: () => (areKeysShown.value = true),
+    },
+    isLoggedIn
+      ? { text: 'Log out', icon: 'out', kind: 'command', run: () => void logOut() }
+      : { text: 'Log in', icon: 'out', kind: 'command', run: () => go(`/login?back=${encodeURIComponent(here())}`) },
+  ]
 }
 
 /** Palette finds pages, commands and customers by the keyboard alone. */
@@ -56,7 +70,18 @@ export function Palette() {
   const [at, setAt] = useState(0)
   const [customers, setCustomers] = useState<readonly Command[]>([])
 
-  useEffect(() => box.current?.showModal(), [])
+  useEffect(() => {
+    const { current } = box
+    const before = document.activeElement
+    current?.showModal()
+    return () => {
+      current?.close()
+      if (document.querySelector('dialog[open]') === null) giveFocus(before)
+    }
+  }, [])
+  useEffect(() => {
+    document.getElementById(`palette-${at}`)?.scrollIntoView({ block: 'nearest' })
+  }, [at])
   useEffect(() => {
     setAt(0)
     const search = typed.trim()
@@ -76,8 +101,10 @@ export function Palette() {
     isPaletteOpen.value = false
   }
   const run = (command: Command | undefined): void => {
+    if (command === undefined) return
     close()
-    command?.run()
+    // After it is closed and the focus is back: what runs may take the focus elsewhere.
+    setTimeout(() => command.run())
   }
   const press = (event: KeyboardEvent): void => {
     const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0
@@ -118,6 +145,7 @@ export function Palette() {
             id={`palette-${i}`}
             role="option"
             aria-selected={i === at}
+            onMouseMove={() => setAt(i)}
             onClick={() => run(command)}
           >
             <Icon name={command.icon} />
@@ -126,6 +154,11 @@ export function Palette() {
           </li>
         ))}
       </ul>
+      {list.length === 0 && (
+        <p class="none" role="status">
+          Nothing has these words.
+        </p>
+      )}
     </dialog>
   )
 }

@@ -6,10 +6,12 @@ export const place = signal(read())
 export interface Place {
   readonly path: string
   readonly query: URLSearchParams
+  /** What stands after #, without it. */
+  readonly hash: string
 }
 
 function read(): Place {
-  return { path: location.pathname, query: new URLSearchParams(location.search) }
+  return { path: location.pathname, query: new URLSearchParams(location.search), hash: location.hash.slice(1) }
 }
 
 /** go shows another page. With `replace`, going back leads past this one. */
@@ -32,6 +34,9 @@ export function setQuery(changes: Readonly<Record<string, string | undefined>>):
   go(search === '' ? location.pathname : `${location.pathname}?${search}`, { replace: true })
 }
 
+/** What the server answers at the same address, and is no page. */
+const NO_PAGES = /^\/(?:admin|metrics|stats|rlconfig)(?:\/|$)/
+
 /** followLinks turns clicks on links within the dashboard into changes of the place. */
 export function followLinks(): void {
   addEventListener('popstate', () => {
@@ -42,9 +47,9 @@ export function followLinks(): void {
     if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return
     const link = (event.target as Element).closest('a')
     if (link === null || link.origin !== location.origin || link.target !== '' || link.hasAttribute('download')) return
-    if (link.dataset.out !== undefined) return
+    if (link.dataset.out !== undefined || NO_PAGES.test(link.pathname)) return
     event.preventDefault()
-    go(link.pathname + link.search)
+    go(link.pathname + link.search + link.hash)
   })
 }
 
@@ -66,4 +71,12 @@ export function matchPath(form: string, path: string): Readonly<Record<string, s
     }
   }
   return params
+}
+
+/** here is the address of this page, to come back to. */
+export const here = (): string => location.pathname + location.search + location.hash
+
+/** safeAddress returns an address within the dashboard; anything else leads to the first page. */
+export function safeAddress(given: string | null): string {
+  return given !== null && /^\/(?![/\\])/.test(given) && !given.startsWith('/login') ? given : '/'
 }

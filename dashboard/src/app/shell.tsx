@@ -1,16 +1,19 @@
 import { signal } from '@preact/signals'
 import type { ComponentChildren, ComponentType } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { follow, liveState } from '../api/live.ts'
+import { follow, liveState, lostAtMs } from '../api/live.ts'
+import { clockTime } from '../format/time.ts'
 import iconUrl from '../icon.svg'
 import { Button } from '../ui/button.tsx'
 import { Icon } from '../ui/icon.tsx'
 import { Badge, Notice, Skeleton, State } from '../ui/parts.tsx'
 import { Toasts } from '../ui/toasts.tsx'
+import { areKeysShown, isTyping, Keys } from './keys.tsx'
+import { LoginAgain } from './login.tsx'
 import { type Page, type Params, pages } from './pages.ts'
 import { isPaletteOpen, Palette } from './palette.tsx'
-import { matchPath, place } from './router.ts'
-import { logOut, may, session } from './session.ts'
+import { here, matchPath, place } from './router.ts'
+import { isEnded, logOut, may, session } from './session.ts'
 import { nextTheme, theme } from './theme.ts'
 
 const isMenuOpen = signal(false)
@@ -20,9 +23,12 @@ export function Shell() {
   useEffect(follow, [])
   useEffect(() => {
     const press = (event: KeyboardEvent): void => {
-      if (event.key !== 'k' || !(event.metaKey || event.ctrlKey)) return
-      event.preventDefault()
-      isPaletteOpen.value = !isPaletteOpen.value
+      if (isEnded.peek()) return
+      if (event.key === 'k' && (event.metaKey || event.ctrlKey)) {
+        event.preventDefault()
+        isPaletteOpen.value = !isPaletteOpen.value
+      }
+      if (event.key === '?' && !isTyping(event.target)) areKeysShown.value = true
     }
     addEventListener('keydown', press)
     return () => removeEventListener('keydown', press)
@@ -34,28 +40,42 @@ export function Shell() {
       </a>
       <Sidebar />
       {/* biome-ignore lint/a11y/noStaticElementInteractions: Escape closes the menu, too */}
-      <div class="backdrop" onClick={() => closeMenu()} />
-      <div>
+      <div class="backdrop" onClick={() => leaveMenu()} />
+      <div inert={isMenuOpen.value}>
         <Topbar />
         <CurrentPage />
       </div>
       {isPaletteOpen.value && <Palette />}
+      {areKeysShown.value && <Keys />}
+      {isEnded.value && <LoginAgain />}
       <Toasts />
     </div>
   )
 }
 
 const closeMenu = (): void => {
+  if (!isMenuOpen.peek()) return
   isMenuOpen.value = false
+}
+
+/** leaveMenu closes it and goes back to its button, which takes no focus as long as the menu is open. */
+const leaveMenu = (): void => {
+  closeMenu()
+  setTimeout(() => document.querySelector<HTMLElement>('.menu-button button')?.focus(), 50)
 }
 
 const GROUPS = ['Watch', 'Sell', 'Decide', 'Manage'] as const
 
 function Sidebar() {
   const { path } = place.value
+  const box = useRef<HTMLElement>(null)
+  const isOpen = isMenuOpen.value
   useEffect(closeMenu, [path])
+  useEffect(() => {
+    if (isOpen) box.current?.querySelector<HTMLElement>('a')?.focus()
+  }, [isOpen])
   return (
-    <aside class="sidebar" aria-label="Menu" onKeyDown={(event) => event.key === 'Escape' && closeMenu()}>
+    <aside ref={box} class="sidebar" aria-label="Menu" onKeyDown={(event) => event.key === 'Escape' && leaveMenu()}>
       <a class="brand" href="/">
         <img src={iconUrl} alt="" />
         Sluice
@@ -91,7 +111,7 @@ function Who() {
   return (
     <div class="foot">
       <span class="clip" title={name}>
-        {via === 'loopback' ? 'Not logged in: you may look' : name}
+        {via === 'loopback' ? 'Not logged in: you may look' : name || 'Without a name'}
       </span>
       <span class="row apart">
         <Badge>{role}</Badge>
@@ -100,7 +120,11 @@ function Who() {
             Log out
           </Button>
         )}
-        {via === 'loopback' && <a href="/login">Log in</a>}
+        {via === 'loopback' && (
+          <a class="button small" href={`/login?back=${encodeURIComponent(here())}`}>
+            Log in
+          </a>
+        )}
       </span>
     </div>
   )
@@ -110,7 +134,13 @@ function Topbar() {
   return (
     <header class="topbar">
       <span class="menu-button">
-        <Button kind="quiet" icon="menu" label="Menu" onClick={() => (isMenuOpen.value = !isMenuOpen.value)} />
+        <Button
+          kind="quiet"
+          icon="menu"
+          label="Menu"
+          isExpanded={isMenuOpen.value}
+          onClick={() => (isMenuOpen.value = !isMenuOpen.value)}
+        />
       </span>
       <button type="button" class="button find" onClick={() => (isPaletteOpen.value = true)}>
         <Icon name="search" />
@@ -119,6 +149,15 @@ function Topbar() {
       </button>
       <span class="space" />
       <Connection />
+      <span class="wide-only">
+        <Button
+          kind="quiet"
+          label="Keys"
+          title="Keys (?)"
+          icon="keyboard"
+          onClick={() => (areKeysShown.value = true)}
+        />
+      </span>
       <Button
         kind="quiet"
         icon={theme.value === 'dark' ? 'moon' : theme.value === 'light' ? 'sun' : 'screen'}
@@ -129,20 +168,16 @@ function Topbar() {
   )
 }
 
+/** Connection says whether the figures are of now. A screen reader hears when that changes. */
 function Connection() {
   const { value } = liveState
-  if (value === 'live') {
-    return (
-      <Badge tone="good" hasDot>
-        Live
-      </Badge>
-    )
-  }
-  if (value === 'waiting') return <Badge hasDot>Connecting</Badge>
+  const tone = value === 'live' ? 'good' : value === 'lost' ? 'bad' : 'plain'
   return (
-    <Badge tone="bad" hasDot>
-      Offline
-    </Badge>
+    <span role="status">
+      <Badge tone={tone} hasDot>
+        {value === 'live' ? 'Live' : value === 'lost' ? 'Offline' : 'Connecting'}
+      </Badge>
+    </span>
   )
 }
 
@@ -167,32 +202,54 @@ function CurrentPage() {
       (Content) => isCurrent && setLoaded({ page, Content }),
       () => isCurrent && setFailed(true),
     )
-    main.current?.focus({ preventScroll: true })
     return () => {
       isCurrent = false
     }
   }, [page])
 
+  // A screen reader goes on at the new page, unless the page has put the focus somewhere itself. The first page leaves it alone.
+  const shownPath = useRef(path)
+  const isThere = loaded?.page === page
+  useEffect(() => {
+    if (!isThere || shownPath.current === path) return
+    shownPath.current = path
+    if (document.querySelector('dialog[open]') === null && !main.current?.contains(document.activeElement)) {
+      main.current?.focus({ preventScroll: true })
+    }
+  }, [path, isThere])
+
   const content = (): ComponentChildren => {
     if (wanted === undefined) {
       return (
-        <State icon="search" title="There is no such page">
-          <a href="/">See what happens now</a>
-        </State>
+        <>
+          <h1 class="hidden-text">Not found</h1>
+          <State icon="search" title="There is no such page">
+            <a href="/">See what happens now</a>
+          </State>
+        </>
       )
     }
     if (!may(wanted.page.role ?? 'viewer')) {
-      return <State icon="blocks" title={`This page needs the role ${wanted.page.role}`} />
+      return (
+        <>
+          <h1 class="hidden-text">{wanted.page.title}</h1>
+          <State icon="blocks" title={`This page needs the role ${wanted.page.role}`}>
+            {session.value.kind === 'open' && `You have the role ${session.value.who.role}.`} Log in with another token
+            to see it.
+          </State>
+        </>
+      )
     }
     if (failed) return <State icon="wifi" title="This page could not be loaded. Reload to try again." />
     if (loaded?.page !== wanted.page) return <Skeleton lines={6} />
     return <loaded.Content key={path} params={wanted.params} />
   }
   return (
-    <main id="main" ref={main} tabIndex={-1}>
-      {liveState.value === 'lost' && (
+    <main id="main" ref={main} tabIndex={-1} data-stale={liveState.value === 'lost' ? '' : undefined}>
+      {lostAtMs.value !== undefined && (
         <Notice tone="bad">
-          The server cannot be reached. What is shown is from before; it is tried again by itself.
+          The server has not answered since {clockTime(lostAtMs.value)}. What is shown is from before, and nothing can
+          be changed. It is tried again by itself.
         </Notice>
       )}
       {content()}

@@ -14,3 +14,9 @@ export function formatCount(count: number): string {
   const tenths = Math.floor(count / (unit.size / 10))
   return `${tenths / 10}${unit.suffix}`
 }
+
+/** Making a formatter takes far longer than using it, and a page shows hundreds of counts every few seconds. */
+const WHOLE = new Intl.NumberFormat()
+
+/** wholeCount writes a count in full, as the viewer's language does. */
+export const wholeCount = (count: number): string => WHOLE.format(count)

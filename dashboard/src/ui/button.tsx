@@ -11,20 +11,38 @@ interface ButtonProps {
   readonly isDisabled?: boolean
   readonly isSubmit?: boolean
   readonly title?: string
+  /** Why it cannot be used now: it is shown, told as its title, and does nothing. */
+  readonly why?: string | undefined
+  /** For a button that opens something beside it. */
+  readonly isExpanded?: boolean
   readonly onClick?: (event: MouseEvent) => void
 }
 
 export function Button(props: ButtonProps) {
-  const { children, kind = 'plain', icon, label, isSmall, isDisabled, isSubmit, title, onClick } = props
+  const {
+    children,
+    kind = 'plain',
+    icon,
+    label,
+    isSmall,
+    isDisabled,
+    isSubmit,
+    title,
+    why,
+    isExpanded,
+    onClick,
+  } = props
   const names = ['button', kind, isSmall && 'small', children === undefined && 'icon'].filter(Boolean).join(' ')
   return (
     <button
       type={isSubmit ? 'submit' : 'button'}
       class={names}
       disabled={isDisabled}
+      aria-disabled={why === undefined ? undefined : 'true'}
+      aria-expanded={isExpanded}
       aria-label={label}
-      title={title ?? label}
-      onClick={onClick}
+      title={why ?? title ?? label}
+      onClick={why === undefined ? onClick : (event) => event.preventDefault()}
     >
       {icon && <Icon name={icon} />}
       {children}

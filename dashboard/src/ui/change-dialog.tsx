@@ -1,5 +1,8 @@
+import type { ComponentChildren } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { type Answer, type Asked, ask, type OperationId, preview } from '../api/client.ts'
+import { comeback } from '../api/comeback.ts'
+import { liveState } from '../api/live.ts'
 import type { Preview } from '../api/operations.ts'
 import { ApiProblem } from '../api/problem.ts'
 import { Button } from './button.tsx'
@@ -13,13 +16,26 @@ interface ChangeProps<Id extends OperationId> {
   readonly title: string
   readonly operation: Id
   readonly asked: Asked<Id>
+  /** False: the form has asked why already. */
+  readonly isReasonAsked?: boolean
+  /** What stands above the preview. */
+  readonly about?: ComponentChildren
   /** The word on the button that does it. */
   readonly confirm: string
   readonly isDanger?: boolean
+  /** What has to be known before: such as that it cannot be undone. */
+  readonly note?: ComponentChildren
+  /** The record keeps the reason, too: its operation has a field for it. */
+  readonly isReasonKept?: boolean
   /** What is said when it is done. */
   readonly said: string
   /** How it is taken back. Not there: it cannot be. */
   readonly undo?: (answer: Answer<Id>) => Promise<void>
+  /** What is shown of the preview, where its fields before and after say too little. */
+  readonly show?: (preview: Preview) => ComponentChildren
+  readonly isWide?: boolean
+  /** Where the reason is said, if the change keeps it itself. */
+  readonly withReason?: (asked: Asked<Id>, reason: string) => Asked<Id>
   /** Back to a form, with what was typed. */
   readonly onBack?: () => void
   readonly onClose: () => void
@@ -31,22 +47,47 @@ interface ChangeProps<Id extends OperationId> {
  * however often the button is pressed, and offers to take it back.
  */
 export function ChangeDialog<Id extends OperationId>(props: ChangeProps<Id>) {
-  const { title, operation, asked, confirm, isDanger = false, said, undo, onBack, onClose, onDone } = props
+  const {
+    title,
+    operation,
+    asked,
+    isReasonAsked = true,
+    about,
+    confirm,
+    isDanger = false,
+    note,
+    isReasonKept,
+    said,
+    undo,
+    onBack,
+    onClose,
+    onDone,
+  } = props
+  const { show, isWide = false, withReason } = props
   const [shown, setShown] = useState<Preview>()
   const [problem, setProblem] = useState<ApiProblem>()
   const [reason, setReason] = useState('')
   const [isBusy, setBusy] = useState(false)
   const idempotencyKey = useMemo(() => crypto.randomUUID(), [])
 
-  useEffect(() => {
-    preview(operation, asked).then(setShown, (error) => setProblem(asProblem(error)))
-  }, [operation, asked])
+  const { value: times } = comeback
+  const isLost = liveState.value === 'lost'
 
+  useEffect(() => {
+    setProblem(undefined)
+    preview(operation, asked).then(setShown, (error) => setProblem(asProblem(error)))
+  }, [operation, asked, times])
+
+  const reasoned = (why: string): Asked<Id> => {
+    if (why === '') return asked
+    return withReason === undefined ? { ...asked, reason: why } : withReason(asked, why)
+  }
   const commit = async (): Promise<void> => {
     setBusy(true)
     setProblem(undefined)
     try {
-      const answer = await ask(operation, { ...asked, ...(reason && { reason }), idempotencyKey })
+      const kept = isReasonKept && reason ? { body: { ...(asked.body as object), reason } } : {}
+      const answer = await ask(operation, { ...reasoned(reason), ...kept, idempotencyKey })
       tell(said, undo === undefined ? {} : { undo: () => undo(answer).then(() => onDone(answer)) })
       onDone(answer)
       onClose()
@@ -58,23 +99,32 @@ export function ChangeDialog<Id extends OperationId>(props: ChangeProps<Id>) {
   const footer = (
     <>
       {onBack ? <Button onClick={onBack}>Back</Button> : <Button onClick={onClose}>Cancel</Button>}
-      <Button kind={isDanger ? 'danger' : 'primary'} isSubmit isDisabled={isBusy || shown === undefined}>
+      <Button
+        kind={isDanger ? 'danger' : 'primary'}
+        isSubmit
+        isDisabled={isBusy || shown === undefined}
+        why={isLost ? 'The server cannot be reached.' : undefined}
+      >
         {confirm}
       </Button>
     </>
   )
   return (
-    <Dialog title={title} footer={footer} onClose={onClose} onSubmit={() => void commit()}>
+    <Dialog title={title} footer={footer} isWide={isWide} onClose={onClose} onSubmit={() => void commit()}>
+      {about}
       {shown === undefined && problem === undefined && <Skeleton lines={3} />}
-      {shown && <PreviewView preview={shown} />}
+      {shown && (show === undefined ? <PreviewView preview={shown} /> : show(shown))}
+      {note && <Notice>{note}</Notice>}
       {problem && (
         <Notice tone="bad">
           {problem.message} {problem.code && <code>{problem.code}</code>}
         </Notice>
       )}
-      <Field label="Reason" hint="For the audit log. Others will read it when they ask why.">
-        <input value={reason} maxLength={500} onInput={(event) => setReason(event.currentTarget.value)} />
-      </Field>
+      {isReasonAsked && (
+        <Field label="Reason" hint="For the audit log. Others will read it when they ask why.">
+          <input value={reason} maxLength={500} onInput={(event) => setReason(event.currentTarget.value)} />
+        </Field>
+      )}
     </Dialog>
   )
 }

@@ -7,22 +7,29 @@ interface DialogProps {
   readonly children: ComponentChildren
   readonly footer?: ComponentChildren
   readonly isWide?: boolean
+  /** It is left by its buttons alone: for what would be lost by a key. */
+  readonly isHeld?: boolean
   readonly onClose: () => void
   /** With it, the dialog is a form. */
   readonly onSubmit?: () => void
 }
 
-/** Dialog is open as long as it is rendered. The browser keeps the keyboard inside, and gives the focus back. */
-export function Dialog({ title, children, footer, isWide, onClose, onSubmit }: DialogProps) {
+/** Dialog is open as long as it is rendered. The browser keeps the keyboard inside; the focus goes back to where it was. */
+export function Dialog({ title, children, footer, isWide, isHeld = false, onClose, onSubmit }: DialogProps) {
   const box = useRef<HTMLDialogElement>(null)
+  const isShown = useRef(true)
   const id = useId()
   useEffect(() => {
     const { current } = box
     const before = document.activeElement
+    isShown.current = true
     current?.showModal()
+    // The browser would begin with the button that closes it.
+    current?.querySelector<HTMLElement>('[autofocus], .inside :is(input, select, textarea):not([readonly])')?.focus()
     return () => {
+      isShown.current = false
       current?.close()
-      if (before instanceof HTMLElement) before.focus()
+      giveFocus(before)
     }
   }, [])
   const submit = (event: Event): void => {
@@ -31,18 +38,31 @@ export function Dialog({ title, children, footer, isWide, onClose, onSubmit }: D
   }
   const cancel = (event: Event): void => {
     event.preventDefault()
-    onClose()
+    if (!isHeld) onClose()
+  }
+  // A browser closes it on a second Escape, whatever is said to the first.
+  const closed = (): void => {
+    if (!isShown.current) return
+    if (isHeld) box.current?.showModal()
+    else onClose()
   }
   return (
-    <dialog ref={box} class={isWide ? 'wide' : undefined} aria-labelledby={id} onCancel={cancel}>
+    <dialog ref={box} class={isWide ? 'wide' : undefined} aria-labelledby={id} onCancel={cancel} onClose={closed}>
       <form onSubmit={submit} noValidate>
         <header>
           <h2 id={id}>{title}</h2>
-          <Button kind="quiet" icon="close" label="Close" isSmall onClick={onClose} />
+          {!isHeld && <Button kind="quiet" icon="close" label="Close" isSmall onClick={onClose} />}
         </header>
         <div class="inside">{children}</div>
         {footer && <footer>{footer}</footer>}
       </form>
     </dialog>
   )
+}
+
+/** giveFocus returns the focus to what had it, or to the page when that is gone. */
+export function giveFocus(to: Element | null): void {
+  const target =
+    to instanceof HTMLElement && to.isConnected && to !== document.body ? to : document.getElementById('main')
+  target?.focus({ preventScroll: true })
 }

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import type { ApiProblem } from '../api/problem.ts'
-import { formatCount } from '../format/count.ts'
+import { formatCount, wholeCount } from '../format/count.ts'
 import { fullTime, relativeTime, utcText } from '../format/time.ts'
 import { Button } from './button.tsx'
 import { Icon, type IconName } from './icon.tsx'
@@ -75,7 +75,7 @@ export function Badge({ tone = 'plain', hasDot, children }: { tone?: Tone; hasDo
 /** Count is a number, shortened; the whole of it is in its title. */
 export function Count({ of }: { readonly of: number }) {
   return (
-    <span class="num" title={of.toLocaleString()}>
+    <span class="num" title={wholeCount(of)}>
       {formatCount(of)}
     </span>
   )
@@ -118,7 +118,7 @@ export function Meter({
       aria-valuemin={0}
       aria-valuemax={limit}
       aria-valuenow={Math.min(used, limit)}
-      aria-valuetext={`${used.toLocaleString()} of ${limit.toLocaleString()}`}
+      aria-valuetext={`${wholeCount(used)} of ${wholeCount(limit)}`}
     >
       <span style={{ width: `${share * 100}%` }} />
     </span>

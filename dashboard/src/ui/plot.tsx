@@ -1,52 +1,109 @@
+import { effect, type Signal, useSignal } from '@preact/signals'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 import '../styles/plot.css'
-import { effect } from '@preact/signals'
 import { theme } from '../app/theme.ts'
 import { clockTime } from '../format/time.ts'
+import { Button } from './button.tsx'
+import { type Line, type Marker, optionsOf, type PlotData, valueText } from './plot-drawing.ts'
+import { nearestIndex } from './plot-scale.ts'
+import { PlotTable } from './plot-table.tsx'
 
-/** A Line is one of the values of a plot; `color` is the number of a plot colour of the theme. */
-export interface Line {
-  readonly label: string
-  readonly color: 1 | 2 | 3 | 4 | 5
-  readonly isFilled?: boolean
-}
-
-/** A Marker is a moment that something changed at. */
-export interface Marker {
-  readonly atMs: number
-  readonly text: string
-}
+export type { Line, Marker, PlotData } from './plot-drawing.ts'
 
 interface PlotProps {
   /** What a screen reader says of it. */
   readonly label: string
   readonly lines: readonly Line[]
-  /** Times in ms, then the values of each line. */
-  readonly data: readonly (readonly (number | null)[])[]
+  readonly data: PlotData
   readonly markers?: readonly Marker[]
   readonly height?: number
   /** How a value is written. */
   readonly spell: (value: number) => string
+  /** How much time is shown up to the last value; without it, all of the data. */
+  readonly spanMs?: number
 }
 
-/** Plot draws values over time. Zooming by drag stays while values come; a double click ends it. */
-export function Plot({ label, lines, data, markers = [], height = 220, spell }: PlotProps) {
+/** How far from a marker the pointer may be, in pixels, for its text to be shown. */
+const REACH = 6
+
+const NO_MARKERS: readonly Marker[] = []
+
+/**
+ * Plot draws values over time. The legend tells the values at the pointer, or the last ones, so that nothing covers the lines. A part
+ * of the time is chosen by dragging, and stays while values come. The arrow keys go from value to value, Page Up and Page Down from
+ * marker to marker.
+ */
+export function Plot({ label, lines, data, markers = NO_MARKERS, height = 220, spell, spanMs }: PlotProps) {
   const box = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot>(undefined)
-  const shown = useRef({ data, markers })
-  shown.current = { data, markers }
+  const shown = useRef({ data, markers, spanMs })
+  shown.current = { data, markers, spanMs }
+  /** Where one looks: at a place of the plot, or at a time. */
+  const held = useRef<{ readonly left?: number; readonly seconds?: number }>({})
+  const zoom = useRef<readonly [number, number]>(undefined)
+  const isZoomed = useSignal(false)
+  const look = useSignal<Look>(NOWHERE)
   const id = useId()
   const shape = lines.map(({ label: name, color }) => `${name}${color}`).join()
+
+  const lookAgain = (): void => {
+    if (plot.current !== undefined) look.value = lookOf(plot.current, held.current, shown.current.markers)
+  }
+  const draw = (): void => {
+    const { current } = plot
+    if (current === undefined) return
+    const times = inSeconds(shown.current.data)
+    const [min, max] = zoom.current ?? rangeOf(times[0], shown.current.spanMs)
+    current.batch(() => {
+      current.setData(times, false)
+      current.setScale('x', { min, max })
+    })
+    const { seconds } = held.current
+    if (seconds !== undefined) current.setCursor({ left: current.valToPos(seconds, 'x'), top: 1 }, false)
+    lookAgain()
+  }
+  const zoomTo = (range: readonly [number, number] | undefined): void => {
+    zoom.current = range
+    isZoomed.value = range !== undefined
+    draw()
+  }
+  const leave = (): void => {
+    held.current = {}
+    plot.current?.setCursor({ left: -10, top: -10 }, false)
+    lookAgain()
+  }
+  const press = (event: KeyboardEvent): void => {
+    const { current } = plot
+    if (current === undefined || event.ctrlKey || event.metaKey || event.altKey) return
+    if (event.key === 'Escape') {
+      leave()
+      if (zoom.current !== undefined) zoomTo(undefined)
+      return
+    }
+    const seconds = nextTime(current, event, look.value.place, shown.current.markers)
+    if (seconds === undefined) return
+    event.preventDefault()
+    held.current = { seconds }
+    draw()
+  }
 
   useEffect(() => {
     const element = box.current
     if (element === null) return
     const make = (): void => {
       plot.current?.destroy()
-      const options = optionsOf(element, lines, height, spell, () => shown.current.markers)
+      const options = optionsOf({
+        ...{ element, lines, height, spell, zoomed: zoomTo },
+        markers: () => shown.current.markers,
+        pointed: (left) => {
+          held.current = left === undefined ? {} : { left }
+          lookAgain()
+        },
+      })
       plot.current = new uPlot(options, inSeconds(shown.current.data), element)
+      draw()
     }
     // Colours are read from the page, so another theme is another plot.
     const stop = effect(() => {
@@ -55,7 +112,11 @@ export function Plot({ label, lines, data, markers = [], height = 220, spell }: 
     })
     const darkness = matchMedia('(prefers-color-scheme: dark)')
     darkness.addEventListener('change', make)
-    const watcher = new ResizeObserver(() => plot.current?.setSize({ width: element.clientWidth, height }))
+    // The plot stands outside of the flow, so its size never changes that of its box.
+    const watcher = new ResizeObserver(() => {
+      const width = element.clientWidth
+      if (width > 0 && width !== plot.current?.width) plot.current?.setSize({ width, height })
+    })
     watcher.observe(element)
     return () => {
       stop()
@@ -66,140 +127,158 @@ export function Plot({ label, lines, data, markers = [], height = 220, spell }: 
     }
   }, [shape, height])
 
-  useEffect(() => {
-    const { current } = plot
-    if (current === undefined) return
-    const [first = 0, last = 0] = [data[0]?.[0] ?? 0, data[0]?.at(-1) ?? 0]
-    const { min, max } = current.scales.x ?? {}
-    const known = current.data[0]
-    const isZoomed = known.length > 0 && (min !== known[0] || max !== known.at(-1))
-    current.setData(inSeconds(data), !isZoomed && last > first)
-    if (isZoomed) current.redraw()
-  }, [data])
+  useEffect(() => zoomTo(undefined), [spanMs])
+  useEffect(draw, [data, markers])
 
   return (
-    <figure>
-      <div ref={box} class="plot" role="img" aria-labelledby={id} style={{ height: `${height}px` }} />
-      <figcaption id={id} class="legend">
-        <span class="hidden-text">{label}. </span>
-        {lines.map((line, i) => (
-          <span key={line.label} class="row">
-            <span class={`swatch plot-${line.color}`} />
-            {line.label}
-            <span class="num faint">{lastText(data[i + 1], spell)}</span>
-          </span>
-        ))}
+    <figure class="plot-figure">
+      <figcaption class="legend">
+        <Legend {...{ lines, data, spell, look }} />
       </figcaption>
+      <div class="legend">
+        <Noted {...{ data, markers, look }} />
+        {isZoomed.value && (
+          <Button isSmall kind="quiet" icon="reset" onClick={() => zoomTo(undefined)}>
+            Whole range
+          </Button>
+        )}
+      </div>
+      <PlotBox {...{ box, id, label, lines, data, spell, look, height }} onKeyDown={press} onBlur={leave} />
+      <PlotTable {...{ label, lines, data, markers, spell }} />
     </figure>
   )
 }
 
-function lastText(values: readonly (number | null)[] | undefined, spell: (value: number) => string): string {
-  const last = values?.at(-1)
-  return last === null || last === undefined ? '' : spell(last)
+/** A Look is what somebody looks at: the place of a value, and the markers there. */
+interface Look {
+  readonly place: number | undefined
+  readonly notes: readonly Marker[]
+}
+const NOWHERE: Look = { place: undefined, notes: [] }
+
+interface LookProps {
+  readonly lines: readonly Line[]
+  readonly data: PlotData
+  readonly spell: (value: number) => string
+  readonly look: Signal<Look>
 }
 
-const inSeconds = ([times = [], ...values]: PlotProps['data']): uPlot.AlignedData =>
+/** Legend names the lines, with their values where one looks, or else the last ones. */
+function Legend({ lines, data, spell, look }: LookProps) {
+  const at = look.value.place ?? (data[0]?.length ?? 0) - 1
+  return (
+    <>
+      {lines.map((line, i) => (
+        <span key={line.label} class="row">
+          <span class={`swatch plot-${line.color}${line.isDashed ? ' dashed' : ''}`} />
+          {line.label}
+          <span class="num value">{valueText(data[i + 1]?.[at], spell)}</span>
+        </span>
+      ))}
+    </>
+  )
+}
+
+/** Noted tells the time that one looks at and what was changed there, or else how many changes there are to look at. */
+function Noted({ data, markers, look }: Pick<LookProps, 'data' | 'look'> & { readonly markers: readonly Marker[] }) {
+  const { place, notes } = look.value
+  const ms = place === undefined ? undefined : data[0]?.[place]
+  if (ms == null) {
+    const [first = 0, last = 0] = [data[0]?.[0] ?? 0, data[0]?.at(-1) ?? 0]
+    const count = markers.filter(({ atMs }) => atMs >= first && atMs <= last).length
+    return <span class="note faint">{count > 0 && `${count} ${count === 1 ? 'change' : 'changes'} marked`}</span>
+  }
+  return (
+    <>
+      <span class="num">{clockTime(ms)}</span>
+      <span class="note clip" title={notes.map(({ text }) => text).join('\n')}>
+        {notes[0]?.text}
+        {notes.length > 1 && ` and ${notes.length - 1} more`}
+      </span>
+    </>
+  )
+}
+
+interface PlotBoxProps extends LookProps {
+  readonly box: { current: HTMLDivElement | null }
+  readonly id: string
+  readonly label: string
+  readonly height: number
+  readonly onKeyDown: (event: KeyboardEvent) => void
+  readonly onBlur: () => void
+}
+
+/** PlotBox holds the drawing. For the keyboard and screen readers it is a slider over time, whose value is told in words. */
+function PlotBox({ box, id, label, lines, data, spell, look, height, onKeyDown, onBlur }: PlotBoxProps) {
+  const { place, notes } = look.value
+  const last = Math.max(0, (data[0]?.length ?? 0) - 1)
+  const ms = place === undefined ? undefined : data[0]?.[place]
+  const told =
+    ms == null
+      ? 'The arrow keys go through the values'
+      : [
+          clockTime(ms),
+          ...lines.map((line, i) => `${line.label} ${valueText(data[i + 1]?.[place as number], spell)}`),
+          ...notes.map(({ text }) => text),
+        ].join(', ')
+  return (
+    <div
+      ref={box}
+      id={id}
+      class="plot"
+      role="slider"
+      tabIndex={0}
+      aria-label={label}
+      aria-valuemin={0}
+      aria-valuemax={last}
+      aria-valuenow={place ?? last}
+      aria-valuetext={told}
+      style={{ height: `${height}px` }}
+      onKeyDown={onKeyDown}
+      onBlur={onBlur}
+    />
+  )
+}
+
+const inSeconds = ([times = [], ...values]: PlotData): uPlot.AlignedData =>
   [times.map((ms) => (ms ?? 0) / 1000), ...values] as uPlot.AlignedData
 
-function optionsOf(
-  element: HTMLElement,
-  lines: readonly Line[],
-  height: number,
-  spell: (value: number) => string,
-  markersNow: () => readonly Marker[],
-): uPlot.Options {
-  const style = getComputedStyle(element)
-  const colorOf = (name: string): string => resolveColor(element, style.getPropertyValue(name))
-  const axis = {
-    stroke: colorOf('--text-faint'),
-    grid: { stroke: colorOf('--line'), width: 1 },
-    ticks: { show: false },
-    font: `11px ${style.fontFamily}`,
-  }
-  return {
-    width: element.clientWidth,
-    height,
-    padding: [8, 8, 0, 0],
-    legend: { show: false },
-    cursor: { points: { size: 6 }, y: false },
-    scales: { y: { range: (_, _min, max) => [0, Math.max(max * 1.1, 1)] } },
-    axes: [
-      {
-        ...axis,
-        size: 28,
-        values: (_, seconds) => seconds.map((each) => clockTime(each * 1000).replace(/:\d\d(?=\D*$)/, '')),
-      },
-      { ...axis, size: 52, values: (_, values) => values.map(spell) },
-    ],
-    series: [
-      {},
-      ...lines.map(({ label, color, isFilled }) => {
-        const stroke = colorOf(`--plot-${color}`)
-        return {
-          label,
-          stroke,
-          width: 1.5,
-          points: { show: false },
-          ...(isFilled && { fill: `color-mix(in srgb, ${stroke} 14%, transparent)` }),
-        }
-      }),
-    ],
-    plugins: [markersPlugin(markersNow, colorOf('--text-faint')), readoutPlugin(lines, spell)],
-  }
+function rangeOf(seconds: ArrayLike<number>, spanMs: number | undefined): [min: number, max: number] {
+  const last = seconds[seconds.length - 1] ?? Date.now() / 1000
+  const first = spanMs === undefined ? (seconds[0] ?? last - 60) : last - spanMs / 1000
+  return first < last ? [first, last] : [last - 60, last]
 }
 
-/** resolveColor turns light-dark() into the one colour that is meant here: a canvas does not know it. */
-function resolveColor(element: HTMLElement, value: string): string {
-  const probe = document.createElement('span')
-  probe.style.color = value
-  element.append(probe)
-  const { color } = getComputedStyle(probe)
-  probe.remove()
-  return color
+/** lookOf finds the value that is nearest to where one looks, and the markers within reach. */
+function lookOf(plot: uPlot, { left, seconds }: { left?: number; seconds?: number }, markers: readonly Marker[]): Look {
+  const time = seconds ?? (left === undefined ? undefined : plot.posToVal(left, 'x'))
+  if (time === undefined || plot.data[0].length === 0) return NOWHERE
+  const reach = Math.abs(plot.posToVal(REACH, 'x') - plot.posToVal(0, 'x'))
+  const notes = markers.filter(({ atMs }) => Math.abs(atMs / 1000 - time) <= reach)
+  return { place: nearestIndex(plot.data[0], time), notes }
 }
 
-/** A line down the plot for each marker. */
-function markersPlugin(markersNow: () => readonly Marker[], color: string): uPlot.Plugin {
-  return {
-    hooks: {
-      draw: ({ ctx, bbox, valToPos, scales }) => {
-        ctx.save()
-        ctx.strokeStyle = color
-        ctx.setLineDash([3, 3])
-        for (const { atMs } of markersNow()) {
-          const { min = 0, max = 0 } = scales.x ?? {}
-          if (atMs / 1000 < (min ?? 0) || atMs / 1000 > (max ?? 0)) continue
-          const x = Math.round(valToPos(atMs / 1000, 'x', true))
-          ctx.beginPath()
-          ctx.moveTo(x, bbox.top)
-          ctx.lineTo(x, bbox.top + bbox.height)
-          ctx.stroke()
-        }
-        ctx.restore()
-      },
-    },
-  }
-}
-
-/** What the lines are at the pointer. */
-function readoutPlugin(lines: readonly Line[], spell: (value: number) => string): uPlot.Plugin {
-  const box = document.createElement('div')
-  box.className = 'readout'
-  box.hidden = true
-  return {
-    hooks: {
-      init: ({ over }) => over.append(box),
-      setCursor: ({ cursor, data }) => {
-        const { idx, left = -1 } = cursor
-        box.hidden = idx === null || idx === undefined || left < 0
-        if (box.hidden) return
-        const parts = lines.flatMap(({ label }, i) => {
-          const value = data[i + 1]?.[idx as number]
-          return value === null || value === undefined ? [] : [`${label} ${spell(value)}`]
-        })
-        box.textContent = [clockTime((data[0][idx as number] ?? 0) * 1000), ...parts].join(' · ')
-      },
-    },
-  }
+/** nextTime is the time that a key leads to, in seconds. */
+function nextTime(
+  { data: [times] }: uPlot,
+  { key, shiftKey }: KeyboardEvent,
+  place: number | undefined,
+  markers: readonly Marker[],
+): number | undefined {
+  const last = times.length - 1
+  if (last < 0) return undefined
+  const now = place ?? last
+  const step = shiftKey ? 10 : 1
+  if (key === 'ArrowLeft' || key === 'ArrowDown') return times[Math.max(0, place === undefined ? last : now - step)]
+  if (key === 'ArrowRight' || key === 'ArrowUp') return times[Math.min(last, now + step)]
+  if (key === 'Home') return times[0]
+  if (key === 'End') return times[last]
+  if (key !== 'PageUp' && key !== 'PageDown') return undefined
+  const known = markers.map(({ atMs }) => atMs / 1000).sort((a, b) => a - b)
+  const inside = known.filter((at) => at >= times[0] && at <= times[last])
+  // The nearest value may be a little before or after its marker.
+  const slack = last > 0 ? (times[last] - times[0]) / last : 1
+  return key === 'PageUp'
+    ? inside.findLast((at) => at < times[now] - slack)
+    : inside.find((at) => at > times[now] + slack)
 }

@@ -1,5 +1,7 @@
 import type { Preview } from '../api/operations.ts'
+import { fullTime, utcText } from '../format/time.ts'
 import { Count, Notice, Time } from './parts.tsx'
+import { changeTitle, fieldWords, isTime, TOLD_ALREADY } from './preview-words.ts'
 
 /** Fields that every record has, and that say nothing about a change. */
 const UNTOLD = ['version', 'created_at', 'updated_at', 'id', 'hash']
@@ -10,7 +12,7 @@ export function PreviewView({ preview }: { readonly preview: Preview }) {
   return (
     <div class="stack">
       {changes.map((change, i) => (
-        <Change key={i} before={change.before} after={change.after} name={nameOf(change)} />
+        <Change key={i} {...change} />
       ))}
       {affected !== null && (
         <p class="small soft">
@@ -27,18 +29,22 @@ export function PreviewView({ preview }: { readonly preview: Preview }) {
           .
         </p>
       )}
-      {notes.map((note) => (
-        <Notice key={note}>{note}</Notice>
-      ))}
+      {notes
+        .filter((note) => !(peak && TOLD_ALREADY.test(note)))
+        .map((note) => (
+          <Notice key={note}>{note}</Notice>
+        ))}
     </div>
   )
 }
 
-const nameOf = ({ kind, table, id }: Preview['changes'][number]): string =>
-  [table ?? kind, id].filter(Boolean).join(' ')
-
-function Change({ name, before, after }: { readonly name: string; readonly before: unknown; readonly after: unknown }) {
-  const rows = differences(before, after)
+function Change(change: Preview['changes'][number]) {
+  // What is reset is named by the dialog, and counted by a note.
+  if (change.kind === 'counters') return null
+  const name = changeTitle(change)
+  const rows = differences(change.before, change.after)
+  const isNew = change.before === null
+  const isGone = change.after === null
   return (
     <div class="changes">
       <h3 class="break">{name}</h3>
@@ -48,16 +54,16 @@ function Change({ name, before, after }: { readonly name: string; readonly befor
             <thead>
               <tr>
                 <th scope="col">Field</th>
-                <th scope="col">Before</th>
-                <th scope="col">After</th>
+                {!isNew && <th scope="col">Before</th>}
+                {!isGone && <th scope="col">After</th>}
               </tr>
             </thead>
             <tbody>
               {rows.map(({ field, was, will }) => (
                 <tr key={field}>
-                  <td>{field}</td>
-                  <td class={was === '' ? 'faint' : 'was'}>{was || '—'}</td>
-                  <td class={will === '' ? 'faint' : 'will'}>{will || '—'}</td>
+                  <td>{fieldWords(field)}</td>
+                  {!isNew && <td class={was === '' ? 'faint' : 'was'}>{shown(was)}</td>}
+                  {!isGone && <td class={will === '' ? 'faint' : 'will'}>{shown(will)}</td>}
                 </tr>
               ))}
             </tbody>
@@ -66,6 +72,14 @@ function Change({ name, before, after }: { readonly name: string; readonly befor
       )}
     </div>
   )
+}
+
+/** shown spells a value: times in the zone of the viewer. */
+function shown(value: string) {
+  if (value === '') return '—'
+  if (!isTime(value)) return value
+  const ms = Date.parse(value)
+  return <time title={utcText(ms)}>{fullTime(ms)}</time>
 }
 
 interface Difference {

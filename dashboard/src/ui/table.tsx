@@ -9,6 +9,8 @@ export interface Column<Row> {
   readonly cell: (row: Row) => ComponentChildren
   readonly align?: 'right'
   readonly isTight?: boolean
+  /** For sentences: they are not squeezed to a word a line. */
+  readonly isWordy?: boolean
   /** The title is for screen readers only: for columns of buttons. */
   readonly isTitleHidden?: boolean
 }
@@ -73,7 +75,7 @@ function Row<T>({ row, columns, href }: { row: T; columns: readonly Column<T>[];
   )
 }
 
-function classOf({ align, isTight }: Column<never>): string | undefined {
-  const names = [align, isTight && 'tight'].filter(Boolean)
+function classOf({ align, isTight, isWordy }: Column<never>): string | undefined {
+  const names = [align, isTight && 'tight', isWordy && 'wordy'].filter(Boolean)
   return names.length === 0 ? undefined : names.join(' ')
 }

@@ -4,6 +4,7 @@ import { LiveRules, type RuleOrigin } from 'sluice/internal/engine/live-rules'
 import type { RuleSource } from 'sluice/internal/engine/rule-source'
 import { FileSource } from 'sluice/internal/sources/file-source'
 import { ThreadLoader } from 'sluice/internal/sources/thread-loader'
+import type { FileChange } from './admin/made-changes.ts'
 import type { Log } from './log/log.ts'
 import { summary } from './plural.ts'
 import { compileOptionsOf } from './settings/compatibility.ts'
@@ -18,10 +19,14 @@ export interface FollowedRules {
   counts(): { readonly loads: number; readonly refusals: number }
   /** What became of the rules that were read. */
   state(): RulesState
+  /** fileChanges are the last changes of rule files that came into force, the newest first: up to 500, since the start. */
+  fileChanges(): readonly FileChange[]
   /** reload reads the files at once, and logs what came of it. */
   reload(): Promise<void>
   stop(): void
 }
+
+const MAX_FILE_CHANGES = 500
 
 /** A RulesState is when rules came into force and were refused, in milliseconds since 1970. */
 export interface RulesState {
@@ -49,6 +54,8 @@ export async function followRules(
   let told = 0
   let refusal: RulesError | undefined
   let origin: RuleOrigin = { inputs: [] }
+  let fileChanges: readonly FileChange[] = []
+  const isOfFile = (file: string): boolean => !beside.some(({ name }) => file.startsWith(name))
   let state: Omit<RulesState, 'version'> = { loadedAtMs: 0, refusedAtMs: undefined, isLastGood: false }
   // Workers make their rules of the parts.
   const loader = new ThreadLoader({ keepParts: changed !== undefined })
@@ -58,6 +65,8 @@ export async function followRules(
       loaded: (rules, from) => {
         told++
         if (isStarted) log.info('rules.loaded', `rules are in force: ${summary(rules)}`)
+        const files = isStarted ? changedFiles(origin.inputs, from.inputs, isOfFile) : []
+        if (files.length > 0) fileChanges = [{ atMs: Date.now(), files }, ...fileChanges].slice(0, MAX_FILE_CHANGES)
         origin = from
         state = { ...state, loadedAtMs: Date.now(), isLastGood: true }
         changed?.(from)
@@ -79,6 +88,7 @@ export async function followRules(
     current: live.current,
     origin: () => origin,
     counts: () => live.counts,
+    fileChanges: () => fileChanges,
     state: () => ({ version: live.current().version, ...state }),
     reload: async () => {
       const before = told
@@ -90,6 +100,19 @@ export async function followRules(
     },
     stop: () => live.stop(),
   }
+}
+
+/** changedFiles names the files that have another text, are new, or are gone. */
+function changedFiles(
+  before: RuleOrigin['inputs'],
+  after: RuleOrigin['inputs'],
+  isOfFile: (file: string) => boolean,
+): readonly string[] {
+  const textOf = (input: RuleOrigin['inputs'][number] | undefined) =>
+    input && ('text' in input ? input.text : JSON.stringify(input.value))
+  const [was, is] = [before, after].map((inputs) => new Map(inputs.map((input) => [input.file, input])))
+  const names = [...new Set([...was.keys(), ...is.keys()])].filter(isOfFile)
+  return names.filter((file) => textOf(was.get(file)) !== textOf(is.get(file)))
 }
 
 function logRefusal(log: Log, { message, errors }: RulesError): void {

@@ -1,4 +1,5 @@
 import type { Server } from 'node:http'
+import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import { SluiceError } from 'sluice/internal/core/errors'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
@@ -14,6 +15,7 @@ import { routeServer } from '../edge/http/routes.ts'
 import { type MergedMetrics, mergedWith, mergeInto } from '../observe/metrics/merge-reports.ts'
 import type { CountsReport } from '../observe/statsd/statsd-counts.ts'
 import { bothSinks, LiveQuotas, type QuotaOrigin } from '../quotas/book/live-quotas.ts'
+import type { PassOver } from '../quotas/book/passed-over.ts'
 import type { QuotaBook } from '../quotas/book/quota-book.ts'
 import { hashApiKey } from '../quotas/tables/api-key-hash.ts'
 import { type DeskParts, type OpenDesk, openDesk } from './admin/open-desk.ts'
@@ -31,9 +33,10 @@ import type { Log } from './log/log.ts'
 import { NodeMetrics, type NodeState } from './node-metrics.ts'
 import { plural } from './plural.ts'
 import type { NodeQuotas } from './quotas/node-quotas.ts'
+import { PassedOverLog } from './quotas/passed-over-log.ts'
 import { compatibilityLine } from './settings/compatibility.ts'
 import type { Config } from './settings/config.ts'
-import { packageVersion } from './settings/package-file.ts'
+import { packageFile, packageVersion } from './settings/package-file.ts'
 import { requireFiles } from './settings/pem-files.ts'
 import { StatsdExport } from './statsd.ts'
 import { openTraces } from './traces/open-traces.ts'
@@ -133,6 +136,7 @@ async function openAdmin(config: Config, log: Log, rules: FollowedRules, { fleet
     failed: faultLog(log),
     admin,
     openPaths: config.metricsOpen ? ['/metrics'] : [],
+    dashboard: { folder: () => packageFile('dist/dashboard/') },
   }
   const server = adminServer(sources, [config.adminHost, ...config.adminNames])
   const place = { host: config.adminHost, port: config.adminPort }
@@ -144,6 +148,8 @@ async function openAdmin(config: Config, log: Log, rules: FollowedRules, { fleet
   const statsd = config.statsd && new StatsdExport(config.statsd, { log, reports: () => statsdReports(rules, fleet) })
   return {
     address: reachable(portOf(server), place),
+    /** What other nodes are told. */
+    knownAs: knownAddress(portOf(server), place.host),
     /** flush sends the last counts, while there is somebody who knows them. */
     flush: () => statsd?.stop(),
     close: () => {
@@ -151,6 +157,12 @@ async function openAdmin(config: Config, log: Log, rules: FollowedRules, { fleet
       if (beside !== undefined) closeServer(beside)
     },
   }
+}
+
+/** knownAddress is where others may find a port: one on every address is found by the name of the machine. */
+function knownAddress(port: number, host: string): string {
+  const name = host === '0.0.0.0' || host === '::' ? hostname() : host
+  return `${name.includes(':') ? `[${name}]` : name}:${port}`
 }
 
 /** openMetrics serves the metrics alone, where that is wanted. */
@@ -280,8 +292,13 @@ async function reload(
 }
 
 /** liveQuotasOf makes the book of a process that follows an origin. */
-function liveQuotasOf(config: Config, origin: QuotaOrigin | undefined): LiveQuotas | undefined {
-  return origin && new LiveQuotas({ hash: (key) => hashApiKey(origin.keySecret(), key), entries: config.callerEntries })
+function liveQuotasOf(config: Config, origin: QuotaOrigin | undefined, passOver?: PassOver): LiveQuotas | undefined {
+  if (origin === undefined) return undefined
+  return new LiveQuotas({
+    hash: (key) => hashApiKey(origin.keySecret(), key),
+    entries: config.callerEntries,
+    passOver,
+  })
 }
 
 /** NodeData is the database of a node, and what the node does with it beside decisions. */
@@ -304,10 +321,15 @@ async function openData(config: Config, log: Log, undo: Undo): Promise<NodeData 
 }
 
 /** deskParts are what the desk of a node with a database knows beside. */
-function deskParts({ quotas, usage }: NodeData): Pick<DeskParts, 'usage' | 'database' | 'audited'> {
-  const { audit, health } = quotas.stores
+function deskParts({
+  quotas,
+  usage,
+}: NodeData): Pick<DeskParts, 'usage' | 'usageRows' | 'database' | 'audited' | 'audit'> {
+  const { audit, health, db } = quotas.stores
   return {
     usage: usage.pages,
+    usageRows: { db, waiting: usage.waiting },
+    audit,
     database: () => (health().isUp ? 'up' : 'away'),
     audited: (action, { kind, id }, by) =>
       audit.record(by, async () => {
@@ -365,7 +387,8 @@ function startAlone(config: Config, log: Log, given?: QuotaOrigin): Promise<Serv
     const rules = await followAll(config, log, node, routes)
     undo.push(rules.stop)
     const origin = given ?? node
-    const quotas = liveQuotasOf(config, origin)
+    const passedOver = origin && new PassedOverLog(log)
+    const quotas = liveQuotasOf(config, origin, passedOver?.hear)
     const unfollow = quotas && (await origin?.follow(quotas))
     if (unfollow !== undefined) undo.push(unfollow)
     const outlet = openOutlet(config, log)
@@ -374,6 +397,7 @@ function startAlone(config: Config, log: Log, given?: QuotaOrigin): Promise<Serv
       decisions: outlet?.send,
       quotas: quotas?.current,
       routes: routes?.current.plan,
+      passedOver,
       usage: data && (async (news) => data.usage.take(news)),
     })
     undo.push(() => doors.close())
@@ -383,18 +407,23 @@ function startAlone(config: Config, log: Log, given?: QuotaOrigin): Promise<Serv
     const hotKeys = openHotKeys(config, log, async () => [await doors.reports.hotKeys()])
     undo.push(() => hotKeys.close())
     const startedAtMs = Date.now()
+    let adminAddress: string | undefined
     const desk = openDesk({
       config,
       rules: rules.current,
       book: () => quotas?.current(),
-      ask: (name, about) => [doors.reports[name](about) as Reports[typeof name]],
-      workers: () => [{ id: '1', state: 'ready', startedAtMs }],
+      ask: async (name, about) => [(await doors.reports[name](about)) as Reports[typeof name]],
+      workers: () => [{ id: '1', state: 'ready', startedAtMs, pid: process.pid }],
       counters: doors.counters,
       version: packageVersion(),
+      hotKeys: () => hotKeys.ask('fleet'),
+      fileChanges: rules.fileChanges,
+      adminAddress: () => adminAddress,
       ...(data && deskParts(data)),
     })
     undo.push(() => desk.close())
     const admin = await openAdmin(config, log, rules, { fleet: fleetOfOne(doors), hotKeys, data, desk })
+    adminAddress = admin.knownAs
     node?.begin()
     return {
       addresses: { ...addresses, admin: admin.address },
@@ -455,6 +484,7 @@ function startWorkers(config: Config, log: Log, given?: QuotaOrigin): Promise<Se
     const addresses = await listenAll(config, (door, place) => primary.listen(door, place))
     const hotKeys = openHotKeys(config, log, async () => (await primary.reports('hotKeys')).map(({ report }) => report))
     undo.push(() => hotKeys.close())
+    let adminAddress: string | undefined
     const desk = openDesk({
       config,
       rules: rules.current,
@@ -463,11 +493,15 @@ function startWorkers(config: Config, log: Log, given?: QuotaOrigin): Promise<Se
       workers: () => primary.workerList(),
       counters: undefined,
       version: packageVersion(),
+      hotKeys: () => hotKeys.ask('fleet'),
+      fileChanges: rules.fileChanges,
+      adminAddress: () => adminAddress,
       ...(data && deskParts(data)),
     })
     undo.push(() => desk.close())
     const admin = await openAdmin(config, log, rules, { fleet: fleetOf(primary), hotKeys, data, desk })
     undo.push(admin.close)
+    adminAddress = admin.knownAs
     await primary.start()
     node?.begin()
     return {

@@ -11,17 +11,24 @@ export function greeting(service: Service, config: Config): string {
   return `sluice ${packageVersion()} is listening
 ${doorLines(service).join('\n')}
 
+dashboard  http://${service.addresses.admin}/  ${loginText(config)}
 ${processes}counters ${service.storeName}; ${summary(service.rules())}, from ${from}
 ${customersLine(config)}${isExample ? thingsToTry(service, config) : 'Changed rules come into force by themselves; SIGHUP reads them at once.'}
 `
 }
 
+/** loginText says with which token somebody logs in, as far as that is known before the database is open. */
+function loginText({ database, adminTokens }: Config): string {
+  if (adminTokens.length > 0) return 'log in with a token of SLUICE_ADMIN_TOKEN'
+  if (database === undefined) return 'this machine may look without a token'
+  return 'log in with the token that is printed once, on the first start; `sluice token create` makes others'
+}
+
 /** customersLine says where customers are kept. A database in a directory takes seconds to start, and what it says comes below. */
-function customersLine({ database, adminTokens }: Config): string {
+function customersLine({ database }: Config): string {
   if (database === undefined) return ''
   const where = 'url' in database ? 'in PostgreSQL' : `in ${database.dataDir}, which is being opened`
-  const token = adminTokens.length > 0 ? '' : '; on the first start, a token of the admin API is printed below, once'
-  return `customers ${where}${token} (docs/quotas.md)\n`
+  return `customers ${where} (docs/quotas.md)\n`
 }
 
 const WIDTH = 'http://localhost:12345'.length

@@ -70,7 +70,7 @@ the counters say. reset takes --key REDISKEY instead of a descriptor, or --all
 about Redis: SLUICE_SECRET, --key-prefix and --keys decide what keys are.
 top takes
 --admin URL (default: http://localhost:8082), --token or SLUICE_ADMIN_TOKEN,
---by refused|active, --minutes 1|5|60, --scope node|fleet, --interval DURATION,
+--by refused|active, --minutes 1|5|60|1440, --scope node|fleet, --interval DURATION,
 --json (a document of one line for each look) and --once. token and audit work
 in a database (--database URL, --data DIR, and SLUICE_SECRET where the service
 has it) or, also while it runs, through a service (--admin URL, --token).

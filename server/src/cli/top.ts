@@ -49,7 +49,7 @@ function optionsOf(args: readonly string[]): Options {
     token: flags.last('token') ?? (process.env.SLUICE_ADMIN_TOKEN || undefined),
     asked: {
       by: choiceOf(given('by', 'refused'), ['refused', 'active']),
-      minutes: Number(choiceOf(given('minutes', '5'), ['1', '5', '60'])) as Asked['minutes'],
+      minutes: Number(choiceOf(given('minutes', '5'), ['1', '5', '60', '1440'])) as Asked['minutes'],
       scope: choiceOf(given('scope', 'node'), ['node', 'fleet']),
     },
     intervalMs: Math.max(MIN_INTERVAL_MS, durationOf(given('interval', '1s'))),

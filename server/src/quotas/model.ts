@@ -125,6 +125,21 @@ export interface QuotaRecords {
 
 export type QuotaTable = keyof QuotaRecords
 
+/** AUDIT_KINDS are the kinds of what the audit log tells of. */
+export const AUDIT_KINDS = [
+  'customers',
+  'api_keys',
+  'overrides',
+  'grants',
+  'blocks',
+  'tiers',
+  'switches',
+  'tokens',
+  'rules',
+  'counters',
+  'webhooks',
+] as const
+
 /** A QuotaSnapshot is everything that decisions depend on, at one moment. */
 export type QuotaSnapshot = { readonly [Table in QuotaTable]: readonly QuotaRecords[Table][] } & {
   /** Rises with every change of any record. */

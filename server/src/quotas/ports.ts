@@ -1,4 +1,4 @@
-import type { QuotaChange, QuotaRecords, QuotaSnapshot, QuotaTable } from './model.ts'
+import type { Override, QuotaChange, QuotaRecords, QuotaSnapshot, QuotaTable, StoredTier } from './model.ts'
 
 /** Sql is what a transaction offers. */
 export type Sql = Pick<Database, 'query'>
@@ -132,9 +132,14 @@ export interface AuditEntry {
 }
 
 export interface AuditQuery {
+  /** The id or the name of an actor. */
   readonly actor?: string | undefined
   readonly action?: string | undefined
+  /** What was changed is of one of these kinds, such as `tiers`. */
+  readonly kinds?: readonly string[] | undefined
   readonly target?: string | undefined
+  /** The sequence of the newest entry that is wanted. */
+  readonly upTo?: number | undefined
   readonly customerId?: string | undefined
   readonly fromMs?: number | undefined
   readonly toMs?: number | undefined
@@ -178,6 +183,25 @@ export interface UsageRow {
 
 export interface UsageStore {
   read(query: UsageQuery): Promise<Page<UsageRow>>
+}
+
+export type TierPeriod = '1h' | '24h' | '30d'
+
+/** A TierUse is what the customers of one tier used. */
+export interface TierUse {
+  /** Undefined: customers without a tier. */
+  readonly tier: string | undefined
+  /** How many customers have the tier now. */
+  readonly customers: number
+  readonly allowed: number
+  readonly refused: number
+  readonly cost: number
+}
+
+/** TierUsage adds up what was used by tier. Use counts for the tier that the caller had when it was written. */
+export interface TierUsage {
+  /** byTier begins with a whole hour: up to an hour before the period does. */
+  byTier(period: TierPeriod): Promise<{ readonly sinceMs: number; readonly tiers: readonly TierUse[] }>
 }
 
 /** A WebhookEndpoint is where events are sent. Its secrets are never read again. */
@@ -443,6 +467,19 @@ export interface LiveFigures {
   follow(heard: (frame: LiveFrame) => void): () => void
 }
 
+/** How calls to a shared store fare: `open`, none is made; `half_open`, one is tried. */
+export type CircuitState = 'closed' | 'half_open' | 'open'
+
+/** A WorkerState is one process of a node that answers requests. */
+export interface WorkerState {
+  readonly id: string
+  readonly state: string
+  readonly startedAtMs: number
+  readonly pid: number | undefined
+  /** Of the last second. Undefined: it has told nothing yet. */
+  readonly decisionsPerSecond: number | undefined
+}
+
 /** A NodeState is one node of the fleet. */
 export interface NodeState {
   readonly id: string
@@ -456,15 +493,39 @@ export interface NodeState {
   /** Of the quotas that it decides by. */
   readonly revision: number
   readonly store: 'memory' | 'up' | 'away'
-  readonly workers: readonly { readonly id: string; readonly state: string; readonly startedAtMs: number }[]
+  /** The worst of its processes and of the store's servers. Undefined: counters are in memory, or nothing was told yet. */
+  readonly circuit: CircuitState | undefined
+  /** Of the last second. */
+  readonly decisionsPerSecond: number
+  /** Resident memory of all its processes. */
+  readonly memoryBytes: number
+  /** How late the event loop of its slowest process was, at the 99th percentile of the last second. */
+  readonly eventLoopDelayMs: number | undefined
+  /** Where its admin port listens, as it knows it. */
+  readonly adminAddress: string | undefined
+  readonly workers: readonly WorkerState[]
 }
 
 export interface NodeList {
   list(): Promise<readonly NodeState[]>
 }
 
+/** Whose a list is: that of this node, or of all nodes on the same Redis. */
+export type FleetScope = 'fleet' | 'node'
+
+/** A FleetList is what several nodes told. */
+export interface FleetList<T> {
+  readonly items: readonly T[]
+  /** How many nodes it is made of. */
+  readonly nodes: number
+  /** How many more there are that did not answer in time, or were too many to ask. */
+  readonly nodesLeftOut: number
+}
+
 /** A RecentRefusal is one request that was refused lately. */
 export interface RecentRefusal {
+  /** The id of the node that refused it. */
+  readonly node: string
   readonly atMs: number
   readonly customerId: string | undefined
   readonly keyId: string | undefined
@@ -479,19 +540,85 @@ export interface RecentRefusal {
 }
 
 /** A NearLimit is a caller that has used 80 % of a limit or more. */
-export interface NearLimit extends Pick<RecentRefusal, 'atMs' | 'customerId' | 'keyId' | 'domain' | 'rule' | 'key'> {
+export interface NearLimit
+  extends Pick<RecentRefusal, 'node' | 'atMs' | 'customerId' | 'keyId' | 'domain' | 'rule' | 'key'> {
   readonly limit: number
   readonly remaining: number
   readonly windowMs: number
   readonly resetAtMs: number
 }
 
-/** RecentCallers is what this node's processes remember of callers: a bounded number, and only since they began. */
+/** RecentCallers is what nodes remember of callers: a bounded number, and only since they began. */
 export interface RecentCallers {
   /** refusals are those of a customer or a key, or all, the newest first. */
-  refusals(of?: CounterTarget & { readonly kind: 'customer' | 'key' }): Promise<readonly RecentRefusal[]>
+  refusals(
+    scope: FleetScope,
+    of?: CounterTarget & { readonly kind: 'customer' | 'key' },
+  ): Promise<FleetList<RecentRefusal>>
   /** nearLimits is who has little left, the nearest first. */
-  nearLimits(): Promise<readonly NearLimit[]>
+  nearLimits(scope: FleetScope): Promise<FleetList<NearLimit>>
+}
+
+export type TopRanking = 'refused' | 'used'
+export type TopPeriod = '5m' | '1h' | '24h'
+
+/** A TopKey is a caller that a rule refused, or was asked about, most. */
+export interface TopKey {
+  readonly domain: string
+  readonly rule: string
+  /** Whom it is about, as it may be shown. */
+  readonly key: string
+  readonly customerId: string | undefined
+  readonly keyId: string | undefined
+  /** At the least; up to `missed` more. */
+  readonly count: number
+  readonly missed: number
+  /** Of all that the rule refused, or was asked about. */
+  readonly share: number
+  readonly isShadow: boolean
+}
+
+/** TopKeys knows the busiest callers of all rules. */
+export interface TopKeys {
+  top(by: TopRanking, period: TopPeriod, limit: number): Promise<FleetList<TopKey> & { readonly sinceMs: number }>
+}
+
+export type ActivityCounts = Pick<LiveRule, 'allowed' | 'refused' | 'shadowRefused'>
+
+/** A RuleActivity is what one rule did lately. */
+export interface RuleActivity {
+  readonly domain: string
+  readonly id: string
+  /** It only reports now, by itself or by a switch. */
+  readonly isShadow: boolean
+  readonly lastMinute: ActivityCounts
+  readonly lastHour: ActivityCounts
+}
+
+export interface RuleActivities {
+  /** list is every rule that was asked about in the last hour, the busiest first. */
+  list(scope: FleetScope): Promise<FleetList<RuleActivity> & { readonly rulesLeftOut: number }>
+}
+
+/** A MadeChange is a change of what is decided, for people. */
+export interface MadeChange {
+  readonly atMs: number
+  /** The kind of what was changed, as the audit log has it, or `rule_files`. */
+  readonly kind: string
+  readonly text: string
+  /** The name of who made it. */
+  readonly actor: string
+}
+
+export interface ChangeList {
+  /** since lists changes from a time on, the newest first. */
+  since(sinceMs: number, limit: number): Promise<readonly MadeChange[]>
+}
+
+/** RecordProblems says why records have no effect that were put in another way, or under other rules. Undefined: nothing is wrong. */
+export interface RecordProblems {
+  ofTier(tier: StoredTier): string | undefined
+  ofOverride(override: Override): string | undefined
 }
 
 /** ApiKeyHash spells API keys as they are kept: HMAC-SHA256 under the key of the installation, in hex. */

@@ -18,6 +18,7 @@ const KINDS: Readonly<Record<Notice['kind'], string>> = {
   reset: 'x',
   reset_domain: 'd',
   reset_caller: 'k',
+  ask: 'a',
 }
 
 /** A message is longer than any key that a request can spell, or it is none of ours. */

@@ -63,12 +63,17 @@ export class RedisNotes {
     return `${this.#index}:${node}`
   }
 
-  async #ask(key: string, ...args: string[]): Promise<unknown> {
-    const shard = this.#connection.shardOf(key)
-    try {
-      return await within(TIMEOUT_MS, call(this.#connection, key, args), shard)
-    } catch (error) {
-      throw faultOf(error, this.#connection, shard)
-    }
+  #ask(key: string, ...args: string[]): Promise<unknown> {
+    return askForNote(this.#connection, key, args)
+  }
+}
+
+/** askForNote sends a command about a note. It rejects with a StoreFault when Redis does not answer in time. */
+export async function askForNote(connection: RedisConnection, key: string, args: string[]): Promise<unknown> {
+  const shard = connection.shardOf(key)
+  try {
+    return await within(TIMEOUT_MS, call(connection, key, args), shard)
+  } catch (error) {
+    throw faultOf(error, connection, shard)
   }
 }

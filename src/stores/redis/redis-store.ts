@@ -25,6 +25,7 @@ import { exchangeFormat } from './exchange-format.ts'
 import { FunctionUse } from './function-use.ts'
 import { laneOf } from './lane.ts'
 import { encodeNotice, NoticeChannel, noticeChannel } from './notice-channel.ts'
+import { RedisAnswers } from './redis-answers.ts'
 import { RedisCounters } from './redis-counters.ts'
 import { RedisNotes } from './redis-notes.ts'
 import { loadScript } from './scripts.ts'
@@ -79,6 +80,8 @@ export class RedisStore implements LendingStore {
   readonly hotKeyNotes: RedisNotes
   /** What nodes tell each other about themselves. */
   readonly nodeNotes: RedisNotes
+  /** What nodes answer to a notice that asks. */
+  readonly answers: RedisAnswers
 
   constructor(options: RedisStoreOptions) {
     const told = { ...NO_EVENTS, ...options.events }
@@ -99,6 +102,7 @@ export class RedisStore implements LendingStore {
     this.counters = new RedisCounters(connection, keyPrefix, keys)
     this.hotKeyNotes = new RedisNotes(connection, keyPrefix, 'hot-keys')
     this.nodeNotes = new RedisNotes(connection, keyPrefix, 'nodes')
+    this.answers = new RedisAnswers(connection, keyPrefix)
     const breakers = new Map()
     this.#connection = connection
     this.#notices = notices

@@ -5,6 +5,16 @@ import { sharedRedis } from '../../../../tests/servers/shared.ts'
 import { AWAY_MS, FleetNodes } from './fleet-nodes.ts'
 import { NO_FIGURES, readNote } from './node-note.ts'
 
+const STATE = {
+  revision: 3,
+  store: 'up',
+  circuit: 'closed',
+  decisionsPerSecond: 7,
+  memoryBytes: 1_000_000,
+  eventLoopDelayMs: 0.5,
+  adminAddress: 'localhost:1',
+  workers: [{ id: '1', state: 'ready', startedAtMs: 1, pid: 42, decisionsPerSecond: 7 }],
+} as const
 const FIGURES = { ...NO_FIGURES, allowed: 7 }
 
 /** fleet makes nodes on the same Redis, with a clock that the test owns. */
@@ -20,7 +30,7 @@ async function fleet() {
     new FleetNodes({
       version: '1.0.0',
       notes: async () => store.nodeNotes,
-      state: () => ({ ruleVersion, revision: 3, store: 'up', workers: [{ id: '1', state: 'ready', startedAtMs: 1 }] }),
+      state: () => ({ ...STATE, ruleVersion }),
       nowMs: () => now.ms,
     })
   const pass = (ms: number): void => {
@@ -43,6 +53,8 @@ describe('nodes on one Redis', () => {
     expect(await versions(two)).toEqual(['v2 here', 'v1'])
     expect(two.others()).toMatchObject({ there: [{ allowed: 7 }], away: 0 })
     expect((await two.list())[1]).toMatchObject({ version: '1.0.0', revision: 3, workers: [{ id: '1' }] })
+    expect((await two.list())[1]).toMatchObject(STATE)
+    expect(two.ids()).toEqual({ ids: [one.id], away: 0 })
   })
 
   it('say that one is away when it has stopped writing, and forget it after ten minutes', async () => {
@@ -83,7 +95,14 @@ describe('nodes on one Redis', () => {
   })
 
   it('are one where nothing is shared', async () => {
-    const state = { ruleVersion: 'v1', revision: 0, store: 'memory', workers: [] } as const
+    const state = {
+      ...STATE,
+      ruleVersion: 'v1',
+      revision: 0,
+      store: 'memory',
+      circuit: undefined,
+      workers: [],
+    } as const
     const alone = new FleetNodes({ version: '1', notes: undefined, state: () => state })
     await alone.beat(FIGURES)
     await alone.leave()
@@ -94,12 +113,21 @@ describe('nodes on one Redis', () => {
 describe('a note of a stranger', () => {
   const GOOD = {
     ...{ id: 'a', host: 'h', version: '1', ruleVersion: 'v', startedAtMs: 1, atMs: 1, revision: 0, store: 'up' },
-    ...{ workers: [], isLeaving: false, figures: NO_FIGURES },
+    ...{ workers: [], isLeaving: false, figures: NO_FIGURES, decisionsPerSecond: 3, memoryBytes: 5 },
   }
   it('is read where it has the form of ours', () => {
     expect(readNote(JSON.stringify(GOOD))).toEqual(GOOD)
   })
+  it('of the version before is read, without what that did not tell', () => {
+    const { decisionsPerSecond: _decisions, memoryBytes: _memory, ...older } = GOOD
+    expect(readNote(JSON.stringify(older))).toEqual({ ...older, decisionsPerSecond: 0, memoryBytes: 0 })
+  })
   it.each<[claim: string, changes: object]>([
+    ['a circuit of another kind', { circuit: 'blown' }],
+    ['an address of a kilobyte', { adminAddress: 'x'.repeat(1_024) }],
+    ['memory that is no number', { memoryBytes: '9' }],
+    ['half a decision', { decisionsPerSecond: 0.5 }],
+    ['a worker without a whole pid', { workers: [{ id: '1', state: 'ready', startedAtMs: 1, pid: -1 }] }],
     ['a text of a kilobyte', { host: 'x'.repeat(1_024) }],
     ['a time that no calendar has', { startedAtMs: 1e300 }],
     ['a store of another kind', { store: 'tape' }],

@@ -12,7 +12,7 @@ const LISTED_MS = 600_000
 const READ_A_SECOND = 16
 
 /** What a node tells of itself at this moment. */
-export type OwnState = Pick<NodeState, 'ruleVersion' | 'revision' | 'store' | 'workers'>
+export type OwnState = Omit<NodeState, 'id' | 'host' | 'isHere' | 'isAway' | 'startedAtMs' | 'seenAtMs' | 'version'>
 
 export interface FleetNodesParts {
   readonly version: string
@@ -35,7 +35,7 @@ interface Heard {
 export class FleetNodes implements NodeList {
   readonly #parts: FleetNodesParts
   readonly #nowMs: () => number
-  readonly #id = randomBytes(8).toString('hex')
+  readonly id = randomBytes(8).toString('hex')
   readonly #startedAtMs: number
   readonly #heard = new Map<string, Heard>()
   #readAtMs = Number.NEGATIVE_INFINITY
@@ -60,6 +60,13 @@ export class FleetNodes implements NodeList {
     const { isLeaving: _leaving, figures: _figures, atMs: _at, ...own } = this.#note(NO_FIGURES)
     const here: NodeState = { ...own, isHere: true, isAway: false, seenAtMs: nowMs }
     return [here, ...[...this.#heard.values()].map((heard) => stateOf(heard, nowMs))]
+  }
+
+  /** ids are those of other nodes that are there, and how many are away. */
+  ids(): { readonly ids: readonly string[]; readonly away: number } {
+    const nowMs = this.#nowMs()
+    const there = [...this.#heard].filter(([, heard]) => !isAway(heard, nowMs))
+    return { ids: there.map(([id]) => id), away: this.#heard.size - there.length }
   }
 
   /** others counts the other nodes, and returns what those that are there did last. */
@@ -92,13 +99,13 @@ export class FleetNodes implements NodeList {
 
   async #put(note: NodeNote): Promise<void> {
     const notes = await this.#parts.notes?.()
-    await notes?.put(this.#id, noteText(note), note.isLeaving ? AWAY_MS : LISTED_MS, note.atMs)
+    await notes?.put(this.id, noteText(note), note.isLeaving ? AWAY_MS : LISTED_MS, note.atMs)
   }
 
   async #read(): Promise<void> {
     const notes = await this.#parts.notes?.()
     if (notes === undefined) return
-    const { notes: texts } = await notes.others(this.#id)
+    const { notes: texts } = await notes.others(this.id)
     this.#readAtMs = this.#nowMs()
     for (const [id, text] of texts) {
       const note = readNote(text)
@@ -123,7 +130,7 @@ export class FleetNodes implements NodeList {
 
   #note(figures: Figures): NodeNote {
     const { version, state } = this.#parts
-    const own = { id: this.#id, host: hostname().slice(0, 256), startedAtMs: this.#startedAtMs, version }
+    const own = { id: this.id, host: hostname().slice(0, 256), startedAtMs: this.#startedAtMs, version }
     return { ...own, ...state(), atMs: this.#nowMs(), isLeaving: false, figures }
   }
 }

@@ -45,14 +45,21 @@ export function readNote(text: string): NodeNote | undefined {
   } catch {
     return undefined
   }
-  return isNote(value) ? value : undefined
+  // Nodes of the version before tell less.
+  const note = isRecord(value) ? { ...NOT_TOLD, ...value } : value
+  return isNote(note) ? note : undefined
 }
+
+const NOT_TOLD = { decisionsPerSecond: 0, memoryBytes: 0 }
 
 function isNote(value: unknown): value is NodeNote {
   if (!isRecord(value) || typeof value.isLeaving !== 'boolean') return false
   if (!['id', 'host', 'version', 'ruleVersion'].every((name) => isText(value[name]))) return false
   if (!['startedAtMs', 'atMs', 'revision'].every((name) => isCount(value[name]))) return false
+  if (!LOAD.every((name) => isWhole(value[name]))) return false
   if (!['memory', 'up', 'away'].includes(value.store as string)) return false
+  if (![undefined, 'closed', 'half_open', 'open'].includes(value.circuit as string | undefined)) return false
+  if (!orNone(isCount)(value.eventLoopDelayMs) || !orNone(isText)(value.adminAddress)) return false
   return (
     Array.isArray(value.workers) &&
     value.workers.length <= 1_024 &&
@@ -61,8 +68,19 @@ function isNote(value: unknown): value is NodeNote {
   )
 }
 
+const LOAD = ['decisionsPerSecond', 'memoryBytes']
+
 function isWorker(value: unknown): boolean {
-  return isRecord(value) && isText(value.id) && isText(value.state) && isCount(value.startedAtMs)
+  if (!isRecord(value) || !isText(value.id) || !isText(value.state) || !isCount(value.startedAtMs)) return false
+  return orNone(isWhole)(value.pid) && orNone(isWhole)(value.decisionsPerSecond)
+}
+
+function orNone(is: (value: unknown) => boolean): (value: unknown) => boolean {
+  return (value) => value === undefined || is(value)
+}
+
+function isWhole(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 0
 }
 
 function isFigures(value: unknown): boolean {

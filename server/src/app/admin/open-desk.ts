@@ -1,21 +1,28 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { KeySpeller } from 'sluice/internal/core/key-speller'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
-import type { MaybePromise } from 'sluice/internal/engine/ports'
 import type { MemoryStore } from 'sluice/internal/stores/memory/memory-store'
+import type { ScopedReport } from '../../edge/admin/hot-keys-route.ts'
 import type { AdminPorts } from '../../edge/admin/open-admin-api.ts'
-import { byShare } from '../../observe/live/near-limits.ts'
 import type { QuotaBook } from '../../quotas/book/quota-book.ts'
-import type { LiveFrame, NodeState, RecentCallers, UsageStore } from '../../quotas/ports.ts'
+import type { AuditLog, LiveFrame, UsageStore, WorkerState } from '../../quotas/ports.ts'
+import { type TierUsageParts, TierUsageReader } from '../../quotas/usage/tier-usage.ts'
 import { type CounterDeskParts, Desk } from '../desk/counter-desk.ts'
 import { type DeskStore, memoryDeskStore } from '../desk/desk-store.ts'
 import { nameOf } from '../desk/process-desk.ts'
-import type { PlainReportName, Reports } from '../doors/reports.ts'
+import type { AskProcesses } from '../doors/reports.ts'
 import { compileOptionsOf } from '../settings/compatibility.ts'
 import type { Config } from '../settings/config.ts'
 import { ChangePreview } from './change-preview.ts'
+import { FleetActivity, fittingActivity } from './fleet-activity.ts'
 import { FleetNodes } from './fleet-nodes.ts'
+import { FleetQuestions } from './fleet-questions.ts'
+import { FleetTop } from './fleet-top.ts'
 import { LiveFrames } from './live-frames.ts'
+import { type FileChange, MadeChanges } from './made-changes.ts'
+import { NodeFigures } from './node-figures.ts'
+import { FleetCallers, fitting } from './recent-callers.ts'
+import { RecordCheck } from './record-problems.ts'
 import { redisDeskStore } from './redis-desk-store.ts'
 
 /** DeskParts are what the desk of a node is made of. */
@@ -24,17 +31,23 @@ export interface DeskParts {
   readonly rules: () => RuleSet
   /** Undefined: there are no quotas, or none yet. */
   readonly book: () => QuotaBook | undefined
-  /** ask returns a report of every process that answers requests. */
-  readonly ask: <Name extends PlainReportName>(
-    name: Name,
-    about?: readonly string[],
-  ) => MaybePromise<readonly Reports[Name][]>
+  readonly ask: AskProcesses
   /** Every process that answers requests. */
-  readonly workers: () => NodeState['workers']
+  readonly workers: () => readonly Omit<WorkerState, 'decisionsPerSecond'>[]
   /** The counters of the only process, where they are in its memory. Undefined: they are in Redis. */
   readonly counters: { readonly memory: MemoryStore | undefined; readonly keys: KeySpeller } | undefined
   /** Of the program. */
   readonly version: string
+  /** The busiest keys of the fleet, or of this node where the fleet cannot be asked. */
+  readonly hotKeys: () => Promise<ScopedReport>
+  /** Changes of rule files that this node has seen, the newest first. */
+  readonly fileChanges: () => readonly FileChange[]
+  /** Where the admin port listens, once it does. */
+  readonly adminAddress: () => string | undefined
+  /** What was written of use, and what waits to be. Default: use is not kept. */
+  readonly usageRows?: Pick<TierUsageParts, 'db' | 'waiting'> | undefined
+  /** Default: there is none. */
+  readonly audit?: AuditLog | undefined
   /** What was used. Default: nobody knows. */
   readonly usage?: UsageStore | undefined
   /** Default: there is no database. */
@@ -43,7 +56,10 @@ export interface DeskParts {
   readonly audited?: CounterDeskParts['audited']
 }
 
-export type DeskPorts = Required<Pick<AdminPorts, 'counters' | 'live' | 'nodes' | 'preview' | 'recent'>>
+export type DeskPorts = Required<
+  Pick<AdminPorts, 'counters' | 'live' | 'nodes' | 'preview' | 'recent' | 'top' | 'activity' | 'changes' | 'problems'>
+> &
+  Pick<AdminPorts, 'tierUsage'>
 
 /** An OpenDesk is what the admin API shows of a node and its fleet, and does with counters. */
 export interface OpenDesk {
@@ -56,7 +72,7 @@ const LEAVE_MS = 500
 
 /** openDesk begins to make frames, and to tell other nodes of this one. */
 export function openDesk(parts: DeskParts): OpenDesk {
-  const { config, rules, book, ask, workers, usage, version } = parts
+  const { config, rules, book, ask, usage, version } = parts
   const store = storeOf(parts)
   const counters = new Desk({
     rules,
@@ -68,6 +84,7 @@ export function openDesk(parts: DeskParts): OpenDesk {
     audited: parts.audited ?? (async () => {}),
   })
   const { redis } = store
+  const figures = new NodeFigures()
   const nodes = new FleetNodes({
     version,
     notes: redis && (async () => (await redis()).nodeNotes),
@@ -75,11 +92,12 @@ export function openDesk(parts: DeskParts): OpenDesk {
       ruleVersion: rules().version,
       revision: book()?.revision ?? 0,
       store: store.state(),
-      workers: workers(),
+      adminAddress: parts.adminAddress(),
+      ...figures.state(parts.workers()),
     }),
   })
   const live = new LiveFrames({
-    collect: () => ask('live'),
+    collect: async () => figures.heard(await ask('live')),
     nodes,
     state: () => ({
       store: store.state(),
@@ -88,19 +106,55 @@ export function openDesk(parts: DeskParts): OpenDesk {
     }),
   })
   live.start()
+  const others = () => nodes.ids()
+  const questions = new FleetQuestions({
+    node: nodes.id,
+    redis,
+    others,
+    answer: async (name, about) => {
+      if (name === 'refusals') return fitting(await recent.ownRefusals(about))
+      if (name === 'nearLimits') return fitting(await recent.ownNearLimits())
+      if (name === 'activity') return fittingActivity(await activity.own())
+      return Object.assign({}, ...(await ask('owners', about)))
+    },
+  })
+  const recent = new FleetCallers({ node: nodes.id, ask, questions })
+  const activity = new FleetActivity({ ask, questions, rules, book, isShadow: config.shadowMode })
+  const { keys } = store
+  const top = new FleetTop({
+    hotKeys: parts.hotKeys,
+    others,
+    ask,
+    questions,
+    book,
+    keys,
+    entries: config.callerEntries,
+  })
+  const changes = new MadeChanges({ audit: parts.audit, files: parts.fileChanges })
+  const problems = new RecordCheck({ rules, book })
+  const { usageRows } = parts
+  const tierUsage =
+    usageRows && new TierUsageReader({ ...usageRows, tierOf: (customerId, keyId) => tierIn(book(), customerId, keyId) })
+  void questions.listen()
   const countersOf = async (target: Parameters<Desk['countersOf']>[0]) => (await counters.countersOf(target)).length
   const preview = new ChangePreview({
     ...{ rules, book, usage, countersOf },
     compile: compileOptionsOf(config.mergeDomains, config.compatibility),
   })
   return {
-    ports: { counters, live, nodes, preview, recent: recentOf(ask) },
+    ports: { counters, live, nodes, preview, recent, activity, top, changes, problems, tierUsage },
     async close() {
       live.stop()
+      questions.stop()
       await Promise.race([nodes.leave(), pause(LEAVE_MS, undefined, { ref: false })])
       await store.close()
     },
   }
+}
+
+/** tierIn is the tier of a caller: the key's own goes before that of the customer. */
+function tierIn(book: QuotaBook | undefined, customerId: string, keyId: string | undefined): string | undefined {
+  return (keyId === undefined ? undefined : book?.key(keyId)?.ownTier) ?? book?.customer(customerId)?.tier
 }
 
 function storeOf({ config, counters }: DeskParts): DeskStore {
@@ -108,22 +162,4 @@ function storeOf({ config, counters }: DeskParts): DeskStore {
   if (redisUrl !== undefined) return redisDeskStore(redisUrl, config)
   if (counters?.memory === undefined) throw new Error('counters are neither in memory nor in Redis')
   return memoryDeskStore(counters.memory, counters.keys)
-}
-
-/** recentOf merges what the processes of this node remember. */
-function recentOf(ask: DeskParts['ask']): RecentCallers {
-  return {
-    refusals: async (of) => {
-      const all = (await ask('refusals', of === undefined ? [] : [nameOf(of)])).flat()
-      return [...all].sort((a, b) => b.atMs - a.atMs)
-    },
-    nearLimits: async () => {
-      const all = (await ask('nearLimits')).flat()
-      // Several workers may have seen the same counter: the last to have seen it knows best.
-      const newest = new Map<string, (typeof all)[number]>()
-      for (const each of [...all].sort((a, b) => a.atMs - b.atMs))
-        newest.set(`${each.domain} ${each.rule} ${each.key}`, each)
-      return [...newest.values()].sort(byShare)
-    },
-  }
 }

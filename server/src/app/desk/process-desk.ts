@@ -15,6 +15,7 @@ import { customerOf } from './caller-limits.ts'
 import type { CallerTarget } from './callers.ts'
 import { Desk } from './counter-desk.ts'
 import type { DeskStore } from './desk-store.ts'
+import { keyOwners } from './key-owners.ts'
 
 export interface ProcessDeskParts {
   readonly rules: () => RuleSet
@@ -77,6 +78,11 @@ export class ProcessDesk implements OwnUsage {
         return text === undefined ? [] : [[id, text]]
       }),
     )
+  }
+
+  /** owners are the ids of API keys' records, by how the keys are spelled for people. */
+  owners(spelled: readonly string[] = []): Promise<Readonly<Record<string, string>>> {
+    return keyOwners(this.#book(), this.#parts.keys, spelled)
   }
 
   /** forget resets what this process knows of a caller that another node was told to reset. It never rejects. */

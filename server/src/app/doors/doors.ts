@@ -23,6 +23,7 @@ import { DecisionLog } from '../../observe/decision-log.ts'
 import { type DoorObserver, type ObservedDoor, observerOf } from '../../observe/door-observer.ts'
 import { HotKeys, TURNS_A_SECOND } from '../../observe/hot-keys/hot-keys.ts'
 import { NO_HOT_KEYS } from '../../observe/hot-keys/hot-keys-report.ts'
+import { ProcessWatch } from '../../observe/live/process-watch.ts'
 import { RuleStats } from '../../observe/rule-stats.ts'
 import { StoreStats } from '../../observe/store-stats.ts'
 import { Unmatched } from '../../observe/unmatched.ts'
@@ -38,7 +39,7 @@ import { limiterPartsOf, storeFor } from '../settings/compatibility.ts'
 import type { Config } from '../settings/config.ts'
 import type { Traces } from '../traces/traces.ts'
 import type { Door, DoorName } from './door.ts'
-import { DoorMetrics } from './door-metrics.ts'
+import { DoorMetrics, type MetricsSource } from './door-metrics.ts'
 import { drainable } from './drain.ts'
 import { GatewayDoor } from './gateway-door.ts'
 import { CertificateWatch } from './grpc-certificates.ts'
@@ -77,6 +78,8 @@ export interface DoorParts {
   readonly traces?: Traces | undefined
   /** Takes lines of the decision log, if there is one. It resolves when it may have more, and never rejects. */
   readonly decisions?: ((text: string) => Promise<void>) | undefined
+  /** Counts records of quotas that are wrong, where there are quotas. */
+  readonly passedOver?: MetricsSource | undefined
   /** What is known of customers. */
   readonly quotas?: (() => Quotas) | undefined
   /** The routes of the gateway, where there is one. */
@@ -96,8 +99,10 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
   const storeStats = new StoreStats()
   const ruleStats = new RuleStats({ asReference: config.compatibility !== undefined })
   const unmatched = new Unmatched(unmatchedLog(log))
-  const metrics = config.metrics.isOn ? new DoorMetrics(rules, config.metrics.maxRules) : undefined
+  const more = parts.passedOver === undefined ? [] : [parts.passedOver]
+  const metrics = config.metrics.isOn ? new DoorMetrics(rules, config.metrics.maxRules, more) : undefined
   const statsdStats = config.statsd === undefined ? undefined : new RuleStats({ asReference: true })
+  const watch = new ProcessWatch(config.redisUrl !== undefined)
   // Until it is known that Redis can be reached, it is not.
   if (config.healthNeedsRedis && config.redisUrl !== undefined) health.set(false, NO_REDIS)
   const open = openServiceStore(
@@ -108,7 +113,7 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
       if (isReached) arrive()
       if (config.healthNeedsRedis && !isLeaving) health.set(isReached, NO_REDIS)
     },
-    metrics?.store,
+    { metrics: metrics?.store, watch },
   )
   const store = storeFor(config, open.store)
   const tls = config.grpc.tls && new CertificateWatch(config.grpc.tls, (options) => grpc.setTls(options), log)
@@ -171,7 +176,9 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
       unready: () => health.unready,
       statsd: () => Object.fromEntries(statsdStats === undefined ? [] : [...rls.calls.list(), ...statsdStats.list()]),
       hotKeys: async () => (await hotKeys?.gather()) ?? NO_HOT_KEYS,
-      live: () => desk.live.take(),
+      live: () => ({ ...desk.live.take(), process: watch.take() }),
+      activity: () => desk.live.activity.report(Date.now()),
+      owners: (spelled) => desk.owners(spelled),
       refusals: (about) => desk.refusalsOf(about),
       nearLimits: () => desk.nearLimits.list(),
       seenKeys: (about) => desk.seenKeys(about),
@@ -188,6 +195,7 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
       await Promise.all(Object.values(this.all).map((door) => door.drain(config.drainTimeoutMs)))
       unmatched.stop()
       metrics?.stop()
+      watch.stop()
       clearInterval(turning)
       tls?.stop()
       await Promise.all([open.close(), decisions?.close(), traces?.close(), usage?.close()])

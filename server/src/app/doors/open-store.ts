@@ -1,5 +1,6 @@
 import { type OpenStore, openStore } from 'sluice/internal/stores/open/open-store'
 import type { Certificates } from 'sluice/internal/stores/redis/address'
+import type { ProcessWatch } from '../../observe/live/process-watch.ts'
 import type { StoreMetrics } from '../../observe/metrics/store-metrics.ts'
 import type { StoreStats } from '../../observe/store-stats.ts'
 import type { Log } from '../log/log.ts'
@@ -12,6 +13,12 @@ type StoreConfig = Pick<
   'redisUrl' | 'redisTimeoutMs' | 'keyPrefix' | 'keys' | 'redisTls' | 'redisSentinelAuth' | 'secret'
 >
 
+/** Who else hears what becomes of the store's servers. */
+export interface StoreWatchers {
+  readonly metrics?: StoreMetrics | undefined
+  readonly watch?: Pick<ProcessWatch, 'connected' | 'disconnected' | 'retired' | 'breakerChanged'>
+}
+
 /**
  * openServiceStore opens the store that the configuration names, logs what it tells and counts it. `reached` is told
  * whether the servers of a shared store can be reached, whenever that may have changed.
@@ -21,7 +28,7 @@ export function openServiceStore(
   log: Log,
   stats: StoreStats,
   reached: (isReached: boolean) => void = () => {},
-  metrics?: StoreMetrics,
+  { metrics, watch }: StoreWatchers = {},
 ): OpenStore {
   const { redisUrl: redis, redisTimeoutMs: timeoutMs, keyPrefix, keys, redisTls, redisSentinelAuth, secret } = config
   /** By server that is away: the reasons that were told. */
@@ -39,6 +46,7 @@ export function openServiceStore(
       connected: (shard) => {
         away.delete(shard)
         metrics?.connected(shard)
+        watch?.connected(shard)
         log.info('store.connected', `connected to ${shard}`, { shard })
         if (away.size === 0) reached(true)
       },
@@ -51,16 +59,19 @@ export function openServiceStore(
         if (told.size < MAX_REASONS) told.add(reason)
         away.set(shard, told)
         metrics?.disconnected(shard)
+        watch?.disconnected(shard)
         reached(false)
       },
       retired: (shard) => {
         away.delete(shard)
         metrics?.connected(shard)
+        watch?.retired(shard)
         if (away.size === 0) reached(true)
       },
       warned: (warning) => log.warn('store.warning', warning),
       breakerChanged: (shard, state) => {
         metrics?.breakerChanged(shard, state)
+        watch?.breakerChanged(shard, state)
         const text = `circuit breaker of ${shard} is ${state.replace('_', ' ')}`
         log.write({
           level: state === 'open' ? 'error' : 'info',

@@ -1,7 +1,9 @@
+import type { MaybePromise } from 'sluice/internal/engine/ports'
 import type { HotKeysReport } from '../../observe/hot-keys/hot-keys-report.ts'
 import type { LiveReport } from '../../observe/live/live-report.ts'
 import type { NearLimit } from '../../observe/live/near-limits.ts'
 import type { Refusal } from '../../observe/live/refusals.ts'
+import type { ActivityReport } from '../../observe/live/rule-activity.ts'
 import type { MetricsReport } from '../../observe/metrics/metrics-report.ts'
 import type { ServiceStats } from './service-stats.ts'
 
@@ -25,12 +27,24 @@ export interface Reports {
   readonly nearLimits: readonly NearLimit[]
   /** API keys that requests have carried, by the ids of their records: about the ids that are asked for. */
   readonly seenKeys: Readonly<Record<string, string>>
+  /** What rules did in the last minute and hour. */
+  readonly activity: ActivityReport
+  /** The ids of API keys' records, by how keys are spelled for people: of those that are asked for. */
+  readonly owners: Readonly<Record<string, string>>
 }
 
 export type ReportName = keyof Reports
 
+/** SlowReportName is a report that takes a process a while. */
+export type SlowReportName = 'hotKeys' | 'owners'
 /** PlainReportName is a report that a process has at once. */
-export type PlainReportName = Exclude<ReportName, 'hotKeys'>
+export type PlainReportName = Exclude<ReportName, SlowReportName>
+
+/** AskProcesses returns a report of every process of a node that answers requests. `about` narrows what is asked for. */
+export type AskProcesses = <Name extends ReportName>(
+  name: Name,
+  about?: readonly string[],
+) => MaybePromise<readonly Reports[Name][]>
 
 /**
  * A Reporter answers with a report of its process: at once, or after a while where it is much work. `about` narrows what is
@@ -39,5 +53,5 @@ export type PlainReportName = Exclude<ReportName, 'hotKeys'>
 export type Reporter = {
   readonly [Name in PlainReportName]: (about?: readonly string[]) => Reports[Name]
 } & {
-  readonly hotKeys: () => Promise<Reports['hotKeys']>
+  readonly [Name in SlowReportName]: (about?: readonly string[]) => Promise<Reports[Name]>
 }

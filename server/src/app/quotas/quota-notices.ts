@@ -39,7 +39,7 @@ export class QuotaNotices {
   firstToken(token: string): void {
     this.#log.warn(
       'admin.first_token',
-      `the first token of the admin API, for an admin; it is shown this once: ${token}`,
+      `the first token, for an admin: log in to the dashboard with it, or send it to the admin API; it is shown this once: ${token}`,
     )
   }
 }

@@ -7,6 +7,7 @@ import { connectKafka, requireKafkaPackage } from '../../quotas/sinks/kafka-prod
 import { KafkaSink } from '../../quotas/sinks/kafka-sink.ts'
 import { SinkRunner } from '../../quotas/sinks/sink-runner.ts'
 import { Leases } from '../../quotas/tables/leases.ts'
+import type { UsageCount } from '../../quotas/tables/usage-store.ts'
 import type { UsageNews } from '../../quotas/usage/usage-news.ts'
 import { UsagePages } from '../../quotas/usage/usage-pages.ts'
 import { UsageWriter } from '../../quotas/usage/usage-writer.ts'
@@ -41,6 +42,8 @@ export interface NodeUsage {
   /** For the admin API. */
   readonly webhooks: WebhookStore
   readonly pages: UsagePages
+  /** waiting is what was counted and not written yet. */
+  waiting(): Iterable<UsageCount>
   /** For NodeMetrics. */
   readonly metrics: UsageMetrics
   /** reopen goes on in a file of the same name, whatever became of the one before. */
@@ -103,6 +106,7 @@ export function openUsage({ quotas, config, log, now = Date.now }: UsageParts): 
     webhooks,
     metrics,
     pages: new UsagePages(db),
+    waiting: () => writer.waiting(),
     take(news) {
       writer.take(news)
       crossings.take(news.crossings)

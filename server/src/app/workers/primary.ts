@@ -7,6 +7,7 @@ import { FleetMetrics } from '../../observe/metrics/fleet-metrics.ts'
 import type { MergedMetrics } from '../../observe/metrics/merge-reports.ts'
 import { isMetricsReport } from '../../observe/metrics/metrics-report.ts'
 import type { CountsReport } from '../../observe/statsd/statsd-counts.ts'
+import type { WorkerState } from '../../quotas/ports.ts'
 import type { UsageNews } from '../../quotas/usage/usage-news.ts'
 import { DOOR_NAMES, type DoorName } from '../doors/door.ts'
 import { listen, type Place, portOf, reachable } from '../doors/listen.ts'
@@ -192,10 +193,10 @@ export class Primary {
   }
 
   /** workerList is every worker, for people. */
-  workerList(): readonly { readonly id: string; readonly state: string; readonly startedAtMs: number }[] {
+  workerList(): readonly Omit<WorkerState, 'decisionsPerSecond'>[] {
     return [...this.#workers]
       .sort((a, b) => a.id - b.id)
-      .map(({ id, state, startedAtMs }) => ({ id: String(id), state, startedAtMs }))
+      .map(({ id, state, startedAtMs, pid }) => ({ id: String(id), state, startedAtMs, pid }))
   }
 
   /**

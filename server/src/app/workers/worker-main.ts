@@ -7,6 +7,7 @@ import type { DoorName } from '../doors/door.ts'
 import { type Doors, openDoors } from '../doors/doors.ts'
 import { readRoutes } from '../gateway/read-routes.ts'
 import { logTo } from '../log/log.ts'
+import { PassedOverLog } from '../quotas/passed-over-log.ts'
 import { compileOptionsOf } from '../settings/compatibility.ts'
 import { openTraces } from '../traces/open-traces.ts'
 import type { FromWorker, ToWorker } from './messages.ts'
@@ -29,6 +30,7 @@ const log = logTo((entry) => tell({ type: 'log', entry }))
 let doors: Doors | undefined
 const rules = new WorkerRules((version, at) => tell({ type: 'rule-part', version, at }))
 let quotas: WorkerQuotas | undefined
+let passedOver: PassedOverLog | undefined
 /** Known from the first set on. Each set has a book of its own, which remembers nothing of an older one. */
 let keySecret = ''
 let options: CompileOptions = {}
@@ -48,7 +50,9 @@ async function start({ config, inputs, routes, quotas: first }: Extract<ToWorker
   options = compileOptionsOf(config.mergeDomains, config.compatibility)
   rules.apply(inputs, options)
   if (first !== undefined) {
-    const bookOptions = { hash: (key: string) => hashApiKey(keySecret, key), entries: config.callerEntries }
+    passedOver = new PassedOverLog(log)
+    const hash = (key: string): string => hashApiKey(keySecret, key)
+    const bookOptions = { hash, entries: config.callerEntries, passOver: passedOver.hear }
     quotas = new WorkerQuotas(bookOptions, (version, at) => tell({ type: 'quota-part', version, at }))
     hearQuotas(first)
   }
@@ -58,6 +62,7 @@ async function start({ config, inputs, routes, quotas: first }: Extract<ToWorker
     decisions: send,
     quotas: quotas?.current,
     routes: routes && readRoutes(routes),
+    passedOver,
     usage: tellUsage,
   })
   const { storeName, ready } = doors

@@ -4,7 +4,7 @@ import { type HotKeysAnswer, METRICS, type Sample } from './top-view.ts'
 /** What hot keys are asked for. */
 export interface Asked {
   readonly by: 'refused' | 'active'
-  readonly minutes: 1 | 5 | 60
+  readonly minutes: 1 | 5 | 60 | 1440
   readonly scope: 'node' | 'fleet'
 }
 

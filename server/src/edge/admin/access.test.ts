@@ -128,11 +128,17 @@ describe('sessions', () => {
     })
   })
 
-  it('are for https alone where the browser came by it', async () => {
+  it.each([
+    ['https', true],
+    ['https, http', true],
+    ['HTTPS', true],
+    ['http, https', false],
+    ['http', false],
+  ])('are for https alone where the browser came by it (%s)', async (protocol, isSecure) => {
     const { ask, token } = await startAdmin()
-    const headers = { 'x-forwarded-proto': 'https' }
+    const headers = { 'x-forwarded-proto': protocol }
     const login = await ask('POST', 'session', { as: 'none', body: { token: token.viewer }, headers })
-    expect(login.headers.get('set-cookie')).toMatch(/; Secure$/)
+    expect(/; Secure$/.test(login.headers.get('set-cookie') ?? '')).toBe(isSecure)
   })
 
   it('end with a logout, with their time, and with their token', async () => {

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { loadRules } from 'sluice/internal/core/rules/load'
 import { MemoryStore } from 'sluice/internal/stores/memory/memory-store'
 import { onTestFinished } from 'vitest'
-import type { ProposedChange, UsageRow } from '../../quotas/ports.ts'
+import type { FleetList, ProposedChange, RecordProblems, UsageRow } from '../../quotas/ports.ts'
 import { newToken } from './access/admin-tokens.ts'
 import { type AdminSources, adminServer } from './admin-server.ts'
 import {
@@ -53,10 +53,19 @@ export interface AdminKit {
   readonly usage: UsageRow[]
   readonly previewed: (readonly ProposedChange[])[]
   readonly failures: unknown[]
+  /** What overviews were asked for. */
+  readonly asked: unknown[]
+  readonly problems: Problems
   /** In clear, by role. */
   readonly token: Readonly<Record<'viewer' | 'operator' | 'admin', string>>
   /** ask sends a request as an admin, unless told otherwise. */
   ask(method: string, path: string, options?: AskOptions): Promise<Answer>
+}
+
+type Problems = { -readonly [K in keyof RecordProblems]: RecordProblems[K] }
+
+function ofOneNode<T>(item: T): FleetList<T> {
+  return { items: [item], nodes: 1, nodesLeftOut: 0 }
 }
 
 export interface AskOptions {
@@ -80,6 +89,7 @@ export interface KitOptions extends Partial<AdminApiOptions> {
   readonly pages?: AdminSources['pages']
   readonly openPaths?: AdminSources['openPaths']
   readonly bounds?: AdminSources['bounds']
+  readonly dashboard?: AdminSources['dashboard']
 }
 
 /** startAdmin starts an AdminKit. It ends with the test. */
@@ -95,6 +105,8 @@ export async function startAdmin(options: KitOptions = {}): Promise<AdminKit> {
   const usage: UsageRow[] = []
   const previewed: (readonly ProposedChange[])[] = []
   const failures: unknown[] = []
+  const asked: unknown[] = []
+  const problems: Problems = { ofTier: () => undefined, ofOverride: () => undefined }
   const made = { viewer: '', operator: '', admin: '' }
   for (const role of options.withoutTokens ? [] : (['viewer', 'operator', 'admin'] as const)) {
     const { token, kept } = newToken({ name: `the ${role}`, role }, clock.now())
@@ -139,13 +151,19 @@ export async function startAdmin(options: KitOptions = {}): Promise<AdminKit> {
             ruleVersion: 'abc',
             revision: 1,
             store: 'memory' as const,
-            workers: [{ id: '1', state: 'ready', startedAtMs: clock.now() }],
+            circuit: 'closed' as const,
+            decisionsPerSecond: 12,
+            memoryBytes: 120_000_000,
+            eventLoopDelayMs: 0.4,
+            adminAddress: 'localhost:8082',
+            workers: [{ id: '1', state: 'ready', startedAtMs: clock.now(), pid: 4_711, decisionsPerSecond: 12 }],
           },
         ],
       },
       recent: {
-        refusals: async (of) => [
-          {
+        refusals: async (_scope, of) =>
+          ofOneNode({
+            node: 'node-1',
             atMs: clock.now(),
             customerId: of?.kind === 'customer' ? of.customerId : undefined,
             keyId: of?.kind === 'key' ? of.keyId : undefined,
@@ -155,10 +173,10 @@ export async function startAdmin(options: KitOptions = {}): Promise<AdminKit> {
             reason: 'over_limit',
             detail: undefined,
             retryAfterMs: 42_000,
-          },
-        ],
-        nearLimits: async () => [
-          {
+          }),
+        nearLimits: async () =>
+          ofOneNode({
+            node: 'node-1',
             atMs: clock.now(),
             customerId: 'acme',
             keyId: undefined,
@@ -169,9 +187,48 @@ export async function startAdmin(options: KitOptions = {}): Promise<AdminKit> {
             remaining: 1,
             windowMs: 60_000,
             resetAtMs: clock.now() + 30_000,
-          },
-        ],
+          }),
       },
+      tierUsage: {
+        byTier: async () => ({
+          sinceMs: clock.now() - 3_600_000,
+          tiers: [
+            { tier: 'enterprise', customers: 2, allowed: 90, refused: 1, cost: 90 },
+            { tier: undefined, customers: 40, allowed: 7, refused: 3, cost: -1 },
+          ],
+        }),
+      },
+      top: {
+        top: async (by, period, limit) => {
+          asked.push([by, period, limit])
+          const key = {
+            domain: 'shop',
+            rule: 'user',
+            key: 'user=alice',
+            customerId: 'acme',
+            keyId: undefined,
+            count: 90,
+            missed: 2,
+            share: 0.9,
+            isShadow: false,
+          }
+          return { ...ofOneNode(key), sinceMs: clock.now() - 300_000 }
+        },
+      },
+      activity: {
+        list: async () => {
+          const counts = { allowed: 5, refused: 1, shadowRefused: 0 }
+          const rule = { domain: 'shop', id: 'user', isShadow: false, lastMinute: counts, lastHour: counts }
+          return { ...ofOneNode(rule), rulesLeftOut: 0 }
+        },
+      },
+      changes: {
+        since: async (sinceMs, limit) => {
+          asked.push([sinceMs, limit])
+          return [{ atMs: clock.now(), kind: 'switches', text: 'shop/user to shadow', actor: 'the admin' }]
+        },
+      },
+      problems,
       apiKeys: { hash: (key) => createHmac('sha256', 'installation').update(key).digest('hex') },
       webhooks,
       rules: () => rules,
@@ -191,6 +248,7 @@ export async function startAdmin(options: KitOptions = {}): Promise<AdminKit> {
     pages: options.pages,
     openPaths: options.openPaths,
     bounds: options.bounds,
+    dashboard: options.dashboard,
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
   onTestFinished(() => {
@@ -231,6 +289,8 @@ export async function startAdmin(options: KitOptions = {}): Promise<AdminKit> {
     usage,
     previewed,
     failures,
+    asked,
+    problems,
     token: made,
     ask,
   }

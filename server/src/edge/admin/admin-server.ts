@@ -12,6 +12,7 @@ import { isFromHere } from './access/loopback.ts'
 import { requireRole } from './access/roles.ts'
 import { Throttled } from './access/throttle.ts'
 import { type AdminApi, API_PREFIX } from './api/admin-api.ts'
+import { DashboardDoor, type DashboardPlace } from './dashboard/dashboard-door.ts'
 import { type HotKeysSource, hotKeysRoute } from './hot-keys-route.ts'
 import { metricsRoute } from './metrics-route.ts'
 import { listRules } from './rule-listing.ts'
@@ -41,6 +42,8 @@ export interface AdminSources {
   readonly bounds?: Partial<HttpBounds> | undefined
   /** More pages, by their path. They are guarded as /stats is. */
   readonly pages?: ReadonlyMap<string, AdminPage> | undefined
+  /** The pages for browsers. Undefined: there are none. */
+  readonly dashboard?: DashboardPlace | undefined
 }
 
 /** An AdminPage is one that only shows something. */
@@ -53,8 +56,9 @@ export interface AdminPage {
 /**
  * adminServer serves what operators look at: /rlconfig, the rules in force, and /stats, what was counted, as lines of
  * `name: value` or, with `?format=json`, as JSON; /metrics for Prometheus; /livez and /readyz for probes; / lists the paths; and
- * below /admin/v1 the admin API. Programs on this machine look at its pages without a token, others need one. It answers to
- * addresses, localhost and `names` only, so that web pages cannot read it under a name of theirs.
+ * below /admin/v1 the admin API. Browsers get the dashboard at / and at every path that has no other answer. Programs on this
+ * machine look at what is counted without a token, others need one; the dashboard itself holds no data and needs none. It answers
+ * to addresses, localhost and `names` only, so that web pages cannot read it under a name of theirs.
  */
 export function adminServer(sources: AdminSources, names: readonly string[] = []): Server {
   const help = new Map<string, string>()
@@ -83,9 +87,14 @@ export function adminServer(sources: AdminSources, names: readonly string[] = []
   for (const [path, { about, answer }] of sources.pages ?? []) add(path, about, answer)
   const { admin } = sources
   if (admin !== undefined) help.set(`${API_PREFIX}/openapi.json`, 'the admin API')
+  const dashboard = sources.dashboard && new DashboardDoor(sources.dashboard)
   routes.set('/', {
     methods: ['GET', 'HEAD'],
-    answer: (_, response) => writeLines(response, [...help].map(([path, about]) => `${path}: ${about}`).sort()),
+    answer: async (request, response) => {
+      if (await dashboard?.page(request, response)) return
+      if (dashboard !== undefined) response.setHeader('Vary', 'Accept')
+      writeLines(response, [...help].map(([path, about]) => `${path}: ${about}`).sort())
+    },
   })
   return routeServer(routes, {
     failed: (error) => sources.failed?.(error),
@@ -106,6 +115,7 @@ export function adminServer(sources: AdminSources, names: readonly string[] = []
       prefix: `${API_PREFIX}/`,
       answer: (request, response) => admin.api.answer(request, response),
     },
+    otherwise: dashboard && ((request, response, path) => dashboard.answer(request, response, path)),
   })
 }
 

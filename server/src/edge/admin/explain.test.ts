@@ -20,6 +20,10 @@ const FULL: LookedCounter = {
 describe('what would admit a request', () => {
   it.each<[what: string, counter: LookedCounter, words: RegExp]>([
     ['a wait', FULL, /^Wait 42s, raise the limit above 20, grant extra budget, or reset the counter\.$/],
+    ['a wait that is rounded up', { ...FULL, retryAfterMs: 15_086 }, /^Wait 16s,/],
+    ['a short wait as it is', { ...FULL, retryAfterMs: 240.2 }, /^Wait 241ms,/],
+    ['a long wait in minutes', { ...FULL, retryAfterMs: 3_000_001 }, /^Wait 51m,/],
+    ['a longer one in hours', { ...FULL, retryAfterMs: 67_699_000 }, /^Wait 19h,/],
     [
       'no wait, where the limit is smaller than the cost',
       { ...FULL, limit: 0, isImpossible: true },
@@ -63,6 +67,10 @@ describe('what a node remembers of callers', () => {
   it('of callers near a limit is narrowed by the window', async () => {
     const { ask } = await startAdmin()
     expect((await ask('GET', 'near-limits')).json).toMatchObject({ callers: [{ customer_id: 'acme', remaining: 1 }] })
-    expect((await ask('GET', 'near-limits?min_window_ms=3600000')).json).toEqual({ callers: [] })
+    expect((await ask('GET', 'near-limits?min_window_ms=3600000')).json).toEqual({
+      nodes: 1,
+      nodes_left_out: 0,
+      callers: [],
+    })
   })
 })

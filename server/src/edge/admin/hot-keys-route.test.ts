@@ -100,6 +100,6 @@ describe('GET /admin/v1/hot-keys', () => {
     const { status, body } = await asked(query)
     expect(status).toBe(400)
     expect(body.code).toBe('HOT_KEYS_QUERY_INVALID')
-    expect(body.detail).toContain('minutes=1, 5 or 60')
+    expect(body.detail).toContain('minutes=1, 5, 60 or 1440')
   })
 })

@@ -72,6 +72,7 @@ export class MemoryAudit implements AuditLog {
   async list({
     actor,
     action,
+    kinds,
     target,
     customerId,
     fromMs = 0,
@@ -80,7 +81,8 @@ export class MemoryAudit implements AuditLog {
     limit,
   }: Parameters<AuditLog['list']>[0]) {
     const found = this.entries
-      .filter((each) => actor === undefined || each.actor.id === actor)
+      .filter((each) => actor === undefined || each.actor.id === actor || each.actor.name === actor)
+      .filter((each) => kinds === undefined || kinds.includes(each.target.kind))
       .filter((each) => action === undefined || each.action === action)
       .filter((each) => target === undefined || each.target.id === target)
       .filter((each) => customerId === undefined || each.customerId === customerId)

@@ -29,6 +29,11 @@ export const NO_PORTS: Omit<AdminPorts, 'rules'> = Object.freeze({
   recent: undefined,
   apiKeys: undefined,
   webhooks: undefined,
+  tierUsage: undefined,
+  top: undefined,
+  activity: undefined,
+  changes: undefined,
+  problems: undefined,
 })
 
 export interface AdminApiOptions {

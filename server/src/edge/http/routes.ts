@@ -26,6 +26,10 @@ export interface RouteServerOptions {
     | undefined
   /** Answers all paths that begin with `prefix`, except those that have a route of their own. */
   readonly below?: Below | undefined
+  /** Is asked about every other path before that is answered 404. It says whether it has answered. */
+  readonly otherwise?:
+    | ((request: IncomingMessage, response: ServerResponse, path: string) => Promise<boolean>)
+    | undefined
 }
 
 export interface Below {
@@ -58,7 +62,7 @@ async function answer(
   routes: ReadonlyMap<string, Route>,
   request: IncomingMessage,
   response: ServerResponse,
-  { hosts, headers = {}, guard, below }: RouteServerOptions,
+  { hosts, headers = {}, guard, below, otherwise }: RouteServerOptions,
 ): Promise<void> {
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
   hosts?.require(request)
@@ -68,6 +72,7 @@ async function answer(
   if (route === undefined && below !== undefined && path.startsWith(below.prefix))
     return below.answer(request, response)
   if (route === undefined) {
+    if (await otherwise?.(request, response, path)) return
     const detail = `no such path; try ${[...routes.keys()].join(', ')}`
     return writeProblem(response, problem(404, 'Not Found', detail))
   }

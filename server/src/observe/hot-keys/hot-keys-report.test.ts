@@ -50,6 +50,14 @@ describe('readReport', () => {
     expect(readReport(JSON.parse(JSON.stringify(report)))).toEqual(report)
   })
 
+  it('takes what a node of the version before wrote, which knew no day', () => {
+    const report = reportOf('a', 1, ['x', 2])
+    const [{ windows, ...rest }] = report.rules
+    const { 1_440: _day, ...known } = windows
+    const [read] = readReport({ ...report, rules: [{ ...rest, windows: known }] })?.rules ?? []
+    expect([read.windows[60], read.windows[1_440].active.total]).toEqual([windows[60], 0])
+  })
+
   const [rule] = reportOf('a', 1, ['x', 2]).rules
   const list = rule.windows[1].active
   const withList = (other: unknown) => ({ ...rule, windows: { ...rule.windows, 5: { active: list, refused: other } } })

@@ -1,10 +1,13 @@
-import { KeyTally, type TallyList } from './key-tally.ts'
+import { EMPTY_LIST, KeyTally, type TallyList } from './key-tally.ts'
 import { WINDOWS, type WindowMinutes } from './key-windows.ts'
 import { atOnce, type Steps } from './steps.ts'
 
 /** By what keys are ranked: requests that a rule refused, or all that it was asked about. */
 export const RANKINGS = ['refused', 'active'] as const
 export type Ranking = (typeof RANKINGS)[number]
+
+/** How many lists a report has of each rule. */
+export const LISTS = RANKINGS.length * WINDOWS.length
 
 /** A RuleReport is what is known of the keys of one rule. Its keys are spelled as they may be shown: `user=42`. */
 export interface RuleReport {
@@ -31,7 +34,7 @@ export function mapTallies(
   make: (minutes: WindowMinutes, ranking: Ranking) => TallyList,
 ): Readonly<Record<WindowMinutes, Readonly<Record<Ranking, TallyList>>>> {
   const windowOf = (minutes: WindowMinutes) => ({ refused: make(minutes, 'refused'), active: make(minutes, 'active') })
-  return { 1: windowOf(1), 5: windowOf(5), 60: windowOf(60) }
+  return { 1: windowOf(1), 5: windowOf(5), 60: windowOf(60), 1440: windowOf(1_440) }
 }
 
 /** mergeReports makes one report of those of several processes or nodes. Lists have no more keys than `length`. */
@@ -54,7 +57,7 @@ export function* mergingReports(reports: readonly HotKeysReport[], length: numbe
   const rules: RuleReport[] = []
   for (const parts of byRule.values()) {
     rules.push(mergeRules(parts, length))
-    yield 6 * length * parts.length
+    yield LISTS * length * parts.length
   }
   return {
     rules,
@@ -103,8 +106,17 @@ function shortList(list: TallyList, length: number): TallyList {
 /** readReport checks a report that somebody else wrote. Undefined: it is none. */
 export function readReport(value: unknown): HotKeysReport | undefined {
   if (!isRecord(value) || !isCount(value.rulesLeftOut) || !Array.isArray(value.rules)) return undefined
-  return value.rules.every(isRuleReport) ? (value as unknown as HotKeysReport) : undefined
+  const rules = value.rules.map(withDay)
+  return rules.every(isRuleReport) ? ({ ...value, rules } as unknown as HotKeysReport) : undefined
 }
+
+/** withDay completes a report of the version before, which knew no day. */
+function withDay(value: unknown): unknown {
+  if (!isRecord(value) || !isRecord(value.windows) || value.windows[1_440] !== undefined) return value
+  return { ...value, windows: { ...value.windows, 1440: NO_WINDOW } }
+}
+
+const NO_WINDOW = { refused: EMPTY_LIST, active: EMPTY_LIST }
 
 function isRuleReport(value: unknown): boolean {
   if (!isRecord(value) || typeof value.domain !== 'string' || typeof value.rule !== 'string') return false

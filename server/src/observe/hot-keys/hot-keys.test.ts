@@ -129,10 +129,13 @@ describe('HotKeys', () => {
     expect(ruleOf('none')?.exhausted).toBe(0)
   })
 
-  it('forgets a rule without requests, and takes it up again', () => {
-    const { ask, wait, hotKeys, ruleOf } = watched()
+  it('forgets a rule without requests for a day, and takes it up again', () => {
+    const { ask, wait, turn, hotKeys, ruleOf } = watched()
     ask('user', 'a', 5)
     wait(80 * 60 * SECOND)
+    expect(ruleOf('user')?.windows[60].active.total).toBe(0)
+    expect(ruleOf('user')?.windows[1_440].active).toMatchObject({ total: 5, keys: [['user=a', 5]] })
+    turn(26 * 3_600 * SECOND)
     expect(hotKeys.report()).toEqual({ rules: [], rulesLeftOut: 0 })
     expect(hotKeys.held).toBe(0)
     ask('user', 'a')
@@ -144,6 +147,32 @@ describe('HotKeys', () => {
     for (let i = 0; i < 12; i++) ask(`rule${i}`, 'a')
     expect(hotKeys.report().rules).toHaveLength(10)
     expect(hotKeys.report().rulesLeftOut).toBe(2)
+  })
+
+  it('has a rule without requests for an hour make room for one that has some', () => {
+    const { ask, wait, hotKeys, ruleOf } = watched({ maxRules: 1 })
+    ask('user', 'a')
+    ask('rule1', 'a')
+    expect(hotKeys.report().rulesLeftOut).toBe(1)
+    wait(80 * 60 * SECOND)
+    ask('rule1', 'a')
+    expect([ruleOf('user'), ruleOf('rule1')?.windows[1_440].active.total]).toEqual([undefined, 1])
+  })
+
+  it('holds few keys of a day, however many there were', () => {
+    const bounds = { maxKeys: 4_096, maxDayKeys: 960, maxExhausted: 0 }
+    const { ask, turn, hotKeys } = watched(bounds)
+    for (let at = 0; at < 27 * 3_600 * SECOND; at += 10 * SECOND) {
+      for (const rule of ['once1', 'once2']) ask(rule, at % (100 * SECOND) === 0 ? 'busy' : `${at}`, 2)
+      turn(at)
+      turn(at)
+    }
+    expect(hotKeys.held).toBeLessThanOrEqual(bounds.maxKeys + bounds.maxDayKeys)
+    for (const { windows } of hotKeys.report().rules) {
+      const { active, refused } = windows[1_440]
+      expect([active.keys[0][0], refused.keys[0][0]]).toEqual([expect.stringMatching(/=busy$/), active.keys[0][0]])
+      expect(active.total).toBeGreaterThanOrEqual(2 * 24 * 360)
+    }
   })
 
   it('divides its memory among the rules that have requests, and finds the busiest key of each', () => {

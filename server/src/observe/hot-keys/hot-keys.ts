@@ -2,13 +2,14 @@ import type { Decision } from 'sluice/internal/core/combine'
 import type { Rule } from 'sluice/internal/core/rules/rule-set'
 import type { PlannedCharge } from 'sluice/internal/engine/charge'
 import type { DoorObserver, ObservedDoor } from '../door-observer.ts'
-import type { HotKeysReport, RuleReport } from './hot-keys-report.ts'
+import { type HotKeysReport, LISTS, type RuleReport } from './hot-keys-report.ts'
 import { SLICE_MS } from './key-windows.ts'
 import { type HotKeysBounds, RuleKeys } from './rule-keys.ts'
 import { advance, atOnce, inTurns, KEYS_A_TURN, type Steps } from './steps.ts'
 
 export const DEFAULT_BOUNDS: HotKeysBounds = {
   maxKeys: 65_536,
+  maxDayKeys: 24_576,
   maxRules: 512,
   maxExhausted: 8_192,
   maxSize: 256,
@@ -20,6 +21,9 @@ export const DEFAULT_BOUNDS: HotKeysBounds = {
 const MIN_SIZE = 8
 /** A rule has so many tallies that are open: all and refused requests, each with up to twice its size. */
 const OPEN_A_RULE = 4
+/** A rule has so many hours before the last one: of all and of refused requests. */
+const HOURS_A_RULE = 48
+const MAX_HOUR_SIZE = 64
 /** How often `turn` is called. */
 export const TURNS_A_SECOND = 10
 /** To what part of their bound closed slices are cut when they come to it, and below which they may be larger again. */
@@ -60,7 +64,7 @@ export class HotKeys implements DoorObserver {
     this.#closedSize = this.#size
   }
 
-  /** How many keys it holds, a key in several slices several times: never more than `maxKeys` and `maxExhausted` together. */
+  /** How many keys it holds, a key in several slices several times: never more than `maxKeys`, `maxDayKeys` and `maxExhausted` together. */
   get held(): number {
     let held = 0
     for (const rule of this.#rules.values()) held += rule.held
@@ -108,7 +112,7 @@ export class HotKeys implements DoorObserver {
 
   *reporting(): Steps<HotKeysReport> {
     const { maxReported, maxListed } = this.#bounds
-    const length = Math.min(maxListed, Math.ceil(maxReported / (6 * Math.max(this.#rules.size, 1))))
+    const length = Math.min(maxListed, Math.ceil(maxReported / (LISTS * Math.max(this.#rules.size, 1))))
     const rules: RuleReport[] = []
     for (const rule of [...this.#rules.values()]) rules.push(yield* rule.report(length))
     return { rules, rulesLeftOut: this.#leftOut.size }
@@ -128,14 +132,22 @@ export class HotKeys implements DoorObserver {
 
   *#turnRule(rule: RuleKeys): Steps {
     yield* this.#fit()
-    yield* rule.turn(this.#nowMs, Math.min(this.#size, this.#closedSize), this.#exhausted >= this.#bounds.maxExhausted)
-    if (rule.isEmpty) {
+    const sizes = { closed: Math.min(this.#size, this.#closedSize), hour: this.#hourSize }
+    yield* rule.turn(this.#nowMs, sizes, this.#exhausted >= this.#bounds.maxExhausted)
+    // What is known of a day makes room for a rule that has requests now.
+    if (rule.isEmpty || (this.#rules.size >= this.#bounds.maxRules && rule.isQuiet)) {
       rule.isFollowed = false
       this.#rules.delete(rule.name)
     }
     this.#exhausted = 0
     for (const { heldExhausted } of this.#rules.values()) this.#exhausted += heldExhausted
     this.#resize()
+  }
+
+  /** How many keys each hour before the last one may hold: all rules share what there is. */
+  get #hourSize(): number {
+    const share = Math.floor(this.#bounds.maxDayKeys / (HOURS_A_RULE * Math.max(this.#rules.size, 1)))
+    return Math.max(1, Math.min(MAX_HOUR_SIZE, share))
   }
 
   /** #found finds what is followed of a rule by its name, or begins to follow it if there is room. */

@@ -2,7 +2,7 @@ import { EMPTY_LIST, KeyTally, type TallyList } from './key-tally.ts'
 import type { Steps } from './steps.ts'
 
 /** WINDOWS are the times that are looked back on, in minutes. */
-export const WINDOWS = [1, 5, 60] as const
+export const WINDOWS = [1, 5, 60, 1_440] as const
 export type WindowMinutes = (typeof WINDOWS)[number]
 
 const MINUTE_MS = 60_000
@@ -13,9 +13,16 @@ const JOINED = [
   { olderMs: 5 * MINUTE_MS, spanMs: 10 * MINUTE_MS },
   { olderMs: MINUTE_MS, spanMs: MINUTE_MS },
 ] as const
-const LONGEST_MS = 60 * MINUTE_MS
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
+/** How many keys of the hours before the last one are told of. */
+const DAY_LISTED = 256
+/** The windows that slices of the last hour are summed up for. */
+const SUMMED = [1, 5, 60] as const
 
 const NOTHING = Object.freeze({ 1: EMPTY_LIST, 5: EMPTY_LIST, 60: EMPTY_LIST })
+
+type Recent = Readonly<Record<(typeof SUMMED)[number], TallyList>>
 
 interface Slice {
   readonly fromMs: number
@@ -24,9 +31,10 @@ interface Slice {
 }
 
 /**
- * KeyWindows counts keys in the last minute, five and sixty. It counts into an open slice and keeps closed ones, about
- * 19 of them: a window is all slices that reach into it, so that it looks back up to 10 seconds, a minute or ten minutes
- * further than it says, and ten seconds more until the next turn. It has no clock: who calls says what time it is.
+ * KeyWindows counts keys in the last minute, five and sixty, and in the last day. It counts into an open slice and keeps closed ones,
+ * about 19 of them, and of the rest of the day one for each hour, with fewer keys. A window is all slices that reach into it, so that it
+ * looks back up to 10 seconds, a minute, ten minutes or an hour further than it says, and ten seconds more until the next turn. It has no
+ * clock: who calls says what time it is.
  */
 export class KeyWindows {
   #open = new KeyTally()
@@ -34,7 +42,10 @@ export class KeyWindows {
   /** The oldest first. */
   readonly #closed: Slice[] = []
   /** What the closed slices come to, as of the last turn: a report adds the open one. */
-  #recent: Readonly<Record<WindowMinutes, TallyList>> = NOTHING
+  #recent: Recent = NOTHING
+  /** The hours before the last one, the oldest first, and what they come to. */
+  readonly #hours: Slice[] = []
+  #day: TallyList = EMPTY_LIST
 
   constructor(nowMs: number) {
     this.#openedMs = nowMs
@@ -42,14 +53,19 @@ export class KeyWindows {
 
   /** How many keys its slices hold; a key in several counts several times. */
   get held(): number {
-    return this.#closed.reduce((sum, { tally }) => sum + tally.held, this.#open.held)
+    return this.heldClosed + this.#open.held + heldIn(this.#hours)
   }
 
   get heldClosed(): number {
-    return this.held - this.#open.held
+    return heldIn(this.#closed)
   }
 
   get isEmpty(): boolean {
+    return this.isQuiet && this.#hours.length === 0
+  }
+
+  /** Nothing was counted within the last hour. */
+  get isQuiet(): boolean {
     return this.#open.total === 0 && this.#closed.length === 0
   }
 
@@ -58,8 +74,8 @@ export class KeyWindows {
     this.#open.add(key, size, weight)
   }
 
-  /** turn closes the open slice when it is due, joins older ones and forgets the oldest. */
-  *turn(nowMs: number, size: number): Steps {
+  /** turn closes the open slice when it is due, joins older ones and forgets the oldest. Hours before the last one hold `daySize` keys. */
+  *turn(nowMs: number, size: number, daySize: number): Steps {
     if (nowMs - this.#openedMs < SLICE_MS) return
     if (this.#open.total > 0) {
       const { held } = this.#open
@@ -70,7 +86,7 @@ export class KeyWindows {
       yield held
     }
     this.#openedMs = nowMs
-    while (this.#closed.length > 0 && this.#closed[0].toMs <= nowMs - LONGEST_MS) this.#closed.shift()
+    yield* this.#keepHours(nowMs, daySize)
     for (const { olderMs, spanMs } of JOINED) yield* this.#join(nowMs - olderMs, spanMs, size)
     this.#recent = this.#closed.length === 0 ? NOTHING : yield* this.#summed(nowMs, size)
   }
@@ -92,30 +108,65 @@ export class KeyWindows {
 
   /** lists returns the most frequent keys of each window. */
   *lists(length: number): Steps<Readonly<Record<WindowMinutes, TallyList>>> {
-    const lists: Record<WindowMinutes, TallyList> = { ...NOTHING }
+    const lists: Record<WindowMinutes, TallyList> = { ...NOTHING, 1440: EMPTY_LIST }
     for (const minutes of WINDOWS) {
       lists[minutes] = this.list(minutes, length)
-      yield this.#recent[minutes].keys.length + this.#open.held
+      yield (minutes === 1_440 ? this.#day : this.#recent[minutes]).keys.length + this.#open.held
     }
     return lists
   }
 
   /** list returns the most frequent keys of the last minutes. */
   list(minutes: WindowMinutes, length: number): TallyList {
-    const recent = this.#recent[minutes]
-    if (recent.total === 0) return this.#open.list(length)
+    const recent = minutes === 1_440 ? [this.#recent[60], this.#day] : [this.#recent[minutes]]
+    if (recent.every(({ total }) => total === 0)) return this.#open.list(length)
     const all = new KeyTally()
-    all.takeList(recent)
+    for (const list of recent) all.takeList(list)
     all.take(this.#open)
     return all.list(length)
   }
 
-  /** #summed adds the closed slices up, from the newest on: each window has all that the shorter one has. */
-  *#summed(nowMs: number, size: number): Steps<Readonly<Record<WindowMinutes, TallyList>>> {
+  /** #keepHours makes hours of slices that are older than one, and forgets what is older than a day. */
+  *#keepHours(nowMs: number, size: number): Steps {
+    let isChanged = false
+    while (this.#closed.length > 0 && this.#closed[0].toMs <= nowMs - HOUR_MS) {
+      const slice = this.#closed.shift() as Slice
+      const last = this.#hours.at(-1)
+      if (last !== undefined && slice.toMs - last.fromMs <= HOUR_MS) {
+        last.tally.take(slice.tally)
+        last.toMs = slice.toMs
+      } else this.#hours.push(slice)
+      isChanged = true
+    }
+    while (this.#hours.length > 0 && this.#hours[0].toMs <= nowMs - DAY_MS) {
+      this.#hours.shift()
+      isChanged = true
+    }
+    for (const { tally } of this.#hours) {
+      if (tally.held <= size) continue
+      const { held } = tally
+      tally.cut(size)
+      isChanged = true
+      yield held
+    }
+    if (isChanged) this.#day = yield* this.#summedDay()
+  }
+
+  *#summedDay(): Steps<TallyList> {
     const all = new KeyTally()
-    const sums: Record<WindowMinutes, TallyList> = { ...NOTHING }
+    for (const { tally } of this.#hours) {
+      all.take(tally)
+      yield tally.held
+    }
+    return all.list(DAY_LISTED)
+  }
+
+  /** #summed adds the closed slices up, from the newest on: each window has all that the shorter one has. */
+  *#summed(nowMs: number, size: number): Steps<Recent> {
+    const all = new KeyTally()
+    const sums = { ...NOTHING } as Record<keyof Recent, TallyList>
     let at = this.#closed.length - 1
-    for (const minutes of WINDOWS) {
+    for (const minutes of SUMMED) {
       for (; at >= 0 && this.#closed[at].toMs > nowMs - minutes * MINUTE_MS; at--) {
         const { tally } = this.#closed[at]
         all.take(tally)
@@ -140,4 +191,8 @@ export class KeyWindows {
       yield held
     }
   }
+}
+
+function heldIn(slices: readonly Slice[]): number {
+  return slices.reduce((sum, { tally }) => sum + tally.held, 0)
 }

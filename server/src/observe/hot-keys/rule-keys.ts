@@ -11,6 +11,8 @@ import type { Steps } from './steps.ts'
 export interface HotKeysBounds {
   /** Keys in all slices of all rules. */
   readonly maxKeys: number
+  /** Keys in the hours before the last one, of all rules. */
+  readonly maxDayKeys: number
   readonly maxRules: number
   /** Keys at 0 remaining that are followed. */
   readonly maxExhausted: number
@@ -19,6 +21,12 @@ export interface HotKeysBounds {
   /** Keys in a list of a report, and in all its lists together. */
   readonly maxListed: number
   readonly maxReported: number
+}
+
+/** SliceSizes are how many keys slices of the last hour hold, and those of the hours before. */
+export interface SliceSizes {
+  readonly closed: number
+  readonly hour: number
 }
 
 /** The longest key that is followed. Of one that is longer, that much: all that begin like it are one. */
@@ -66,6 +74,11 @@ export class RuleKeys {
     return this.#windows.active.isEmpty && this.#exhausted.held === 0
   }
 
+  /** Nobody asked about the rule within the last hour. */
+  get isQuiet(): boolean {
+    return this.#windows.active.isQuiet && this.#exhausted.held === 0
+  }
+
   /** decided counts a request's key, and returns how many more keys at 0 it follows. It is on the hot path. */
   decided({ key, enforce }: PlannedCharge, verdict: Verdict, nowMs: number, size: number, room: number): number {
     const weight = verdict.allowed ? this.#sample.weight() : 1
@@ -87,12 +100,12 @@ export class RuleKeys {
     return nowMs - this.#turnedMs >= SLICE_MS
   }
 
-  /** turn closes slices, as small as `size` says, and forgets what is old. */
-  *turn(nowMs: number, size: number, isCrowded: boolean): Steps {
+  /** turn closes slices, as small as `sizes` say, and forgets what is old. */
+  *turn(nowMs: number, sizes: SliceSizes, isCrowded: boolean): Steps {
     this.#turnedMs = nowMs
     this.#sample.turn()
-    yield* this.#windows.active.turn(nowMs, size)
-    yield* this.#windows.refused.turn(nowMs, size)
+    yield* this.#windows.active.turn(nowMs, sizes.closed, sizes.hour)
+    yield* this.#windows.refused.turn(nowMs, sizes.closed, sizes.hour)
     yield* this.#exhausted.turn(nowMs, isCrowded)
   }
 

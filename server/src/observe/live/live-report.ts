@@ -1,3 +1,5 @@
+import type { BreakerState } from 'sluice/internal/engine/circuit-breaker'
+
 /** How many rules of a second are told of. */
 export const MAX_LIVE_RULES = 100
 
@@ -7,6 +9,17 @@ export interface LiveRuleCounts {
   readonly allowed: number
   readonly refused: number
   readonly shadowRefused: number
+}
+
+/** A ProcessState is how a process is at the moment. */
+export interface ProcessState {
+  readonly pid: number
+  /** Resident. */
+  readonly memoryBytes: number
+  /** How late the event loop was since the last report, at the 99th percentile. */
+  readonly eventLoopDelayMs: number
+  /** The worst of the shared store's servers. Undefined: counters are in memory. */
+  readonly circuit: BreakerState | undefined
 }
 
 /** A LiveReport is what a process decided since it was last asked: plain data. */
@@ -19,4 +32,6 @@ export interface LiveReport {
   readonly latencies: readonly number[]
   /** The busiest first. */
   readonly rules: readonly LiveRuleCounts[]
+  /** Default: nobody knows. */
+  readonly process?: ProcessState
 }

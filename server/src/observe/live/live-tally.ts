@@ -4,6 +4,7 @@ import type { PlannedCharge } from 'sluice/internal/engine/charge'
 import type { DoorObserver, ObservedDoor } from '../door-observer.ts'
 import { LATENCY_BUCKETS, latencyBucket } from './latencies.ts'
 import { type LiveReport, type LiveRuleCounts, MAX_LIVE_RULES } from './live-report.ts'
+import { RecentActivity } from './rule-activity.ts'
 
 /** Rules that are told apart between two reports. Overrides are rules of one caller each. */
 const MAX_RULES = 10_000
@@ -15,8 +16,10 @@ interface RuleTally {
   shadowRefused: number
 }
 
-/** LiveTally counts what was decided since it was last asked: a second of one process. */
+/** LiveTally counts what was decided since it was last asked: a second of one process. What rules did is remembered for an hour. */
 export class LiveTally implements DoorObserver {
+  readonly activity = new RecentActivity()
+  readonly #nowMs: () => number
   readonly #rules = new Map<Rule, RuleTally>()
   readonly #latencies = new Uint32Array(LATENCY_BUCKETS)
   #allowed = 0
@@ -24,6 +27,10 @@ export class LiveTally implements DoorObserver {
   #shadowRefused = 0
   #lastRule: Rule | undefined
   #last: RuleTally | undefined
+
+  constructor(nowMs: () => number = Date.now) {
+    this.#nowMs = nowMs
+  }
 
   /** decided counts requests. What gives back, looks, or is charged later is none. */
   decided(_door: ObservedDoor, charges: readonly PlannedCharge[], decision: Decision, ms: number): void {
@@ -59,7 +66,7 @@ export class LiveTally implements DoorObserver {
       refused: this.#refused,
       shadowRefused: this.#shadowRefused,
       latencies: [...this.#latencies],
-      rules: this.#busiest(),
+      rules: this.#told(),
     }
     this.#allowed = 0
     this.#refused = 0
@@ -85,7 +92,8 @@ export class LiveTally implements DoorObserver {
     return tally
   }
 
-  #busiest(): readonly LiveRuleCounts[] {
+  /** #told has what rules did remembered, and returns the busiest. */
+  #told(): readonly LiveRuleCounts[] {
     const byName = new Map<string, LiveRuleCounts>()
     for (const [{ id }, { domain, allowed, refused, shadowRefused }] of this.#rules) {
       const name = `${domain} ${id}`
@@ -98,6 +106,8 @@ export class LiveTally implements DoorObserver {
         shadowRefused: (known?.shadowRefused ?? 0) + shadowRefused,
       })
     }
+    const nowMs = this.#nowMs()
+    for (const rule of byName.values()) this.activity.add(rule, nowMs)
     return [...byName.values()].sort(byRequests).slice(0, MAX_LIVE_RULES)
   }
 }

@@ -65,6 +65,10 @@ export const FAMILIES: readonly Family[] = [
     'ratelimit_quotas_age_seconds',
     'How long the quotas in force could not be compared with the database; 0 while they can.',
   ),
+  counter(
+    'ratelimit_quotas_passed_over_total',
+    'Stored tiers and overrides that were found to make no limit under the rules in force, by table.',
+  ),
   max('ratelimit_database_up', 'Whether the database answers.'),
   counter('ratelimit_database_errors_total', 'Transactions that failed because of the database.'),
   counter('ratelimit_usage_rows_written_total', 'Rows of usage that were written to the database.'),

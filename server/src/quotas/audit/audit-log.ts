@@ -1,3 +1,4 @@
+import { AUDIT_KINDS } from '../model.ts'
 import type {
   Actor,
   AuditLog as AuditLogPort,
@@ -72,11 +73,12 @@ export class AuditLog implements AuditLogPort {
     const before = query.after === undefined ? undefined : Number(readCursor(query.after, 'audit'))
     const rows = await this.#db.query<AuditRow>(
       `SELECT ${COLUMNS} FROM sluice.audit
-       WHERE ($1::text IS NULL OR actor_id = $1) AND ($2::text IS NULL OR action = $2)
+       WHERE ($1::text IS NULL OR actor_id = $1 OR actor_name = $1) AND ($2::text IS NULL OR action = $2)
          AND ($3::text[] IS NULL OR target = ANY($3)) AND ($4::text IS NULL OR customer_id = $4)
          AND ($5::int8 IS NULL OR at_ms >= $5) AND ($6::int8 IS NULL OR at_ms < $6)
-         AND ($7::int8 IS NULL OR sequence < $7)
-       ORDER BY sequence DESC LIMIT $8::int`,
+         AND ($7::int8 IS NULL OR sequence < $7) AND ($8::int8 IS NULL OR sequence <= $8)
+         AND ($9::text[] IS NULL OR split_part(target, '/', 1) = ANY($9))
+       ORDER BY sequence DESC LIMIT $10::int`,
       [
         query.actor ?? null,
         query.action ?? null,
@@ -85,6 +87,8 @@ export class AuditLog implements AuditLogPort {
         query.fromMs ?? null,
         query.toMs ?? null,
         before ?? null,
+        query.upTo ?? null,
+        query.kinds ?? null,
         limit + 1,
       ],
     )
@@ -142,24 +146,9 @@ async function lockHead(tx: Sql): Promise<AuditHead> {
   return head ?? NO_ENTRY
 }
 
-/** The kinds of what is changed. */
-const KINDS = [
-  'customers',
-  'api_keys',
-  'overrides',
-  'grants',
-  'blocks',
-  'tiers',
-  'switches',
-  'tokens',
-  'rules',
-  'counters',
-  'webhooks',
-]
-
 /** targetsOf spells every target that has an id. One that is spelled with its kind stands for itself. */
 function targetsOf(id: string): readonly string[] {
-  return [id, ...KINDS.map((kind) => `${kind}/${id}`)]
+  return [id, ...AUDIT_KINDS.map((kind) => `${kind}/${id}`)]
 }
 
 function entryOf(row: AuditRow): ReadEntry {

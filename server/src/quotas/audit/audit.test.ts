@@ -70,6 +70,15 @@ describe.each(testDatabases)('the audit log on %s', { timeout: SLOW_MS }, (_, ma
     expect(await sequences({ target: 'c1' })).toEqual([5, 2])
     expect(await sequences({ customerId: 'c0', action: 'customers.put' })).toEqual([4, 1])
     expect(await sequences({ action: 'customers.remove' })).toEqual([])
+    expect([await sequences({ kinds: ['customers'], actor: 'token-2' }), await sequences({ kinds: ['c1'] })]).toEqual([
+      [4, 3],
+      [],
+    ])
+    expect(await sequences({ upTo: 3 })).toEqual([3, 2, 1])
+    expect(await sequences({ kinds: ['customers', 'tiers'] })).toEqual([5, 4, 3, 2, 1])
+    expect(await sequences({ kinds: ['tiers'] })).toEqual([])
+    expect(await sequences({ kinds: ['customer'] })).toEqual([])
+    expect(await sequences({ actor: NIGHT.name })).toEqual([4, 3])
     const { items, next } = await quotas.audit.list({ limit: 2 })
     expect(await sequences({ fromMs: items[1].atMs })).toEqual([5, 4])
     expect(await sequences({ toMs: items[1].atMs, actor: 'token-2' })).toEqual([3])

@@ -5,6 +5,7 @@ import { type Algorithm, compileLimit, type Limit, type LimitOptions } from 'slu
 import { UNIT_MS } from 'sluice/internal/core/rules/compile-rule'
 import { optionsOf } from 'sluice/internal/core/rules/shared-parts'
 import type { Override } from '../model.ts'
+import type { PassOver } from './passed-over.ts'
 
 type Numbers = Pick<Override, 'requestsPerUnit' | 'unit' | 'algorithm' | 'burst'>
 
@@ -35,14 +36,14 @@ export class OverrideRecord {
 
   /**
    * limitsAs returns the limit of the override, in place of another: it counts as that does where the override says nothing, so
-   * that what was used stays used. Undefined where the numbers make no limit.
+   * that what was used stays used. Undefined where the numbers make no limit: that is told when it is found.
    */
-  limitsAs(instead: Limit | undefined, timeZone: string): readonly Limit[] | undefined {
+  limitsAs(instead: Limit | undefined, timeZone: string, passOver?: PassOver): readonly Limit[] | undefined {
     if (this.#isCompiled && this.#instead === instead && this.#timeZone === timeZone) return this.#limits
     this.#instead = instead
     this.#timeZone = timeZone
     this.#isCompiled = true
-    this.#limits = limitsOf(this.numbers, instead, timeZone)
+    this.#limits = limitsOf(this.numbers, instead, timeZone, (reason) => passOver?.('overrides', this.id, reason))
     return this.#limits
   }
 }
@@ -81,11 +82,17 @@ export function pathOf(descriptor: string): string {
 }
 
 /** limitsOf compiles the limit of an override; undefined where its numbers make none. */
-export function limitsOf(numbers: Numbers, instead: Limit | undefined, timeZone: string): readonly Limit[] | undefined {
+export function limitsOf(
+  numbers: Numbers,
+  instead: Limit | undefined,
+  timeZone: string,
+  wrong: (reason: string) => void = () => {},
+): readonly Limit[] | undefined {
   try {
     return Object.freeze([compileLimit(limitOptions(numbers, instead, timeZone))])
   } catch (error) {
     if (!(error instanceof SluiceError)) throw error
+    wrong(error.message)
     return undefined
   }
 }

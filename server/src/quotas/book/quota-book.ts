@@ -15,7 +15,8 @@ import { CALLER_ENTRIES, type CallerEntries, type CallerKind, kindsOf } from './
 import { byEnd, GrantRecord } from './grant-record.ts'
 import { KeyFinder, type KeyHash } from './key-finder.ts'
 import { byEffect, OverrideRecord } from './override-record.ts'
-import { type BookClock, CustomerRecord, KeyRecord } from './records.ts'
+import type { PassOver } from './passed-over.ts'
+import { type BookClock, type BookFrame, CustomerRecord, KeyRecord } from './records.ts'
 import { StoredTiers } from './stored-tiers.ts'
 import { SwitchBoard } from './switch-board.ts'
 
@@ -25,6 +26,8 @@ export interface QuotaBookOptions {
   readonly clock?: BookClock
   /** Default: CALLER_ENTRIES. */
   readonly entries?: CallerEntries
+  /** Default: nobody is told. */
+  readonly passOver?: PassOver | undefined
 }
 
 /**
@@ -34,6 +37,7 @@ export interface QuotaBookOptions {
  */
 export class QuotaBook implements Quotas {
   readonly #clock: BookClock
+  readonly #frame: BookFrame
   readonly #kinds: ReadonlyMap<string, CallerKind>
   readonly #customers = new Map<string, CustomerRecord>()
   readonly #keys = new Map<string, KeyRecord>()
@@ -43,14 +47,16 @@ export class QuotaBook implements Quotas {
   readonly #grantOwners = new Map<string, CustomerRecord>()
   /** One object for texts and numbers that many records have in common. */
   readonly #shared = new Map<string, unknown>()
-  readonly #tiers = new StoredTiers()
+  readonly #tiers: StoredTiers
   readonly #blocks = new BlockList()
   readonly #switches = new SwitchBoard()
   #suspended = 0
   #revision = 0
 
-  constructor({ hash, clock = { nowMs: Date.now }, entries = CALLER_ENTRIES }: QuotaBookOptions) {
+  constructor({ hash, clock = { nowMs: Date.now }, entries = CALLER_ENTRIES, passOver }: QuotaBookOptions) {
     this.#clock = clock
+    this.#frame = { clock, passOver }
+    this.#tiers = new StoredTiers(passOver)
     this.#kinds = kindsOf(entries)
     this.#finder = new KeyFinder(hash)
   }
@@ -272,7 +278,7 @@ export class QuotaBook implements Quotas {
   #customerOf(id: string): CustomerRecord {
     const known = this.#customers.get(id)
     if (known !== undefined) return known
-    const customer = new CustomerRecord(id, this.#clock)
+    const customer = new CustomerRecord(id, this.#frame)
     this.#customers.set(id, customer)
     return customer
   }
@@ -280,7 +286,7 @@ export class QuotaBook implements Quotas {
   #keyOf(id: string): KeyRecord {
     const known = this.#keys.get(id)
     if (known !== undefined) return known
-    const key = new KeyRecord(id, this.#clock)
+    const key = new KeyRecord(id, this.#frame)
     this.#keys.set(id, key)
     return key
   }

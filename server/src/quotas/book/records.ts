@@ -3,10 +3,17 @@ import type { Account } from 'sluice/internal/core/rules/match'
 import type { Rule } from 'sluice/internal/core/rules/rule-set'
 import type { GrantRecord } from './grant-record.ts'
 import { inForce, type OverrideRecord } from './override-record.ts'
+import type { PassOver } from './passed-over.ts'
 
 /** A BookClock is the time that spans are compared with. */
 export interface BookClock {
   nowMs(): number
+}
+
+/** A BookFrame is what all records of a book share. */
+export interface BookFrame {
+  readonly clock: BookClock
+  readonly passOver?: PassOver | undefined
 }
 
 /**
@@ -15,7 +22,7 @@ export interface BookClock {
  */
 export class CustomerRecord implements Account {
   readonly id: string
-  readonly #clock: BookClock
+  readonly #frame: BookFrame
   isKnown = false
   isSuspended = false
   ownTier: string | undefined
@@ -27,9 +34,9 @@ export class CustomerRecord implements Account {
   /** The first to end comes first. */
   grants: GrantRecord[] | undefined
 
-  constructor(id: string, clock: BookClock) {
+  constructor(id: string, frame: BookFrame) {
     this.id = id
-    this.#clock = clock
+    this.#frame = frame
   }
 
   get tier(): string | undefined {
@@ -43,7 +50,11 @@ export class CustomerRecord implements Account {
 
   limitsFor(path: string, instead?: Rule): readonly Limit[] | undefined {
     if (this.overrides === undefined || !this.isKnown) return undefined
-    return this.override(path)?.limitsAs(instead?.unlimited === true ? undefined : instead?.limit, this.timeZone)
+    return this.override(path)?.limitsAs(
+      instead?.unlimited === true ? undefined : instead?.limit,
+      this.timeZone,
+      this.#frame.passOver,
+    )
   }
 
   sourceOf(path: string): string | undefined {
@@ -53,14 +64,14 @@ export class CustomerRecord implements Account {
 
   /** override is the one that is in force now. */
   override(path: string): OverrideRecord | undefined {
-    return this.isKnown ? inForce(this.overrides, path, this.#clock.nowMs()) : undefined
+    return this.isKnown ? inForce(this.overrides, path, this.#frame.clock.nowMs()) : undefined
   }
 }
 
 /** A KeyRecord is what decisions need of an API key, and the account of a request that carries it. */
 export class KeyRecord implements Account {
   readonly id: string
-  readonly #clock: BookClock
+  readonly #frame: BookFrame
   /** '' while the key itself is not known, or not any more. */
   hash = ''
   prefix = ''
@@ -71,9 +82,9 @@ export class KeyRecord implements Account {
   /** The key itself, once a request has carried it: counters are named by it. It is held in memory alone. */
   seenAs: string | undefined
 
-  constructor(id: string, clock: BookClock) {
+  constructor(id: string, frame: BookFrame) {
     this.id = id
-    this.#clock = clock
+    this.#frame = frame
   }
 
   get tier(): string | undefined {
@@ -88,7 +99,11 @@ export class KeyRecord implements Account {
     const { customer } = this
     if (this.overrides !== undefined) {
       const zone = customer?.isKnown ? customer.timeZone : 'UTC'
-      const own = this.override(path)?.limitsAs(instead?.unlimited === true ? undefined : instead?.limit, zone)
+      const own = this.override(path)?.limitsAs(
+        instead?.unlimited === true ? undefined : instead?.limit,
+        zone,
+        this.#frame.passOver,
+      )
       if (own !== undefined) return own
     }
     return customer?.limitsFor(path, instead)
@@ -100,11 +115,11 @@ export class KeyRecord implements Account {
   }
 
   override(path: string): OverrideRecord | undefined {
-    return inForce(this.overrides, path, this.#clock.nowMs())
+    return inForce(this.overrides, path, this.#frame.clock.nowMs())
   }
 
   /** isGone says whether the key is good for nothing: nobody has it, or it was revoked. */
   isGone(): boolean {
-    return this.hash === '' || (this.revokedAtMs !== undefined && this.revokedAtMs <= this.#clock.nowMs())
+    return this.hash === '' || (this.revokedAtMs !== undefined && this.revokedAtMs <= this.#frame.clock.nowMs())
   }
 }

@@ -3,12 +3,18 @@ import type { TierLookup } from 'sluice/internal/core/rules/match'
 import { RulesError } from 'sluice/internal/core/rules/problems'
 import type { Domain, RuleNode } from 'sluice/internal/core/rules/rule-set'
 import type { StoredTier } from '../model.ts'
+import type { PassOver } from './passed-over.ts'
 
 /** StoredTiers are the tiers of the database, compiled for each tiered pattern that a request comes to, once. */
 export class StoredTiers {
   readonly #tiers = new Map<string, StoredTier>()
   /** By pattern: patterns go with their set of rules, and what was compiled for them too. */
   #compiled = new WeakMap<RuleNode, Map<string, RuleNode | undefined>>()
+  readonly #passOver: PassOver | undefined
+
+  constructor(passOver?: PassOver) {
+    this.#passOver = passOver
+  }
 
   get isEmpty(): boolean {
     return this.#tiers.size === 0
@@ -41,22 +47,23 @@ export class StoredTiers {
     const tier = this.#tiers.get(tierId({ domain: domain.name, name }))
     // Names that no tier has are not kept: requests may bring any.
     if (tier === undefined) return undefined
-    const node = compiled(domain, tiered, tier)
+    const node = this.#node(domain, tiered, tier)
     byName.set(name, node)
     return node
+  }
+
+  #node(domain: Domain, tiered: RuleNode, tier: StoredTier): RuleNode | undefined {
+    try {
+      return compileTier(domain, tiered, { name: tier.name, limits: tier.limits, where: `tiers.${tier.name}` })
+    } catch (error) {
+      if (!(error instanceof RulesError)) throw error
+      this.#passOver?.('tiers', tierId(tier), error.message)
+      return undefined
+    }
   }
 }
 
 /** tierId is the key of a tier among the records. */
 export function tierId({ domain, name }: Pick<StoredTier, 'domain' | 'name'>): string {
   return `${domain}/${name}`
-}
-
-function compiled(domain: Domain, tiered: RuleNode, tier: StoredTier): RuleNode | undefined {
-  try {
-    return compileTier(domain, tiered, { name: tier.name, limits: tier.limits, where: `tiers.${tier.name}` })
-  } catch (error) {
-    if (!(error instanceof RulesError)) throw error
-    return undefined
-  }
 }

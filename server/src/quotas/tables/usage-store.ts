@@ -101,6 +101,7 @@ export class UsageStore implements UsageStorePort {
     const hoursBefore = Math.floor((now - hoursForMs) / DAY_MS) * DAY_MS
     await this.#db.transaction(async (tx) => {
       await tx.query(ROLL_UP, [hoursBefore])
+      await tx.query('DELETE FROM sluice.usage_by_tier WHERE hour < to_timestamp($1::float8 / 1000)', [hoursBefore])
       await tx.query('DELETE FROM sluice.usage_daily WHERE day < to_timestamp($1::float8 / 1000)', [now - daysForMs])
       await tx.query('DELETE FROM sluice.usage_batches WHERE at < to_timestamp($1::float8 / 1000)', [
         now - BATCHES_FOR_MS,
@@ -113,6 +114,9 @@ export class UsageStore implements UsageStorePort {
 const hourOf = (ms: string): string => `to_timestamp(floor(${ms} / 3600000) * 3600)`
 const dayOf = (time: string): string => `to_timestamp(floor(extract(epoch FROM ${time}) / 86400) * 86400)`
 const msOf = (time: string): string => `(extract(epoch FROM ${time}) * 1000)::int8`
+
+/** A node's part of what it shares with others: one of sixteen. */
+const PART = "('x' || left(md5($1), 1))::bit(4)::int::int2"
 
 // In the order of keys, so that two nodes never wait for each other in a circle.
 const ADD = `
@@ -129,6 +133,19 @@ WITH fresh AS (
     allowed = sluice.usage_hourly.allowed + excluded.allowed,
     refused = sluice.usage_hourly.refused + excluded.refused,
     cost = sluice.usage_hourly.cost + excluded.cost
+), added_by_tier AS (
+  INSERT INTO sluice.usage_by_tier (hour, tier, part, allowed, refused, cost)
+  SELECT ${hourOf('r.at')}, coalesce(k.tier, c.tier, ''), ${PART}, sum(allowed), sum(refused), sum(cost)
+  FROM jsonb_to_recordset($3::jsonb) AS r
+    (customer_id text, api_key_id text, at float8, allowed int8, refused int8, cost int8)
+  LEFT JOIN sluice.customers c ON c.id = r.customer_id
+  LEFT JOIN sluice.api_keys k ON k.id = r.api_key_id
+  WHERE EXISTS (SELECT FROM fresh)
+  GROUP BY 1, 2 ORDER BY 1, 2
+  ON CONFLICT (hour, tier, part) DO UPDATE SET
+    allowed = sluice.usage_by_tier.allowed + excluded.allowed,
+    refused = sluice.usage_by_tier.refused + excluded.refused,
+    cost = sluice.usage_by_tier.cost + excluded.cost
 )
 SELECT EXISTS (SELECT FROM fresh) AS counted`
 

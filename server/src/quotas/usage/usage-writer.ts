@@ -96,6 +96,12 @@ export class UsageWriter {
     }
   }
 
+  /** waiting is what was not written yet, as far as this node knows. */
+  *waiting(): Iterable<UsageCount> {
+    for (const { batch } of this.#closed) yield* batch.counts
+    for (const row of this.#open.values()) yield countOf(row)
+  }
+
   /** write writes what is there. It never rejects: what could not be written is tried again by the next call. */
   write(): Promise<void> {
     this.#writing ??= this.#writeAll().finally(() => {

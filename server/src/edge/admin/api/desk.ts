@@ -3,14 +3,19 @@ import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import type {
   ApiKeyHash,
   AuditLog,
+  ChangeList,
   CounterDesk,
   LiveFigures,
   NodeList,
   Preview,
   QuotaStore,
   RecentCallers,
+  RecordProblems,
+  RuleActivities,
   RuleTable,
+  TierUsage,
   TokenStore,
+  TopKeys,
   UsageStore,
   WebhookStore,
 } from '../../../quotas/ports.ts'
@@ -31,6 +36,11 @@ export interface AdminDesk {
   readonly recent: RecentCallers | undefined
   readonly apiKeys: ApiKeyHash | undefined
   readonly webhooks: WebhookStore | undefined
+  readonly tierUsage: TierUsage | undefined
+  readonly top: TopKeys | undefined
+  readonly activity: RuleActivities | undefined
+  readonly changes: ChangeList | undefined
+  readonly problems: RecordProblems | undefined
   rules(): RuleSet
   readonly access: Access
   readonly streams: LiveStreams

@@ -28,6 +28,8 @@ import { orNull, timeOrNull, timeText } from './values.ts'
 
 // How records are answered: a schema, and the function that spells a record so.
 
+const PROBLEM = { problem: nullable(WORDS, 'why it has no effect; null: nothing is wrong with it') } as const
+
 export const CUSTOMER = named(
   'Customer',
   object({
@@ -105,6 +107,7 @@ export const OVERRIDE = named(
     reason: nullable(REASON),
     ticket: nullable(TICKET),
     ...SPAN_ANSWER,
+    ...PROBLEM,
     ...VERSION,
     ...CREATED,
     ...UPDATED,
@@ -118,7 +121,7 @@ function subjectJson(subject: Block['subject']) {
   }
 }
 
-export function overrideJson(override: Override) {
+export function overrideJson(override: Override, problem?: string) {
   const { id, subject, descriptor, requestsPerUnit, unit, algorithm, burst, reason, ticket, version } = override
   return {
     id,
@@ -131,6 +134,7 @@ export function overrideJson(override: Override) {
     reason: orNull(reason),
     ticket: orNull(ticket),
     ...spanJson(override),
+    problem: orNull(problem),
     version,
     created_at: timeText(override.createdAtMs),
     updated_at: timeText(override.updatedAtMs),
@@ -207,13 +211,14 @@ export const TIER = named(
     domain: needed(WORDS),
     name: needed(TIER_NAME),
     limits: needed(ANY, 'as below the name of a tier in a rule file'),
+    ...PROBLEM,
     ...VERSION,
     ...UPDATED,
   }),
 )
 
-export function tierJson({ domain, name, limits, version, updatedAtMs }: StoredTier) {
-  return { domain, name, limits, version, updated_at: timeText(updatedAtMs) }
+export function tierJson({ domain, name, limits, version, updatedAtMs }: StoredTier, problem?: string) {
+  return { domain, name, limits, problem: orNull(problem), version, updated_at: timeText(updatedAtMs) }
 }
 
 export const RULE_NAME = object({ domain: needed(text(256)), id: needed(text(4_096)) })

@@ -1,3 +1,4 @@
+import { AUDIT_KINDS } from '../../../quotas/model.ts'
 import type { AuditEntry } from '../../../quotas/ports.ts'
 import { csvOf } from '../api/csv.ts'
 import { part } from '../api/desk.ts'
@@ -81,10 +82,15 @@ export const AUDIT_OPERATIONS = [
     role: 'viewer',
     summary: 'every change, the newest first: who, when, what, before, after, why and from where',
     query: {
-      actor: { schema: text(128), doc: 'changes of a token, by its id' },
+      actor: { schema: text(128), doc: 'changes of a token, by its id or its name' },
       action: { schema: text(64), doc: 'such as customers.put' },
+      kind: { schema: { kind: 'choice', of: AUDIT_KINDS }, doc: 'changes of one kind of record' },
       target: { schema: text(512), doc: 'changes of one record, by its id' },
       customer_id: { schema: ID, doc: 'changes that concern a customer' },
+      up_to: {
+        schema: { kind: 'integer', min: 1, max: Number.MAX_SAFE_INTEGER },
+        doc: 'not after this entry, by its sequence',
+      },
       from: { schema: text(40), doc: 'not before this time' },
       to: { schema: text(40), doc: 'before this time' },
       format: {
@@ -95,12 +101,24 @@ export const AUDIT_OPERATIONS = [
     isPaged: true,
     answer: { status: 200, schema: pageOf(ENTRY), types: ['text/csv', 'application/jsonl'] },
     run: async (call) => {
-      const { actor, action, target, customer_id: customerId, from, to, format = 'json' } = call.query
+      const {
+        actor,
+        action,
+        kind,
+        target,
+        customer_id: customerId,
+        up_to: upTo,
+        from,
+        to,
+        format = 'json',
+      } = call.query
       const { page_size: limit = DEFAULT_PAGE_SIZE } = call.query as { page_size?: number }
       const page = await part(call.desk, 'audit').list({
         actor,
         action,
+        kinds: kind && [kind],
         target,
+        upTo,
         customerId,
         fromMs: timeOf(from, 'query.from'),
         toMs: timeOf(to, 'query.to'),

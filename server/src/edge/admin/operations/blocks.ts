@@ -104,7 +104,7 @@ export const BLOCK_OPERATIONS = [
     params: PARAM,
     answer: { status: 200, schema: BLOCK, etag: true },
     errors: ['RECORD_UNKNOWN'],
-    run: async (call) => recordReply('blocks', await load(call, 'blocks', call.params.block_id)),
+    run: async (call) => recordReply(call, 'blocks', await load(call, 'blocks', call.params.block_id)),
   }),
   operation({
     kind: 'change',

@@ -89,7 +89,20 @@ export function admitting(counter: LookedCounter): string {
   if (grant !== undefined)
     return `It is admitted: the limit is used up, and grant ${grant.id} has ${grant.remaining} left.`
   if (isImpossible) return `Waiting does not help: the limit is ${limit}. Raise the limit, or switch the rule off.`
-  return `Wait ${formatDuration(retryAfterMs)}, raise the limit above ${limit}, grant extra budget, or reset the counter.`
+  return `Wait ${formatWait(retryAfterMs)}, raise the limit above ${limit}, grant extra budget, or reset the counter.`
+}
+
+/** From so many milliseconds on, a wait is told in steps of so many. */
+const WAIT_STEPS = [
+  [36_000_000, 3_600_000],
+  [600_000, 60_000],
+  [1_000, 1_000],
+] as const
+
+/** formatWait spells how long to wait, for people, and rounds up: who waits so long has waited long enough. */
+function formatWait(ms: number): string {
+  const [, step] = WAIT_STEPS.find(([from]) => ms > from) ?? [0, 1]
+  return formatDuration(Math.ceil(ms / step) * step)
 }
 
 function counterJson(counter: LookedCounter) {
@@ -174,7 +187,7 @@ function blockJson(block: LookedBlock | undefined) {
     reason: reason ?? null,
     status,
     ends_in_ms: endsInMs ?? null,
-    what_would_admit: endsInMs === undefined ? `${undo}.` : `${undo}, or wait ${formatDuration(endsInMs)}.`,
+    what_would_admit: endsInMs === undefined ? `${undo}.` : `${undo}, or wait ${formatWait(endsInMs)}.`,
   }
 }
 

@@ -109,7 +109,7 @@ export const CUSTOMER_OPERATIONS = [
     params: CUSTOMER_PARAM,
     answer: { status: 200, schema: CUSTOMER, etag: true },
     errors: ['RECORD_UNKNOWN'],
-    run: async (call) => recordReply('customers', await load(call, 'customers', call.params.customer_id)),
+    run: async (call) => recordReply(call, 'customers', await load(call, 'customers', call.params.customer_id)),
   }),
   operation({
     kind: 'change',

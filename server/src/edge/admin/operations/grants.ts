@@ -85,7 +85,7 @@ export const GRANT_OPERATIONS = [
     params: PARAM,
     answer: { status: 200, schema: GRANT, etag: true },
     errors: ['RECORD_UNKNOWN'],
-    run: async (call) => recordReply('grants', await ofCustomer(call, call.params.grant_id)),
+    run: async (call) => recordReply(call, 'grants', await ofCustomer(call, call.params.grant_id)),
   }),
   operation({
     kind: 'change',

@@ -125,7 +125,7 @@ export const KEY_OPERATIONS = [
     run: async (call) => {
       const found = await load(call, 'api_keys', call.params.key_id)
       if (found.customerId !== call.params.customer_id) throw unknownRecord('api_keys', call.params.key_id)
-      return recordReply('api_keys', found)
+      return recordReply(call, 'api_keys', found)
     },
   }),
   operation({

@@ -1,8 +1,8 @@
 import type { LiveFrame, NodeState } from '../../../quotas/ports.ts'
 import { part } from '../api/desk.ts'
-import { list, NUMBER, named, needed, object, TIME, WHOLE, WORDS, YES_OR_NO } from '../api/forms.ts'
+import { list, NUMBER, named, needed, orNull as nullable, object, TIME, WHOLE, WORDS, YES_OR_NO } from '../api/forms.ts'
 import { HANDLED, operation } from '../api/operation.ts'
-import { timeText } from '../api/values.ts'
+import { orNull, timeText } from '../api/values.ts'
 
 const STORE = { kind: 'choice', of: ['memory', 'up', 'away'] } as const
 
@@ -69,7 +69,25 @@ const NODE = named(
     rule_version: needed(WORDS),
     revision: needed(WHOLE, 'of the quotas that it decides by'),
     store: needed(STORE),
-    workers: needed(list(object({ id: needed(WORDS), state: needed(WORDS), started_at: needed(TIME) }))),
+    circuit: nullable(
+      { kind: 'choice', of: ['closed', 'half_open', 'open'] },
+      'of calls to the store: the worst of its processes; null: counters are in memory, or nothing was told yet',
+    ),
+    decisions_per_second: needed(WHOLE, 'of the last second'),
+    memory_bytes: needed(WHOLE, 'resident, of all its processes'),
+    event_loop_delay_ms: nullable(NUMBER, 'of its slowest process, at the 99th percentile of the last second'),
+    admin_address: nullable(WORDS, 'where its admin port listens'),
+    workers: needed(
+      list(
+        object({
+          id: needed(WORDS),
+          pid: nullable(WHOLE),
+          state: needed(WORDS),
+          started_at: needed(TIME),
+          decisions_per_second: nullable(WHOLE, 'of the last second'),
+        }),
+      ),
+    ),
   }),
 )
 
@@ -85,7 +103,18 @@ function nodeJson(node: NodeState) {
     rule_version: node.ruleVersion,
     revision: node.revision,
     store: node.store,
-    workers: node.workers.map(({ id, state, startedAtMs }) => ({ id, state, started_at: timeText(startedAtMs) })),
+    circuit: orNull(node.circuit),
+    decisions_per_second: node.decisionsPerSecond,
+    memory_bytes: node.memoryBytes,
+    event_loop_delay_ms: orNull(node.eventLoopDelayMs),
+    admin_address: orNull(node.adminAddress),
+    workers: node.workers.map(({ id, pid, state, startedAtMs, decisionsPerSecond }) => ({
+      id,
+      pid: orNull(pid),
+      state,
+      started_at: timeText(startedAtMs),
+      decisions_per_second: orNull(decisionsPerSecond),
+    })),
   }
 }
 
@@ -138,7 +167,7 @@ export const LIVE_OPERATIONS = [
     path: '/nodes',
     tag: 'nodes',
     role: 'viewer',
-    summary: 'every node and its workers',
+    summary: 'every node and its workers, and how they are',
     answer: { status: 200, schema: object({ nodes: needed(list(NODE)) }) },
     run: async ({ desk }) => ({ body: { nodes: (await part(desk, 'nodes').list()).map(nodeJson) } }),
   }),

@@ -9,6 +9,7 @@ import { GRANT_OPERATIONS } from './grants.ts'
 import { KEY_OPERATIONS } from './keys.ts'
 import { LIVE_OPERATIONS } from './live.ts'
 import { OVERRIDE_OPERATIONS } from './overrides.ts'
+import { OVERVIEW_OPERATIONS } from './overview.ts'
 import { QUOTA_OPERATIONS } from './quotas.ts'
 import { RECENT_OPERATIONS } from './recent.ts'
 import { RULE_OPERATIONS } from './rules.ts'
@@ -42,6 +43,7 @@ export function operationsOf(version: string): readonly AnyOperation[] {
       },
     }),
     ...SESSION_OPERATIONS,
+    ...OVERVIEW_OPERATIONS,
     ...QUOTA_OPERATIONS,
     ...CUSTOMER_OPERATIONS,
     ...KEY_OPERATIONS,

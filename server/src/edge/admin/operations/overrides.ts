@@ -161,7 +161,7 @@ export const OVERRIDE_OPERATIONS = [
     params: PARAM,
     answer: { status: 200, schema: OVERRIDE, etag: true },
     errors: ['RECORD_UNKNOWN'],
-    run: async (call) => recordReply('overrides', await ofCustomer(call, call.params.override_id)),
+    run: async (call) => recordReply(call, 'overrides', await ofCustomer(call, call.params.override_id)),
   }),
   operation({
     kind: 'change',

@@ -3,8 +3,10 @@ import { part } from '../api/desk.ts'
 import { ID, list, NUMBER, named, needed, orNull as nullable, object, TIME, WHOLE, WORDS } from '../api/forms.ts'
 import { operation } from '../api/operation.ts'
 import { invalid, orNull, timeText } from '../api/values.ts'
+import { FLEET, fleetJson, SCOPE } from './fleet-forms.ts'
 
 const CALLER = {
+  node: needed(WORDS, 'the id of the node that decided'),
   at: needed(TIME),
   customer_id: nullable(WORDS),
   api_key_id: nullable(WORDS),
@@ -35,6 +37,7 @@ const NEAR_LIMIT = named(
 )
 
 function callerJson({
+  node,
   atMs,
   customerId,
   keyId,
@@ -42,7 +45,7 @@ function callerJson({
   rule,
   key,
 }: Pick<NearLimit, keyof RecentRefusal & keyof NearLimit>) {
-  return { at: timeText(atMs), customer_id: orNull(customerId), api_key_id: orNull(keyId), domain, rule, key }
+  return { node, at: timeText(atMs), customer_id: orNull(customerId), api_key_id: orNull(keyId), domain, rule, key }
 }
 
 const DEFAULT_LIMIT = 50
@@ -51,7 +54,7 @@ const LIMIT = {
   doc: 'how many at the most; 50, unless told otherwise',
 } as const
 
-/** What processes remember: the last callers, not all of them. */
+/** What nodes remember: the last callers, not all of them. */
 export const RECENT_OPERATIONS = [
   operation({
     kind: 'look',
@@ -60,27 +63,28 @@ export const RECENT_OPERATIONS = [
     path: '/refusals',
     tag: 'live',
     role: 'viewer',
-    summary: 'the last refusals of this node, with rule and reason, the newest first',
+    summary: 'the last refusals of all nodes, with rule and reason, the newest first',
     query: {
       customer_id: { schema: ID, doc: 'of a customer' },
       api_key_id: { schema: ID, doc: 'of one key' },
+      scope: SCOPE,
       limit: LIMIT,
     },
-    answer: { status: 200, schema: object({ refusals: needed(list(REFUSAL)) }) },
+    answer: { status: 200, schema: object({ ...FLEET, refusals: needed(list(REFUSAL)) }) },
     run: async ({ desk, query }) => {
-      const { customer_id: customerId, api_key_id: keyId, limit = DEFAULT_LIMIT } = query
+      const { customer_id: customerId, api_key_id: keyId, scope = 'fleet', limit = DEFAULT_LIMIT } = query
       if (customerId !== undefined && keyId !== undefined)
         throw invalid('query', 'customer_id and api_key_id are given')
       const ofCustomer = customerId === undefined ? undefined : ({ kind: 'customer', customerId } as const)
       const of = keyId === undefined ? ofCustomer : ({ kind: 'key', keyId } as const)
-      const found = await part(desk, 'recent').refusals(of)
-      const refusals = found.slice(0, limit).map((each) => ({
+      const found = await part(desk, 'recent').refusals(scope, of)
+      const refusals = found.items.slice(0, limit).map((each) => ({
         ...callerJson(each),
         reason: each.reason,
         detail: orNull(each.detail),
         retry_after_ms: orNull(each.retryAfterMs),
       }))
-      return { body: { refusals } }
+      return { body: { ...fleetJson(found), refusals } }
     },
   }),
   operation({
@@ -90,20 +94,25 @@ export const RECENT_OPERATIONS = [
     path: '/near-limits',
     tag: 'live',
     role: 'viewer',
-    summary: 'callers of this node that have used 80 % of a limit or more, the nearest first',
-    query: { min_window_ms: { schema: WHOLE, doc: 'only limits whose window is at least so long' }, limit: LIMIT },
-    answer: { status: 200, schema: object({ callers: needed(list(NEAR_LIMIT)) }) },
+    summary: 'callers that have used 80 % of a limit or more, the nearest first',
+    query: {
+      min_window_ms: { schema: WHOLE, doc: 'only limits whose window is at least so long' },
+      scope: SCOPE,
+      limit: LIMIT,
+    },
+    answer: { status: 200, schema: object({ ...FLEET, callers: needed(list(NEAR_LIMIT)) }) },
     run: async ({ desk, query }) => {
-      const { min_window_ms: least = 0, limit = DEFAULT_LIMIT } = query
-      const found = (await part(desk, 'recent').nearLimits()).filter(({ windowMs }) => windowMs >= least)
-      const callers = found.slice(0, limit).map((each) => ({
+      const { min_window_ms: least = 0, scope = 'fleet', limit = DEFAULT_LIMIT } = query
+      const found = await part(desk, 'recent').nearLimits(scope)
+      const long = found.items.filter(({ windowMs }) => windowMs >= least)
+      const callers = long.slice(0, limit).map((each) => ({
         ...callerJson(each),
         limit: each.limit,
         remaining: each.remaining,
         window_ms: each.windowMs,
         resets_at: timeText(each.resetAtMs),
       }))
-      return { body: { callers } }
+      return { body: { ...fleetJson(found), callers } }
     },
   }),
 ]

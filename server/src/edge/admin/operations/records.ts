@@ -1,5 +1,5 @@
 import { SluiceError } from 'sluice/internal/core/errors'
-import type { QuotaRecords, QuotaTable } from '../../../quotas/model.ts'
+import type { Override, QuotaRecords, QuotaTable, StoredTier } from '../../../quotas/model.ts'
 import type { Actor, Page, ProposedChange, QuotaStore } from '../../../quotas/ports.ts'
 import { type AdminDesk, part } from '../api/desk.ts'
 import type { Call, Change, Reply } from '../api/operation.ts'
@@ -24,9 +24,20 @@ export async function load<T extends QuotaTable>(
   return found
 }
 
+/** spelled is a record as it is answered, with what is wrong with it. */
+function spelled<T extends QuotaTable>({ desk }: HasDesk, table: T, record: QuotaRecords[T]): unknown {
+  const spell = RECORD_JSON[table] as (record: QuotaRecords[T], problem?: string) => unknown
+  if (table === 'tiers') return spell(record, desk.problems?.ofTier(record as StoredTier))
+  return table === 'overrides' ? spell(record, desk.problems?.ofOverride(record as Override)) : spell(record)
+}
+
+interface HasDesk {
+  readonly desk: AdminDesk
+}
+
 /** recordReply answers with a record. */
-export function recordReply<T extends QuotaTable>(table: T, record: QuotaRecords[T]): Reply {
-  return { body: (RECORD_JSON[table] as (record: QuotaRecords[T]) => unknown)(record), version: record.version }
+export function recordReply<T extends QuotaTable>(call: HasDesk, table: T, record: QuotaRecords[T]): Reply {
+  return { body: spelled(call, table, record), version: record.version }
 }
 
 interface Target<T extends QuotaTable> {
@@ -39,7 +50,7 @@ export async function creation<T extends QuotaTable>(
   call: { readonly desk: AdminDesk; readonly by: Actor },
   { table, id }: Target<T>,
   record: QuotaRecords[T],
-  reply: (made: QuotaRecords[T]) => Reply = (made) => recordReply(table, made),
+  reply: (made: QuotaRecords[T]) => Reply = (made) => recordReply(call, table, made),
 ): Promise<Change> {
   const quotas = quotasOf(call)
   if ((await quotas.get(table, id)) !== undefined) throw taken(table, id)
@@ -66,7 +77,7 @@ export async function replacement<T extends QuotaTable>(
   const after = change(before)
   return {
     changes: [proposed(table, id, before, after)],
-    commit: async () => recordReply(table, await quotasOf(call).put(table, after, call.by, call.version)),
+    commit: async () => recordReply(call, table, await quotasOf(call).put(table, after, call.by, call.version)),
   }
 }
 
@@ -121,5 +132,5 @@ export async function listRecords<T extends QuotaTable>(
     after: call.cursor.after,
     limit: page_size,
   })
-  return pageReply(call, page, RECORD_JSON[table] as (record: QuotaRecords[T]) => unknown)
+  return pageReply(call, page, (record) => spelled(call, table, record))
 }

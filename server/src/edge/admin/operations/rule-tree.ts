@@ -31,7 +31,7 @@ const NODE_FIELDS: ObjectSchema = object({
   below: needed({ kind: 'list', of: { kind: 'ref', name: 'RuleNode', to: (): ObjectSchema => NODE_FIELDS } }),
 })
 
-const NODE: RefSchema<TreeNode> = { kind: 'ref', name: 'RuleNode', to: () => NODE_FIELDS }
+export const NODE: RefSchema<TreeNode> = { kind: 'ref', name: 'RuleNode', to: () => NODE_FIELDS }
 
 export const RULE_TREE = named(
   'RuleTree',
@@ -79,6 +79,9 @@ export function ruleTree(rules: RuleSet, domain: string | undefined) {
     }))
   return { limits: rules.ruleCount, omitted: tree.omitted, domains }
 }
+
+/** nodesBelow spells what stands below a pattern. */
+export const nodesBelow = (node: RuleNode): readonly TreeNode[] => new Tree().below(node)
 
 class Tree {
   #count = 0

@@ -16,6 +16,7 @@ import {
 } from '../api/forms.ts'
 import { type Call, operation } from '../api/operation.ts'
 import { orNull, timeText, unknownRecord } from '../api/values.ts'
+import { DRAFT, draftOf, LIMIT_CHANGE } from './limit-draft.ts'
 import { DEFAULT_PAGE_SIZE, pageReply, requireVersion } from './records.ts'
 import { RULE_TREE, ruleTree } from './rule-tree.ts'
 
@@ -176,5 +177,19 @@ export const RULE_OPERATIONS = [
         },
       }
     },
+  }),
+  operation({
+    kind: 'look',
+    id: 'draftLimit',
+    method: 'POST',
+    path: '/rules/draft',
+    tag: 'rules',
+    role: 'admin',
+    summary: 'one limit in a text of rules, and the text with other figures in it; nothing is put in force',
+    body: LIMIT_CHANGE,
+    maxBodyBytes: MAX_RULE_BYTES,
+    answer: { status: 200, schema: DRAFT },
+    errors: ['RECORD_UNKNOWN'],
+    run: async ({ body }) => ({ body: draftOf(body) }),
   }),
 ]

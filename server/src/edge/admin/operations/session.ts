@@ -16,9 +16,13 @@ const SESSION = named(
   }),
 )
 
-/** isSecure says whether a browser came by https. A client that lies about it makes its own cookie useless. */
+/**
+ * isSecure says whether a browser came by https, if only to the first of several proxies. A client that lies about it makes its own
+ * cookie useless.
+ */
 function isSecure({ headers, socket }: IncomingMessage): boolean {
-  return 'encrypted' in socket || headers['x-forwarded-proto'] === 'https'
+  const [first] = String(headers['x-forwarded-proto'] ?? '').split(',', 1)
+  return 'encrypted' in socket || first.trim().toLowerCase() === 'https'
 }
 
 export const SESSION_OPERATIONS = [

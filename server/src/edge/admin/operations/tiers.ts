@@ -1,6 +1,4 @@
 import { SluiceError } from 'sluice/internal/core/errors'
-import { loadRules } from 'sluice/internal/core/rules/load'
-import type { Rule, RuleNode } from 'sluice/internal/core/rules/rule-set'
 import type { StoredTier } from '../../../quotas/model.ts'
 import {
   ANY,
@@ -19,30 +17,18 @@ import {
 import { operation } from '../api/operation.ts'
 import { TIER } from '../api/record-forms.ts'
 import { creation, listRecords, load, quotasOf, recordReply, removal, replacement } from './records.ts'
-import { LIMIT, limitOfRule } from './rule-tree.ts'
+import { LIMIT, NODE } from './rule-tree.ts'
+import { tierLimits } from './tier-limits.ts'
+import { tiersInForce } from './tiers-in-force.ts'
 
 const PARAM = {
   domain: { schema: text(256), doc: 'the domain of the rules' },
   tier: { schema: TIER_NAME, doc: 'the name of the tier' },
 } as const
 
+const MOST_STORED = 500
+
 const idOf = ({ domain, tier }: { readonly domain: string; readonly tier: string }): string => `${domain}/${tier}`
-
-/** checkLimits throws all that is wrong with the limits of a tier, as a rule file would be refused. */
-function checkLimits(domain: string, tier: string, limits: unknown): void {
-  const value = { domain, tiers: { [tier]: limits }, descriptors: [{ key: 'caller', tiered: true }] }
-  loadRules([{ file: `tier ${tier}`, value }])
-}
-
-/** tiersBelow collects the tiers that rules in force have, with their plain limits. */
-function tiersBelow(node: RuleNode, found: Map<string, readonly Rule[]>): void {
-  for (const [name, set] of node.tiers ?? []) if (!found.has(name)) found.set(name, set.rules)
-  for (const { exact, blocks, wildcards, any } of node.branches.values()) {
-    for (const next of [...exact.values(), ...(blocks?.targets ?? []), ...(wildcards?.targets ?? [])])
-      tiersBelow(next, found)
-    if (any !== undefined) tiersBelow(any, found)
-  }
-}
 
 export const TIER_OPERATIONS = [
   operation({
@@ -63,25 +49,16 @@ export const TIER_OPERATIONS = [
               name: needed(WORDS),
               is_stored: needed(YES_OR_NO),
               limits: needed(list(LIMIT)),
+              below: needed(list(NODE), 'what it limits of parts of the requests'),
             }),
           ),
         ),
       }),
     },
     run: async (call) => {
-      const stored = new Set<string>()
-      const page = await call.desk.quotas?.list('tiers', { limit: 500 })
-      for (const { domain, name } of page?.items ?? []) stored.add(`${domain}/${name}`)
-      const tiers = [...call.desk.rules().domains.values()].flatMap(({ name: domain, root }) => {
-        const found = new Map<string, readonly Rule[]>()
-        tiersBelow(root, found)
-        return [...found].map(([name, rules]) => ({
-          domain,
-          name,
-          is_stored: stored.has(`${domain}/${name}`),
-          limits: rules.map(limitOfRule),
-        }))
-      })
+      const page = await call.desk.quotas?.list('tiers', { limit: MOST_STORED })
+      const domains = [...call.desk.rules().domains.values()]
+      const tiers = domains.flatMap((domain) => tiersInForce(domain, page?.items ?? []))
       return { body: { tiers } }
     },
   }),
@@ -109,7 +86,7 @@ export const TIER_OPERATIONS = [
     params: PARAM,
     answer: { status: 200, schema: TIER, etag: true },
     errors: ['RECORD_UNKNOWN'],
-    run: async (call) => recordReply('tiers', await load(call, 'tiers', idOf(call.params))),
+    run: async (call) => recordReply(call, 'tiers', await load(call, 'tiers', idOf(call.params))),
   }),
   operation({
     kind: 'change',
@@ -122,15 +99,17 @@ export const TIER_OPERATIONS = [
     params: PARAM,
     body: named(
       'TierFields',
-      object({ limits: needed(ANY, 'as below the name of a tier in a rule file'), reason: optional(REASON) }),
+      object({
+        limits: needed(ANY, 'as below the name of a tier in a rule file: as a value, or as a text in YAML'),
+        reason: optional(REASON),
+      }),
     ),
     ifMatch: 'optional',
     answer: { status: 200, schema: TIER, etag: true },
     errors: ['VERSION_STALE', 'VERSION_REQUIRED', 'RULE_INVALID'],
     plan: async (call) => {
       const { domain, tier: name } = call.params
-      const { limits } = call.body
-      checkLimits(domain, name, limits)
+      const limits = tierLimits(domain, name, call.body.limits)
       const target = { table: 'tiers', id: idOf(call.params) } as const
       const before = await quotasOf(call).get('tiers', target.id)
       const record: StoredTier = { domain, name, limits, version: before?.version ?? 0, updatedAtMs: call.nowMs }

@@ -1,6 +1,7 @@
 import { QUOTAS } from './001-quotas.ts'
 import { ADMIN } from './002-admin.ts'
 import { WEBHOOKS } from './003-webhooks.ts'
+import { USAGE_BY_TIER } from './004-usage-by-tier.ts'
 
 export interface Migration {
   readonly version: number
@@ -13,4 +14,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 1, name: 'quotas', sql: QUOTAS },
   { version: 2, name: 'admin', sql: ADMIN },
   { version: 3, name: 'webhooks', sql: WEBHOOKS },
+  { version: 4, name: 'usage by tier', sql: USAGE_BY_TIER },
 ]

@@ -1,0 +1,77 @@
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { comeback } from './comeback.ts'
+import { ApiProblem } from './problem.ts'
+
+interface OnePage<T> {
+  readonly items: readonly T[]
+  readonly next_cursor: string | null
+}
+
+/** Pages are a list as far as it was read. */
+export interface Pages<T> {
+  readonly items: readonly T[] | undefined
+  readonly problem: ApiProblem | undefined
+  readonly hasMore: boolean
+  readonly isLoadingMore: boolean
+  more(): void
+  reload(): void
+}
+
+interface State<T> {
+  readonly key: string
+  readonly items?: readonly T[]
+  readonly next?: string | null
+  readonly problem?: ApiProblem
+}
+
+/** usePages reads a list page by page, from the beginning when `key` changes. It never shows an answer of a former key. */
+export function usePages<T>(
+  key: string,
+  read: (cursor: string | undefined, signal: AbortSignal) => Promise<OnePage<T>>,
+): Pages<T> {
+  const [state, setState] = useState<State<T>>({ key })
+  const [round, setRound] = useState(0)
+  const [isLoadingMore, setLoadingMore] = useState(false)
+  const reading = useRef(read)
+  reading.current = read
+  const stopper = useRef(new AbortController())
+  const { value: times } = comeback
+
+  const load = useCallback(
+    async (cursor: string | undefined, before: readonly T[]): Promise<void> => {
+      const { signal } = stopper.current
+      try {
+        const page = await reading.current(cursor, signal)
+        if (!signal.aborted) setState({ key, items: [...before, ...page.items], next: page.next_cursor })
+      } catch (error) {
+        if (signal.aborted) return
+        const problem = error instanceof ApiProblem ? error : new ApiProblem(0, '', String(error))
+        setState((now) => (now.key === key ? { ...now, problem } : { key, problem }))
+      }
+      if (!signal.aborted) setLoadingMore(false)
+    },
+    [key],
+  )
+
+  useEffect(() => {
+    stopper.current = new AbortController()
+    setLoadingMore(false)
+    void load(undefined, [])
+    return () => stopper.current.abort()
+  }, [load, round, times])
+
+  const current: State<T> = state.key === key ? state : { key }
+  const more = (): void => {
+    if (isLoadingMore || typeof current.next !== 'string') return
+    setLoadingMore(true)
+    void load(current.next, current.items ?? [])
+  }
+  return {
+    items: current.items,
+    problem: current.problem,
+    hasMore: typeof current.next === 'string',
+    isLoadingMore,
+    more,
+    reload: () => setRound((n) => n + 1),
+  }
+}

@@ -1,0 +1,1 @@
+export const customerAddress = (id: string): string => `/customers/${encodeURIComponent(id)}`

@@ -1,0 +1,64 @@
+import type { LimitState } from '../../api/operations.ts'
+import { Time } from '../../ui/parts.tsx'
+import { By } from './customer-head.tsx'
+import type { Author } from './timeline.ts'
+import type { CustomerData } from './use-customer.ts'
+
+interface OriginProps {
+  readonly limit: LimitState
+  readonly data: CustomerData
+  readonly authors: ReadonlyMap<string, Author>
+}
+
+/** LimitOrigin says where the number of a limit comes from, and leads there. */
+export function LimitOrigin({ limit, data, authors }: OriginProps) {
+  const { source, domain, rule_id } = limit
+  if (source.kind === 'tier') {
+    const address = `/tiers?${new URLSearchParams({ domain, tier: source.id ?? '' })}`
+    return (
+      <>
+        From tier <a href={address}>{source.id}</a>
+      </>
+    )
+  }
+  if (source.kind === 'rule') {
+    const address = `/rules?${new URLSearchParams({ domain, text: rule_id })}`
+    return (
+      <>
+        From rule{' '}
+        <a class="break" href={address}>
+          {rule_id}
+        </a>
+      </>
+    )
+  }
+  const id = source.id ?? ''
+  const author = <By author={authors.get(id)} />
+  if (source.kind === 'grant') {
+    return (
+      <>
+        From a{' '}
+        <a href={`#grant-${id}`} data-out>
+          grant
+        </a>
+        {author}
+      </>
+    )
+  }
+  const override = data.overrides.data?.find((each) => each.id === id)
+  return (
+    <>
+      From an{' '}
+      <a href={`#override-${id}`} data-out>
+        override{source.kind === 'key_override' && ' of this key'}
+      </a>
+      {override?.expires_at && (
+        <>
+          {' '}
+          · ends <Time at={override.expires_at} />
+        </>
+      )}
+      {author}
+    </>
+  )
+}

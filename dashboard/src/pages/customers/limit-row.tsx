@@ -1,0 +1,110 @@
+import type { LimitState } from '../../api/operations.ts'
+import { may } from '../../app/session.ts'
+import { Button } from '../../ui/button.tsx'
+import { Badge, Count, Meter, Time } from '../../ui/parts.tsx'
+import { LimitOrigin } from './limit-origin.tsx'
+import { budgetOf, entriesOf, isExhausted, rateText, scopeOf, spokenOf, titleOf } from './limits.ts'
+import type { Open } from './opened.ts'
+import type { Author } from './timeline.ts'
+import type { CustomerData } from './use-customer.ts'
+
+interface LimitRowProps {
+  readonly limit: LimitState
+  readonly data: CustomerData
+  readonly authors: ReadonlyMap<string, Author>
+  readonly onOpen: Open
+}
+
+/** LimitRow is one limit: its bar, what is left, when it resets, where its number comes from, and what can be done. */
+export function LimitRow({ limit, data, authors, onOpen }: LimitRowProps) {
+  const isOver = isExhausted(limit)
+  const isGrant = limit.source.kind === 'grant'
+  const customerId = data.customer.data?.id ?? ''
+  return (
+    <li class={isOver ? 'limit exhausted' : 'limit'}>
+      <div class="limit-name">
+        <span class="break">{titleOf(limit)}</span>
+        <span class="small faint break">
+          {isGrant ? 'once' : `${rateText(limit.limit, limit.unit, limit.window_ms)} · ${limit.domain}`}
+        </span>
+      </div>
+      <Use limit={limit} isOver={isOver} />
+      <div class="limit-reset small soft">
+        <Ends limit={limit} data={data} />
+      </div>
+      <div class="limit-origin small soft">
+        <LimitOrigin limit={limit} data={data} authors={authors} />
+      </div>
+      <div class="limit-actions row">
+        {may('operator') && !isGrant && (
+          <>
+            {entriesOf(limit, customerId) && (
+              <Button
+                isSmall
+                kind="quiet"
+                icon="reset"
+                label={`Reset the counter of ${scopeOf(limit)}`}
+                onClick={() => onOpen({ kind: 'reset-limit', limit })}
+              />
+            )}
+            <Button
+              isSmall
+              icon="up"
+              label={`Raise the limit of ${spokenOf(limit)}`}
+              onClick={() => onOpen({ kind: 'raise', limit })}
+            >
+              Raise
+            </Button>
+          </>
+        )}
+      </div>
+    </li>
+  )
+}
+
+function Use({ limit, isOver }: { readonly limit: LimitState; readonly isOver: boolean }) {
+  const budget = budgetOf(limit)
+  if (!limit.is_use_known) {
+    return (
+      <div class="limit-use small faint" title="No request has carried this key to this node since it began.">
+        Use is not known on this node
+      </div>
+    )
+  }
+  return (
+    <div class="limit-use">
+      <Meter used={limit.used} limit={budget} label={`Used: ${spokenOf(limit)}`} />
+      <div class="row apart small">
+        <span class="num">
+          <Count of={limit.used} /> of <Count of={budget} />
+        </span>
+        {isOver ? (
+          <Badge tone="bad">Exhausted</Badge>
+        ) : (
+          <span class="soft num">
+            <Count of={limit.remaining} /> left
+          </span>
+        )}
+      </div>
+    </div>
+  )
+}
+
+function Ends({ limit, data }: { readonly limit: LimitState; readonly data: CustomerData }) {
+  if (limit.source.kind === 'grant') {
+    const grant = data.grants.data?.find(({ id }) => id === limit.source.id)
+    return grant?.expires_at ? (
+      <>
+        ends <Time at={grant.expires_at} />
+      </>
+    ) : (
+      <>no end</>
+    )
+  }
+  if (!limit.is_use_known || limit.used === 0) return <>unused</>
+  return (
+    <>
+      resets <Time at={limit.resets_at} />
+    </>
+  )
+}

@@ -1,0 +1,130 @@
+import { describe, expect, it } from 'vitest'
+import type { LimitState } from '../../api/operations.ts'
+import { alsoReplaced, budgetOf, burstOf, entriesOf, groupLimits, isExhausted, rateText, titleOf } from './limits.ts'
+
+const limit = (changes: Partial<LimitState> = {}): LimitState => ({
+  ...{ descriptor: 'default', domain: 'shop', rule_id: 'api_key', source: { kind: 'tier', id: 'pro' } },
+  ...{ limit: 600, used: 10, remaining: 590, window_ms: 60_000, unit: 'minute' },
+  ...{ window_start: '2026-01-01T00:00:00Z', resets_at: '2026-01-01T00:01:00Z' },
+  ...{ api_key_id: 'k1', api_key_prefix: 'sk_live', is_use_known: true },
+  ...changes,
+})
+const ofCustomer = (changes: Partial<LimitState> = {}): LimitState =>
+  limit({ api_key_id: null, api_key_prefix: null, rule_id: 'customer', ...changes })
+
+describe('groupLimits', () => {
+  it('shows the customer first, then extra budget, then each key by its name', () => {
+    const grant = ofCustomer({ source: { kind: 'grant', id: 'g' }, rule_id: 'grant', domain: '' })
+    const other = limit({ api_key_id: 'k2', api_key_prefix: 'sk_test' })
+    const keys = [{ id: 'k1', name: 'production' }].map((key) => ({
+      ...{ prefix: 'sk_live', customer_id: 'acme', tier: null, version: 1, created_at: '', revoked_at: null },
+      ...key,
+    }))
+    const groups = groupLimits([limit(), other, grant, ofCustomer()], keys)
+    expect(groups.map(({ kind, title }) => [kind, title])).toEqual([
+      ['customer', 'The customer as a whole'],
+      ['grants', 'Extra budget'],
+      ['key', 'Key sk_live… · production'],
+      ['key', 'Key sk_test…'],
+    ])
+  })
+
+  it('keeps the order in which the server tells the limits of a key', () => {
+    const [first, second] = [limit({ used: 1 }), limit({ descriptor: 'endpoint:GET /', used: 600, remaining: 0 })]
+    expect(groupLimits([first, second], [])[0]?.limits).toEqual([first, second])
+  })
+})
+
+describe('what a limit says', () => {
+  it('a bucket has a budget of its burst', () => {
+    expect(budgetOf(limit({ limit: 50, used: 20, remaining: 180 }))).toBe(200)
+  })
+
+  it('only a limit whose use is known is exhausted, and no grant is', () => {
+    expect(isExhausted(limit({ remaining: 0 }))).toBe(true)
+    expect(isExhausted(limit({ remaining: 1 }))).toBe(false)
+    expect(isExhausted(limit({ remaining: 0, is_use_known: false }))).toBe(false)
+    expect(isExhausted(limit({ remaining: 0, source: { kind: 'grant', id: 'g' } }))).toBe(false)
+  })
+
+  it.each([
+    [600, 'minute', 60_000, '600 a minute'],
+    [7, 'hour', 3_600_000, '7 an hour'],
+    [3, null, 90_000, '3 in 90 s'],
+  ] as const)('%i by %s is %s', (count, unit, windowMs, text) => {
+    expect(rateText(count, unit, windowMs)).toBe(text)
+  })
+
+  it('the plain limit counts every request', () => {
+    expect(titleOf({ descriptor: 'default' })).toBe('Every request')
+    expect(titleOf({ descriptor: 'endpoint:GET /' })).toBe('endpoint:GET /')
+  })
+})
+
+describe('alsoReplaced', () => {
+  const [key, other, month] = [limit(), limit({ api_key_id: 'k2' }), ofCustomer({ unit: 'month' })]
+  const own = limit({ api_key_id: 'k3', source: { kind: 'key_override', id: 'o' } })
+  const orders = limit({ descriptor: 'endpoint:POST /orders' })
+
+  it('an override of the customer stands in for every limit of the descriptor, but not for those of keys of their own', () => {
+    expect(alsoReplaced([key, other, month, own, orders], key, undefined)).toEqual([other, month])
+  })
+
+  it('an override of a key stands in for the limits of that key', () => {
+    expect(alsoReplaced([key, other, month, own, orders], key, 'k1')).toEqual([])
+    const inOtherDomain = limit({ domain: 'llm' })
+    expect(alsoReplaced([key, inOtherDomain, other], key, 'k1')).toEqual([inOtherDomain])
+  })
+})
+
+describe('burstOf', () => {
+  it('a bucket that is raised keeps the share of its burst', () => {
+    expect(burstOf(limit({ limit: 50, used: 20, remaining: 180 }), 100)).toEqual({ burst: 400 })
+  })
+
+  it('a limit without a burst, and one whose use is not known, gets none', () => {
+    expect(burstOf(limit(), 1_200)).toEqual({})
+    expect(burstOf(limit({ limit: 50, used: 0, remaining: 200, is_use_known: false }), 100)).toEqual({})
+  })
+})
+
+describe('entriesOf', () => {
+  it.each([
+    ['customer', 'default', [['customer', 'acme']]],
+    [
+      'plan=gold/customer',
+      'default',
+      [
+        ['plan', 'gold'],
+        ['customer', 'acme'],
+      ],
+    ],
+    [
+      'customer/endpoint=POST /api/v1/orders',
+      'endpoint:POST /api/v1/orders',
+      [
+        ['customer', 'acme'],
+        ['endpoint', 'POST /api/v1/orders'],
+      ],
+    ],
+    [
+      'customer/region=eu/endpoint=GET /a',
+      'region=eu/endpoint=GET /a',
+      [
+        ['customer', 'acme'],
+        ['region', 'eu'],
+        ['endpoint', 'GET /a'],
+      ],
+    ],
+  ])('the rule %s with %s is reached by its entries', (rule_id, descriptor, entries) => {
+    const found = entriesOf(ofCustomer({ rule_id, descriptor }), 'acme')
+    expect(found?.map(({ key, value }) => [key, value])).toEqual(entries)
+  })
+
+  it('the counter of a key, a grant, and a rule of another form have none', () => {
+    expect(entriesOf(limit(), 'acme')).toBeUndefined()
+    expect(entriesOf(ofCustomer({ source: { kind: 'grant', id: 'g' } }), 'acme')).toBeUndefined()
+    expect(entriesOf(ofCustomer({ rule_id: 'customer=acme' }), 'acme')).toBeUndefined()
+    expect(entriesOf(ofCustomer({ rule_id: 'customer', descriptor: 'endpoint:GET /' }), 'acme')).toBeUndefined()
+  })
+})

@@ -1,0 +1,141 @@
+import type { ApiKey, LimitState } from '../../api/operations.ts'
+
+/** A LimitGroup is the limits that stand together: of the customer itself, of one key, or extra budget. */
+export interface LimitGroup {
+  readonly kind: 'customer' | 'key' | 'grants'
+  /** The id of the key; empty for the other kinds. */
+  readonly keyId: string
+  readonly title: string
+  readonly limits: readonly LimitState[]
+}
+
+/** groupLimits puts limits together by whom they are for, in an order that does not change with what is used. */
+export function groupLimits(limits: readonly LimitState[], keys: readonly ApiKey[]): readonly LimitGroup[] {
+  const groups = new Map<string, { kind: LimitGroup['kind']; keyId: string; title: string; limits: LimitState[] }>()
+  for (const limit of limits) {
+    const { kind, keyId } = placeOf(limit)
+    const id = `${kind} ${keyId}`
+    const title =
+      kind === 'key' ? keyTitle(limit, keys) : kind === 'grants' ? 'Extra budget' : 'The customer as a whole'
+    const group = groups.get(id) ?? { kind, keyId, title, limits: [] }
+    group.limits.push(limit)
+    groups.set(id, group)
+  }
+  const order = ['customer', 'grants', 'key']
+  return [...groups.values()].sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind))
+}
+
+function placeOf({ source, api_key_id }: LimitState): { kind: LimitGroup['kind']; keyId: string } {
+  if (source.kind === 'grant') return { kind: 'grants', keyId: '' }
+  return api_key_id === null ? { kind: 'customer', keyId: '' } : { kind: 'key', keyId: api_key_id }
+}
+
+function keyTitle({ api_key_id, api_key_prefix }: LimitState, keys: readonly ApiKey[]): string {
+  const name = keys.find(({ id }) => id === api_key_id)?.name ?? ''
+  return [`Key ${api_key_prefix ?? ''}…`, name].filter(Boolean).join(' · ')
+}
+
+/** titleOf names what a limit counts. */
+export function titleOf({ descriptor }: { readonly descriptor: string }): string {
+  return descriptor === 'default' ? 'Every request' : descriptor
+}
+
+/** scopeOf names it within a sentence. */
+export const scopeOf = ({ descriptor }: { readonly descriptor: string }): string =>
+  descriptor === 'default' ? 'every request' : descriptor
+
+/** spokenOf tells limits apart for those who hear them one by one. */
+export const spokenOf = (limit: LimitState): string =>
+  limit.api_key_prefix === null ? scopeOf(limit) : `${scopeOf(limit)}, key ${limit.api_key_prefix}…`
+
+/** budgetOf is all that can be used at once: of a bucket that is its burst, which the limit does not tell. */
+export const budgetOf = ({ used, remaining }: LimitState): number => used + remaining
+
+export const isExhausted = ({ is_use_known, remaining, source }: LimitState): boolean =>
+  is_use_known && remaining <= 0 && source.kind !== 'grant'
+
+/** rateText says a limit in words: 600 a minute. */
+export function rateText(limit: number, unit: string | null, windowMs: number): string {
+  const per = unit === null ? `in ${windowMs / 1000} s` : unit === 'hour' ? 'an hour' : `a ${unit}`
+  return `${limit.toLocaleString()} ${per}`
+}
+
+export const UNITS = ['second', 'minute', 'hour', 'day', 'week', 'month', 'year'] as const
+export type Unit = (typeof UNITS)[number]
+
+export const asUnit = (unit: string | null): Unit | undefined => UNITS.find((each) => each === unit)
+
+/** idOf tells limits apart, for as long as the page shows them. */
+export const idOf = ({ domain, rule_id, descriptor, api_key_id, source }: LimitState): string =>
+  [domain, rule_id, descriptor, api_key_id, source.kind === 'grant' ? source.id : ''].join(' ')
+
+/**
+ * alsoReplaced lists the other limits that an override of the customer would stand in for: it is for every tiered rule, whatever
+ * that counts, and for each key that has no override of its own.
+ */
+export function alsoReplaced(
+  limits: readonly LimitState[],
+  raised: LimitState,
+  keyId: string | undefined,
+): LimitState[] {
+  return limits.filter((each) => {
+    if (each.source.kind === 'grant' || each.descriptor !== raised.descriptor || idOf(each) === idOf(raised))
+      return false
+    if (keyId !== undefined) return each.api_key_id === keyId
+    return each.source.kind !== 'key_override'
+  })
+}
+
+interface Entry {
+  readonly key: string
+  readonly value: string
+}
+
+/**
+ * entriesOf spells the descriptor that leads to a counter of the customer's id, by the path of its rule. Undefined for a counter of an
+ * API key, which nobody keeps, and where the path does not say it.
+ */
+export function entriesOf(
+  { descriptor, rule_id, api_key_id, source }: LimitState,
+  customerId: string,
+): Entry[] | undefined {
+  if (api_key_id !== null || source.kind === 'grant') return undefined
+  const below = pathOf(descriptor)
+  const isInside = below === '' || rule_id.endsWith(`/${below}`)
+  const levels = (isInside ? rule_id.slice(0, below === '' ? undefined : -below.length - 1) : '').split(LEVEL)
+  const caller = levels.pop()
+  if (caller === undefined || caller === '' || caller.includes('=') || levels.some((level) => !level.includes('='))) {
+    return undefined
+  }
+  return [
+    ...levels.map(entryOf),
+    { key: caller, value: customerId },
+    ...(below === '' ? [] : below.split(BELOW).map(entryOf)),
+  ]
+}
+
+/** A level begins behind a slash; a slash may be part of a value, too. */
+const LEVEL = /\/(?=[^/=]+(?:=|$))/
+const BELOW = /\/(?=[^/=]+=)/
+
+function pathOf(descriptor: string): string {
+  if (descriptor === 'default') return ''
+  return /^[^:=]+:/.test(descriptor) ? descriptor.replace(':', '=') : descriptor
+}
+
+function entryOf(level: string): Entry {
+  const at = level.indexOf('=')
+  return { key: level.slice(0, at), value: level.slice(at + 1) }
+}
+
+/** leftOf is what is left of a grant. Undefined: it is not in force. */
+export function leftOf(limits: readonly LimitState[], grantId: string): number | undefined {
+  return limits.find(({ source }) => source.kind === 'grant' && source.id === grantId)?.remaining
+}
+
+/** burstOf keeps the share of a bucket's burst: without it, a raise would make the bucket as small as its rate. */
+export function burstOf(limit: LimitState, count: number): { readonly burst?: number } {
+  const budget = budgetOf(limit)
+  if (!limit.is_use_known || budget <= limit.limit || limit.limit === 0) return {}
+  return { burst: Math.round((budget / limit.limit) * count) }
+}

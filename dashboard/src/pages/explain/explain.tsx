@@ -1,0 +1,149 @@
+import { useEffect, useState } from 'preact/hooks'
+import { ask } from '../../api/client.ts'
+import { type Resource, useResource } from '../../api/resource.ts'
+import { place, setQuery } from '../../app/router.ts'
+import { Button } from '../../ui/button.tsx'
+import { Card, Notice, PageHead, Skeleton, State, Trouble } from '../../ui/parts.tsx'
+import { tell } from '../../ui/toasts.tsx'
+import { useRuleTree, useSwitches } from '../rules/rules-data.ts'
+import { NO_SWITCHES } from '../rules/switch-state.ts'
+import { Answer } from './answer.tsx'
+import './explain.css'
+import { asQuery, isWhole, type Question, understand } from './question.ts'
+import { RequestForm } from './request-form.tsx'
+import { type Explanation, withoutSecrets } from './verdict.ts'
+
+/** Counters move: the answer is asked for again so often. */
+const AGAIN_MS = 3_000
+const BLANK: Question = { domain: '', descriptors: [{ entries: [{ key: '', value: '' }] }] }
+
+/** Explain says why a request is refused. What is asked stands in the address, so that it can be sent to somebody. */
+export function Explain() {
+  const query = place.value.query.get('q') ?? ''
+  const tree = useRuleTree(undefined)
+  const [typed, setTyped] = useState<Question>(() => questionOf(query) ?? BLANK)
+  const [asked, setAsked] = useState<Question | undefined>(() => wholeOf(query))
+  const [written, setWritten] = useState(query)
+  const given = understand(query)
+  const notes = query !== '' && given.kind === 'understood' ? given.notes : []
+
+  // Another page, or going back, may have changed what is asked.
+  useEffect(() => {
+    if (query === written || query === '') return
+    setWritten(query)
+    setTyped(questionOf(query) ?? BLANK)
+    setAsked(wholeOf(query))
+  }, [query, written])
+
+  // The only domain there is needs no choice.
+  const only = tree.data?.domains.length === 1 ? tree.data.domains[0].name : undefined
+  useEffect(() => {
+    if (only !== undefined) setTyped((before) => (before.domain === '' ? { ...before, domain: only } : before))
+  }, [only])
+
+  const write = (question: Question): void => {
+    const q = asQuery(question)
+    setWritten(q)
+    setQuery({ q })
+  }
+  return (
+    <>
+      <PageHead
+        title="Explain"
+        about="Why is a request refused? Every rule that applies to it, its counter now, and what would admit it."
+      >
+        {asked && (
+          <Button icon="copy" onClick={() => void copyAddress()}>
+            Copy link
+          </Button>
+        )}
+      </PageHead>
+      <div class="explain-grid">
+        <div>
+          <Card title="The request">
+            <RequestForm question={typed} tree={tree.data} onType={setTyped} onAsk={setAsked} />
+          </Card>
+        </div>
+        <div class="stack top">
+          {query !== '' && given.kind === 'unclear' && (
+            <Notice tone="warn">What the address asks is not understood. {given.why}</Notice>
+          )}
+          {notes.map((note) => (
+            <Notice key={note}>{note}</Notice>
+          ))}
+          {asked === undefined ? (
+            <Card>
+              <State icon="explain" title="Ask about a request">
+                Type what the gateway sends, such as user = alice, or paste a line of the decision log. Nothing is
+                charged by a look.
+              </State>
+            </Card>
+          ) : (
+            <Result key={asQuery(asked)} question={asked} write={write} />
+          )}
+        </div>
+      </div>
+    </>
+  )
+}
+
+function questionOf(query: string): Question | undefined {
+  const read = understand(query)
+  return read.kind === 'understood' ? read.question : undefined
+}
+
+function wholeOf(query: string): Question | undefined {
+  const question = questionOf(query)
+  return question !== undefined && isWhole(question) ? question : undefined
+}
+
+async function copyAddress(): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(location.href)
+    tell('The link is copied. It holds the request, without secret values.')
+  } catch {
+    tell('The browser does not let the link be copied. It is in the address bar.', { isBad: true })
+  }
+}
+
+function Result({ question, write }: { readonly question: Question; readonly write: (question: Question) => void }) {
+  const answer = useResource(
+    asQuery(question),
+    (signal) => ask('explain', { body: question, signal }).then(({ body }) => body),
+    AGAIN_MS,
+  )
+  const switches = useSwitches()
+  const { data } = answer
+  const isAnswered = data !== undefined
+  // Which values are secret, the answer says: the address is written once that is known.
+  useEffect(() => {
+    if (data !== undefined) write(withoutSecrets(question, data))
+  }, [isAnswered])
+
+  if (data === undefined) {
+    return <Card>{answer.problem ? <Unanswered {...{ question, answer }} /> : <Skeleton lines={6} />}</Card>
+  }
+  const reload = (): void => {
+    answer.reload()
+    switches.reload()
+  }
+  return <Answer question={question} answer={data} switches={switches.data?.switches ?? NO_SWITCHES} reload={reload} />
+}
+
+function Unanswered({ question, answer }: { readonly question: Question; readonly answer: Resource<Explanation> }) {
+  const { problem, reload } = answer
+  if (problem === undefined) return null
+  if (problem.code === 'ADMIN_TOKEN_REQUIRED') {
+    return (
+      <State icon="tokens" title="Log in to ask about requests">
+        Without a token, you may only look at what is there. <a href="/login">Log in</a>
+      </State>
+    )
+  }
+  if (problem.code !== 'DOMAIN_UNKNOWN') return <Trouble problem={problem} retry={reload} />
+  return (
+    <State icon="search" title={`No rules define the domain ${question.domain}`}>
+      So nothing in it is limited. If something should be, look at the name of the domain that the gateway sends.
+    </State>
+  )
+}

@@ -1,0 +1,127 @@
+import type { Node } from '../../api/operations.ts'
+import { formatRate } from '../../format/rate.ts'
+import { durationText } from '../../format/time.ts'
+import { Dialog } from '../../ui/dialog.tsx'
+import { Badge, Notice, State, Time } from '../../ui/parts.tsx'
+import { type Column, Table } from '../../ui/table.tsx'
+import { CircuitBadge, StoreBadge } from './badges.tsx'
+import { bytesText, hasOtherRules, lagOf, ruleVersionOf } from './fleet.ts'
+
+interface NodeDialogProps {
+  /** Undefined: it is not listed any more. */
+  readonly node: Node | undefined
+  readonly nodes: readonly Node[]
+  readonly onClose: () => void
+}
+
+/** NodeDialog shows one node and its workers. */
+export function NodeDialog({ node, nodes, onClose }: NodeDialogProps) {
+  if (node === undefined) {
+    return (
+      <Dialog title="Node" onClose={onClose}>
+        <State icon="nodes" title="This node is not known">
+          Nodes that end, or are away for ten minutes, are no longer listed.
+        </State>
+      </Dialog>
+    )
+  }
+  return (
+    <Dialog title={`Node ${node.host}`} isWide onClose={onClose}>
+      <NodeNotices node={node} nodes={nodes} />
+      <dl class="facts node-facts">
+        <dt>Id</dt>
+        <dd class="mono break">{node.id}</dd>
+        <dt>Version</dt>
+        <dd>{node.version}</dd>
+        <dt>Rules</dt>
+        <dd class="mono break">{node.rule_version}</dd>
+        <dt>Quotas</dt>
+        <dd class="num">revision {node.revision.toLocaleString()}</dd>
+        <dt>Store</dt>
+        <dd>
+          <StoreBadge store={node.store} />
+        </dd>
+        <dt>Circuit</dt>
+        <dd>
+          <CircuitBadge circuit={node.circuit} />
+        </dd>
+        <dt>Decisions a second</dt>
+        <dd class="num">{formatRate(node.decisions_per_second)}</dd>
+        <dt>Memory</dt>
+        <dd class="num">{bytesText(node.memory_bytes)}</dd>
+        <dt>Event loop delay</dt>
+        <dd class="num">
+          {node.event_loop_delay_ms === null ? 'not known' : `${durationText(node.event_loop_delay_ms)} (p99)`}
+        </dd>
+        <dt>Admin port</dt>
+        <dd class="mono break">{node.admin_address ?? 'not known'}</dd>
+        <dt>Started</dt>
+        <dd>
+          <Time at={node.started_at} />
+        </dd>
+        <dt>Seen</dt>
+        <dd>
+          <Time at={node.seen_at} />
+        </dd>
+      </dl>
+      <div class="node-workers">
+        <h3>Workers</h3>
+        <Table
+          label="Workers"
+          columns={workerColumns(node.is_away)}
+          rows={node.workers}
+          keyOf={({ id }) => id}
+          empty={<State icon="nodes" title="It told of no worker" />}
+        />
+      </div>
+    </Dialog>
+  )
+}
+
+function NodeNotices({ node, nodes }: { readonly node: Node; readonly nodes: readonly Node[] }) {
+  if (node.is_away) {
+    return (
+      <Notice tone="warn">
+        Away: nothing was heard of it for five seconds or longer. What stands here is the last that it told. It may have
+        lost Redis, have ended without saying so, or be cut off.
+      </Notice>
+    )
+  }
+  const lag = lagOf(node, nodes)
+  return (
+    <>
+      {(node.store === 'away' || node.circuit === 'open') && (
+        <Notice tone="bad">
+          It cannot reach Redis, and counts locally: callers have a budget of their own on this node.
+        </Notice>
+      )}
+      {hasOtherRules(node, ruleVersionOf(nodes)) && (
+        <Notice tone="warn">
+          It decides by other rules than most nodes. Look whether the new rule files reached it, and at its log.
+        </Notice>
+      )}
+      {lag > 0 && (
+        <Notice tone="warn">
+          It does not know the last {lag.toLocaleString()} {lag === 1 ? 'change' : 'changes'} of quotas yet.
+        </Notice>
+      )}
+    </>
+  )
+}
+
+type Worker = Node['workers'][number]
+
+const workerColumns = (isAway: boolean): readonly Column<Worker>[] => [
+  { title: 'Worker', cell: ({ id }) => <span class="num">{id}</span> },
+  {
+    title: 'State',
+    cell: ({ state }) => <Badge tone={isAway ? 'plain' : state === 'ready' ? 'good' : 'warn'}>{state}</Badge>,
+  },
+  { title: 'Process', align: 'right', cell: ({ pid }) => pid ?? '–' },
+  {
+    title: 'Decisions/s',
+    align: 'right',
+    cell: ({ decisions_per_second: rate }) => (rate === null ? '–' : formatRate(rate)),
+  },
+  { title: 'Started', cell: ({ started_at }) => <Time at={started_at} /> },
+]

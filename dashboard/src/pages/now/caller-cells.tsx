@@ -1,0 +1,79 @@
+import { formatShare } from '../../format/rate.ts'
+import { Icon, type IconName } from '../../ui/icon.tsx'
+import { Badge } from '../../ui/parts.tsx'
+import { blockHref, customerHref, explainHref } from './callers.ts'
+
+/** A Caller is whom a row is about, and which rule. */
+export interface Caller {
+  readonly domain: string
+  readonly rule: string
+  readonly key: string
+  readonly customer_id: string | null
+  readonly api_key_id: string | null
+}
+
+export const callerKey = ({ domain, rule, key }: Caller): string => `${domain}\n${rule}\n${key}`
+
+/** Who is the customer, where one is known, and what the counter is kept for. */
+export function Who({ caller }: { readonly caller: Caller }) {
+  const { customer_id: customer, key } = caller
+  // What blocks refuse is counted in one place: the callers of all of them.
+  if (customer === null && key === '') return <a href="/blocks">everybody who is blocked</a>
+  return (
+    <span class="who">
+      {customer !== null && <a href={customerHref(customer)}>{customer}</a>}
+      <span class={customer === null ? 'mono clip' : 'mono clip faint'} title={key}>
+        {key}
+      </span>
+    </span>
+  )
+}
+
+/** RuleName is a rule and its domain. */
+export function RuleName({ domain, id, isShadow = false }: { domain: string; id: string; isShadow?: boolean }) {
+  return (
+    <span class="who">
+      <span class="row">
+        <a class="mono clip" href={`/rules?${new URLSearchParams({ domain, text: id })}`} title={id}>
+          {id}
+        </a>
+        {isShadow && <Badge tone="warn">shadow</Badge>}
+      </span>
+      <span class="clip faint" title={domain}>
+        {domain}
+      </span>
+    </span>
+  )
+}
+
+/** Actions lead to what can be done about a caller. */
+export function Actions({ caller, canBlock }: { readonly caller: Caller; readonly canBlock: boolean }) {
+  const block = canBlock ? blockHref(caller) : undefined
+  const name = caller.customer_id ?? caller.key
+  return (
+    <span class="row actions">
+      <Action icon="explain" label={`Explain ${name}`} href={explainHref(caller.domain, caller.key)} />
+      {block && <Action icon="blocks" label={`Block ${name}`} href={block} />}
+    </span>
+  )
+}
+
+function Action({ icon, label, href }: { readonly icon: IconName; readonly label: string; readonly href: string }) {
+  return (
+    <a class="button quiet small icon" href={href} aria-label={label} title={label}>
+      <Icon name={icon} />
+    </a>
+  )
+}
+
+/** ShareBar is a part of all, as a bar and in words. */
+export function ShareBar({ share, tone, title }: { share: number; tone: 'bad' | 'plain'; title: string }) {
+  return (
+    <span class="share" title={title}>
+      <span class={`bar ${tone}`} aria-hidden="true">
+        <span style={{ width: `${Math.min(1, Math.max(0, share)) * 100}%` }} />
+      </span>
+      <span class="num">{formatShare(share)}</span>
+    </span>
+  )
+}

@@ -1,0 +1,227 @@
+import { signal } from '@preact/signals'
+import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import type { RuleText } from '../../api/operations.ts'
+import { go } from '../../app/router.ts'
+import { may } from '../../app/session.ts'
+import { Button } from '../../ui/button.tsx'
+import { Badge, Card, Notice, PageHead, Skeleton, State, Time, Trouble } from '../../ui/parts.tsx'
+import { ChangeCount, DiffView } from './diff-view.tsx'
+import { PutRulesDialog } from './put-rules-dialog.tsx'
+import { type Check, useCheck } from './rule-check.ts'
+import './rules.css'
+import { isWithoutDatabase, useActive } from './rules-data.ts'
+import { Effect } from './switch-dialog.tsx'
+import { showLine, YamlEditor } from './yaml-editor.tsx'
+
+/** What somebody has typed and not put in force yet, and what it was made from. It outlives a look at another page. */
+const draft = signal<{ readonly base: number; readonly text: string } | undefined>(undefined)
+
+const FIRST_TEXT = `# Rules that are put here stand beside those of files, in a domain of their own.
+domain: my-api
+descriptors:
+  - key: user
+    rate_limit: { unit: minute, requests_per_unit: 100 }
+`
+
+/** EditRules is the rules of the API as YAML, checked while they are typed. */
+export function EditRules() {
+  const active = useActive()
+  if (active.data === undefined) {
+    return (
+      <>
+        <Head />
+        <Card>
+          {isWithoutDatabase(active.problem) ? (
+            <State icon="rules" title="Rules come from files alone">
+              There is no database to keep rules in. Start the service with --data or --database, or edit the files:
+              they are read again by themselves.
+            </State>
+          ) : active.problem ? (
+            <Trouble problem={active.problem} retry={active.reload} />
+          ) : (
+            <Skeleton lines={8} />
+          )}
+        </Card>
+      </>
+    )
+  }
+  return <Editor active={active.data} reload={active.reload} />
+}
+
+const Head = ({ children }: { readonly children?: preact.ComponentChildren }) => (
+  <PageHead
+    title={may('admin') ? 'Edit rules' : 'Rules as YAML'}
+    about={
+      <>
+        The rules that were put through the API. Those of files are edited in their files.{' '}
+        <a href="/rules">All rules in force</a>
+      </>
+    }
+  >
+    {children}
+  </PageHead>
+)
+
+function Editor({ active, reload }: { readonly active: RuleText | null; readonly reload: () => void }) {
+  const version = active?.version ?? 0
+  const inForce = active?.text ?? ''
+  const start = active === null ? FIRST_TEXT : inForce
+  const text = draft.value?.text ?? start
+  const isChanged = text !== inForce
+  const isTyped = text !== start
+  const [isPutting, setPutting] = useState(false)
+  const area = useRef<HTMLTextAreaElement>(null)
+  const id = useId()
+  const canEdit = may('admin')
+  const check = useCheck(text, version, canEdit && isChanged)
+  const problems = check.kind === 'wrong' ? check.problem.problems : []
+  const isOld = draft.value !== undefined && draft.value.base !== version
+
+  useEffect(() => {
+    if (!isTyped) return
+    const hold = (event: BeforeUnloadEvent): void => event.preventDefault()
+    addEventListener('beforeunload', hold)
+    return () => removeEventListener('beforeunload', hold)
+  }, [isTyped])
+
+  const type = (typed: string): void => {
+    draft.value = typed === start ? undefined : { base: draft.value?.base ?? version, text: typed }
+  }
+  const discard = (): void => {
+    draft.value = undefined
+  }
+  return (
+    <>
+      <Head>
+        <a class="button" href="/rules/versions">
+          Versions
+        </a>
+        {isTyped && <Button onClick={discard}>Discard changes</Button>}
+        {canEdit && (
+          <Button
+            kind="primary"
+            isDisabled={check.kind !== 'right'}
+            {...(!isChanged && { title: 'Nothing is changed yet' })}
+            onClick={() => setPutting(true)}
+          >
+            Put in force…
+          </Button>
+        )}
+      </Head>
+      <div class="stack">
+        {!canEdit && <Notice>You may look. Changing rules needs the role admin.</Notice>}
+        {isOld && (
+          <Notice tone="warn">
+            <div class="row wrap apart">
+              <span>
+                Version {version} was put in force while you were editing. The changes below are against that one: look
+                whether they take anything back.
+              </span>
+              <Button onClick={() => (draft.value = { base: version, text })}>I have looked</Button>
+            </div>
+          </Notice>
+        )}
+        <div class="grid">
+          <div class="two-thirds">
+            <Card
+              title={active === null ? 'New rules' : `Version ${version}`}
+              beside={
+                active !== null && (
+                  <span class="faint small">
+                    in force since <Time at={active.created_at} />, by {active.by}
+                  </span>
+                )
+              }
+              isFlush
+            >
+              <YamlEditor
+                text={text}
+                problems={problems}
+                isReadOnly={!canEdit}
+                describedBy={`${id}-check`}
+                area={area}
+                onInput={type}
+              />
+            </Card>
+          </div>
+          <div class="third stack top">
+            <Card title="Check" beside={<CheckBadge check={check} isChanged={isChanged} />}>
+              <div id={`${id}-check`}>
+                <CheckView
+                  check={check}
+                  isChanged={isChanged}
+                  onShow={(line, column) => area.current && showLine(area.current, line, column)}
+                />
+              </div>
+            </Card>
+            {isChanged && (
+              <Card title="Against what is in force" beside={<ChangeCount before={inForce} after={text} />} isFlush>
+                <DiffView before={inForce} after={text} label="Changes against what is in force" />
+              </Card>
+            )}
+          </div>
+        </div>
+      </div>
+      {isPutting && (
+        <PutRulesDialog
+          active={active}
+          text={text}
+          onClose={() => setPutting(false)}
+          onDone={() => {
+            draft.value = undefined
+            reload()
+            go('/rules/edit', { replace: true })
+          }}
+        />
+      )}
+    </>
+  )
+}
+
+function CheckBadge({ check, isChanged }: { readonly check: Check; readonly isChanged: boolean }) {
+  if (!isChanged) return <Badge>as in force</Badge>
+  if (check.kind === 'right') return <Badge tone="good">right</Badge>
+  if (check.kind === 'checking') return <Badge>checking</Badge>
+  if (check.kind === 'idle') return null
+  const { length } = check.problem.problems
+  return <Badge tone="bad">{length === 0 ? 'not checked' : `${length} ${length === 1 ? 'problem' : 'problems'}`}</Badge>
+}
+
+interface CheckProps {
+  readonly check: Check
+  readonly isChanged: boolean
+  readonly onShow: (line: number, column: number) => void
+}
+
+/** CheckView says what is wrong, as `sluice check` does, or what the rules would do. */
+function CheckView({ check, isChanged, onShow }: CheckProps) {
+  if (!isChanged) return <p class="soft small">The text is checked while you type, as by sluice check.</p>
+  if (check.kind === 'idle') return null
+  if (check.kind === 'checking') return <Skeleton lines={2} />
+  if (check.kind === 'right') {
+    return (
+      <div class="stack" role="status">
+        <p class="small">These rules are right. Nothing is changed until you put them in force.</p>
+        <Effect preview={check.preview} />
+      </div>
+    )
+  }
+  const { problem } = check
+  if (problem.problems.length === 0) return <Notice tone="bad">{problem.message}</Notice>
+  return (
+    <ol class="problems" aria-label="Problems" aria-live="polite">
+      {problem.problems.map(({ line, column, message, rule, code }, i) => (
+        <li key={i}>
+          <button type="button" onClick={() => onShow(line, column)}>
+            <span class="place num">
+              Line {line}:{column}
+            </span>
+            <span class="break">{message}</span>
+            <span class="hint break">{rule}</span>
+            <code class="faint">{code}</code>
+          </button>
+        </li>
+      ))}
+    </ol>
+  )
+}

@@ -1,0 +1,297 @@
+import { useEffect, useMemo, useState } from 'preact/hooks'
+import type { RuleTree } from '../../api/operations.ts'
+import { place, setQuery } from '../../app/router.ts'
+import { may } from '../../app/session.ts'
+import { Button } from '../../ui/button.tsx'
+import { Card, Choice, Notice, PageHead, Skeleton, State, Time, Trouble } from '../../ui/parts.tsx'
+import { activitiesOf, type Span } from './activity.ts'
+import { IncidentDialog } from './incident-dialog.tsx'
+import { LimitDialog } from './limit-dialog.tsx'
+import './rules.css'
+import { isWithoutDatabase, type SwitchData, useActive, useActivity, useRuleTree, useSwitches } from './rules-data.ts'
+import { SwitchDialog } from './switch-dialog.tsx'
+import { type Mode, NO_SWITCHES, ownSwitch } from './switch-state.ts'
+import { allKeys, firstOpen, MOST_ROWS, type Only, type PatternRow, STEP_ROWS, treeRows, WHOLE } from './tree-rows.ts'
+import { TreeTable } from './tree-table.tsx'
+
+const NO_DATA: SwitchData = { switches: NO_SWITCHES, hands: new Map() }
+const ONLY = [
+  ['all', 'All'],
+  ['shadow', 'In shadow'],
+  ['refusing', 'Refusing'],
+] as const
+
+const SPANS = [
+  ['minute', '1 min'],
+  ['hour', '1 h'],
+] as const
+
+/** What is being changed: a rule or all of them, to a mode; undefined takes the switch away. */
+interface Switching {
+  readonly row: PatternRow | undefined
+  readonly mode: Mode | undefined
+}
+
+/** Rules shows what is in force, what each rule does now, and switches it. */
+export function Rules() {
+  const { query } = place.value
+  const domain = query.get('domain') ?? undefined
+  const tree = useRuleTree(domain)
+  const active = useActive()
+  const switchData = useSwitches()
+  const activity = useActivity()
+  const span = query.get('in') === 'hour' ? 'hour' : 'minute'
+  const activities = useMemo(() => activitiesOf(activity.data?.rules ?? [], span), [activity.data, span])
+  const [switching, setSwitching] = useState<Switching>()
+  const [edited, setEdited] = useState<PatternRow>()
+  const [isIncident, setIncident] = useState(false)
+  const data = switchData.data ?? NO_DATA
+  const canSwitch = may('operator') && switchData.data !== undefined
+  const { all } = data.switches
+
+  const reload = (): void => {
+    switchData.reload()
+    tree.reload()
+    active.reload()
+  }
+  return (
+    <>
+      <PageHead title="Rules" about="What is in force, as the service understands it, and what each rule does now.">
+        {may('operator') && (
+          <Button
+            kind="danger"
+            icon="alert"
+            isDisabled={!canSwitch}
+            {...(!canSwitch && { title: 'Switches are kept in the database, which is not there' })}
+            onClick={() => setIncident(true)}
+          >
+            All rules…
+          </Button>
+        )}
+        <a class="button" href="/rules/versions">
+          Versions
+        </a>
+        <a class="button" href="/rules/edit">
+          {may('admin') ? 'Edit as YAML' : 'See the YAML'}
+        </a>
+      </PageHead>
+      <div class="stack">
+        {all && (
+          <Notice tone="warn">
+            <div class="row wrap apart">
+              <span>
+                <strong>{ALL_WORDS[all.mode]}</strong> Switched
+                {data.hands.get('*') && ` by ${data.hands.get('*')?.name}`} <Time at={all.updated_at} />
+                {all.reason && `: ${all.reason}`}
+              </span>
+              {may('operator') && (
+                <Button onClick={() => setSwitching({ row: undefined, mode: undefined })}>
+                  Let the rules decide again
+                </Button>
+              )}
+            </div>
+          </Notice>
+        )}
+        {isWithoutDatabase(switchData.problem) && (
+          <Notice>
+            There is no database, so rules come from files alone and cannot be switched here. Start the service with{' '}
+            <code>--data</code> or <code>--database</code>.
+          </Notice>
+        )}
+        {(activity.data?.nodes_left_out ?? 0) > 0 && (
+          <Notice tone="warn">
+            {activity.data?.nodes_left_out} of {(activity.data?.nodes ?? 0) + (activity.data?.nodes_left_out ?? 0)}{' '}
+            nodes did not answer: figures are without them.
+          </Notice>
+        )}
+        <Card isFlush>
+          {tree.data === undefined ? (
+            tree.problem === undefined ? (
+              <Skeleton lines={8} />
+            ) : (
+              <Trouble problem={tree.problem} retry={tree.reload} />
+            )
+          ) : (
+            <Tree
+              tree={tree.data}
+              domain={domain}
+              data={data}
+              active={isWithoutDatabase(active.problem) ? null : active.data}
+              canSwitch={canSwitch}
+              activities={activities}
+              span={span}
+              change={(row, mode) => setSwitching({ row, mode })}
+              edit={setEdited}
+            />
+          )}
+        </Card>
+      </div>
+      {isIncident && (
+        <IncidentDialog
+          inForce={all?.mode}
+          onChoose={(mode) => {
+            setIncident(false)
+            setSwitching({ row: undefined, mode })
+          }}
+          onClose={() => setIncident(false)}
+        />
+      )}
+      {switching && (
+        <Switch switching={switching} data={data} onClose={() => setSwitching(undefined)} onDone={reload} />
+      )}
+      {edited && <LimitDialog row={edited} onClose={() => setEdited(undefined)} onDone={reload} />}
+    </>
+  )
+}
+
+const ALL_WORDS: Readonly<Record<Mode, string>> = {
+  shadow: 'All rules are in shadow mode: nobody is refused.',
+  off: 'All rules are off: nobody is limited.',
+  enforce: 'All rules are enforced, also those in shadow mode.',
+}
+
+interface SwitchProps {
+  readonly switching: Switching
+  readonly data: SwitchData
+  readonly onClose: () => void
+  readonly onDone: () => void
+}
+
+function Switch({ switching: { row, mode }, data, ...rest }: SwitchProps) {
+  const before = row?.limit ? ownSwitch(data.switches, row.domain, row.limit) : data.switches.all
+  const id = before?.rule?.id ?? row?.limit?.id
+  const domain = row?.domain
+  // A switch that names the rule by its name is the one that is changed.
+  const rule = useMemo(() => (domain === undefined || id === undefined ? null : { domain, id }), [domain, id])
+  return <SwitchDialog rule={rule} name={row?.limit?.name ?? 'all rules'} mode={mode} before={before} {...rest} />
+}
+
+interface TreeProps {
+  readonly tree: RuleTree
+  readonly domain: string | undefined
+  readonly data: SwitchData
+  readonly active: Parameters<typeof TreeTable>[0]['active']
+  readonly canSwitch: boolean
+  readonly activities: Parameters<typeof TreeTable>[0]['activities']
+  readonly span: Span
+  readonly change: (row: PatternRow, mode: Mode | undefined) => void
+  readonly edit: (row: PatternRow) => void
+}
+
+function Tree({ tree, domain, data, active, canSwitch, activities, span, change, edit }: TreeProps) {
+  const { query } = place.value
+  const text = query.get('text') ?? ''
+  const only = readOnly(query.get('only'))
+  const [open, setOpen] = useState<ReadonlySet<string>>(() => firstOpen(tree))
+  const [lengths, setLengths] = useState<ReadonlyMap<string, number>>(new Map())
+  const { switches } = data
+  // The filter of what refuses follows the figures; all else does not change with them.
+  const followed = only === 'refusing' ? activities : undefined
+  const rows = useMemo(
+    () => treeRows(tree, { open, lengths, text, only, switches, activities: followed ?? new Map() }),
+    [tree, open, lengths, text, only, switches, followed],
+  )
+  useEffect(() => {
+    if (domain !== undefined) setOpen((before) => new Set([...before, domain]))
+  }, [domain])
+
+  const actions = {
+    toggle: (key: string) =>
+      setOpen((before) => {
+        const next = new Set(before)
+        if (!next.delete(key)) next.add(key)
+        return next
+      }),
+    more: (key: string) =>
+      setLengths((before) => new Map(before).set(key, (before.get(key) ?? firstLength(key)) + firstLength(key))),
+    change,
+    edit,
+  }
+  return (
+    <>
+      <div class="rule-filters">
+        <input
+          class="input"
+          type="search"
+          aria-label="Filter rules"
+          placeholder="Filter by domain, key, value or name"
+          value={text}
+          onInput={(event) => setQuery({ text: event.currentTarget.value })}
+        />
+        <Choice
+          label="Show"
+          options={ONLY}
+          value={only}
+          onChoose={(chosen) => setQuery({ only: chosen === 'all' ? '' : chosen })}
+        />
+        <Choice
+          label="Refusals in the last"
+          options={SPANS}
+          value={span}
+          onChoose={(chosen) => setQuery({ in: chosen === 'minute' ? '' : chosen })}
+        />
+        <span class="row">
+          <Button isSmall kind="quiet" onClick={() => setOpen(new Set(allKeys(tree)))}>
+            Open all
+          </Button>
+          <Button isSmall kind="quiet" onClick={() => setOpen(new Set())}>
+            Close all
+          </Button>
+        </span>
+        <span class="faint small num">{tree.limits.toLocaleString()} limits in force</span>
+      </div>
+      <Omitted tree={tree} domain={domain} />
+      {rows.length > 0 ? (
+        <TreeTable {...{ rows, active, data, canSwitch, activities, span, actions }} />
+      ) : tree.limits === 0 ? (
+        <State icon="rules" title="No rules are in force">
+          Everything is admitted. Name a file with --rules, or <a href="/rules/edit">put rules here</a>.
+        </State>
+      ) : (
+        <State icon="search" title={only === 'refusing' ? 'No rule refuses at the moment' : 'No rule is found'}>
+          <Button onClick={() => setQuery({ text: '', only: '' })}>Show all rules</Button>
+        </State>
+      )}
+    </>
+  )
+}
+
+const firstLength = (key: string): number => (key === WHOLE ? MOST_ROWS : STEP_ROWS)
+
+const readOnly = (text: string | null): Only => (text === 'shadow' || text === 'refusing' ? text : 'all')
+
+/** Omitted says that there is more than is listed, and lets one look at a domain alone. */
+function Omitted({ tree, domain }: { readonly tree: RuleTree; readonly domain: string | undefined }) {
+  if (domain !== undefined) {
+    return (
+      <p class="rule-note">
+        Only the domain <strong class="break">{domain}</strong>.{' '}
+        <Button isSmall onClick={() => setQuery({ domain: '' })}>
+          Show all domains
+        </Button>
+        {tree.omitted > 0 && ` ${tree.omitted.toLocaleString()} patterns are not listed, because there are so many.`}
+      </p>
+    )
+  }
+  if (tree.omitted === 0) return null
+  return (
+    <div class="rule-note row wrap">
+      <span>
+        {tree.omitted.toLocaleString()} patterns are not listed, because there are so many. Look at one domain:
+      </span>
+      <select
+        class="input"
+        aria-label="Domain"
+        value=""
+        onChange={(event) => setQuery({ domain: event.currentTarget.value })}
+      >
+        <option value="">Choose</option>
+        {tree.domains.map(({ name }) => (
+          <option key={name} value={name}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </div>
+  )
+}

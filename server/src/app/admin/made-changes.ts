@@ -1,0 +1,87 @@
+import type { AuditEntry, AuditLog, ChangeList, MadeChange } from '../../quotas/ports.ts'
+
+/** What changes of a record are told: those that decide about requests. */
+const KINDS = ['rules', 'tiers', 'switches', 'overrides', 'blocks'] as const
+const PAGE = 500
+
+/** A FileChange is when rule files came into force that were not the same before: those that were changed, added or removed. */
+export interface FileChange {
+  readonly atMs: number
+  readonly files: readonly string[]
+}
+
+export interface MadeChangesParts {
+  /** Undefined: there is no database. */
+  readonly audit: AuditLog | undefined
+  /** files are the changes of rule files that this node has seen, the newest first. */
+  readonly files: () => readonly FileChange[]
+}
+
+/** MadeChanges tells of changes that the audit log knows, and of those of rule files, which it does not. */
+export class MadeChanges implements ChangeList {
+  readonly #parts: MadeChangesParts
+
+  constructor(parts: MadeChangesParts) {
+    this.#parts = parts
+  }
+
+  async since(sinceMs: number, limit: number): Promise<readonly MadeChange[]> {
+    const { audit, files } = this.#parts
+    const page = await audit?.list({ kinds: KINDS, fromMs: sinceMs, limit: Math.min(limit, PAGE) })
+    const ofFiles = files().filter(({ atMs }) => atMs >= sinceMs)
+    const all = [...(page?.items ?? []).map(changeOf), ...ofFiles.map(fileChangeOf)]
+    return all.sort((a, b) => b.atMs - a.atMs).slice(0, limit)
+  }
+}
+
+function fileChangeOf({ atMs, files }: FileChange): MadeChange {
+  const named = files.slice(0, MAX_FILES).join(', ')
+  const more = files.length > MAX_FILES ? ` and ${files.length - MAX_FILES} more` : ''
+  return { atMs, kind: 'rule_files', text: `rule files: ${named}${more}`, actor: 'rule files' }
+}
+
+const MAX_FILES = 5
+
+function changeOf(entry: AuditEntry): MadeChange {
+  const { atMs, target, actor } = entry
+  return { atMs, kind: target.kind, text: textOf(entry), actor: actor.name }
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** textOf says in words what an entry tells. Entries are only added to: older ones may have other fields. */
+function textOf(entry: AuditEntry): string {
+  const { action, target } = entry
+  const [before, after] = [fieldsOf(entry.before), fieldsOf(entry.after)]
+  const record = after ?? before
+  const isGone = entry.after === undefined
+  switch (target.kind) {
+    case 'rules':
+      return after?.version === undefined ? `rules: ${action}` : `rules: version ${after.version}`
+    case 'tiers':
+      return isGone ? `tier ${target.id} removed` : `tier ${target.id} ${before === undefined ? 'made' : 'changed'}`
+    case 'switches': {
+      const rule = target.id === '*' ? 'every rule' : target.id
+      return isGone ? `${rule}: switch removed` : `${rule}: ${after?.mode}`
+    }
+    case 'overrides': {
+      const whose = ownerOf(fieldsOf(record?.subject), entry.customerId)
+      const limit = `${record?.requestsPerUnit} per ${record?.unit}`
+      return isGone ? `override of ${whose} removed: ${limit}` : `override of ${whose}: ${limit}`
+    }
+    case 'blocks':
+      return `${isGone ? 'unblocked' : 'blocked'} ${ownerOf(fieldsOf(record?.subject), entry.customerId)}`
+    default:
+      return `${action} ${target.id}`
+  }
+}
+
+function ownerOf(subject: Fields | undefined, customerId: string | undefined): string {
+  if (subject?.kind === 'cidr') return String(subject.cidr)
+  if (subject?.kind === 'key') return `key ${subject.keyId}${customerId === undefined ? '' : ` of ${customerId}`}`
+  return customerId ?? String(subject?.customerId ?? 'nobody')
+}
+
+function fieldsOf(value: unknown): Fields | undefined {
+  return typeof value === 'object' && value !== null ? (value as Fields) : undefined
+}

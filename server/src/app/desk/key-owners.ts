@@ -1,0 +1,54 @@
+import type { KeySpeller } from 'sluice/internal/core/key-speller'
+import { inTurns, type Steps } from '../../observe/hot-keys/steps.ts'
+import type { QuotaBook } from '../../quotas/book/quota-book.ts'
+
+/** How many keys are looked at before requests have their turn: each takes a hash, of a microsecond. */
+const KEYS_A_STEP = 512
+/** More are not asked for at once. */
+const MAX_WANTED = 64
+
+const SECRET = {
+  isOpen: true,
+  wildcard: undefined,
+  secret: true,
+  sharedAs: undefined,
+  detailedMetric: false,
+  valueToMetric: false,
+  metadata: undefined,
+} as const
+
+/** spelledSecret spells an API key as it may be shown, and as counters of secret keys are named. */
+export function spelledSecret(keys: KeySpeller, apiKey: string): string {
+  return keys.value(apiKey, SECRET)
+}
+
+/**
+ * keyOwners says which records of API keys are behind spelled ones, of those keys that requests have carried to this process: it
+ * spells them all until it has found what was asked for. Requests are answered in between.
+ */
+export function keyOwners(
+  book: QuotaBook | undefined,
+  keys: KeySpeller,
+  spelled: readonly string[] = [],
+): Promise<Readonly<Record<string, string>>> {
+  return inTurns(finding(book, keys, new Set(spelled.slice(0, MAX_WANTED))))
+}
+
+function* finding(
+  book: QuotaBook | undefined,
+  keys: KeySpeller,
+  wanted: Set<string>,
+): Steps<Readonly<Record<string, string>>> {
+  const found: [string, string][] = []
+  let touched = 0
+  for (const { id, seenAs } of wanted.size === 0 ? [] : (book?.keys() ?? [])) {
+    // To pass over a key costs a little, too.
+    if (++touched % KEYS_A_STEP === 0) yield 4 * KEYS_A_STEP
+    if (seenAs === undefined) continue
+    const text = spelledSecret(keys, seenAs)
+    if (!wanted.delete(text)) continue
+    found.push([text, id])
+    if (wanted.size === 0) break
+  }
+  return Object.fromEntries(found)
+}

@@ -1,0 +1,46 @@
+/** So many items of a list are read. Browsers send eight at the most. */
+const MAX_ITEMS = 32
+
+/** qualitiesOf reads a list such as `br, gzip;q=0.8`: every name in lower case, and how much it is wanted, from 0 to 1. */
+export function qualitiesOf(header: string | undefined): ReadonlyMap<string, number> {
+  const wanted = new Map<string, number>()
+  for (const item of (header ?? '').split(',', MAX_ITEMS)) {
+    const [name, ...parameters] = item.split(';', MAX_ITEMS).map((part) => part.trim().toLowerCase())
+    if (name !== '') wanted.set(name, qualityOf(parameters))
+  }
+  return wanted
+}
+
+const QUALITY = /^q\s?=\s?(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/
+
+/** A quality that is none counts as a refusal. */
+function qualityOf(parameters: readonly string[]): number {
+  const given = parameters.find((parameter) => parameter.startsWith('q'))
+  return given === undefined ? 1 : Number(QUALITY.exec(given)?.[1] ?? 0)
+}
+
+/** wantsHtml says whether a browser asks for a page: it names text/html. Programs that take anything do not. */
+export function wantsHtml(accept: string | undefined): boolean {
+  return (qualitiesOf(accept).get('text/html') ?? 0) > 0
+}
+
+/**
+ * preferred returns the coding of `offered` that is wanted most, by an Accept-Encoding; of several, the first. `identity` is for
+ * everybody who says nothing, and for those who want none of them: a page that is not compressed is better than none.
+ */
+export function preferred<Coding extends string>(
+  acceptEncoding: string | undefined,
+  offered: readonly Coding[],
+): Coding | 'identity' {
+  const wanted = qualitiesOf(acceptEncoding)
+  let best: Coding | 'identity' = 'identity'
+  let most = wanted.get('identity') ?? 0
+  for (const coding of offered) {
+    const quality = wanted.get(coding) ?? wanted.get('*') ?? 0
+    if (quality > most || (quality === most && quality > 0 && best === 'identity')) {
+      best = coding
+      most = quality
+    }
+  }
+  return best
+}

@@ -1,0 +1,89 @@
+import { expect, it } from 'vitest'
+import { until } from '../servers/until.mjs'
+import type { Bench } from './bench.suite.ts'
+
+export function customerFlows(bench: () => Bench): void {
+  it('whose limit is raised is admitted again, and knows who raised it; undo takes it back', async () => {
+    const { id, name, key } = await bench().customer()
+    expect(await bench().checks(key, 61)).toBe(`${'+'.repeat(60)}-`)
+    await bench().visit(async (visit) => {
+      const { page } = visit
+      await visit.go(`/customers/${id}`)
+      await page.getByRole('heading', { level: 1, name }).waitFor()
+      await page.getByRole('button', { name: 'Raise a limit' }).click()
+      const dialog = page.getByRole('dialog')
+      await dialog.getByRole('textbox', { name: 'New limit' }).fill('600')
+      await dialog.getByRole('button', { name: 'Preview' }).click()
+      // What the server says would come of it, and why it is done.
+      await dialog.getByText('600').first().waitFor()
+      await dialog.getByLabel('Reason').fill('a call from the customer')
+      expect(await bench().checks(key)).toBe('-')
+      await dialog.getByRole('button', { name: 'Raise', exact: true }).click()
+      await dialog.waitFor({ state: 'detached' })
+      await until('the customer is admitted', async () => (await bench().checks(key)) === '+')
+      await page.getByText('a call from the customer').first().waitFor()
+      await page.getByRole('status').getByRole('button', { name: 'Undo' }).click()
+      await until('the customer is refused again', async () => (await bench().checks(key)) === '-')
+    })
+  })
+
+  it('is found by name, blocked, and unblocked', async () => {
+    const { id, key } = await bench().customer({ name: 'Zanzibar Spices' })
+    await bench().visit(async (visit) => {
+      const { page } = visit
+      await visit.go('/customers')
+      await page.getByLabel('Search customers').fill('Zanzibar')
+      await page
+        .getByRole('link', { name: /Zanzibar Spices/ })
+        .first()
+        .click()
+      await page.getByRole('heading', { level: 1, name: 'Zanzibar Spices' }).waitFor()
+      await page.getByRole('button', { name: 'Block', exact: true }).click()
+      const dialog = page.getByRole('dialog')
+      await dialog.getByRole('button', { name: 'Preview' }).click()
+      await dialog.getByLabel('Reason').fill('stolen key')
+      await dialog.getByRole('button', { name: 'Block', exact: true }).click()
+      await dialog.waitFor({ state: 'detached' })
+      await until('it is blocked', async () => (await bench().checks(key)) === 'B')
+      await page.getByRole('alert').getByText('stolen key').waitFor()
+
+      await visit.go('/blocks')
+      await page.getByRole('button', { name: `Unblock: ${id}` }).click()
+      await dialog.getByRole('button', { name: 'Unblock', exact: true }).click()
+      await dialog.waitFor({ state: 'detached' })
+      await until('it is admitted', async () => (await bench().checks(key)) === '+')
+    })
+  })
+
+  it('is shown as text, whatever it is called', async () => {
+    const names = [
+      '<img src=x onerror="document.title=`broken`">',
+      '\u202Egnp.elif\u202C \u200Fשלום\u200E',
+      `"><script>alert(1)</script>${'N'.repeat(160)}`,
+    ]
+    const ids: string[] = []
+    for (const name of names) ids.push((await bench().customer({ name, metadata: { note: names[0] } })).id)
+    const [evil] = names
+    const hostile = `${'k'.repeat(4096 - evil.length)}${evil}`
+    await bench().stand.check('edge', { login: hostile })
+    for (let i = 0; i < 1_210; i += 605) await bench().stand.check('edge', { ip: evil }, 605)
+    await bench().stand.check('edge', { ip: evil }, 605)
+    await bench().visit(async (visit) => {
+      const { page } = visit
+      for (const [i, id] of ids.entries()) {
+        await visit.go(`/customers/${id}`)
+        expect(await page.locator('h1').innerText()).toBe(names[i])
+      }
+      await visit.go('/customers')
+      await page.getByText(evil).first().waitFor()
+      await visit.go('/')
+      // A key spells `=` in its values otherwise.
+      await page.getByText('ip=<img src').first().waitFor({ timeout: 30_000 })
+      await visit.go(`/explain?q=${encodeURIComponent(`domain=edge ip=${hostile}`)}`)
+      await visit.go('/audit')
+      expect(await page.locator('main img, main script').count()).toBe(0)
+      expect(await page.title()).not.toContain('broken')
+      expect(await visit.sideways()).toBeLessThanOrEqual(0)
+    })
+  })
+}

@@ -1,0 +1,37 @@
+import { expect, it } from 'vitest'
+import type { Bench } from './bench.suite.ts'
+
+export function explainFlows(bench: () => Bench): void {
+  it('says which rule refuses a request, by how much, and what would admit it', async () => {
+    const { key } = await bench().customer({ tier: null })
+    expect(await bench().checks(key, 31)).toBe(`${'+'.repeat(30)}-`)
+    await bench().visit(async (visit) => {
+      const { page } = visit
+      await visit.go('/explain')
+      await page.getByLabel('Domain').selectOption('parcels')
+      await page.getByLabel('Key 1').fill('api_key')
+      await page.getByLabel('Value 1').fill(key)
+      await page.getByRole('button', { name: 'Explain' }).click()
+      const rule = page.getByRole('region', { name: 'Rule requests' })
+      await rule.getByText('30').first().waitFor()
+      await page
+        .getByText(/Wait|wait/)
+        .first()
+        .waitFor()
+      // The key is a secret: it is not part of an address that people send to each other.
+      expect(page.url()).not.toContain(key)
+    })
+  })
+
+  it('takes a request as it was found in a log', async () => {
+    await bench().visit(async (visit) => {
+      const { page } = visit
+      await visit.go('/explain')
+      await page.getByRole('button', { name: 'Paste it' }).click()
+      const request = { domain: 'edge', descriptors: [{ entries: [{ key: 'ip', value: '198.51.100.20' }] }] }
+      await page.getByLabel('Request').fill(JSON.stringify(request))
+      await page.getByRole('button', { name: 'Explain' }).click()
+      await page.getByRole('region', { name: 'Rule office' }).waitFor()
+    })
+  })
+}
