@@ -255,7 +255,7 @@ export const LIMIT_OPTIONS = {
   },
   priority: {
     schema: { kind: 'integer', min: 0, max: 3 },
-    doc: 'What load shedding makes of requests: 0 is critical and never shed, 1 writes, 2 reads, 3 is test traffic and shed first. Default: by the method',
+    doc: '0 is critical and never shed under load, 1 writes, 2 reads, 3 tests, shed first. Default: by the method',
   },
   response: { option: 'response', schema: RESPONSE, doc: 'What a refused caller gets' },
   retry_after_jitter: {
