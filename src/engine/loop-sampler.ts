@@ -4,7 +4,7 @@ const RESOLUTION_MS = 10
 const NS_PER_MS = 1e6
 
 /** How often those who listen are told. */
-export const SAMPLE_MS = 500
+export const SAMPLE_MS = 100
 
 /** A LoopListener is told how late the event loop was, and how long ago it was told before. */
 export type LoopListener = (delayMs: number, sinceMs: number) => void
