@@ -109,7 +109,10 @@ export class Limiter<S extends Store> {
   }
 
   /** #priorityOf is undefined for what is never shed: looks, and what is given back. */
-  #priorityOf({ cost = 1, priority, descriptors }: CheckRequest, charges: readonly PlannedCharge[]): Priority | undefined {
+  #priorityOf(
+    { cost = 1, priority, descriptors }: CheckRequest,
+    charges: readonly PlannedCharge[],
+  ): Priority | undefined {
     if (this.#shedder === undefined || cost <= 0) return undefined
     for (let i = 0; i < descriptors.length; i++) if ((descriptors[i].cost ?? 1) < 0) return undefined
     return priority ?? rulePriority(charges) ?? DEFAULT_PRIORITY

@@ -69,7 +69,8 @@ describe('worker utilisation', () => {
   it('believes what the request says before what the rules say, and takes it for a write where nobody says anything', () => {
     const { loop, check } = bench({ worker: {} })
     loop.late(41, 60_000)
-    const admitted = (key: string, priority?: Priority): boolean => check(key, priority === undefined ? {} : { priority }).allowed
+    const admitted = (key: string, priority?: Priority): boolean =>
+      check(key, priority === undefined ? {} : { priority }).allowed
     expect([admitted('user'), admitted('user', 2), admitted('pay', 3), admitted('probe', 0)]).toEqual([
       true,
       false,
@@ -236,7 +237,9 @@ describe('fleet usage', () => {
   it('tells those who observe of what is shed with what the request was about, and of nothing else', () => {
     const told: string[] = []
     const observer = {
-      decided: (charges: readonly { domain: string; rule: { id: string }; entries: readonly { value: string }[] }[]) => {
+      decided: (
+        charges: readonly { domain: string; rule: { id: string }; entries: readonly { value: string }[] }[],
+      ) => {
         told.push(charges.map(({ domain, rule, entries }) => `${domain} ${rule.id} ${entries[0].value}`).join())
       },
     }

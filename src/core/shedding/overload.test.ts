@@ -107,10 +107,10 @@ describe('a worker that is offered four times what it can serve', () => {
   })
 
   it('recovers within seconds, the important ones first', () => {
-    const after = (seconds: number): Second => run[OVERLOAD_TO + seconds]
-    expect(after(7).served[1] / after(7).offered[1]).toBeGreaterThan(0.99)
-    expect(after(20).level).toBe(0)
-    expect(after(20).served).toEqual(after(20).offered)
+    const secondsLater = (seconds: number): Second => run[OVERLOAD_TO + seconds]
+    expect(secondsLater(7).served[1] / secondsLater(7).offered[1]).toBeGreaterThan(0.99)
+    expect(secondsLater(20).level).toBe(0)
+    expect(secondsLater(20).served).toEqual(secondsLater(20).offered)
   })
 })
 

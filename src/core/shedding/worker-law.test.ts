@@ -60,12 +60,12 @@ describe('a worker', () => {
   })
 
   it('is faster the more it is overloaded, up to twenty times, and begins sooner', () => {
-    const after = (utilisation: number): number => {
+    const levelAfter = (utilisation: number): number => {
       const law = new WorkerLaw()
       for (let i = 0; i < 3; i++) law.sample(utilisation, 100)
       return law.level
     }
-    expect([0.9, 2, 4, 10, 20, 400].map(after)).toEqual([0, 0, 0.08, 0.2, 0.4, 0.4])
+    expect([0.9, 2, 4, 10, 20, 400].map(levelAfter)).toEqual([0, 0, 0.08, 0.2, 0.4, 0.4])
   })
 
   it('takes one stall for a stall, which two samples are about', () => {
