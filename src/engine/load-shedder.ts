@@ -59,6 +59,9 @@ export interface ShedCount {
 /** How soon those who are shed may come back: the more important, the sooner. As much again is added at random. */
 const RETRY_MS: readonly number[] = [1_000, 1_000, 2_000, 5_000]
 const PRIORITIES: readonly Priority[] = [0, 1, 2, 3]
+/** SHED_FIELD tells which layer has shed a request: proxies and clients see by it that no limit was exceeded. */
+export const SHED_FIELD = 'Sluice-Shed'
+
 const FLEET_DOMAIN = '$fleet'
 const NOTHING = compileLimit({ limit: 0, window: 1_000 })
 
@@ -132,7 +135,9 @@ export class LoadShedder {
     if (!charge.enforce) return undefined
     const waitMs = verdict.kind === 'refused' ? verdict.retryAfterMs : 0
     const retryAfterMs = Math.max(waitMs, RETRY_MS[priority])
-    return { ...charge, verdict: { ...refusedVerdict(0, 0, retryAfterMs, retryAfterMs), shed: 'fleet' } }
+    const shed: Verdict = { ...refusedVerdict(0, 0, retryAfterMs, retryAfterMs), shed: 'fleet' }
+    const rule = FLEET_RULES[priority]
+    return { ...charge, limit: NOTHING, rule, policy: rule, verdict: shed }
   }
 
   /** began tells that a request is under way. */
@@ -204,7 +209,8 @@ function definedBounds({ delayMs, inFlight, latencyMs }: Partial<WorkerBounds> =
 /** shedRule is the rule that decisions show for a layer: 503, because the caller has done nothing wrong. */
 function shedRule(layer: ShedLayer, priority: Priority): Rule {
   const name = `${layer}_shed`
-  const response = Object.freeze({ status: 503, body: undefined, headers: [] })
+  const headers = [[SHED_FIELD, layer] as const]
+  const response = Object.freeze({ status: 503, body: undefined, headers })
   return Object.freeze({
     ...DEFAULTS,
     id: name,
@@ -231,9 +237,11 @@ function workerCharge(priority: Priority): PlannedCharge {
  */
 function fleetCharges(options: FleetShedding, keys: KeySpeller): { on: PlannedCharge; shadow: PlannedCharge } {
   const limit = compileLimit({ limit: fleetAllotment(options), window: 1_000 })
-  const rule: Rule = Object.freeze({ ...shedRule('fleet', 2), limit, consistency: 'eventual' as const })
+  const rule: Rule = Object.freeze({ ...FLEET_RULES[0], limit, consistency: 'eventual' as const })
   const key = keys.spell(`${FLEET_DOMAIN}${options.name === undefined ? '' : `/${options.name}`}`, rule, [])
   const about = { domain: '', entries: [], descriptor: 0 }
   const charge = { key, limit, cost: 1, policy: rule, rule, ...about }
   return { on: Object.freeze({ ...charge, enforce: true }), shadow: Object.freeze({ ...charge, enforce: false }) }
 }
+
+const FLEET_RULES: readonly Rule[] = PRIORITIES.map((priority) => shedRule('fleet', priority))

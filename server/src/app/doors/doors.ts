@@ -3,6 +3,7 @@ import type { KeySpeller } from 'sluice/internal/core/key-speller'
 import { stepWithoutPattern } from 'sluice/internal/core/rules/match'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import { Limiter } from 'sluice/internal/engine/limiter'
+import { LoadShedder } from 'sluice/internal/engine/load-shedder'
 import type { Notice, Store } from 'sluice/internal/engine/ports'
 import type { Quotas } from 'sluice/internal/engine/quotas'
 import { MemoryStore } from 'sluice/internal/stores/memory/memory-store'
@@ -21,6 +22,7 @@ import { DecisionLog } from '../../observe/decision-log.ts'
 import { type DoorObserver, type ObservedDoor, observerOf } from '../../observe/door-observer.ts'
 import { HotKeys, TURNS_A_SECOND } from '../../observe/hot-keys/hot-keys.ts'
 import { NO_HOT_KEYS } from '../../observe/hot-keys/hot-keys-report.ts'
+import { reportShedding } from '../../observe/metrics/shed-metrics.ts'
 import { RuleStats } from '../../observe/rule-stats.ts'
 import { StoreStats } from '../../observe/store-stats.ts'
 import { Unmatched } from '../../observe/unmatched.ts'
@@ -89,7 +91,9 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
   const storeStats = new StoreStats()
   const ruleStats = new RuleStats({ asReference: config.compatibility !== undefined })
   const unmatched = new Unmatched(unmatchedLog(log))
-  const metrics = config.metrics.isOn ? new DoorMetrics(rules, config.metrics.maxRules) : undefined
+  const metrics = config.metrics.isOn
+    ? new DoorMetrics(rules, config.metrics.maxRules, [{ report: (into) => shedder && reportShedding(into, shedder) }])
+    : undefined
   const statsdStats = config.statsd === undefined ? undefined : new RuleStats({ asReference: true })
   // Until it is known that Redis can be reached, it is not.
   if (config.healthNeedsRedis && config.redisUrl !== undefined) health.set(false, NO_REDIS)
@@ -108,6 +112,7 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
   const hotKeys = config.hotKeys ? new HotKeys(performance.now()) : undefined
   const turning = hotKeys && setInterval(() => hotKeys.turn(performance.now()), 1_000 / TURNS_A_SECOND).unref()
   const { traces, quotas } = parts
+  const shedder = shedderOf(config, open.keys, quotas)
   const decisions = openDecisionLog(config, rules, open.keys, parts)
   const desk = new ProcessDesk({ rules, quotas, entries: config.callerEntries, keys: open.keys, store: open.store })
   hearCallers(open, desk)
@@ -128,6 +133,7 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
       ...limiterPartsOf(config),
       shadow: config.shadowMode,
       ...(quotas !== undefined && { quotas }),
+      shedder,
       observer: observerOf(door, observers),
     })
   const limiters = { rls: limiterOf('rls'), grpc: limiterOf('grpc'), http: limiterOf('http') }
@@ -175,11 +181,19 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
       await Promise.all(Object.values(this.all).map((door) => door.drain(config.drainTimeoutMs)))
       unmatched.stop()
       metrics?.stop()
+      shedder?.close()
       clearInterval(turning)
       tls?.stop()
       await Promise.all([open.close(), decisions?.close(), traces?.close(), usage?.close()])
     },
   }
+}
+
+/** shedderOf makes what sheds load, where a layer is on, or may be switched on while the process runs. */
+function shedderOf({ shedding }: Config, keys: KeySpeller, quotas: DoorParts['quotas']): LoadShedder | undefined {
+  const { worker, fleet } = shedding
+  if (worker.mode === 'off' && fleet === undefined && quotas === undefined) return undefined
+  return new LoadShedder({ worker, fleet, keys, modes: quotas && ((layer) => quotas().layers?.(layer)) })
 }
 
 /** openDecisionLog makes the observer that writes the decision log, if there is one. */

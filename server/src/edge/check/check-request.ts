@@ -5,6 +5,7 @@ import { pathText } from 'sluice/internal/core/path-text'
 import type { CheckRequest } from 'sluice/internal/core/request'
 import { findIssues, type Issue } from 'sluice/internal/core/schema/check'
 import type { Schema, Value } from 'sluice/internal/core/schema/schema'
+import { PRIORITY_WORDS, readPriority } from 'sluice/internal/core/shedding/priority'
 import { MAX_DESCRIPTORS, MAX_ENTRIES } from '../rls/rls-request.ts'
 import { shownName } from '../shown-name.ts'
 
@@ -48,6 +49,7 @@ const checkRequest = {
     domain: { schema: { ...text, min: 1, whenShort: 'rate limit domain must not be empty' }, required: true },
     descriptors: { schema: descriptors, required: true },
     cost: { schema: cost },
+    priority: { schema: { kind: 'choice', of: PRIORITY_WORDS } },
   },
 } as const satisfies Schema
 const releaseRequest = {
@@ -57,8 +59,9 @@ const releaseRequest = {
 
 /** parseCheckRequest reads the body of /v1/check and /v1/acquire. What it does not understand, it refuses. */
 export function parseCheckRequest(body: string): CheckRequest {
-  const { cost, ...request } = parse(checkRequest, body, 'REQUEST_INVALID')
-  return cost === undefined ? request : { ...request, cost }
+  const { cost, priority: word, ...request } = parse(checkRequest, body, 'REQUEST_INVALID')
+  const priority = readPriority(word)
+  return { ...request, ...(cost !== undefined && { cost }), ...(priority !== undefined && { priority }) }
 }
 
 /** parseRelease reads the body of /v1/release, and returns the lease. */
