@@ -68,7 +68,7 @@ export const ERROR_RULES = {
   TOKEN_REQUIRED:
     'where SLUICE_TOKEN is set, callers send it as "Authorization: Bearer TOKEN"; gRPC clients may have a certificate instead',
   CALLER_NOT_TRUSTED:
-    'only trusted callers give back (a cost below 0) or bring limits: set SLUICE_TOKEN and send it, or start with --trust-callers',
+    'only trusted callers give back (a cost below 0), bring limits or are critical: set SLUICE_TOKEN and send it, or start with --trust-callers',
   LEASE_INVALID: 'a lease is the text that acquire answered with, unchanged, from nodes with the same SLUICE_SECRET',
   RELEASE_INVALID: 'a release is {"lease": text}',
   TOKEN_INVALID: 'a token has 16 to 1024 letters, digits and signs of - . _ ~ + / =; several are separated by commas',

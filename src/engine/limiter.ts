@@ -7,8 +7,10 @@ import { compileLimit } from '../core/limit.ts'
 import type { CheckRequest, RequestContext } from '../core/request.ts'
 import type { AccountLookup } from '../core/rules/match.ts'
 import type { RuleSet } from '../core/rules/rule-set.ts'
+import { DEFAULT_PRIORITY, type Priority, rulePriority } from '../core/shedding/priority.ts'
 import type { PlannedCharge } from './charge.ts'
 import { type Answer, type AskAgain, Decider, type Held, isSettleable } from './decider.ts'
+import type { LoadShedder } from './load-shedder.ts'
 import type { Observer } from './observer.ts'
 import { type OverrideOptions, Planner } from './plan.ts'
 import type { HeldPermits, MaybePromise, Store } from './ports.ts'
@@ -36,6 +38,8 @@ export interface LimiterParts {
   readonly overrides?: OverrideOptions
   /** Hears of every decision. Default: nobody. */
   readonly observer?: Observer
+  /** Sheds requests where not all can be served. Default: none is shed. */
+  readonly shedder?: LoadShedder | undefined
 }
 
 /** A Reserved is a decision about an estimate, and what it was charged to. */
@@ -59,6 +63,7 @@ export class Limiter<S extends Store> {
   readonly #planner: Planner
   readonly #decider: Decider<S>
   readonly #store: S
+  readonly #shedder: LoadShedder | undefined
 
   constructor(rules: () => RuleSet, store: S, parts: LimiterParts = {}) {
     this.#rules = rules
@@ -67,7 +72,8 @@ export class Limiter<S extends Store> {
     this.#planner = new Planner(new KeySpeller(hash, partitions, keyPrefix), parts)
     const again: AskAgain | undefined =
       parts.quotas && ((charges, verdicts) => this.#planner.withGrants(rules(), charges, verdicts))
-    this.#decider = new Decider(store, parts.observer, again)
+    this.#shedder = parts.shedder
+    this.#decider = new Decider(store, parts.observer, again, parts.shedder)
   }
 
   /** plan says which rules apply to a request, on which counters, at what cost. */
@@ -82,7 +88,8 @@ export class Limiter<S extends Store> {
 
   /** check plans and decides. `context` is for doors that would have to copy the request to put it there. */
   check(request: CheckRequest, context = request.context): Answer<S, Decision> {
-    return this.#decider.decide(this.plan(request), context)
+    const charges = this.plan(request)
+    return this.#watched(this.#decider.decide(charges, context, this.#priorityOf(request, charges)))
   }
 
   /**
@@ -103,7 +110,7 @@ export class Limiter<S extends Store> {
   /** reserve is check with a cost that is an estimate. `charged` are the counters to be settled by settleReserved. */
   async reserve(request: CheckRequest, context = request.context): Promise<Reserved> {
     const charges = this.plan(request)
-    const decision = await this.#decider.decide(charges, context)
+    const decision = await this.#watched(this.#decider.decide(charges, context, this.#priorityOf(request, charges)))
     const isCharged = charges.map((charge, i) => decision.allowed && isSettleable(charge, decision.verdicts[i].verdict))
     return { decision, charged: charges.filter((_, i) => isCharged[i]).map(({ key }) => key) }
   }
@@ -127,12 +134,21 @@ export class Limiter<S extends Store> {
 
   /** acquire is check, and also takes the places of the `concurrency` rules that matched. */
   acquire(request: CheckRequest, context = request.context): Answer<S, Held> {
-    return this.#decider.acquire(this.plan(request), context)
+    const charges = this.plan(request)
+    return this.#watched(this.#decider.acquire(charges, context, this.#priorityOf(request, charges)))
   }
 
-  /** hold is acquire for what was planned before, perhaps in several domains. */
-  hold(charges: readonly PlannedCharge[], context?: RequestContext): Answer<S, Held> {
-    return this.#decider.acquire(charges, context)
+  /**
+   * hold is acquire for what was planned before, perhaps in several domains. `priority` is that of a request which may be shed; the
+   * shedder hears of its beginning and end by those who know them.
+   */
+  hold(charges: readonly PlannedCharge[], context?: RequestContext, priority?: Priority): Answer<S, Held> {
+    return this.#decider.acquire(charges, context, priority)
+  }
+
+  /** What sheds load, for those who know when requests begin and end. */
+  get shedder(): LoadShedder | undefined {
+    return this.#shedder
   }
 
   /** settleCharges is settle for some charges of a plan that was decided; `decision` has a verdict for each. */
@@ -153,6 +169,25 @@ export class Limiter<S extends Store> {
   /** reset forgets every counter that the request touches. */
   reset(request: CheckRequest): Answer<S, void> {
     return this.#decider.reset(this.#planner.plan(this.#rules(), request, true))
+  }
+
+  /** #priorityOf is undefined for what is never shed: looks, and what is given back. */
+  #priorityOf(
+    { cost = 1, priority, descriptors }: CheckRequest,
+    charges: readonly PlannedCharge[],
+  ): Priority | undefined {
+    if (this.#shedder === undefined || cost <= 0) return undefined
+    for (let i = 0; i < descriptors.length; i++) if ((descriptors[i].cost ?? 1) < 0) return undefined
+    return priority ?? rulePriority(charges) ?? DEFAULT_PRIORITY
+  }
+
+  /** #watched tells the shedder how many decisions are under way, and how long they take. */
+  #watched<T>(answer: T): T {
+    const shedder = this.#shedder
+    if (shedder === undefined || !(answer instanceof Promise)) return answer
+    const startedAt = performance.now()
+    shedder.began()
+    return answer.finally(() => shedder.ended(performance.now() - startedAt)) as T
   }
 }
 

@@ -39,7 +39,8 @@ const MAX_PATH_CHARACTERS = 256
 export function refusalOf(decision: Decision, retryAfter: number | undefined, request: RefusedRequest = {}): Refusal {
   const { tightest } = decision
   const response = tightest?.rule.response
-  const isAway = tightest === undefined || tightest.verdict.fallback === 'closed'
+  const isShed = tightest?.verdict.shed !== undefined
+  const isAway = tightest === undefined || isShed || tightest.verdict.fallback === 'closed'
   const status = response?.status ?? (isAway ? 503 : 429)
   const headers = response?.headers ?? NO_FIELDS
   if (response?.body !== undefined) return { status, ...customBody(response, response.body), headers }
@@ -50,18 +51,22 @@ export function refusalOf(decision: Decision, retryAfter: number | undefined, re
   if (form === 'text') return { status, contentType: 'text/plain; charset=utf-8', body: `${message}\n`, headers }
   if (form === undefined ? prefersProblem(request.accept) : form === 'problem') {
     const problem = { ...(isAway ? REDUCED_CAPACITY : QUOTA_EXCEEDED), status, detail: message }
-    const body = JSON.stringify({ ...problem, 'violated-policies': violated(decision) })
+    const more = isShed ? { code: LOAD_SHED } : { 'violated-policies': violated(decision) }
+    const body = JSON.stringify({ ...problem, ...more })
     return { status, contentType: 'application/problem+json', body, headers }
   }
   const error = {
-    code: isAway ? 'UNAVAILABLE' : 'RATE_LIMITED',
+    code: isShed ? LOAD_SHED : isAway ? 'UNAVAILABLE' : 'RATE_LIMITED',
     message,
     ...(retryAfter !== undefined && { retry_after: retryAfter }),
-    ...(tightest && { limit: tightest.verdict.limit, ...windowOf(tightest.rule) }),
-    scope: request.scope ?? (tightest && plainName(tightest.rule.name)),
+    ...(tightest && !isShed && { limit: tightest.verdict.limit, ...windowOf(tightest.rule) }),
+    scope: isShed ? undefined : (request.scope ?? (tightest && plainName(tightest.rule.name))),
   }
   return { status, contentType: 'application/json', body: JSON.stringify({ error }), headers }
 }
+
+/** LOAD_SHED tells clients that they did nothing wrong, and may come back. */
+export const LOAD_SHED = 'LOAD_SHED'
 
 const PROBLEM_TYPES = 'https://iana.org/assignments/http-problem-types#'
 const QUOTA_EXCEEDED = {
@@ -134,6 +139,7 @@ function messageOf(tightest: RuleVerdict | undefined, retryAfter: number | undef
   const wait = retryAfter === undefined ? '' : ` Retry after ${retryAfter} second${retryAfter === 1 ? '' : 's'}.`
   const verdict = tightest?.verdict
   if (verdict === undefined || verdict.fallback === 'closed') return `The rate limiter is not available${what}.${wait}`
+  if (verdict.shed !== undefined) return `The service is overloaded, and does not serve this request${what}.${wait}`
   if (verdict.block !== undefined) return `Requests are blocked${what}.${wait}`
   if (verdict.kind === 'impossible') {
     if (verdict.maxCost === 0) return `Requests are blocked${what}.`

@@ -3,6 +3,7 @@ import type { KeySpeller } from 'sluice/internal/core/key-speller'
 import { stepWithoutPattern } from 'sluice/internal/core/rules/match'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import { Limiter } from 'sluice/internal/engine/limiter'
+import { LoadShedder } from 'sluice/internal/engine/load-shedder'
 import type { Notice, Store } from 'sluice/internal/engine/ports'
 import type { Quotas } from 'sluice/internal/engine/quotas'
 import { MemoryStore } from 'sluice/internal/stores/memory/memory-store'
@@ -24,6 +25,7 @@ import { type DoorObserver, type ObservedDoor, observerOf } from '../../observe/
 import { HotKeys, TURNS_A_SECOND } from '../../observe/hot-keys/hot-keys.ts'
 import { NO_HOT_KEYS } from '../../observe/hot-keys/hot-keys-report.ts'
 import { ProcessWatch } from '../../observe/live/process-watch.ts'
+import { reportShedding } from '../../observe/metrics/shed-metrics.ts'
 import { RuleStats } from '../../observe/rule-stats.ts'
 import { StoreStats } from '../../observe/store-stats.ts'
 import { Unmatched } from '../../observe/unmatched.ts'
@@ -100,7 +102,12 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
   const ruleStats = new RuleStats({ asReference: config.compatibility !== undefined })
   const unmatched = new Unmatched(unmatchedLog(log))
   const more = parts.passedOver === undefined ? [] : [parts.passedOver]
-  const metrics = config.metrics.isOn ? new DoorMetrics(rules, config.metrics.maxRules, more) : undefined
+  const metrics = config.metrics.isOn
+    ? new DoorMetrics(rules, config.metrics.maxRules, [
+        ...more,
+        { report: (into) => shedder && reportShedding(into, shedder) },
+      ])
+    : undefined
   const statsdStats = config.statsd === undefined ? undefined : new RuleStats({ asReference: true })
   const watch = new ProcessWatch(config.redisUrl !== undefined)
   // Until it is known that Redis can be reached, it is not.
@@ -120,6 +127,7 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
   const hotKeys = config.hotKeys ? new HotKeys(performance.now()) : undefined
   const turning = hotKeys && setInterval(() => hotKeys.turn(performance.now()), 1_000 / TURNS_A_SECOND).unref()
   const { traces, quotas } = parts
+  const shedder = shedderOf(config, open.keys, quotas)
   const decisions = openDecisionLog(config, rules, open.keys, parts)
   const desk = new ProcessDesk({ rules, quotas, entries: config.callerEntries, keys: open.keys, store: open.store })
   hearCallers(open, desk)
@@ -140,6 +148,7 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
       ...limiterPartsOf(config),
       shadow: config.shadowMode,
       ...(quotas !== undefined && { quotas }),
+      shedder,
       observer: observerOf(door, observers),
     })
   const limiters = { rls: limiterOf('rls'), grpc: limiterOf('grpc'), http: limiterOf('http') }
@@ -196,6 +205,7 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
       unmatched.stop()
       metrics?.stop()
       watch.stop()
+      shedder?.close()
       clearInterval(turning)
       tls?.stop()
       await Promise.all([open.close(), decisions?.close(), traces?.close(), usage?.close()])
@@ -211,6 +221,13 @@ function openGatewayDoor(
 ): GatewayDoor | undefined {
   if (config === undefined || plan === undefined) return undefined
   return new GatewayDoor({ config, plan, limiter, log, isShadow: shadowMode, readsTraces, failed: faultLog(log) })
+}
+
+/** shedderOf makes what sheds load, where a layer is on, or may be switched on while the process runs. */
+function shedderOf({ shedding }: Config, keys: KeySpeller, quotas: DoorParts['quotas']): LoadShedder | undefined {
+  const { worker, fleet } = shedding
+  if (worker.mode === 'off' && fleet === undefined && quotas === undefined) return undefined
+  return new LoadShedder({ worker, fleet, keys, modes: quotas && ((layer) => quotas().layers?.(layer)) })
 }
 
 /** openDecisionLog makes the observer that writes the decision log, if there is one. */

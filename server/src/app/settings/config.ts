@@ -6,6 +6,7 @@ import type { ProxyTrustOptions } from 'sluice/internal/core/identity/proxy-trus
 import { checkCompact, type KeyForm } from 'sluice/internal/core/key-form'
 import { checkKeyPrefix } from 'sluice/internal/core/key-prefix'
 import { LIMIT_OPTIONS } from 'sluice/internal/core/limit-options'
+import type { FleetShedding, WorkerShedding } from 'sluice/internal/engine/load-shedder'
 import { DEFAULT_HOT_KEY_LIMITS, type HotKeyLimits } from '../../observe/hot-keys/hot-key-alarm.ts'
 import type { CallerEntries } from '../../quotas/book/caller-entries.ts'
 import type { DatabasePlace } from '../../quotas/database/open-database.ts'
@@ -104,6 +105,7 @@ export interface Config {
   readonly gateway: GatewayConfig | undefined
   readonly hotKeys: boolean
   readonly hotKeyLimits: HotKeyLimits
+  readonly shedding: SheddingConfig
   /** What was said that has no effect. */
   readonly warnings: readonly string[]
 }
@@ -118,6 +120,13 @@ export interface GatewayConfig {
   readonly port: number
   readonly tls: GrpcTls | undefined
   readonly trust: ProxyTrustOptions | undefined
+}
+
+/** SheddingConfig says when requests are shed. */
+export interface SheddingConfig {
+  readonly worker: WorkerShedding
+  /** Undefined: nobody knows what the fleet can take. */
+  readonly fleet: FleetShedding | undefined
 }
 
 /** DecisionLogConfig says which decisions are logged, and where. */
@@ -269,6 +278,7 @@ export function readConfig(args: readonly string[], env: Env, command: CommandFl
     gateway: undefined,
     hotKeys: from.value('hot-keys') === 'on',
     hotKeyLimits: hotKeyLimitsOf(from),
+    shedding: sheddingOf(from),
     warnings: [
       ...ignoredWarnings(env),
       ...misspelledVariables(env),
@@ -337,6 +347,24 @@ export function redisTlsOf(from: SettingSources, env: Env): RedisTls {
     certFile: from.value('redis-cert'),
     keyFile: from.value('redis-key'),
     anyHostName: value !== '' && isOn({ values: [value], where: name, source: 'env' }),
+  }
+}
+
+/** sheddingOf says when requests are shed. Of times and counts, 0 would be a bound that is always reached. */
+function sheddingOf(from: SettingSources): SheddingConfig {
+  const capacity = from.value('shed-capacity')
+  const latencyMs = from.value('shed-latency')
+  const fleet = { mode: from.value('shed-fleet'), reserved: from.value('shed-reserved') }
+  return {
+    worker: {
+      mode: from.value('shed-worker'),
+      delayMs: Math.max(1, from.value('shed-delay')),
+      inFlight: from.value('shed-in-flight'),
+      latencyMs: latencyMs === 0 ? undefined : latencyMs,
+      afterMs: from.value('shed-after'),
+      overMs: Math.max(1, from.value('shed-over')),
+    },
+    fleet: capacity === undefined ? undefined : { ...fleet, capacity },
   }
 }
 

@@ -5,6 +5,7 @@ import { pathText } from 'sluice/internal/core/path-text'
 import type { CheckRequest } from 'sluice/internal/core/request'
 import { findIssues, type Issue } from 'sluice/internal/core/schema/check'
 import type { Schema, Value } from 'sluice/internal/core/schema/schema'
+import { PRIORITY_WORDS, readPriority } from 'sluice/internal/core/shedding/priority'
 import { MAX_DESCRIPTORS, MAX_ENTRIES } from '../rls/rls-request.ts'
 import { shownName } from '../shown-name.ts'
 
@@ -48,6 +49,7 @@ const checkRequest = {
     domain: { schema: { ...text, min: 1, whenShort: 'rate limit domain must not be empty' }, required: true },
     descriptors: { schema: descriptors, required: true },
     cost: { schema: cost },
+    priority: { schema: { kind: 'choice', of: PRIORITY_WORDS } },
     reserve: { schema: { kind: 'integer', min: 0, max: MAX_COUNT } },
   },
 } as const satisfies Schema
@@ -84,14 +86,15 @@ export function parseCheck(body: string): AskedCheck {
 }
 
 function checked(value: unknown): Extract<AskedCheck, { kind: 'check' }> {
-  const { cost, reserve, ...request } = valid(checkRequest, value, 'REQUEST_INVALID')
+  const { cost, reserve, priority: word, ...request } = valid(checkRequest, value, 'REQUEST_INVALID')
   const isCosted = cost !== undefined || request.descriptors.some((each) => each.cost !== undefined)
   if (isCosted && reserve !== undefined) {
     throw new SluiceError('REQUEST_INVALID', 'body.reserve', 'it stands beside cost')
   }
   const own = reserve ?? cost
-  const isReserved = reserve !== undefined
-  return { kind: 'check', request: own === undefined ? request : { ...request, cost: own }, isReserved }
+  const priority = readPriority(word)
+  const asked = { ...request, ...(own !== undefined && { cost: own }), ...(priority !== undefined && { priority }) }
+  return { kind: 'check', request: asked, isReserved: reserve !== undefined }
 }
 
 /** parseRelease reads the body of /v1/release, and returns the lease. */

@@ -27,6 +27,7 @@ export class HeldPass implements Pass {
   readonly heard?: (piece: Buffer) => void
   readonly #parts: HeldPassParts
   readonly #taps: ReadonlyMap<PlannedLimit, CostTap>
+  readonly #startedAt = performance.now()
   #status: number | undefined
   #isGivenUp = false
   #isOver = false
@@ -35,6 +36,7 @@ export class HeldPass implements Pass {
     this.#parts = parts
     this.headers = parts.fields
     this.#taps = tapsOf(parts.plan)
+    parts.limiter.shedder?.began()
     const bodies = [...this.#taps.values()].filter(({ wantsBody }) => wantsBody)
     if (bodies.length > 0) {
       this.heard = (piece) => {
@@ -64,6 +66,7 @@ export class HeldPass implements Pass {
     this.#isOver = true
     const { limiter, held, plan } = this.#parts
     const { permits } = held
+    limiter.shedder?.ended(kind === 'finish' ? performance.now() - this.#startedAt : undefined)
     if (permits !== undefined && permits.held.length > 0) this.#later(() => limiter.release(permits))
     if (this.#isGivenUp)
       this.#later(() =>

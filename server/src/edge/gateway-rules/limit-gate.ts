@@ -2,6 +2,7 @@ import type { Decision } from 'sluice/internal/core/combine'
 import { FieldRenderer } from 'sluice/internal/core/http/field-renderer'
 import { type Refusal as HttpRefusal, refusalOf, type Stated, statedRefusal } from 'sluice/internal/core/http/refusal'
 import type { RequestContext } from 'sluice/internal/core/request'
+import { methodPriority, type Priority, rulePriority } from 'sluice/internal/core/shedding/priority'
 import type { Held } from 'sluice/internal/engine/decider'
 import { andThen } from 'sluice/internal/engine/maybe'
 import type { MaybePromise } from 'sluice/internal/engine/ports'
@@ -56,12 +57,14 @@ export class LimitGate implements GatewayGate {
 
   #ask(request: GatewayRequest, caller: Caller): MaybePromise<Admission> {
     const plan = planRequest(this.#limiter, request, caller)
-    return andThen(this.#limiter.hold(plan.charges, this.#contextOf?.(request)), (held) =>
-      this.#answer(request, plan, held),
-    )
+    const priority = this.#limiter.shedder && priorityOf(request, plan)
+    const held = this.#limiter.hold(plan.charges, this.#contextOf?.(request), priority)
+    return andThen(held, (answer) => this.#answer(request, plan, answer))
   }
 
-  #answer(request: GatewayRequest, plan: RequestPlan, held: Held): MaybePromise<Admission> {
+  #answer(request: GatewayRequest, planned: RequestPlan, held: Held): MaybePromise<Admission> {
+    // Who is shed was charged nothing, and has no verdict of a limit.
+    const plan = held.decision.tightest?.verdict.shed === undefined ? planned : NOTHING
     const decision = applyShadowMode(held.decision, this.#isShadow)
     const { fields, retryAfterSeconds } = this.#fieldsOf(decision)
     if (!held.decision.allowed) this.#strike(plan, held.decision)
@@ -116,6 +119,13 @@ export class LimitGate implements GatewayGate {
     for (let i = 0; i < length; i++) fields.push(names[i], values[i])
     return { fields, retryAfterSeconds }
   }
+}
+
+const NOTHING: RequestPlan = { charges: [], limits: [], descriptors: [] }
+
+/** priorityOf is what the route says, else its rules, else the method. */
+function priorityOf({ route, method }: GatewayRequest, { charges }: RequestPlan): Priority {
+  return (route as PlannedRoute).priority ?? rulePriority(charges) ?? methodPriority(method)
 }
 
 /** nearLimitMs is how long a request is held that leaves little of a limit which says so. */

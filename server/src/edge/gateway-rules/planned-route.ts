@@ -1,5 +1,6 @@
 import type { Limit } from 'sluice/internal/core/limit'
 import type { Entry } from 'sluice/internal/core/request'
+import type { Priority } from 'sluice/internal/core/shedding/priority'
 import type { Caller, CallerFinder } from 'sluice/internal/http-door/caller'
 import type { GatewayRequest } from '../gateway/gate.ts'
 import type { Route } from '../gateway/options.ts'
@@ -61,6 +62,7 @@ export interface PlannedRoute extends Route {
   readonly limits: readonly PlannedLimit[]
   readonly domain: DomainPlan | undefined
   readonly cost: number
-  readonly priority: number
+  /** Undefined: what rules say, or the method. */
+  readonly priority: Priority | undefined
   readonly shared: SharedPlan
 }

@@ -56,7 +56,7 @@ describe('compileRoutes', () => {
         },
       },
     ])
-    expect(table.routes).toMatchObject([{ name: '/v1/', path: '/v1/*', upstream: 'app', cost: 1, priority: 1 }])
+    expect(table.routes).toMatchObject([{ name: '/v1/', path: '/v1/*', upstream: 'app', cost: 1, priority: undefined }])
     expect(table.routes[0]).not.toHaveProperty('peekBytes')
   })
 

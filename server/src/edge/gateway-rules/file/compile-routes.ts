@@ -6,6 +6,7 @@ import { compileRules } from 'sluice/internal/core/rules/compile'
 import type { RuleObject } from 'sluice/internal/core/rules/load'
 import { Problems, RulesError } from 'sluice/internal/core/rules/problems'
 import type { RuleDocument } from 'sluice/internal/core/rules/rule-document'
+import { readPriority } from 'sluice/internal/core/shedding/priority'
 import { CallerFinder, type IdentityOptions } from 'sluice/internal/http-door/caller'
 import type { GatewayRequest } from '../../gateway/gate.ts'
 import type { RouteTimes, RoutingTable } from '../../gateway/options.ts'
@@ -115,7 +116,7 @@ class RoutesCompiler {
       limits,
       domain,
       cost,
-      priority: priority ?? 1,
+      priority: readPriority(priority),
       shared,
     }
   }

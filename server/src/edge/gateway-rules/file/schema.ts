@@ -257,7 +257,10 @@ const ROUTE_FIELDS = {
     doc: 'What the rules of the domain are asked about. Default: all that is known of the caller',
   },
   cost: { schema: COUNT, doc: 'How much a request takes. Default: 1' },
-  priority: { schema: { kind: 'integer', min: 0, max: 3 }, doc: '0 is never shed under load, 3 first. Default: 1' },
+  priority: {
+    schema: { kind: 'integer', min: 0, max: 3 },
+    doc: '0 is never shed under load, 3 first. Default: what rules say, else 2 for reads and 1 for the rest',
+  },
   unlimited: { schema: BOOLEAN, doc: 'It is meant to have no limit' },
   max_body: { schema: { kind: 'integer', min: 0, max: Number.MAX_SAFE_INTEGER }, doc: 'Bytes. Default: 10 MiB' },
   peek: {
