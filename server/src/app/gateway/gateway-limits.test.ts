@@ -144,6 +144,29 @@ describe('a ceiling', () => {
   })
 })
 
+describe('a fleet that is full', () => {
+  it('gets 503 for what matters least, and serves what is critical', async () => {
+    const text = `
+upstreams: { app: APP }
+limits: [1000/1h]
+routes:
+  - { path: /pay, priority: critical }
+  - { path: /test, priority: 3 }
+  - { path: /* }
+`
+    const args = ['--shed-capacity', '2', '--shed-reserved', '0.5']
+    const { url } = await startRoutes(text, (_, response) => response.end(), args)
+    const sent = await Promise.all(Array.from({ length: 5 }, () => fetch(`${url}/test`)))
+    expect(sent.filter(({ status }) => status === 503).length).toBeGreaterThanOrEqual(3)
+    const shed = sent.find(({ status }) => status === 503) as Response
+    expect([shed.headers.get('sluice-shed'), await shed.json()]).toMatchObject([
+      'fleet',
+      { error: { code: 'LOAD_SHED' } },
+    ])
+    expect(await statuses(4, () => fetch(`${url}/pay`, { method: 'POST' }))).toEqual([200, 200, 200, 200])
+  })
+})
+
 describe('a queue', () => {
   const text = (queue: string) => `
 upstreams: { app: APP }

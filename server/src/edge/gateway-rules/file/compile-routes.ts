@@ -92,7 +92,8 @@ class RoutesCompiler {
 
   #route(form: RouteObject, i: number, all: readonly CompiledLimit[], shared: SharedPlan): PlannedRoute {
     const at: Path = this.#file.routes === undefined ? [] : ['routes', i]
-    const { host, path = '/*', methods, cost = 1, priority, retries } = form
+    const { host, path = '/*', methods, cost = 1, retries } = form
+    const priority = readPriority(form.priority)
     const name = form.name ?? nameOf(form)
     const own = compileLimits(form.limits ?? [], this.#limitPlace(name, [...at, 'limits'], priority))
     this.#rules.addLimits(
@@ -116,7 +117,7 @@ class RoutesCompiler {
       limits,
       domain,
       cost,
-      priority: readPriority(priority),
+      priority,
       shared,
     }
   }

@@ -1,6 +1,7 @@
 import { MAX_COUNT } from 'sluice/internal/core/limit'
 import { LIMIT_OPTIONS } from 'sluice/internal/core/limit-options'
 import type { Field, ObjectValue, RefSchema, Schema, Value } from 'sluice/internal/core/schema/schema'
+import { PRIORITY_WORDS } from 'sluice/internal/core/shedding/priority'
 
 /** The most that a body is looked into before the limits are asked. */
 export const MAX_PEEK_BYTES = 65_536
@@ -244,6 +245,15 @@ const TIMES = {
   },
 } as const
 
+const PRIORITY = {
+  kind: 'either',
+  of: [
+    { kind: 'integer', min: 0, max: 3 },
+    { kind: 'choice', of: PRIORITY_WORDS },
+  ],
+  expected: `expected ${PRIORITY_WORDS.join(', ')}, or 0 to 3`,
+} as const
+
 const ROUTE_FIELDS = {
   name: { schema: NAME, doc: 'What logs, metrics and counters call it. Default: made of methods, host and path' },
   host: { schema: TEXT, doc: 'api.example.com, *.example.com or *. Default: *' },
@@ -258,7 +268,7 @@ const ROUTE_FIELDS = {
   },
   cost: { schema: COUNT, doc: 'How much a request takes. Default: 1' },
   priority: {
-    schema: { kind: 'integer', min: 0, max: 3 },
+    schema: PRIORITY,
     doc: '0 is never shed under load, 3 first. Default: what rules say, else 2 for reads and 1 for the rest',
   },
   unlimited: { schema: BOOLEAN, doc: 'It is meant to have no limit' },
