@@ -68,13 +68,9 @@ export const ERROR_RULES = {
   TOKEN_REQUIRED:
     'where SLUICE_TOKEN is set, callers send it as "Authorization: Bearer TOKEN"; gRPC clients may have a certificate instead',
   CALLER_NOT_TRUSTED:
-    'only trusted callers give back (a cost below 0), settle or bring limits: set SLUICE_TOKEN and send it, or start with --trust-callers',
+    'only trusted callers give back (a cost below 0), bring limits or are critical: set SLUICE_TOKEN and send it, or start with --trust-callers',
   LEASE_INVALID: 'a lease is the text that acquire answered with, unchanged, from nodes with the same SLUICE_SECRET',
   RELEASE_INVALID: 'a release is {"lease": text}',
-  RESERVATION_INVALID:
-    'a reservation is the text that reserve answered with, unchanged, from nodes with the same SLUICE_SECRET',
-  RESERVATION_TOO_LARGE: 'a request to reserve has at most 15000 bytes, because its reservation holds it',
-  SETTLE_INVALID: 'a settlement is {"reservation": text, "cost": whole number of at least 0}',
   TOKEN_INVALID: 'a token has 16 to 1024 letters, digits and signs of - . _ ~ + / =; several are separated by commas',
   FLAG_UNKNOWN: 'flags are listed by --help',
   VARIABLE_UNKNOWN:
@@ -190,6 +186,14 @@ export const ERROR_RULES = {
   GATEWAY_UPSTREAM_INVALID: 'an upstream answers in HTTP as RFC 9112 (or 9113) defines it',
   GATEWAY_UPSTREAM_TIMEOUT: 'an upstream takes a connection, and answers, within the times of its route',
   GATEWAY_FAILED: 'the gateway decides about every request; its log says why it could not',
+  ROUTES_INVALID: 'a routes file has upstreams, routes and limits as docs/gateway.md describes them',
+  ROUTES_UNKNOWN_KEY:
+    'only keys of a routes file are accepted (docs/gateway.md), so that a typo never switches a limit off',
+  ROUTE_UNLIMITED:
+    'every route has a limit: its own, that of a domain, or one of the whole file; one that is to have none says "unlimited: true", and the command line --no-limit',
+  UPSTREAM_REQUIRED: 'a gateway leads somewhere: --to URL, or --routes FILE; one of them',
+  RATE_INVALID: 'a rate is a number and a time: 100/1m, 5/10s, 1000/1h',
+  RESERVATION_INVALID: 'a reservation is one that a check with "reserve" returned, settled once and within an hour',
 } as const
 
 export type ErrorCode = keyof typeof ERROR_RULES

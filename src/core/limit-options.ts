@@ -255,8 +255,7 @@ export const LIMIT_OPTIONS = {
   },
   priority: {
     schema: { kind: 'integer', min: 0, max: 3 },
-    default: 1,
-    doc: '0 is never shed under load, 3 is shed first',
+    doc: '0 is critical and never shed under load, 1 writes, 2 reads, 3 tests, shed first. Default: by the method',
   },
   response: { option: 'response', schema: RESPONSE, doc: 'What a refused caller gets' },
   retry_after_jitter: {

@@ -1,3 +1,5 @@
+import type { Priority } from './shedding/priority.ts'
+
 /** An Entry is one (key, value) pair that a door derived from a request. */
 export interface Entry {
   readonly key: string
@@ -27,6 +29,8 @@ export interface CheckRequest {
   readonly descriptors: readonly Descriptor[]
   /** Above 0 charges (default 1), 0 looks, below 0 refunds. */
   readonly cost?: number
+  /** How much it matters when not all requests can be served. Default: what the rules that apply say, else 1. */
+  readonly priority?: Priority | undefined
   /** For those who observe decisions. It changes none. */
   readonly context?: RequestContext | undefined
 }

@@ -26,8 +26,8 @@ export interface Rule {
   readonly localShare: number
   /** How long the store may take. Undefined: as long as the store is told. */
   readonly timeoutMs: number | undefined
-  /** 0 is never shed, 3 is shed first. */
-  readonly priority: number
+  /** 0 is never shed, 3 is shed first. Undefined: the rule says nothing about it. */
+  readonly priority: number | undefined
   readonly response: RuleResponse | undefined
   readonly retryAfterJitterMs: number
   /** How the entries of the pattern are spelled, position by position. Its length is the rule's depth. */

@@ -3,7 +3,9 @@ import { allowedVerdict, UNLIMITED_VERDICT, type Verdict } from '../core/decisio
 import { holdsPermits, MAX_COUNT } from '../core/limit.ts'
 import type { RequestContext } from '../core/request.ts'
 import type { Rule } from '../core/rules/rule-set.ts'
+import type { Priority } from '../core/shedding/priority.ts'
 import { chargeOf, type PlannedCharge } from './charge.ts'
+import type { LoadShedder } from './load-shedder.ts'
 import type { Observer } from './observer.ts'
 import type { Acquired, Charge, HeldPermits, MaybePromise, Store, SyncStore } from './ports.ts'
 
@@ -32,23 +34,40 @@ export class Decider<S extends Store> {
   readonly #sync: SyncStore | undefined
   readonly #observer: Observer | undefined
   readonly #again: AskAgain | undefined
+  readonly #shedder: LoadShedder | undefined
 
-  constructor(store: S, observer?: Observer, again?: AskAgain) {
+  constructor(store: S, observer?: Observer, again?: AskAgain, shedder?: LoadShedder) {
     this.#store = store
     this.#sync = isSync(store) ? store : undefined
     this.#observer = observer
     this.#again = again
+    this.#shedder = shedder
   }
 
-  /** decide asks about all charges, and charges every one of them or none. */
-  decide(charges: readonly PlannedCharge[], context?: RequestContext): Answer<S, Decision> {
+  /**
+   * decide asks about all charges, and charges every one of them or none. A request with a priority may be shed: its
+   * decision then has the one verdict that says so, whatever the charges are.
+   */
+  decide(charges: readonly PlannedCharge[], context?: RequestContext, priority?: Priority): Answer<S, Decision> {
     const startedAt = this.#now()
+    if (priority !== undefined && this.#shedder !== undefined) {
+      const ask = (counted: readonly PlannedCharge[]): MaybePromise<Acquired> => this.#askVerdicts(counted)
+      const held = this.#shed({ charges, startedAt, context, ask }, this.#shedder, priority)
+      if (held !== undefined) return then(held, ({ decision }) => decision) as Answer<S, Decision>
+    }
     return this.#decide(charges, startedAt, context) as Answer<S, Decision>
   }
 
   /** acquire is decide, and also takes the places of `concurrency` limits. */
-  acquire(charges: readonly PlannedCharge[], context?: RequestContext): Answer<S, Held> {
+  acquire(charges: readonly PlannedCharge[], context?: RequestContext, priority?: Priority): Answer<S, Held> {
     const startedAt = this.#now()
+    if (priority !== undefined && this.#shedder !== undefined) {
+      const takes = charges.some(isConcurrency)
+      const ask = (counted: readonly PlannedCharge[]): MaybePromise<Acquired> =>
+        takes ? this.#store.acquire(counted) : this.#askVerdicts(counted)
+      const held = this.#shed({ charges, startedAt, context, ask }, this.#shedder, priority)
+      if (held !== undefined) return held as Answer<S, Held>
+    }
     if (!charges.some(isConcurrency) || charges[0].verdict !== undefined) {
       const decision = this.#decide(charges, startedAt, context)
       return (decision instanceof Promise ? decision.then(withoutPermits) : withoutPermits(decision)) as Answer<S, Held>
@@ -96,15 +115,6 @@ export class Decider<S extends Store> {
       late.push({ ...charge, cost: more, enforce: false, ...(more > 0 && { debit: true }) })
     })
     return (late.length === 0 ? undefined : this.decide(late)) as Answer<S, Decision | undefined>
-  }
-
-  /** settleable says which charges of a decision `settle` is for. */
-  settleable(charges: readonly PlannedCharge[], { allowed, verdicts }: Decision): readonly PlannedCharge[] {
-    if (!allowed) return []
-    return charges.filter((charge, i) => {
-      const { rule, verdict } = verdicts[i] ?? {}
-      return rule === charge.rule && verdict !== undefined && isSettleable(charge, verdict)
-    })
   }
 
   /** settledCharges is what charges come to when they were settled: what a refund is to give back. */
@@ -157,17 +167,51 @@ export class Decider<S extends Store> {
   ): MaybePromise<Decision> {
     const decision = fold(charges, verdicts)
     if (!decision.allowed && this.#again !== undefined) {
-      const ask = (counted: readonly PlannedCharge[]): MaybePromise<Acquired> =>
-        then(this.#store.decide(counted), (all) => ({ verdicts: all, permits: undefined }))
+      const ask = (counted: readonly PlannedCharge[]): MaybePromise<Acquired> => this.#askVerdicts(counted)
       return then(this.#tryAgain({ charges, startedAt, context, ask }, decision), (held) => held.decision)
     }
     return this.#tell(charges, decision, startedAt, context)
   }
 
-  /** #hold concludes an acquire. */
-  #hold(asked: Asked, { verdicts, permits }: Acquired): MaybePromise<Held> {
+  #askVerdicts(counted: readonly PlannedCharge[]): MaybePromise<Acquired> {
+    return then(this.#store.decide(counted), (verdicts) => ({ verdicts, permits: undefined }))
+  }
+
+  /**
+   * #shed answers a request that this worker sheds, and asks about one that the fleet may: its charge goes with the others.
+   * Undefined is one that nothing of this is about.
+   */
+  #shed(asked: Asked, shedder: LoadShedder, priority: Priority): MaybePromise<Held> | undefined {
+    const { charges } = asked
+    if (charges.length === 1 && charges[0].verdict !== undefined) return undefined
+    const shed = shedder.shed(priority)
+    if (shed !== undefined) return this.#tellShed(asked, shed)
+    const fleet = shedder.fleetCharge(priority)
+    if (fleet === undefined) return undefined
+    const ask = (counted: readonly PlannedCharge[]): MaybePromise<Answered> =>
+      then(asked.ask([...counted, fleet]), ({ verdicts, permits }) => {
+        const last = verdicts.length - 1
+        const refused = verdicts[last].allowed ? undefined : verdicts[last]
+        const byFleet = refused && (() => shedder.fleetShed(fleet, refused, priority))
+        return { verdicts: verdicts.slice(0, last), permits, byFleet }
+      })
+    const withFleet = { ...asked, ask }
+    return then(ask(countedOf(charges)), (answer) => this.#hold(withFleet, answer))
+  }
+
+  /** #tellShed concludes a request that is shed. It is told with what the request was about. */
+  #tellShed({ charges, startedAt, context }: Asked, shed: PlannedCharge): Held {
+    const told = [charges.length === 0 ? shed : { ...shed, domain: charges[0].domain, entries: charges[0].entries }]
+    const decision = fold(told, [shed.verdict as Verdict])
+    return { decision: this.#tell(told, decision, startedAt, context), permits: undefined }
+  }
+
+  /** #hold concludes an acquire. A caller without budget is refused for that, whatever the fleet says. */
+  #hold(asked: Asked, { verdicts, permits, byFleet }: Answered): MaybePromise<Held> {
     const { charges, startedAt, context } = asked
     const decision = fold(charges, verdicts)
+    const shed = decision.allowed ? byFleet?.() : undefined
+    if (shed !== undefined) return this.#tellShed(asked, shed)
     if (!decision.allowed && this.#again !== undefined) return this.#tryAgain(asked, decision)
     return { decision: this.#tell(charges, decision, startedAt, context), permits }
   }
@@ -186,6 +230,8 @@ export class Decider<S extends Store> {
       return then(ask(countedOf(other)), (answer) => {
         const decision = foldGrants(other, answer.verdicts)
         if (!decision.allowed || isWithoutStore(other, decision)) return attempt(at + 1)
+        const shed = answer.byFleet?.()
+        if (shed !== undefined) return this.#tellShed(asked, shed)
         return { decision: this.#tell(other, decision, startedAt, context), permits: answer.permits }
       })
     }
@@ -237,7 +283,13 @@ interface Asked {
   readonly charges: readonly PlannedCharge[]
   readonly startedAt: number
   readonly context: RequestContext | undefined
-  readonly ask: (counted: readonly PlannedCharge[]) => MaybePromise<Acquired>
+  readonly ask: (counted: readonly PlannedCharge[]) => MaybePromise<Answered>
+}
+
+/** An Answered is what the store said. */
+interface Answered extends Acquired {
+  /** Set where the fleet has no capacity for the request: it says whether that sheds it, and counts it. */
+  readonly byFleet?: (() => PlannedCharge | undefined) | undefined
 }
 
 /** then goes on with a value, at once where it is there. */
@@ -274,7 +326,7 @@ function isCharged(charge: PlannedCharge, verdict: Verdict): boolean {
 }
 
 /** isSettleable tells whether a decision was made by a counter of hits. It may have charged nothing, an estimate of 0. */
-function isSettleable(charge: PlannedCharge, { allowed, fallback, unasked, grant }: Verdict): boolean {
+export function isSettleable(charge: PlannedCharge, { allowed, fallback, unasked, grant }: Verdict): boolean {
   if (charge.cost < 0 || charge.rule.unlimited || isConcurrency(charge)) return false
   return allowed && fallback === undefined && unasked !== true && grant === undefined
 }

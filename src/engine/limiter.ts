@@ -3,14 +3,17 @@ import { type Decision, UNLIMITED } from '../core/combine.ts'
 import { allowedVerdict } from '../core/decision.ts'
 import { KeyedHash } from '../core/hash.ts'
 import { KeySpeller } from '../core/key-speller.ts'
-import type { CheckRequest } from '../core/request.ts'
+import { compileLimit } from '../core/limit.ts'
+import type { CheckRequest, RequestContext } from '../core/request.ts'
 import type { AccountLookup } from '../core/rules/match.ts'
 import type { RuleSet } from '../core/rules/rule-set.ts'
+import { DEFAULT_PRIORITY, type Priority, rulePriority } from '../core/shedding/priority.ts'
 import type { PlannedCharge } from './charge.ts'
-import { type Answer, type AskAgain, Decider, type Held } from './decider.ts'
+import { type Answer, type AskAgain, Decider, type Held, isSettleable } from './decider.ts'
+import type { LoadShedder } from './load-shedder.ts'
 import type { Observer } from './observer.ts'
 import { type OverrideOptions, Planner } from './plan.ts'
-import type { HeldPermits, Store } from './ports.ts'
+import type { HeldPermits, MaybePromise, Store } from './ports.ts'
 import type { Quotas } from './quotas.ts'
 
 export interface LimiterParts {
@@ -35,7 +38,20 @@ export interface LimiterParts {
   readonly overrides?: OverrideOptions
   /** Hears of every decision. Default: nobody. */
   readonly observer?: Observer
+  /** Sheds requests where not all can be served. Default: none is shed. */
+  readonly shedder?: LoadShedder | undefined
 }
+
+/** A Reserved is a decision about an estimate, and what it was charged to. */
+export interface Reserved {
+  readonly decision: Decision
+  readonly charged: readonly string[]
+}
+
+/** For how long it is remembered that a reservation was settled. It has to be settled within half of it. */
+export const RESERVED_MS = 2 * 3_600_000
+const ONCE = compileLimit({ algorithm: 'fixed_window', anchor: 'first_hit', limit: 1, window: RESERVED_MS })
+const CLOSED = { onStoreFailure: 'closed', localShare: 1 } as const
 
 /**
  * Limiter decides about requests by rules, in two halves: `plan` matches a request against the rules in force and says
@@ -46,14 +62,18 @@ export class Limiter<S extends Store> {
   readonly #rules: () => RuleSet
   readonly #planner: Planner
   readonly #decider: Decider<S>
+  readonly #store: S
+  readonly #shedder: LoadShedder | undefined
 
   constructor(rules: () => RuleSet, store: S, parts: LimiterParts = {}) {
     this.#rules = rules
+    this.#store = store
     const { hash = randomHash(), partitions, keyPrefix } = parts
     this.#planner = new Planner(new KeySpeller(hash, partitions, keyPrefix), parts)
     const again: AskAgain | undefined =
       parts.quotas && ((charges, verdicts) => this.#planner.withGrants(rules(), charges, verdicts))
-    this.#decider = new Decider(store, parts.observer, again)
+    this.#shedder = parts.shedder
+    this.#decider = new Decider(store, parts.observer, again, parts.shedder)
   }
 
   /** plan says which rules apply to a request, on which counters, at what cost. */
@@ -68,7 +88,8 @@ export class Limiter<S extends Store> {
 
   /** check plans and decides. `context` is for doors that would have to copy the request to put it there. */
   check(request: CheckRequest, context = request.context): Answer<S, Decision> {
-    return this.#decider.decide(this.plan(request), context)
+    const charges = this.plan(request)
+    return this.#watched(this.#decider.decide(charges, context, this.#priorityOf(request, charges)))
   }
 
   /**
@@ -86,32 +107,58 @@ export class Limiter<S extends Store> {
     )
   }
 
-  /** reserve is check, and says what settleReserved needs to know of it. */
-  reserve(request: CheckRequest, context = request.context): Answer<S, Reserved> {
+  /** reserve is check with a cost that is an estimate. `charged` are the counters to be settled by settleReserved. */
+  async reserve(request: CheckRequest, context = request.context): Promise<Reserved> {
     const charges = this.plan(request)
-    const reserved = (decision: Decision): Reserved => ({
-      decision,
-      charged: this.#decider.settleable(charges, decision).map(chargedName),
-    })
-    const decision = this.#decider.decide(charges, context)
-    return (decision instanceof Promise ? decision.then(reserved) : reserved(decision)) as Answer<S, Reserved>
+    const decision = await this.#watched(this.#decider.decide(charges, context, this.#priorityOf(request, charges)))
+    const isCharged = charges.map((charge, i) => decision.allowed && isSettleable(charge, decision.verdicts[i].verdict))
+    return { decision, charged: charges.filter((_, i) => isCharged[i]).map(({ key }) => key) }
   }
 
-  /** settleReserved is settle for what another node may have reserved: rules are told apart by their ids. */
-  settleReserved(request: CheckRequest, charged: readonly string[], cost: number): Answer<S, Decision | undefined> {
-    const names = new Set(charged)
-    const charges = this.#planner.plan(this.#rules(), request, true).filter((charge) => names.has(chargedName(charge)))
-    const verdicts = charges.map(({ rule, limit, descriptor }) => ({
-      rule,
-      descriptor,
-      verdict: allowedVerdict(limit.max, 0, 0),
-    }))
-    return this.#decider.settle(charges, { ...UNLIMITED, verdicts }, cost)
+  /**
+   * settleReserved settles what `reserve` charged, once: it returns false where that was done before, where the store does
+   * not answer, or where no rule of then is still in force. The id tells reservations apart.
+   */
+  async settleReserved(request: CheckRequest, charged: readonly string[], id: string, cost: number): Promise<boolean> {
+    const known = new Set(charged)
+    const charges = this.#planner.plan(this.#rules(), request, true).filter(({ key }) => known.has(key))
+    if (charges.length === 0) return false
+    const mark = { key: `${charged[0]}|reservation=${id}`, limit: ONCE, cost: 1, enforce: true, policy: CLOSED }
+    const [first] = await this.#store.decide([mark])
+    if (!first.allowed || first.fallback !== undefined) return false
+    const verdict = allowedVerdict(0, 0, 0)
+    const verdicts = charges.map(({ rule, descriptor }) => ({ rule, descriptor, verdict }))
+    await this.#decider.settle(charges, { ...UNLIMITED, verdicts }, cost)
+    return true
   }
 
   /** acquire is check, and also takes the places of the `concurrency` rules that matched. */
   acquire(request: CheckRequest, context = request.context): Answer<S, Held> {
-    return this.#decider.acquire(this.plan(request), context)
+    const charges = this.plan(request)
+    return this.#watched(this.#decider.acquire(charges, context, this.#priorityOf(request, charges)))
+  }
+
+  /**
+   * hold is acquire for what was planned before, perhaps in several domains. `priority` is that of a request which may be shed; the
+   * shedder hears of its beginning and end by those who know them.
+   */
+  hold(charges: readonly PlannedCharge[], context?: RequestContext, priority?: Priority): Answer<S, Held> {
+    return this.#decider.acquire(charges, context, priority)
+  }
+
+  /** What sheds load, for those who know when requests begin and end. */
+  get shedder(): LoadShedder | undefined {
+    return this.#shedder
+  }
+
+  /** settleCharges is settle for some charges of a plan that was decided; `decision` has a verdict for each. */
+  settleCharges(charges: readonly PlannedCharge[], decision: Decision, cost: number): Answer<S, Decision | undefined> {
+    return this.#decider.settle(charges, decision, cost)
+  }
+
+  /** refundCharges gives back what some charges of a decision took; `decision` has a verdict for each. */
+  refundCharges(charges: readonly PlannedCharge[], decision: Decision): MaybePromise<unknown> {
+    return this.#decider.refund(charges, decision)
   }
 
   /** release gives back what acquire took. */
@@ -123,16 +170,26 @@ export class Limiter<S extends Store> {
   reset(request: CheckRequest): Answer<S, void> {
     return this.#decider.reset(this.#planner.plan(this.#rules(), request, true))
   }
-}
 
-/** A Reserved is the decision about an estimate, and the names of what was charged. */
-export interface Reserved {
-  readonly decision: Decision
-  /** The same on every node with the same rules. */
-  readonly charged: readonly string[]
-}
+  /** #priorityOf is undefined for what is never shed: looks, and what is given back. */
+  #priorityOf(
+    { cost = 1, priority, descriptors }: CheckRequest,
+    charges: readonly PlannedCharge[],
+  ): Priority | undefined {
+    if (this.#shedder === undefined || cost <= 0) return undefined
+    for (let i = 0; i < descriptors.length; i++) if ((descriptors[i].cost ?? 1) < 0) return undefined
+    return priority ?? rulePriority(charges) ?? DEFAULT_PRIORITY
+  }
 
-const chargedName = ({ rule, descriptor }: PlannedCharge): string => `${descriptor} ${rule.id}`
+  /** #watched tells the shedder how many decisions are under way, and how long they take. */
+  #watched<T>(answer: T): T {
+    const shedder = this.#shedder
+    if (shedder === undefined || !(answer instanceof Promise)) return answer
+    const startedAt = performance.now()
+    shedder.began()
+    return answer.finally(() => shedder.ended(performance.now() - startedAt)) as T
+  }
+}
 
 /** randomHash makes a hash that nobody else knows. */
 export function randomHash(): KeyedHash {

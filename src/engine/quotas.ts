@@ -5,6 +5,7 @@ import { DEFAULTS } from '../core/rules/compile-rule.ts'
 import type { AccountLookup, TierLookup } from '../core/rules/match.ts'
 import type { PathStep, Rule } from '../core/rules/rule-set.ts'
 import type { PlannedCharge } from './charge.ts'
+import type { LayerMode, ShedLayer } from './load-shedder.ts'
 
 /**
  * Quotas is what is said about callers beside the rules. Everything is answered from memory, and what there is nothing of
@@ -16,6 +17,8 @@ export interface Quotas {
   readonly blocks: BlockLookup | undefined
   readonly grants: GrantLookup | undefined
   readonly switches: SwitchLookup | undefined
+  /** What the layers that shed load are told. */
+  readonly layers?: LayerLookup | undefined
 }
 
 /** BlockLookup finds what refuses a request whatever the rules say. Descriptors that give back are not asked about. */
@@ -49,6 +52,9 @@ export interface KnownGrant {
 
 /** SwitchLookup says what a rule is told to do, whatever it says itself; undefined where nobody says anything. */
 export type SwitchLookup = (domain: string, rule: Rule) => 'off' | 'shadow' | 'enforce' | undefined
+
+/** LayerLookup says what a layer that sheds load is told to do; undefined where nobody says anything. */
+export type LayerLookup = (layer: ShedLayer) => LayerMode | undefined
 
 /** BLOCKED is the name and id of the rule that decisions show for a block. */
 export const BLOCKED = 'blocked'

@@ -22,6 +22,7 @@ import { IDENTITY_FORMS, type IdentityOptions } from './identity-options.ts'
 import { type By, type LimitSpec, SPEC_FORMS, SPEC_OPTIONS } from './limit-spec.ts'
 import type { Routing } from './request-path.ts'
 import type { RuleOptions } from './rule-planner.ts'
+import { SHED_FORMS, type ShedOptions } from './shed-options.ts'
 import { SpecRules } from './spec-rules.ts'
 
 /** GateOptions are the plain options of every middleware. One limit, or `limits`, or `rules`. */
@@ -40,6 +41,11 @@ export interface GateOptions<R> extends Partial<LimitSpec<R>>, Partial<RuleOptio
    * has no limit for those who leave while handlers work on. Default: never.
    */
   readonly refund?: 'failure' | 'success' | ((status: number | undefined, request: R) => boolean)
+  /**
+   * Sheds requests with 503 where not all can be served, test traffic first and critical requests never: true for what this
+   * process can take, or how. Default: nothing is shed.
+   */
+  readonly shed?: ShedOptions<R> | boolean
   /** Which fields are sent. Default: the current ones, the legacy ones and Retry-After. */
   readonly headers?: FieldSettings | boolean
   /** Told what went wrong inside of the limiter; requests go on as `onStoreFailure` says. Default: a process warning. */
@@ -78,6 +84,7 @@ export const GATE_FORMS: FormsOf<GateOptions<never>> = {
   identity: fields(IDENTITY_FORMS),
   skip: FUNCTION,
   refund: either(oneOf('failure', 'success'), FUNCTION),
+  shed: either(BOOLEAN, fields(SHED_FORMS)),
   headers: either(BOOLEAN, fields(HEADER_FORMS)),
   onError: FUNCTION,
   ...OBSERVED_FORMS,

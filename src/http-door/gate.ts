@@ -45,6 +45,7 @@ import { guarded } from './guarded.ts'
 import { LimitPlanner } from './limit-planner.ts'
 import type { RequestReader } from './request-reader.ts'
 import { RulePlanner } from './rule-planner.ts'
+import { GateShedder } from './shed-options.ts'
 import { warnOnce } from './warn-once.ts'
 
 export { checkOwnOptions, GATE_FORMS, type GateOptions, type PlainMark } from './gate-options.ts'
@@ -68,6 +69,8 @@ export class Pass {
   /** What was charged, as far as is known by now. */
   #charges: readonly PlannedCharge[]
   #isRefunded: ((status: number | undefined) => boolean) | undefined
+  /** Told when nobody works on the request any more. */
+  readonly #ended: (() => void) | undefined
   #isSettled = false
   #isGivenBack = false
   #isEnded = false
@@ -77,6 +80,7 @@ export class Pass {
     asked?: Asked,
     caller?: Caller,
     isRefunded?: ((status: number | undefined) => boolean) | undefined,
+    ended?: () => void,
   ) {
     this.decision = decision
     this.allowed = decision.allowed
@@ -84,6 +88,7 @@ export class Pass {
     this.#asked = asked
     this.#charges = asked?.charges ?? []
     this.#isRefunded = this.allowed ? isRefunded : undefined
+    this.#ended = this.allowed ? ended : undefined
   }
 
   /** Whose budget it was, as it may be shown. */
@@ -100,6 +105,7 @@ export class Pass {
 
   /** isOpen says whether somebody has to say how the request ended. */
   get isOpen(): boolean {
+    if (this.#ended !== undefined) return true
     return this.#asked !== undefined && (isHolding(this.#asked) || this.#isRefunded !== undefined)
   }
 
@@ -128,6 +134,7 @@ export class Pass {
   end(status: number | undefined): MaybePromise<void> {
     if (this.#isEnded) return undefined
     this.#isEnded = true
+    this.#ended?.()
     const asked = this.#asked
     if (asked === undefined) return undefined
     const released = isHolding(asked) ? asked.decider.release(asked.permits) : undefined
@@ -161,6 +168,7 @@ export class Gate<R> {
   readonly #refund: GateOptions<R>['refund']
   readonly #onError: (error: unknown) => void
   readonly #failsClosed: boolean
+  readonly #shedding: GateShedder<R> | undefined
   /** Whether it is still to be seen that something limits those who make up keys. */
   #isUnwary: boolean
 
@@ -178,13 +186,16 @@ export class Gate<R> {
     const specs = limitsOf(options)
     this.#failsClosed = specs.some(({ onStoreFailure }) => onStoreFailure === 'closed')
     this.#open = openAppStore(options)
-    this.#decider = new Decider(this.#open.store, observerOf(options))
     const { keys } = this.#open
+    const { shed = false } = options
+    this.#shedding = shed === false ? undefined : new GateShedder(shed, keys, reader, tell)
+    this.#decider = this.#newDecider()
     try {
       this.#planner = hasRules(options)
         ? new RulePlanner(options, reader, cost, keys, tell)
         : new LimitPlanner(specs, cost, this.#open, tell)
     } catch (error) {
+      this.#shedding?.shedder.close()
       void this.#open.close()
       throw error
     }
@@ -247,12 +258,13 @@ export class Gate<R> {
       throw new SluiceError('RESET_ALL_NOT_APPLICABLE', 'resetAll', 'counters are on Redis')
     }
     this.#open = openAppStore(this.#options)
-    this.#decider = new Decider(this.#open.store, observerOf(this.#options))
+    this.#decider = this.#newDecider()
   }
 
   /** close lets go of the store and of watched rules. */
   async close(): Promise<void> {
     this.#planner.close()
+    this.#shedding?.shedder.close()
     await this.#open.close()
   }
 
@@ -283,14 +295,28 @@ export class Gate<R> {
 
   #ask(request: R, caller: Caller, charges: readonly PlannedCharge[] | undefined): MaybePromise<Pass> {
     if (charges === undefined) return CLOSED
-    const held = this.#decider.acquire(charges)
+    const held = this.#decider.acquire(charges, undefined, this.#shedding?.priorityOf(request, charges))
     if (held instanceof Promise) return held.then((later) => this.#passOf(request, caller, charges, later))
     return this.#passOf(request, caller, charges, held)
   }
 
   #passOf(request: R, caller: Caller, charges: readonly PlannedCharge[], { decision, permits }: Held): Pass {
+    if (decision.tightest?.verdict.shed !== undefined) return new Pass(decision, undefined, caller)
     const asked = { charges, decision, permits, decider: this.#decider, planner: this.#planner }
-    return new Pass(decision, asked, caller, this.#refundOf(request))
+    return new Pass(decision, asked, caller, this.#refundOf(request), decision.allowed ? this.#begin() : undefined)
+  }
+
+  /** #begin tells the shedder of a request that goes on, and returns what to call when it ended. */
+  #begin(): (() => void) | undefined {
+    const shedder = this.#shedding?.shedder
+    if (shedder === undefined) return undefined
+    const startedAt = performance.now()
+    shedder.began()
+    return () => shedder.ended(performance.now() - startedAt)
+  }
+
+  #newDecider(): Decider<Store> {
+    return new Decider(this.#open.store, observerOf(this.#options), undefined, this.#shedding?.shedder)
   }
 
   #refundOf(request: R): ((status: number | undefined) => boolean) | undefined {

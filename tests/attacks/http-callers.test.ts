@@ -36,8 +36,6 @@ const overHttp: [string, string, object][] = [
   ['a limit', '/v1/check', LIMIT],
   ['a cost below 0', '/v1/acquire', REFUND],
   ['a limit', '/v1/acquire', LIMIT],
-  ['a cost below 0', '/v1/reserve', REFUND],
-  ['a limit', '/v1/reserve', LIMIT],
   ['negative hits', '/json', JSON_REFUND],
   ['a limit', '/json', JSON_LIMIT],
 ]
@@ -106,20 +104,6 @@ describe('a caller that nobody trusts', () => {
     expect((await after.post('/v1/acquire', JOB)).status).toBe(429)
   })
 
-  it('reserves, and cannot settle: what it reserved stays charged', async () => {
-    const service = await startWhole()
-    const { reservation } = (await (await service.post('/v1/reserve', { ...ASK, cost: 3 })).json()) as {
-      reservation: string
-    }
-    for (const cost of [0, 1, 9]) {
-      expect(await problemOf(await service.post('/v1/settle', { reservation, cost }))).toEqual([
-        403,
-        'CALLER_NOT_TRUSTED',
-      ])
-    }
-    expect(await left(service)).toBe(0)
-  })
-
   it('is nobody to Envoy’s own door, which takes limits and negative hits as ever', async () => {
     const service = await startWhole()
     await service.post('/v1/check', { ...ASK, cost: 3 })
@@ -158,7 +142,7 @@ describe('a token', () => {
 
   it.each(wrong)('is asked for at every path over HTTP: %s', async (_, headers) => {
     const service = await start()
-    for (const path of ['/v1/check', '/v1/acquire', '/v1/release', '/v1/reserve', '/v1/settle', '/json']) {
+    for (const path of ['/v1/check', '/v1/acquire', '/v1/release', '/json']) {
       const response = await service.post(path, ASK, headers)
       expect(response.headers.get('www-authenticate')).toBe('Bearer realm="sluice"')
       expect(await problemOf(response)).toEqual([401, 'TOKEN_REQUIRED'])

@@ -94,6 +94,17 @@ export const CLAIMS: readonly (readonly [metric: string, claim: string, expressi
     'it was closed before, and is again',
     onBothNodes('ratelimit_circuit_state == 0 and changes(ratelimit_circuit_state[5m]) >= 2'),
   ],
+  [
+    'ratelimit_shed_total',
+    'nothing is shed in shadow mode',
+    onBothNodes('sum by (instance) (ratelimit_shed_total{mode="on"}) == 0'),
+  ],
+  [
+    'ratelimit_worker_utilization',
+    'every worker tells how busy it is',
+    'count(ratelimit_worker_utilization >= 0) == 4',
+  ],
+  ['ratelimit_shed_share', 'every worker tells it of three priorities', 'count(ratelimit_shed_share <= 1) == 12'],
   ['ratelimit_unmatched_total', 'both reasons are told apart', 'count(ratelimit_unmatched_total > 0) == 4'],
   [
     'ratelimit_config_loads_total',

@@ -45,7 +45,7 @@ export async function watchFleet(): Promise<WatchedFleet> {
   }
   changeRules('')
   // Time enough that only a Redis that is away is taken for one.
-  const args = ['--workers', '2', '--rules', rules, '--redis-timeout', '250ms']
+  const args = ['--workers', '2', '--rules', rules, '--redis-timeout', '250ms', '--shed-worker', 'shadow']
   const env = { REDIS_URL: redis.url, SLUICE_SECRET: 'a secret of this test', LOG_LEVEL: 'warn' }
   const nodes = await Promise.all([startWith(env, ...args), startWith(env, ...args)])
   const prometheus = await startPrometheus({ config: configFor(nodes) })

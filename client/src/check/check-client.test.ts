@@ -1,7 +1,8 @@
 import { describe, expect, it, vi } from 'vitest'
 import { type CheckClientOptions, CheckRequestError, createCheckClient, orThrow } from './check-client.ts'
 
-const REQUEST = { domain: 'api', descriptors: [{ entries: [{ key: 'user', value: 'alice' }] }], cost: 2 }
+const ASKED = { domain: 'api', descriptors: [{ entries: [{ key: 'user', value: 'alice' }] }] }
+const REQUEST = { ...ASKED, cost: 2 }
 const ALLOWED = { allowed: true, rule: 'per-user', verdicts: [] }
 
 /** answering makes a client whose service gives these answers, and what it was asked. */
@@ -106,14 +107,16 @@ describe('reserve', () => {
   it('settles once what it came to', async () => {
     const { client, asked } = answering([
       [200, { ...ALLOWED, reservation: 'abc' }],
-      [200, ALLOWED],
+      [200, { settled: true }],
+      [200, { settled: false }],
     ])
     const reservation = await client.reserve(REQUEST)
-    expect(await reservation.settle(7)).toEqual(ALLOWED)
-    expect(await reservation.settle(7)).toBeUndefined()
+    expect(await reservation.settle(7)).toBe(true)
+    expect(await reservation.settle(7)).toBe(false)
     expect(asked.map(({ url, body }) => [new URL(url).pathname, body])).toEqual([
-      ['/v1/reserve', REQUEST],
-      ['/v1/settle', { reservation: 'abc', cost: 7 }],
+      ['/v1/check', { ...ASKED, reserve: 2 }],
+      ['/v1/check', { settle: 'abc', cost: 7 }],
+      ['/v1/check', { settle: 'abc', cost: 7 }],
     ])
   })
 
@@ -126,7 +129,7 @@ describe('reserve', () => {
       ],
       { failed },
     )
-    expect(await (await client.reserve(REQUEST)).settle(7)).toBeUndefined()
+    expect(await (await client.reserve(REQUEST)).settle(7)).toBe(false)
     expect(failed).toHaveBeenCalledTimes(1)
   })
 })

@@ -57,9 +57,9 @@ export interface Permit extends CheckDecision {
   release(): Promise<void>
 }
 
-/** A Reservation is a decision about an estimate. settle says what it came to, once; it returns what that changed. */
+/** A Reservation is a decision about an estimate. settle says what it came to: true the first time, if it was taken. */
 export interface Reservation extends CheckDecision {
-  settle(cost: number): Promise<CheckDecision | undefined>
+  settle(cost: number): Promise<boolean>
 }
 
 export interface CheckClientOptions {
@@ -101,6 +101,7 @@ export class CheckRequestError extends Error {
 }
 
 type Answer = CheckDecision & { readonly lease?: string; readonly reservation?: string }
+type Settled = { readonly settled: boolean }
 
 /** createCheckClient makes a client of the check API of a service, over fetch. */
 export function createCheckClient(options: CheckClientOptions): CheckClient {
@@ -113,7 +114,11 @@ export function createCheckClient(options: CheckClientOptions): CheckClient {
   }
 
   /** ask returns the answer of the service, or undefined when it had none to give. */
-  async function ask(path: string, body: object): Promise<Answer | undefined> {
+  async function ask<T>(
+    path: string,
+    body: object,
+    isAnswer: (answer: unknown) => answer is T,
+  ): Promise<T | undefined> {
     const response = await (options.fetch ?? globalThis.fetch)(new URL(path, base), {
       method: 'POST',
       headers,
@@ -122,7 +127,7 @@ export function createCheckClient(options: CheckClientOptions): CheckClient {
     })
     if (response.status === 204) return undefined
     const answer: unknown = await response.json()
-    if (isDecision(answer)) return answer
+    if (isAnswer(answer)) return answer
     const { code, detail } = (answer ?? {}) as { code?: string; detail?: string }
     const message = detail ?? `the service answered ${response.status}`
     if (response.status >= 400 && response.status < 500 && code)
@@ -131,9 +136,9 @@ export function createCheckClient(options: CheckClientOptions): CheckClient {
   }
 
   /** decide asks, and decides itself when no answer comes. */
-  async function decide(path: string, request: CheckRequest): Promise<Answer> {
+  async function decide(path: string, request: object): Promise<Answer> {
     try {
-      return (await ask(path, request)) ?? { allowed: true, verdicts: [] }
+      return (await ask(path, request, isDecision)) ?? { allowed: true, verdicts: [] }
     } catch (error) {
       if (error instanceof CheckRequestError) throw error
       failed?.(error)
@@ -142,9 +147,9 @@ export function createCheckClient(options: CheckClientOptions): CheckClient {
   }
 
   /** late sends what is known afterwards. A failure is told, and leaves things as they are. */
-  async function late(path: string, body: object): Promise<Answer | undefined> {
+  async function late(path: string, body: object): Promise<Settled | undefined> {
     try {
-      return await ask(path, body)
+      return await ask(path, body, isSettlement)
     } catch (error) {
       if (error instanceof CheckRequestError) throw error
       failed?.(error)
@@ -162,12 +167,11 @@ export function createCheckClient(options: CheckClientOptions): CheckClient {
       return { ...decision, release }
     },
     async reserve(request) {
-      const { reservation, ...decision } = await decide('/v1/reserve', request)
-      let isSettled = false
-      const settle = async (cost: number): Promise<CheckDecision | undefined> => {
-        if (isSettled || reservation === undefined) return undefined
-        isSettled = true
-        return late('/v1/settle', { reservation, cost })
+      const { cost = 1, ...asked } = request
+      const { reservation, ...decision } = await decide('/v1/check', { ...asked, reserve: cost })
+      const settle = async (actual: number): Promise<boolean> => {
+        if (reservation === undefined) return false
+        return (await late('/v1/check', { settle: reservation, cost: actual }))?.settled === true
       }
       return { ...decision, settle }
     },
@@ -183,4 +187,8 @@ export function orThrow<D extends CheckDecision>(decision: D): D {
 function isDecision(answer: unknown): answer is Answer {
   const { allowed, verdicts } = (answer ?? {}) as Partial<Answer>
   return typeof allowed === 'boolean' && Array.isArray(verdicts)
+}
+
+function isSettlement(answer: unknown): answer is Settled {
+  return typeof (answer as Partial<Settled> | null)?.settled === 'boolean'
 }

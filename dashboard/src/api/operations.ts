@@ -166,6 +166,15 @@ export type KeyUsage = {
   }
 }
 
+export type Layer = {
+  readonly layer: 'rate' | 'concurrency' | 'fleet' | 'worker'
+  /** null: what the settings and the rules say */
+  readonly mode: 'on' | 'shadow' | 'off' | null
+  readonly reason: string | null
+  readonly version: number | null
+  readonly updated_at: string | null
+}
+
 export type LimitChange = {
   /** rules as YAML */
   readonly text: string
@@ -405,6 +414,12 @@ export type NewKey = {
   readonly name?: string | null | undefined
   /** the key's own tier, which comes before the customer's */
   readonly tier?: string | null | undefined
+  readonly reason?: string | null | undefined
+}
+
+export type NewLayer = {
+  readonly layer: 'rate' | 'concurrency' | 'fleet' | 'worker'
+  readonly mode: 'on' | 'shadow' | 'off'
   readonly reason?: string | null | undefined
 }
 
@@ -1125,6 +1140,21 @@ export interface Operations {
     body: undefined
     answer: undefined
   }
+  listLayers: {
+    params: Nothing
+    query: Nothing
+    body: undefined
+    answer: {
+      readonly items: readonly Layer[]
+    }
+  }
+  putLayer: { params: Nothing; query: Nothing; body: NewLayer; answer: Layer }
+  removeLayer: {
+    params: Nothing
+    query: { readonly layer: 'rate' | 'concurrency' | 'fleet' | 'worker' }
+    body: undefined
+    answer: undefined
+  }
   readCounters: {
     params: Nothing
     query: { readonly customer_id?: string | undefined; readonly api_key_id?: string | undefined }
@@ -1376,6 +1406,9 @@ export const OPERATIONS: { readonly [K in keyof Operations]: readonly [method: s
   listSwitches: ['GET', '/admin/v1/rules/switches'],
   putSwitch: ['PUT', '/admin/v1/rules/switches'],
   removeSwitch: ['DELETE', '/admin/v1/rules/switches'],
+  listLayers: ['GET', '/admin/v1/layers'],
+  putLayer: ['PUT', '/admin/v1/layers'],
+  removeLayer: ['DELETE', '/admin/v1/layers'],
   readCounters: ['GET', '/admin/v1/counters'],
   lookAtCounters: ['POST', '/admin/v1/counters/look'],
   resetCounters: ['POST', '/admin/v1/counters/reset'],

@@ -79,7 +79,7 @@ export async function followRules(
       },
     },
   )
-  if (!(await live.follow([new FileSource(config.rules), ...beside]))) {
+  if (!(await live.follow([...(config.rules.length === 0 ? [] : [new FileSource(config.rules)]), ...beside]))) {
     live.stop()
     throw refusal ?? new RulesError([])
   }

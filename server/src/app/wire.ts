@@ -20,16 +20,18 @@ import type { QuotaBook } from '../quotas/book/quota-book.ts'
 import { hashApiKey } from '../quotas/tables/api-key-hash.ts'
 import { type DeskParts, type OpenDesk, openDesk } from './admin/open-desk.ts'
 import { type DecisionOutlet, openOutlet } from './decisions/decision-outlet.ts'
-import type { DoorName } from './doors/door.ts'
+import type { Door, DoorName } from './doors/door.ts'
 import { type Doors, openDoors } from './doors/doors.ts'
 import { listen, type Place, portOf, reachable } from './doors/listen.ts'
 import type { Reports } from './doors/reports.ts'
 import type { ServiceStats } from './doors/service-stats.ts'
 import { type FollowedRules, followRules } from './follow-rules.ts'
+import { type RoutesInForce, RoutesSource } from './gateway/routes-source.ts'
 import { type NodeHotKeys, openHotKeys } from './hot-keys/node-hot-keys.ts'
 import { faultLog } from './log/fault-log.ts'
 import type { Log } from './log/log.ts'
 import { NodeMetrics, type NodeState } from './node-metrics.ts'
+import { plural } from './plural.ts'
 import type { NodeQuotas } from './quotas/node-quotas.ts'
 import { PassedOverLog } from './quotas/passed-over-log.ts'
 import { compatibilityLine } from './settings/compatibility.ts'
@@ -42,10 +44,13 @@ import { requireTracePackages } from './traces/trace-packages.ts'
 import type { NodeUsage } from './usage/open-usage.ts'
 import type { Primary } from './workers/primary.ts'
 
+/** Where doors can be reached. A gateway has no other door for requests. */
+export type Addresses = Readonly<Record<'http' | 'grpc' | 'admin', string>> & { readonly gateway?: string }
+
 /** A Service is a running Sluice. */
 export interface Service {
   /** Where its doors can be reached from this machine, as `localhost:8080`. */
-  readonly addresses: Readonly<Record<DoorName | 'admin', string>>
+  readonly addresses: Addresses
   /** Where counters live, for people. */
   readonly storeName: string
   /** The rules in force. */
@@ -65,17 +70,31 @@ export interface Service {
 /** startService joins everything the service is made of, and starts it: in this process, or in several. */
 export async function startService(config: Config, log: Log, origin?: QuotaOrigin): Promise<Service> {
   for (const warning of config.warnings) log.warn('config.warning', warning)
-  if (config.rules.length === 0) throw new SluiceError('RULES_MISSING', 'serve', 'nothing says where the rules are')
+  if (config.rules.length === 0 && config.gateway === undefined)
+    throw new SluiceError('RULES_MISSING', 'serve', 'nothing says where the rules are')
   if (config.compatibility !== undefined) log.info('config.compatibility', compatibilityLine(config.compatibility))
   return config.workers > 1 ? startWorkers(config, log, origin) : startAlone(config, log, origin)
 }
 
 /** placesOf says where each door listens. */
-function placesOf({ host, httpPort, grpc }: Config): Readonly<Record<DoorName, Place>> {
+function placesOf({ host, httpPort, grpc, gateway }: Config): Readonly<Partial<Record<DoorName, Place>>> {
+  if (gateway !== undefined) return { gateway: { host: gateway.host, port: gateway.port } }
   return {
     http: { host, port: httpPort },
     grpc: grpc.socketPath === undefined ? { host: grpc.host, port: grpc.port } : { path: grpc.socketPath },
   }
+}
+
+/** listenAll opens every port of a service, and returns where its doors can be reached. */
+async function listenAll(
+  config: Config,
+  open: (door: DoorName, place: Place) => Promise<string>,
+): Promise<Omit<Addresses, 'admin'>> {
+  const addresses: { http: string; grpc: string; gateway?: string } = { http: '', grpc: '' }
+  for (const [door, place] of Object.entries(placesOf(config))) {
+    addresses[door as DoorName] = await open(door as DoorName, place)
+  }
+  return addresses
 }
 
 /** Addresses and tokens that the admin port counts at once. */
@@ -334,18 +353,38 @@ async function followAll(
   config: Config,
   log: Log,
   node: NodeQuotas | undefined,
+  routes: RoutesSource | undefined,
   changed?: (origin: RuleOrigin) => void,
 ): Promise<FollowedRules> {
-  const rules = await followRules(config, log, changed, node ? [node.rules] : [])
+  const rules = await followRules(config, log, changed, [...(node ? [node.rules] : []), ...(routes ? [routes] : [])])
   node?.rules.checkBeside(() => rules.origin().inputs)
   return rules
+}
+
+/** followRoutes tells of every change of the routes, and of what may not be meant in them. */
+function followRoutes(
+  routes: RoutesSource | undefined,
+  rules: FollowedRules,
+  log: Log,
+  changed: (routes: RoutesInForce) => void,
+): void {
+  const warn = ({ plan }: RoutesInForce): void => {
+    for (const warning of plan.warnings) log.warn('routes.warning', warning)
+  }
+  routes?.follow(rules.current, (now) => {
+    changed(now)
+    warn(now)
+    log.info('routes.loaded', `routes are in force: ${plural(now.plan.table.routes.length, 'route')}`)
+  })
+  if (routes !== undefined) warn(routes.current)
 }
 
 function startAlone(config: Config, log: Log, given?: QuotaOrigin): Promise<Service> {
   return starting(async (undo) => {
     const data = await openData(config, log, undo)
     const node = data?.quotas
-    const rules = await followAll(config, log, node)
+    const routes = config.gateway && new RoutesSource(config.gateway)
+    const rules = await followAll(config, log, node, routes)
     undo.push(rules.stop)
     const origin = given ?? node
     const passedOver = origin && new PassedOverLog(log)
@@ -357,14 +396,14 @@ function startAlone(config: Config, log: Log, given?: QuotaOrigin): Promise<Serv
       traces: await openTraces(config, log),
       decisions: outlet?.send,
       quotas: quotas?.current,
+      routes: routes?.current.plan,
       passedOver,
       usage: data && (async (news) => data.usage.take(news)),
     })
     undo.push(() => doors.close())
+    followRoutes(routes, rules, log, ({ plan }) => doors.setRoutes(plan))
     await doors.ready
-    const places = placesOf(config)
-    const http = await doors.all.http.listen(places.http)
-    const grpc = await doors.all.grpc.listen(places.grpc)
+    const addresses = await listenAll(config, (door, place) => (doors.all[door] as Door).listen(place))
     const hotKeys = openHotKeys(config, log, async () => [await doors.reports.hotKeys()])
     undo.push(() => hotKeys.close())
     const startedAtMs = Date.now()
@@ -387,7 +426,7 @@ function startAlone(config: Config, log: Log, given?: QuotaOrigin): Promise<Serv
     adminAddress = admin.knownAs
     node?.begin()
     return {
-      addresses: { grpc, http, admin: admin.address },
+      addresses: { ...addresses, admin: admin.address },
       storeName: doors.storeName,
       rules: rules.current,
       quotas: quotas?.current,
@@ -422,15 +461,17 @@ function startWorkers(config: Config, log: Log, given?: QuotaOrigin): Promise<Se
     const data = await openData(config, log, undo)
     const node = data?.quotas
     const origin = given ?? node
+    const routes = config.gateway && new RoutesSource(config.gateway)
     const primary = new Primary(config, log, {
       origin: () => rules.origin(),
       decisions: (text) => void outlet?.send(text),
       ...(data && { usage: data.usage.take }),
       keySecret: origin && (() => origin.keySecret()),
+      routes: routes && (() => routes.current.input),
     })
     primary.prepare()
     undo.push(() => primary.kill())
-    const rules = await followAll(config, log, node, (from) => primary.applyRules(from))
+    const rules = await followAll(config, log, node, routes, (from) => primary.applyRules(from))
     const quotas = liveQuotasOf(config, origin)
     const unfollow = quotas && (await origin?.follow(bothSinks(quotas, primary.quotas)))
     undo.push(
@@ -439,9 +480,8 @@ function startWorkers(config: Config, log: Log, given?: QuotaOrigin): Promise<Se
       () => primary.stop(),
       () => primary.kill(),
     )
-    const places = placesOf(config)
-    const http = await primary.listen('http', places.http)
-    const grpc = await primary.listen('grpc', places.grpc)
+    followRoutes(routes, rules, log, ({ input }) => primary.applyRoutes(input))
+    const addresses = await listenAll(config, (door, place) => primary.listen(door, place))
     const hotKeys = openHotKeys(config, log, async () => (await primary.reports('hotKeys')).map(({ report }) => report))
     undo.push(() => hotKeys.close())
     let adminAddress: string | undefined
@@ -465,7 +505,7 @@ function startWorkers(config: Config, log: Log, given?: QuotaOrigin): Promise<Se
     await primary.start()
     node?.begin()
     return {
-      addresses: { grpc, http, admin: admin.address },
+      addresses: { ...addresses, admin: admin.address },
       storeName: primary.storeName,
       rules: rules.current,
       quotas: quotas?.current,

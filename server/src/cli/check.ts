@@ -3,6 +3,8 @@ import { describeRules } from 'sluice/internal/core/rules/describe'
 import { loadRules, type RuleText } from 'sluice/internal/core/rules/load'
 import { placeOf, RulesError } from 'sluice/internal/core/rules/problems'
 import { readRuleFiles } from 'sluice/internal/sources/rule-files'
+import { describeRoutes } from '../app/gateway/describe-routes.ts'
+import { withRoutes } from '../app/gateway/with-routes.ts'
 import { plural, summary } from '../app/plural.ts'
 import { compatibilityLine, compileOptionsOf } from '../app/settings/compatibility.ts'
 import { parseFlags } from '../app/settings/flags.ts'
@@ -18,8 +20,9 @@ export async function check(args: readonly string[]): Promise<void> {
   const options = compileOptionsOf(flags.isOn('merge-domains'), compatibility)
   if (flags.isOn('json')) return checkForMachines(flags.rest, options)
   const texts = await readRuleFiles(flags.rest)
-  const rules = loadRules(texts, options)
-  const drawn = describeRules(rules).join('\n')
+  const { inputs, routes } = withRoutes(texts)
+  const rules = loadRules(inputs, options)
+  const drawn = [...routes.flatMap(describeRoutes), ...describeRules(rules)].join('\n')
   const mode = compatibility === undefined ? '' : `${compatibilityLine(compatibility)}\n\n`
   process.stdout.write(`${mode}${drawn}\n\nok: ${summary(rules)}, ${plural(texts.length, 'file')}\n`)
 }
@@ -29,7 +32,7 @@ async function checkForMachines(paths: readonly string[], options: ReturnType<ty
   let texts: readonly RuleText[] = []
   try {
     texts = await readRuleFiles(paths)
-    const { ruleCount, domains } = loadRules(texts, options)
+    const { ruleCount, domains } = loadRules(withRoutes(texts).inputs, options)
     print({ ok: true, files: texts.length, domains: domains.size, limits: ruleCount, problems: [], omitted: 0 })
   } catch (error) {
     if (!(error instanceof RulesError)) throw error

@@ -5,8 +5,8 @@ import type { Service } from '../app/wire.ts'
 
 /** greeting says where the service is and what it runs on; with the example rules, also what to try. */
 export function greeting(service: Service, config: Config): string {
-  const { isExample, rules: paths, workers } = config
-  const from = isExample ? 'the examples (server/examples)' : paths.join(', ')
+  const { isExample, workers } = config
+  const from = isExample ? 'the examples (server/examples)' : fromOf(config)
   const processes = workers > 1 ? `${plural(workers, 'worker')}; ` : ''
   return `sluice ${packageVersion()} is listening
 ${doorLines(service).join('\n')}
@@ -33,12 +33,18 @@ function customersLine({ database }: Config): string {
 
 const WIDTH = 'http://localhost:12345'.length
 
+function fromOf({ rules, gateway }: Config): string {
+  return [...(gateway === undefined ? [] : [gateway.file ?? 'the command line']), ...rules].join(', ')
+}
+
 function doorLines({ addresses }: Service): string[] {
-  const { grpc, http, admin } = addresses
+  const { grpc, http, admin, gateway } = addresses
+  const adminLine = `  admin  ${`http://${admin}`.padEnd(WIDTH)}  /metrics, /stats, /rlconfig, /admin/v1`
+  if (gateway !== undefined) return [`  gateway  ${gateway}`, adminLine]
   return [
     `  gRPC   ${grpc.padEnd(WIDTH)}  Envoy's rate limit service, health, sluice.v1.Limiter`,
     `  HTTP   ${`http://${http}`.padEnd(WIDTH)}  /v1/check, /v1/acquire, /v1/release, /json, /healthcheck`,
-    `  admin  ${`http://${admin}`.padEnd(WIDTH)}  /metrics, /stats, /rlconfig, /admin/v1`,
+    adminLine,
   ]
 }
 

@@ -1,3 +1,4 @@
+import { GATEWAY_SETTINGS } from '../app/settings/gateway-settings.ts'
 import { SETTING_GROUPS, SETTINGS, type SettingSpec } from '../app/settings/settings.ts'
 
 const WIDTH = 80
@@ -15,7 +16,7 @@ function wrapped(text: string, width: number): string[] {
 }
 
 /** entry spells a setting: the flag, what it is for, its variable and its default. */
-function entry(spec: SettingSpec): string {
+function entry(spec: Omit<SettingSpec, 'group'>): string {
   const { flag, value, env, text } = spec
   const left = value === undefined ? `  --${flag}` : `  --${flag} ${value}`
   const right = [
@@ -37,8 +38,10 @@ export const HELP = `sluice: a distributed API rate limiter
 
 Usage:
   sluice serve [FLAGS]             run the service: gRPC for Envoy, HTTP, admin
-  sluice check RULES…              say whether rule files are right, and what
-                                   they mean
+  sluice gateway --to URL --limit N/TIME | --routes FILE
+                                   run a reverse proxy with the limiter in it
+  sluice check RULES…              say whether rule files, or a routes file, are
+                                   right, and what they mean
   sluice explain RULES [--domain NAME] KEY=VALUE…
                                    show which rules apply to a descriptor, why,
                                    and their keys in Redis
@@ -55,6 +58,7 @@ Usage:
                                    whether the log of all changes is whole; its
                                    last entries; all of them as JSON lines
   sluice serve --help              the flags of serve
+  sluice gateway --help            the flags of gateway
   sluice --help                    this page
   sluice --version
 
@@ -99,4 +103,29 @@ what they mean there, see docs/migrate-from-envoy-ratelimit.md.
 
 Signals: SIGTERM and SIGINT end it without a failed call, a second one at once;
 SIGHUP reads the rules again.
+`
+
+/** GATEWAY_HELP is what `sluice gateway --help` prints. */
+export const GATEWAY_HELP = `sluice gateway: run a reverse proxy with the limiter in it
+
+Usage:
+  sluice gateway [FLAGS]
+
+  sluice gateway --to http://localhost:3000 --limit 100/1m
+                                             100 a minute for each address
+  sluice gateway --routes gateway.yaml       routes with limits of their own
+  sluice gateway --routes gateway.yaml --redis redis://localhost:6379 --workers auto
+
+Each flag is also an environment variable.
+
+Gateway:
+${GATEWAY_SETTINGS.map((spec) => entry(spec)).join('\n')}
+
+The flags of serve about rules, counters, the admin port, metrics, logs, quotas
+and the process mean the same here; those about gRPC and the HTTP port have no
+effect. Routes files are described in docs/gateway.md; sluice check says whether
+one is right.
+
+Signals: SIGTERM and SIGINT end it without a failed request, a second one at
+once; SIGHUP reads routes and rules again.
 `

@@ -7,6 +7,7 @@ import { packageVersion } from '../app/settings/package-file.ts'
 /** A command is loaded when it is called, and so is the text of --help: none of them waits for what another needs. */
 const COMMANDS: ReadonlyMap<string, (args: readonly string[]) => Promise<void>> = new Map([
   ['serve', async (args: readonly string[]) => (await import('./serve.ts')).serve(args)],
+  ['gateway', async (args: readonly string[]) => (await import('./gateway.ts')).gateway(args)],
   ['check', async (args: readonly string[]) => (await import('./check.ts')).check(args)],
   ['reset', async (args: readonly string[]) => (await import('./reset.ts')).reset(args)],
   ['top', async (args: readonly string[]) => (await import('./top.ts')).top(args)],
@@ -19,8 +20,8 @@ const COMMANDS: ReadonlyMap<string, (args: readonly string[]) => Promise<void>> 
 /** run carries out one command line. */
 async function run([command, ...args]: readonly string[]): Promise<void> {
   if (command === undefined || command === 'help' || [command, ...args].some(isHelpFlag)) {
-    const { HELP, SERVE_HELP } = await import('./help.ts')
-    process.stdout.write(command === 'serve' ? SERVE_HELP : HELP)
+    const { HELP, SERVE_HELP, GATEWAY_HELP } = await import('./help.ts')
+    process.stdout.write(command === 'serve' ? SERVE_HELP : command === 'gateway' ? GATEWAY_HELP : HELP)
   } else if (command === '--version' || command === '-v') {
     process.stdout.write(`sluice ${packageVersion()}\n`)
   } else if (COMMANDS.has(command)) {

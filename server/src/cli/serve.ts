@@ -7,7 +7,11 @@ import { greeting } from './greeting.ts'
 
 /** serve runs the service until it is told to stop (SIGTERM, SIGINT). SIGHUP reads the rules again. */
 export async function serve(args: readonly string[]): Promise<void> {
-  const config = readConfig(args, process.env)
+  await run(readConfig(args, process.env))
+}
+
+/** run runs a service until it is told to stop. */
+export async function run(config: Config): Promise<void> {
   const isTerminal = process.stdout.isTTY === true
   const format = config.logFormat ?? (isTerminal || config.isExample ? 'text' : 'json')
   const log = createLog({ level: config.logLevel, format, isTerminal, secrets: secretsOf(config) })
@@ -40,7 +44,9 @@ async function tellSystemd(log: Log): Promise<void> {
 
 /** logStart says in one record what the greeting says to people. */
 function logStart({ addresses, storeName, rules }: Service, { rules: paths, workers }: Config, log: Log): void {
-  const doors = Object.entries(addresses).map(([door, address]) => `${door} ${address}`)
+  const doors = Object.entries(addresses)
+    .filter(([, address]) => address !== '')
+    .map(([door, address]) => `${door} ${address}`)
   log.info('service.started', `sluice ${packageVersion()} is listening: ${doors.join(', ')}`, {
     version: packageVersion(),
     pid: process.pid,

@@ -15,8 +15,10 @@ export interface LimiterPort extends Checker {
   release(lease: HeldPermits): MaybePromise<void>
 }
 
-/** What a door needs of the engine to charge an estimate, and what it came to later. */
-export interface Reserver {
-  reserve(request: CheckRequest, context?: RequestContext): MaybePromise<Reserved>
-  settleReserved(request: CheckRequest, charged: readonly string[], cost: number): MaybePromise<Decision | undefined>
+/** What a door needs of the engine to take costs that are known afterwards as well. */
+export interface ReservingPort extends LimiterPort {
+  /** reserve is check with an estimate; `charged` is what settleReserved is to settle. */
+  reserve(request: CheckRequest, context?: RequestContext): Promise<Reserved>
+  /** settleReserved settles once: it says whether it did. */
+  settleReserved(request: CheckRequest, charged: readonly string[], id: string, cost: number): Promise<boolean>
 }

@@ -3,10 +3,10 @@ import type { Entry, RequestContext } from 'sluice/internal/core/request'
 import type { PlannedCharge } from 'sluice/internal/engine/charge'
 import type { Observer } from 'sluice/internal/engine/observer'
 
-/** An ObservedDoor is a way in: Envoy's protocol (gRPC and /json), our own over gRPC, or HTTP. */
-export type ObservedDoor = 'rls' | 'grpc' | 'http'
+/** An ObservedDoor is a way in: Envoy's protocol (gRPC and /json), our own over gRPC, HTTP, or the gateway. */
+export type ObservedDoor = 'rls' | 'grpc' | 'http' | 'gateway'
 
-export const OBSERVED_DOORS: readonly ObservedDoor[] = ['rls', 'grpc', 'http']
+export const OBSERVED_DOORS: readonly ObservedDoor[] = ['rls', 'grpc', 'http', 'gateway']
 
 /** A DoorObserver is an Observer of all doors. What it does happens on the hot path. */
 export interface DoorObserver {

@@ -112,6 +112,17 @@ export interface RuleSwitch {
   readonly updatedAtMs: number
 }
 
+/**
+ * LAYERS are what may refuse a request, in order: rules that count hits, rules that count requests at once, the usage of the
+ * fleet, and that of a worker.
+ */
+export const LAYERS = ['rate', 'concurrency', 'fleet', 'worker'] as const
+
+export type Layer = (typeof LAYERS)[number]
+
+/** LAYER_DOMAIN is the domain of switches that are about a whole layer: the layer is their rule. */
+export const LAYER_DOMAIN = '$layers'
+
 /** QuotaRecords is every kind of record, by the name of its table. */
 export interface QuotaRecords {
   readonly customers: Customer

@@ -27,3 +27,41 @@ function qualityOf(parameters: readonly string[]): number {
   const quality = Number(found.slice(2))
   return quality >= 0 && quality <= 1 ? quality : 0
 }
+
+/** The forms that an answer to a person or a program may have. */
+export type AnswerForm = 'json' | 'problem' | 'html' | 'text'
+
+/** In the order in which they are preferred where a client likes several the same. */
+const FORMS: readonly (readonly [form: AnswerForm, type: string, isNamedOnly: boolean])[] = [
+  ['problem', PROBLEM, true],
+  ['json', JSON_TYPE, false],
+  ['html', 'text/html', false],
+  ['text', 'text/plain', false],
+]
+const MAX_RANGES = 32
+
+/**
+ * preferredForm returns the form that a client likes best (RFC 9110, section 12.5.1): the most specific range decides about
+ * each. problem+json is for those who name it. JSON, where a client takes anything or nothing of these.
+ */
+export function preferredForm(accept: string | undefined): AnswerForm {
+  if (accept === undefined || accept === '' || accept.length > MAX_CHARACTERS) return 'json'
+  const ranges = new Map<string, number>()
+  for (const range of accept.toLowerCase().split(',', MAX_RANGES)) {
+    const [type = '', ...parameters] = range.split(';').map((part) => part.trim())
+    if (type !== '') ranges.set(type, Math.max(qualityOf(parameters), ranges.get(type) ?? 0))
+  }
+  let best: AnswerForm = 'json'
+  let most = 0
+  for (const [form, type, isNamedOnly] of FORMS) {
+    const quality = ranges.get(type) ?? (isNamedOnly ? 0 : (ranges.get(familyOf(type)) ?? ranges.get('*/*') ?? 0))
+    if (quality <= most) continue
+    most = quality
+    best = form
+  }
+  return best
+}
+
+function familyOf(type: string): string {
+  return `${type.slice(0, type.indexOf('/'))}/*`
+}

@@ -1,4 +1,5 @@
 import type { Decision, RuleVerdict } from '../combine.ts'
+import { LOAD_SHED } from './refusal.ts'
 
 /** decisionJson spells a decision for HTTP clients: what was decided, by which rule, and what every rule said. */
 export function decisionJson(decision: Decision): object {
@@ -9,6 +10,7 @@ export function decisionJson(decision: Decision): object {
     ...(delayMs > 0 && { delayMs }),
     ...(tightest !== undefined && { rule: tightest.rule.name }),
     ...(!allowed && tightest !== undefined && { reason: reasonOf(tightest) }),
+    ...(!allowed && tightest?.verdict.shed !== undefined && { code: LOAD_SHED }),
     verdicts: decision.verdicts.map(verdictJson),
   }
 }
@@ -21,7 +23,8 @@ function verdictJson({ rule, descriptor, verdict }: RuleVerdict): object {
 
 /** reasonOf says in one sentence why a rule refused. */
 export function reasonOf({ rule, verdict }: RuleVerdict): string {
-  const { block } = verdict
+  const { block, shed } = verdict
+  if (shed !== undefined) return SHED_REASONS[shed]
   if (block !== undefined) return block.reason === undefined ? 'the caller is blocked' : `blocked: ${block.reason}`
   if (verdict.kind === 'impossible') {
     return `rule "${rule.name}" admits a cost of at most ${verdict.maxCost}, however long one waits`
@@ -29,3 +32,8 @@ export function reasonOf({ rule, verdict }: RuleVerdict): string {
   const wait = verdict.kind === 'refused' ? verdict.retryAfterMs : 0
   return `rule "${rule.name}" has ${verdict.remaining} of ${verdict.limit} left; admitted again in ${wait} ms`
 }
+
+const SHED_REASONS = {
+  fleet: 'the fleet has no capacity left but what is kept for critical requests',
+  worker: 'the worker is overloaded, and serves more important requests first',
+} as const

@@ -47,8 +47,8 @@ export class FieldRenderer {
     const fields = this.#fields
     fields.clear()
     const { tightest } = decision
-    // Who is blocked has no budget to be told about.
-    if (tightest !== undefined && tightest.verdict.block === undefined)
+    // Who is blocked, or shed, has no budget to be told about.
+    if (tightest !== undefined && tightest.verdict.block === undefined && tightest.verdict.shed === undefined)
       this.#addBudget(decision, tightest, nowMs, partitionKey)
     if (decision.retryAfterMs === undefined) return fields
     fields.retryAfterSeconds = retryAfterSeconds(decision, this.#random)

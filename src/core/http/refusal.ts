@@ -2,7 +2,7 @@ import type { Decision, RuleVerdict } from '../combine.ts'
 import { formatDuration } from '../duration.ts'
 import { holdsPermits } from '../limit.ts'
 import type { Rule, RuleResponse } from '../rules/rule-set.ts'
-import { prefersProblem } from './accept.ts'
+import { preferredForm, prefersProblem } from './accept.ts'
 import type { Field } from './fields.ts'
 import { plainName } from './structured-text.ts'
 
@@ -13,6 +13,8 @@ export interface RefusedRequest {
   readonly path?: string | undefined
   /** The Accept field. */
   readonly accept?: string | undefined
+  /** `any`: HTML and plain text too, to clients that like them best. Default: JSON and problem+json alone. */
+  readonly forms?: 'any' | undefined
   /** Whose budget it was, as it may be shown: `ip:203.0.113.7`. Default: the rule's name. */
   readonly scope?: string | undefined
 }
@@ -37,25 +39,34 @@ const MAX_PATH_CHARACTERS = 256
 export function refusalOf(decision: Decision, retryAfter: number | undefined, request: RefusedRequest = {}): Refusal {
   const { tightest } = decision
   const response = tightest?.rule.response
-  const isAway = tightest === undefined || tightest.verdict.fallback === 'closed'
+  const isShed = tightest?.verdict.shed !== undefined
+  const isAway = tightest === undefined || isShed || tightest.verdict.fallback === 'closed'
   const status = response?.status ?? (isAway ? 503 : 429)
   const headers = response?.headers ?? NO_FIELDS
   if (response?.body !== undefined) return { status, ...customBody(response, response.body), headers }
   const message = messageOf(tightest, retryAfter, request)
-  if (prefersProblem(request.accept)) {
+  const form = request.forms === 'any' ? preferredForm(request.accept) : undefined
+  if (form === 'html')
+    return { status, contentType: 'text/html; charset=utf-8', body: pageOf(status, message), headers }
+  if (form === 'text') return { status, contentType: 'text/plain; charset=utf-8', body: `${message}\n`, headers }
+  if (form === undefined ? prefersProblem(request.accept) : form === 'problem') {
     const problem = { ...(isAway ? REDUCED_CAPACITY : QUOTA_EXCEEDED), status, detail: message }
-    const body = JSON.stringify({ ...problem, 'violated-policies': violated(decision) })
+    const more = isShed ? { code: LOAD_SHED } : { 'violated-policies': violated(decision) }
+    const body = JSON.stringify({ ...problem, ...more })
     return { status, contentType: 'application/problem+json', body, headers }
   }
   const error = {
-    code: isAway ? 'UNAVAILABLE' : 'RATE_LIMITED',
+    code: isShed ? LOAD_SHED : isAway ? 'UNAVAILABLE' : 'RATE_LIMITED',
     message,
     ...(retryAfter !== undefined && { retry_after: retryAfter }),
-    ...(tightest && { limit: tightest.verdict.limit, ...windowOf(tightest.rule) }),
-    scope: request.scope ?? (tightest && plainName(tightest.rule.name)),
+    ...(tightest && !isShed && { limit: tightest.verdict.limit, ...windowOf(tightest.rule) }),
+    scope: isShed ? undefined : (request.scope ?? (tightest && plainName(tightest.rule.name))),
   }
   return { status, contentType: 'application/json', body: JSON.stringify({ error }), headers }
 }
+
+/** LOAD_SHED tells clients that they did nothing wrong, and may come back. */
+export const LOAD_SHED = 'LOAD_SHED'
 
 const PROBLEM_TYPES = 'https://iana.org/assignments/http-problem-types#'
 const QUOTA_EXCEEDED = {
@@ -65,6 +76,54 @@ const QUOTA_EXCEEDED = {
 const REDUCED_CAPACITY = {
   type: `${PROBLEM_TYPES}temporary-reduced-capacity`,
   title: 'Request cannot be satisfied due to temporary server capacity constraints',
+}
+
+/** A Stated is a refusal that no rule gave: what is full, for instance. */
+export interface Stated {
+  readonly status: number
+  readonly code: string
+  readonly message: string
+  /** In seconds. */
+  readonly retryAfter?: number | undefined
+}
+
+/** statedRefusal renders a refusal that no rule gave, in the form that a client likes best. */
+export function statedRefusal({ status, code, message, retryAfter }: Stated, accept: string | undefined): Refusal {
+  const form = preferredForm(accept)
+  const [headers, wait] = [NO_FIELDS, retryAfter !== undefined && { retry_after: retryAfter }]
+  if (form === 'html')
+    return { status, contentType: 'text/html; charset=utf-8', body: pageOf(status, message), headers }
+  if (form === 'text') return { status, contentType: 'text/plain; charset=utf-8', body: `${message}\n`, headers }
+  if (form === 'json') {
+    const body = JSON.stringify({ error: { code, message, ...wait } })
+    return { status, contentType: 'application/json', body, headers }
+  }
+  const problem = { ...(status === 503 ? REDUCED_CAPACITY : QUOTA_EXCEEDED), status, detail: message }
+  return { status, contentType: 'application/problem+json', body: JSON.stringify(problem), headers }
+}
+
+const TITLES: ReadonlyMap<number, string> = new Map([
+  [403, 'Forbidden'],
+  [429, 'Too Many Requests'],
+  [503, 'Service Unavailable'],
+])
+
+/** pageOf is a refusal for people. What a client sent is in the message, so it is escaped. */
+function pageOf(status: number, message: string): string {
+  const title = `${status} ${TITLES.get(status) ?? 'Refused'}`
+  return `<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>${title}</title></head><body><h1>${title}</h1><p>${escapeHtml(message)}</p></body></html>\n`
+}
+
+const ESCAPES: ReadonlyMap<string, string> = new Map([
+  ['&', '&amp;'],
+  ['<', '&lt;'],
+  ['>', '&gt;'],
+  ['"', '&quot;'],
+  ["'", '&#39;'],
+])
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => ESCAPES.get(character) as string)
 }
 
 /** customBody takes the type from the rule's headers, or from the looks of the body. */
@@ -80,6 +139,7 @@ function messageOf(tightest: RuleVerdict | undefined, retryAfter: number | undef
   const wait = retryAfter === undefined ? '' : ` Retry after ${retryAfter} second${retryAfter === 1 ? '' : 's'}.`
   const verdict = tightest?.verdict
   if (verdict === undefined || verdict.fallback === 'closed') return `The rate limiter is not available${what}.${wait}`
+  if (verdict.shed !== undefined) return `The service is overloaded, and does not serve this request${what}.${wait}`
   if (verdict.block !== undefined) return `Requests are blocked${what}.${wait}`
   if (verdict.kind === 'impossible') {
     if (verdict.maxCost === 0) return `Requests are blocked${what}.`

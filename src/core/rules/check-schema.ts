@@ -1,4 +1,4 @@
-import { got } from '../errors.ts'
+import { type ErrorCode, got } from '../errors.ts'
 import { didYouMean, nearest } from '../nearest.ts'
 import { findIssues, type Issue } from '../schema/check.ts'
 import type { Problems } from './problems.ts'
@@ -24,7 +24,7 @@ export function checkSchema(source: RuleDocument, problems: Problems): RuleFile 
   const issues = findIssues(RULE_FILE, source.value)
   if (issues.length === 0) return source.value as RuleFile
   const before = problems.count
-  for (const issue of issues) report(issue, source, problems)
+  reportIssues(issues, source, problems)
   const rest = salvage(source.value, issues, before)
   return findIssues(RULE_FILE, rest).length === 0 ? (rest as RuleFile) : undefined
 }
@@ -63,23 +63,46 @@ function keysOfAnotherFile(value: unknown): string | undefined {
   return `${shown.join(', ')}${others.length > MAX_SHOWN ? ', …' : ''}`
 }
 
-function report({ path, reason, of, unknownKeys, knownKeys }: Issue, source: RuleDocument, problems: Problems): void {
+/** IssueCodes are what is raised about a value of another form, and about a key that there is not. */
+export interface IssueCodes {
+  readonly invalid: ErrorCode
+  readonly unknownKey: ErrorCode
+}
+
+const RULE_CODES: IssueCodes = { invalid: 'RULE_INVALID', unknownKey: 'RULE_UNKNOWN_KEY' }
+
+/** reportIssues tells what is wrong with a file, each with its place. */
+export function reportIssues(
+  issues: readonly Issue[],
+  source: RuleDocument,
+  problems: Problems,
+  codes: IssueCodes = RULE_CODES,
+): void {
+  for (const issue of issues) report(issue, source, problems, codes)
+}
+
+function report(
+  { path, reason, of, unknownKeys, knownKeys }: Issue,
+  source: RuleDocument,
+  problems: Problems,
+  { invalid, unknownKey }: IssueCodes,
+): void {
   for (const key of unknownKeys) {
     const detail = `${JSON.stringify(key)}${didYouMean(key, knownKeys)}`
-    problems.add('RULE_UNKNOWN_KEY', source.locate([...path, key], 'key'), detail)
+    problems.add(unknownKey, source.locate([...path, key], 'key'), detail)
   }
   if (of === 'unknown keys') return
   if (of === 'key') {
-    problems.add('RULE_INVALID', source.locate(path, 'key'), `key ${JSON.stringify(path.at(-1))} (${reason})`)
+    problems.add(invalid, source.locate(path, 'key'), `key ${JSON.stringify(path.at(-1))} (${reason})`)
     return
   }
   const value = path.reduce<unknown>(valueAt, source.value)
   const name = path.findLast((part) => typeof part === 'string')
   if (value === undefined && name !== undefined) {
-    problems.add('RULE_INVALID', source.locate(path.slice(0, -1)), `${name} is missing`)
+    problems.add(invalid, source.locate(path.slice(0, -1)), `${name} is missing`)
   } else {
     const subject = name === undefined ? '' : `${name}: `
-    problems.add('RULE_INVALID', source.locate(path), `${subject}${got(value)} (${reason})`)
+    problems.add(invalid, source.locate(path), `${subject}${got(value)} (${reason})`)
   }
 }
 

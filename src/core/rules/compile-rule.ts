@@ -46,7 +46,7 @@ export const DEFAULTS = {
   openForMs: 0,
   localShare: LIMIT_OPTIONS.local_share.default,
   timeoutMs: undefined as number | undefined,
-  priority: LIMIT_OPTIONS.priority.default,
+  priority: undefined as number | undefined,
   response: undefined as RuleResponse | undefined,
   retryAfterJitterMs: LIMIT_OPTIONS.retry_after_jitter.default,
 } as const

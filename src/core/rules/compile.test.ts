@@ -76,7 +76,7 @@ describe('compileObjects', () => {
         openForMs: 0,
         localShare: 1,
         timeoutMs: undefined,
-        priority: 1,
+        priority: undefined,
         response: undefined,
         retryAfterJitterMs: 0,
       },

@@ -11,7 +11,7 @@ const MAX_ALIASES_OF_ONE_ANCHOR = 1_000
 const MAX_ANCHORS_AND_ALIASES = 10_000
 const MAX_ALIASED_VALUES = 1_000_000
 const MAX_SYNTAX_ERRORS = 10
-const MAIN_KEY = /^[\s{"'-]*(domain|descriptors)["']?\s*:/m
+const MAIN_KEY = /^[\s{"'-]*(domain|descriptors|routes|upstreams)["']?\s*:/m
 
 /** Control characters that YAML does not allow in a text. A file in UTF-16 is full of them. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it looks for

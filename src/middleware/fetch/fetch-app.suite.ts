@@ -1,6 +1,7 @@
 import type { Server } from 'node:http'
 import { createAdaptorServer, type HttpBindings } from '@hono/node-server'
 import { type Client, Routes, serveHttp } from '../adapter-app.suite.ts'
+import { rateLimitOf } from './index.ts'
 
 /** What the runtimes under test hand to a handler beside the request, in the manner of Deno. */
 export interface Beside {
@@ -17,6 +18,9 @@ export function fetchHandler(routes = new Routes()): Handler {
         return new Response('Error!', { status: 400 })
       case '/throw':
         throw new Error('thrown')
+      case '/settle':
+        await rateLimitOf(request).settle(5)
+        return new Response('settled')
       case '/hang':
         routes.hanging++
         return new Promise<Response>(() => {})

@@ -1,5 +1,5 @@
 import { SluiceError } from '../../core/errors.ts'
-import { FetchLimiter } from './limiter.ts'
+import { FetchLimiter, rateLimitOf } from './limiter.ts'
 import type { FetchHandler, FetchOptions } from './options.ts'
 
 export type { Decision, RuleVerdict } from '../../core/combine.ts'
@@ -13,7 +13,7 @@ export type { JwtOptions } from '../../identity/jwt-verifier.ts'
 export type { Checked } from './checked.ts'
 export type { FetchHandler, FetchOptions, Refused } from './options.ts'
 export type { FetchLimiter }
-export { SluiceError }
+export { rateLimitOf, SluiceError }
 
 /**
  * rateLimit makes a limiter for fetch handlers: of Next.js, SvelteKit, Bun, Deno and their like.

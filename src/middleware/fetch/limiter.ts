@@ -1,5 +1,6 @@
 import { checkOptions } from '../../core/check-options.ts'
 import type { MaybePromise } from '../../engine/ports.ts'
+import { type Budget, NO_LIMIT } from '../../http-door/budget.ts'
 import type { Caller } from '../../http-door/caller.ts'
 import { Gate, type Pass } from '../../http-door/gate.ts'
 import { LOOSE, targetPath } from '../../http-door/request-path.ts'
@@ -13,6 +14,17 @@ import { FETCH_FORMS, type FetchHandler, type FetchOptions } from './options.ts'
 const CLIENT_LEFT = 499
 /** RFC 7239's word for an address that nobody knows: proxies that are counted may still stand before it. */
 const UNKNOWN_PEER = 'unknown'
+
+/** What is left of the limits of requests that handlers work on. */
+const budgets = new WeakMap<Request, Budget>()
+
+/**
+ * rateLimitOf returns what a handler that `protect` guards may know of its request's budget, and settles its cost:
+ * `await rateLimitOf(request).settle(tokens)`.
+ */
+export function rateLimitOf(request: Request): Budget {
+  return budgets.get(request) ?? NO_LIMIT
+}
 
 /** FetchLimiter limits the requests of fetch handlers. */
 export class FetchLimiter {
@@ -51,6 +63,7 @@ export class FetchLimiter {
         checked.end()
         return new Response(null, { status: CLIENT_LEFT })
       }
+      if (checked.budget !== undefined) budgets.set(request, checked.budget)
       return await this.#answered(checked, request, () => handler(request, ...beside))
     }
   }

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import type { Place } from './listen.ts'
 
 /** The doors whose connections can be handed to workers. */
-export const DOOR_NAMES = ['http', 'grpc'] as const
+export const DOOR_NAMES = ['http', 'grpc', 'gateway'] as const
 export type DoorName = (typeof DOOR_NAMES)[number]
 
 /** A Door is a way in for requests, through a port of its own or by connections that it is given. */

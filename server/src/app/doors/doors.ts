@@ -3,6 +3,7 @@ import type { KeySpeller } from 'sluice/internal/core/key-speller'
 import { stepWithoutPattern } from 'sluice/internal/core/rules/match'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import { Limiter } from 'sluice/internal/engine/limiter'
+import { LoadShedder } from 'sluice/internal/engine/load-shedder'
 import type { Notice, Store } from 'sluice/internal/engine/ports'
 import type { Quotas } from 'sluice/internal/engine/quotas'
 import { MemoryStore } from 'sluice/internal/stores/memory/memory-store'
@@ -10,6 +11,7 @@ import type { OpenStore } from 'sluice/internal/stores/open/open-store'
 import { Throttle } from '../../edge/admin/access/throttle.ts'
 import { Callers } from '../../edge/callers/callers.ts'
 import { checkServer } from '../../edge/check/check-server.ts'
+import type { GatewayPlan } from '../../edge/gateway-rules/file/compile-routes.ts'
 import { Health } from '../../edge/health/health.ts'
 import { registerHealth } from '../../edge/health/health-door.ts'
 import { LeaseTokens } from '../../edge/leases/lease-tokens.ts'
@@ -23,6 +25,7 @@ import { type DoorObserver, type ObservedDoor, observerOf } from '../../observe/
 import { HotKeys, TURNS_A_SECOND } from '../../observe/hot-keys/hot-keys.ts'
 import { NO_HOT_KEYS } from '../../observe/hot-keys/hot-keys-report.ts'
 import { ProcessWatch } from '../../observe/live/process-watch.ts'
+import { reportShedding } from '../../observe/metrics/shed-metrics.ts'
 import { RuleStats } from '../../observe/rule-stats.ts'
 import { StoreStats } from '../../observe/store-stats.ts'
 import { Unmatched } from '../../observe/unmatched.ts'
@@ -40,6 +43,7 @@ import type { Traces } from '../traces/traces.ts'
 import type { Door, DoorName } from './door.ts'
 import { DoorMetrics, type MetricsSource } from './door-metrics.ts'
 import { drainable } from './drain.ts'
+import { GatewayDoor } from './gateway-door.ts'
 import { CertificateWatch } from './grpc-certificates.ts'
 import { grpcDoor, grpcServer } from './grpc-door.ts'
 import { listen, portOf, reachable } from './listen.ts'
@@ -56,13 +60,15 @@ const NO_REDIS = 'Redis is not reached'
 
 /** Doors are what one process needs to answer requests. */
 export interface Doors {
-  readonly all: Readonly<Record<DoorName, Door>>
+  readonly all: Readonly<Record<Exclude<DoorName, 'gateway'>, Door>> & { readonly gateway?: Door }
   readonly storeName: string
   /** Resolves when the store can be reached, or when waiting for it would help nobody. */
   readonly ready: Promise<void>
   readonly reports: Reporter
   /** Where this process counts, if that is in its memory, and how it spells keys. */
   readonly counters: { readonly memory: MemoryStore | undefined; readonly keys: KeySpeller }
+  /** setRoutes has the gateway go by other routes. */
+  setRoutes(plan: GatewayPlan): void
   /** notServing has health checks say no from now on. */
   notServing(): void
   /** close answers what is under way, gives back what the store lent, and ends. */
@@ -78,6 +84,8 @@ export interface DoorParts {
   readonly passedOver?: MetricsSource | undefined
   /** What is known of customers. */
   readonly quotas?: (() => Quotas) | undefined
+  /** The routes of the gateway, where there is one. */
+  readonly routes?: GatewayPlan | undefined
   /** Takes what customers used, where that is kept. */
   readonly usage?: TellUsage | undefined
 }
@@ -94,7 +102,12 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
   const ruleStats = new RuleStats({ asReference: config.compatibility !== undefined })
   const unmatched = new Unmatched(unmatchedLog(log))
   const more = parts.passedOver === undefined ? [] : [parts.passedOver]
-  const metrics = config.metrics.isOn ? new DoorMetrics(rules, config.metrics.maxRules, more) : undefined
+  const metrics = config.metrics.isOn
+    ? new DoorMetrics(rules, config.metrics.maxRules, [
+        ...more,
+        { report: (into) => shedder && reportShedding(into, shedder) },
+      ])
+    : undefined
   const statsdStats = config.statsd === undefined ? undefined : new RuleStats({ asReference: true })
   const watch = new ProcessWatch(config.redisUrl !== undefined)
   // Until it is known that Redis can be reached, it is not.
@@ -114,6 +127,7 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
   const hotKeys = config.hotKeys ? new HotKeys(performance.now()) : undefined
   const turning = hotKeys && setInterval(() => hotKeys.turn(performance.now()), 1_000 / TURNS_A_SECOND).unref()
   const { traces, quotas } = parts
+  const shedder = shedderOf(config, open.keys, quotas)
   const decisions = openDecisionLog(config, rules, open.keys, parts)
   const desk = new ProcessDesk({ rules, quotas, entries: config.callerEntries, keys: open.keys, store: open.store })
   hearCallers(open, desk)
@@ -134,6 +148,7 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
       ...limiterPartsOf(config),
       shadow: config.shadowMode,
       ...(quotas !== undefined && { quotas }),
+      shedder,
       observer: observerOf(door, observers),
     })
   const limiters = { rls: limiterOf('rls'), grpc: limiterOf('grpc'), http: limiterOf('http') }
@@ -145,11 +160,16 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
     usage: quotas && desk,
   })
   tls?.start()
+  const gateway = openGatewayDoor(config, parts, { limiter: limiterOf('gateway'), log, readsTraces: asked.length > 0 })
   const elsewhere = { store: () => open.stats(), grpc: () => grpc.stats }
   return {
-    all: { http: httpDoor(http), grpc: grpcDoor(grpc, config) },
+    all: { http: httpDoor(http), grpc: grpcDoor(grpc, config), ...(gateway && { gateway }) },
     storeName: open.name,
-    ready: config.redisUrl === undefined ? Promise.resolve() : within(arrived, MAX_WAIT_MS),
+    ready: Promise.all([
+      config.redisUrl === undefined ? undefined : within(arrived, MAX_WAIT_MS),
+      // In a worker, connections come from the primary.
+      config.workers > 1 ? gateway?.open() : undefined,
+    ]).then(() => {}),
     reports: {
       stats: () =>
         Object.fromEntries([
@@ -158,7 +178,7 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
           ...unmatched.list(),
           ...storeStats.list(),
           ...named('sluice.store', open.stats()),
-          ...grpcStats(grpc),
+          ...(gateway === undefined ? grpcStats(grpc) : named('sluice.gateway', gateway.stats)),
         ]),
       metrics: () => metrics?.report(elsewhere),
       counted: () => metrics?.counted(elsewhere),
@@ -173,6 +193,7 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
       seenKeys: (about) => desk.seenKeys(about),
     },
     counters: { memory: open.memory, keys: open.keys },
+    setRoutes: (plan) => gateway?.setRoutes(plan),
     notServing: () => {
       isLeaving = true
       health.set(false, 'draining')
@@ -184,11 +205,29 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
       unmatched.stop()
       metrics?.stop()
       watch.stop()
+      shedder?.close()
       clearInterval(turning)
       tls?.stop()
       await Promise.all([open.close(), decisions?.close(), traces?.close(), usage?.close()])
     },
   }
+}
+
+/** openGatewayDoor makes the gateway of a process, where the service is one. */
+function openGatewayDoor(
+  { gateway: config, shadowMode }: Config,
+  { routes: plan }: DoorParts,
+  { limiter, log, readsTraces }: { limiter: Limiter<Store>; log: Log; readsTraces: boolean },
+): GatewayDoor | undefined {
+  if (config === undefined || plan === undefined) return undefined
+  return new GatewayDoor({ config, plan, limiter, log, isShadow: shadowMode, readsTraces, failed: faultLog(log) })
+}
+
+/** shedderOf makes what sheds load, where a layer is on, or may be switched on while the process runs. */
+function shedderOf({ shedding }: Config, keys: KeySpeller, quotas: DoorParts['quotas']): LoadShedder | undefined {
+  const { worker, fleet } = shedding
+  if (worker.mode === 'off' && fleet === undefined && quotas === undefined) return undefined
+  return new LoadShedder({ worker, fleet, keys, modes: quotas && ((layer) => quotas().layers?.(layer)) })
 }
 
 /** openDecisionLog makes the observer that writes the decision log, if there is one. */
@@ -254,7 +293,7 @@ interface Shared extends Required<Pick<RlsOptions, 'shownValue'>> {
 /** makeServers joins the doors with what they share: the limiter, health, leases and counts. */
 function makeServers(
   config: Config,
-  limiters: Readonly<Record<ObservedDoor, Limiter<Store>>>,
+  limiters: Readonly<Record<Exclude<ObservedDoor, 'gateway'>, Limiter<Store>>>,
   { health, log, shownValue, readsTraces, usage }: Shared,
 ) {
   const { shadowMode, responseHeaders, requestHeaders, dynamicMetadata, unitMultipliers } = config

@@ -2,9 +2,11 @@ import { randomBytes } from 'node:crypto'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { got, SluiceError } from 'sluice/internal/core/errors'
+import type { ProxyTrustOptions } from 'sluice/internal/core/identity/proxy-trust'
 import { checkCompact, type KeyForm } from 'sluice/internal/core/key-form'
 import { checkKeyPrefix } from 'sluice/internal/core/key-prefix'
 import { LIMIT_OPTIONS } from 'sluice/internal/core/limit-options'
+import type { FleetShedding, WorkerShedding } from 'sluice/internal/engine/load-shedder'
 import { DEFAULT_HOT_KEY_LIMITS, type HotKeyLimits } from '../../observe/hot-keys/hot-key-alarm.ts'
 import type { CallerEntries } from '../../quotas/book/caller-entries.ts'
 import type { DatabasePlace } from '../../quotas/database/open-database.ts'
@@ -12,7 +14,7 @@ import { postgresAddress } from '../../quotas/database/postgres-address.ts'
 import type { KafkaSettings } from '../../quotas/sinks/kafka-producer.ts'
 import type { Compatibility } from './compatibility.ts'
 import { ignoredWarnings, refuseUnsupported } from './envoy-settings.ts'
-import { parseFlags } from './flags.ts'
+import { type FlagSpec, parseFlags } from './flags.ts'
 import { misspelledVariables, refuseMisspelled } from './misspelled-variables.ts'
 import { type TracesConfig, tracesOf } from './otel-settings.ts'
 import { packageFile } from './package-file.ts'
@@ -99,10 +101,32 @@ export interface Config {
   readonly region: string | undefined
   /** Undefined: the environment does not ask for traces. */
   readonly traces: TracesConfig | undefined
+  /** What its gateway is told. Undefined: there is none, and the service has its own doors instead. */
+  readonly gateway: GatewayConfig | undefined
   readonly hotKeys: boolean
   readonly hotKeyLimits: HotKeyLimits
+  readonly shedding: SheddingConfig
   /** What was said that has no effect. */
   readonly warnings: readonly string[]
+}
+
+/** GatewayConfig is what `sluice gateway` is told beside the settings of the service. It is plain data. */
+export interface GatewayConfig {
+  /** The routes file; undefined where flags say it all. */
+  readonly file: string | undefined
+  /** What flags say, in the form of a routes file. */
+  readonly value: object | undefined
+  readonly host: string
+  readonly port: number
+  readonly tls: GrpcTls | undefined
+  readonly trust: ProxyTrustOptions | undefined
+}
+
+/** SheddingConfig says when requests are shed. */
+export interface SheddingConfig {
+  readonly worker: WorkerShedding
+  /** Undefined: nobody knows what the fleet can take. */
+  readonly fleet: FleetShedding | undefined
 }
 
 /** DecisionLogConfig says which decisions are logged, and where. */
@@ -179,10 +203,18 @@ export interface LimitHeaders {
 
 type Env = NodeJS.ProcessEnv
 
+/** CommandFlags are the flags of a command that takes the settings. */
+export interface CommandFlags {
+  readonly name: string
+  readonly specs: readonly FlagSpec[]
+}
+
+const SERVE: CommandFlags = { name: 'serve', specs: SETTINGS }
+
 /** readConfig takes each setting from the flag, else the environment, else the config file, else its default. */
-export function readConfig(args: readonly string[], env: Env): Config {
-  const flags = parseFlags('serve', SETTINGS, args)
-  if (flags.rest.length > 0) throw new SluiceError('FLAG_UNKNOWN', 'serve', got(flags.rest[0]))
+export function readConfig(args: readonly string[], env: Env, command: CommandFlags = SERVE): Config {
+  const flags = parseFlags(command.name, command.specs, args)
+  if (flags.rest.length > 0) throw new SluiceError('FLAG_UNKNOWN', command.name, got(flags.rest[0]))
   refuseMisspelled(env)
   refuseUnsupported(env)
   const from = new SettingSources(flags, env)
@@ -243,8 +275,10 @@ export function readConfig(args: readonly string[], env: Env): Config {
     auditKafka: auditKafkaOf(from),
     region: from.value('region'),
     traces: tracesOf(env),
+    gateway: undefined,
     hotKeys: from.value('hot-keys') === 'on',
     hotKeyLimits: hotKeyLimitsOf(from),
+    shedding: sheddingOf(from),
     warnings: [
       ...ignoredWarnings(env),
       ...misspelledVariables(env),
@@ -313,6 +347,24 @@ export function redisTlsOf(from: SettingSources, env: Env): RedisTls {
     certFile: from.value('redis-cert'),
     keyFile: from.value('redis-key'),
     anyHostName: value !== '' && isOn({ values: [value], where: name, source: 'env' }),
+  }
+}
+
+/** sheddingOf says when requests are shed. Of times and counts, 0 would be a bound that is always reached. */
+function sheddingOf(from: SettingSources): SheddingConfig {
+  const capacity = from.value('shed-capacity')
+  const latencyMs = from.value('shed-latency')
+  const fleet = { mode: from.value('shed-fleet'), reserved: from.value('shed-reserved') }
+  return {
+    worker: {
+      mode: from.value('shed-worker'),
+      delayMs: Math.max(1, from.value('shed-delay')),
+      inFlight: from.value('shed-in-flight'),
+      latencyMs: latencyMs === 0 ? undefined : latencyMs,
+      afterMs: from.value('shed-after'),
+      overMs: Math.max(1, from.value('shed-over')),
+    },
+    fleet: capacity === undefined ? undefined : { ...fleet, capacity },
   }
 }
 

@@ -11,6 +11,8 @@ const KNOWN: ReadonlySet<string> = new Set([
   ...SETTINGS.flatMap(({ flag }) => variablesOf(flag)),
   ...ENVOY_SETTINGS.map(({ name }) => name),
 ])
+/** Those of the gateway are checked where it reads them. */
+const OF_GATEWAY = /^SLUICE_GATEWAY_/
 const OURS = [...KNOWN].filter((name) => name.startsWith(PREFIX)).map((name) => name.slice(PREFIX.length))
 /** Variables are set for other programs too: only what is long, and nearly the same, was meant for us. */
 const LONG = byLetters([...KNOWN].filter((name) => name.length >= 6))
@@ -59,5 +61,7 @@ function lettersOf(name: string): number {
 }
 
 function strangers(env: Env): string[] {
-  return Object.keys(env).filter((name) => !KNOWN.has(name) && env[name] !== '' && !OF_KUBERNETES.test(name))
+  return Object.keys(env).filter(
+    (name) => !KNOWN.has(name) && env[name] !== '' && !OF_KUBERNETES.test(name) && !OF_GATEWAY.test(name),
+  )
 }

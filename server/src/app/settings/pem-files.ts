@@ -77,9 +77,11 @@ export function readRedisTls({ caFile, certFile, keyFile }: RedisTls): Partial<P
 }
 
 /** requireFiles throws when a file that the settings name cannot be read, or is not what it is named for. */
-export function requireFiles({ redisTls, grpc: { tls } }: Config): void {
+export function requireFiles({ redisTls, grpc, gateway }: Config): void {
   readRedisTls(redisTls)
-  if (tls === undefined) return
-  readPair(tls.certFile, tls.keyFile)
-  if (tls.clientCaFile !== undefined) readAuthority(tls.clientCaFile)
+  for (const tls of [grpc.tls, gateway?.tls]) {
+    if (tls === undefined) continue
+    readPair(tls.certFile, tls.keyFile)
+    if (tls.clientCaFile !== undefined) readAuthority(tls.clientCaFile)
+  }
 }

@@ -39,7 +39,12 @@ function observerOf(spans: DecisionSpans, isShadow: boolean): DoorObserver {
     ...(isShadow && { 'ratelimit.outcome': 'allowed' }),
   })
   const skipsUnsampled = followsParent()
-  const attributes = { rls: attributesOf('rls'), grpc: attributesOf('grpc'), http: attributesOf('http') }
+  const attributes = {
+    rls: attributesOf('rls'),
+    grpc: attributesOf('grpc'),
+    http: attributesOf('http'),
+    gateway: attributesOf('gateway'),
+  }
   return {
     decided: (door, charges, decision, ms, context) => {
       if (skipsUnsampled && context?.isSampled === false) return

@@ -15,10 +15,13 @@ export type ToWorker =
       readonly id: number
       readonly config: Config
       readonly inputs: readonly RuleInput[]
+      /** The routes file of the gateway, where there is one. */
+      readonly routes: RuleInput | undefined
       /** Undefined: there are none. */
       readonly quotas: Extract<QuotaNews, { type: 'quotas' }> | undefined
     }
   | { readonly type: 'rules'; readonly inputs: readonly RuleInput[] }
+  | { readonly type: 'routes'; readonly input: RuleInput }
   /** There are new rules, in parts that it may ask for. */
   | { readonly type: 'packed-rules'; readonly version: number }
   | { readonly type: 'rule-part'; readonly version: number; readonly part: RulePart }

@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { SluiceError } from 'sluice/internal/core/errors'
+import type { RuleInput } from 'sluice/internal/core/rules/load'
 import type { RuleOrigin } from 'sluice/internal/engine/live-rules'
 import { FleetMetrics } from '../../observe/metrics/fleet-metrics.ts'
 import type { MergedMetrics } from '../../observe/metrics/merge-reports.ts'
@@ -41,6 +42,8 @@ export interface PrimaryParts {
   readonly usage?: (news: UsageNews) => void
   /** What keys of quotas are hashed under. Undefined: there are no quotas. */
   readonly keySecret?: (() => string) | undefined
+  /** The routes file of the gateway, where there is one. */
+  readonly routes?: (() => RuleInput) | undefined
 }
 
 /**
@@ -85,8 +88,11 @@ export class Primary {
     () => this.#keySecret?.() ?? '',
   )
   readonly #keySecret: (() => string) | undefined
+  readonly #routes: (() => RuleInput) | undefined
 
-  constructor(config: Config, log: Log, { origin, decisions = () => {}, usage = () => {}, keySecret }: PrimaryParts) {
+  constructor(config: Config, log: Log, parts: PrimaryParts) {
+    const { origin, decisions = () => {}, usage = () => {}, keySecret, routes } = parts
+    this.#routes = routes
     this.#decisions = decisions
     this.#usage = usage
     this.#keySecret = keySecret
@@ -106,7 +112,7 @@ export class Primary {
 
   /** listen opens the port of a door, and returns where it can be reached. */
   async listen(door: DoorName, place: Place): Promise<string> {
-    const server = createServer({ pauseOnConnect: true, noDelay: true, allowHalfOpen: door === 'http' })
+    const server = createServer({ pauseOnConnect: true, noDelay: true, allowHalfOpen: door !== 'grpc' })
     server.on('connection', (socket) => {
       // A client that goes away while its connection waits here is the business of whoever gets it.
       socket.on('error', () => {})
@@ -143,6 +149,11 @@ export class Primary {
     for (const worker of this.#workers) {
       worker.tell(parts === undefined ? { type: 'rules', inputs } : { type: 'packed-rules', version })
     }
+  }
+
+  /** applyRoutes has the gateway of every worker go by other routes. */
+  applyRoutes(input: RuleInput): void {
+    if (this.#hasRules) for (const worker of this.#workers) worker.tell({ type: 'routes', input })
   }
 
   /** #tellPart gives a worker a part of the rules, unless there are newer ones: it has been told of those. */
@@ -264,7 +275,8 @@ export class Primary {
   #tellStart(worker: WorkerProcess): void {
     this.#awaitReady(worker)
     const quotas = this.#keySecret && this.quotas.announce()
-    worker.tell({ type: 'start', id: worker.id, config: this.#config, inputs: this.#origin().inputs, quotas })
+    const { inputs } = this.#origin()
+    worker.tell({ type: 'start', id: worker.id, config: this.#config, inputs, routes: this.#routes?.(), quotas })
   }
 
   #give(connection: Connection): void {
@@ -386,7 +398,8 @@ export class Primary {
 
   *#connectionCounts(): Iterable<[name: string, count: number]> {
     for (const worker of this.#workers) {
-      for (const door of DOOR_NAMES) yield [`sluice.worker.${worker.id}.${door}_connections`, worker.open(door)]
+      const doors = DOOR_NAMES.filter((door) => (door === 'gateway') === (this.#config.gateway !== undefined))
+      for (const door of doors) yield [`sluice.worker.${worker.id}.${door}_connections`, worker.open(door)]
     }
   }
 

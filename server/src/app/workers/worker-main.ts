@@ -5,6 +5,7 @@ import { hashApiKey } from '../../quotas/tables/api-key-hash.ts'
 import type { UsageNews } from '../../quotas/usage/usage-news.ts'
 import type { DoorName } from '../doors/door.ts'
 import { type Doors, openDoors } from '../doors/doors.ts'
+import { readRoutes } from '../gateway/read-routes.ts'
 import { logTo } from '../log/log.ts'
 import { PassedOverLog } from '../quotas/passed-over-log.ts'
 import { compileOptionsOf } from '../settings/compatibility.ts'
@@ -45,7 +46,7 @@ function tellUsage(news: UsageNews): Promise<void> {
   return new Promise((resolve) => tell({ type: 'usage', news }, resolve))
 }
 
-async function start({ config, inputs, quotas: first }: Extract<ToWorker, { type: 'start' }>): Promise<void> {
+async function start({ config, inputs, routes, quotas: first }: Extract<ToWorker, { type: 'start' }>): Promise<void> {
   options = compileOptionsOf(config.mergeDomains, config.compatibility)
   rules.apply(inputs, options)
   if (first !== undefined) {
@@ -60,6 +61,7 @@ async function start({ config, inputs, quotas: first }: Extract<ToWorker, { type
     traces,
     decisions: send,
     quotas: quotas?.current,
+    routes: routes && readRoutes(routes),
     passedOver,
     usage: tellUsage,
   })
@@ -77,7 +79,7 @@ function take(door: DoorName, number: number, socket: Socket | undefined): void 
     return
   }
   socket.once('close', () => tell({ type: 'closed', door }))
-  doors.all[door].take(socket)
+  doors.all[door]?.take(socket)
 }
 
 async function leave(): Promise<void> {
@@ -108,9 +110,10 @@ function receive(message: ToWorker, socket?: Socket): void {
   if (message.type === 'connection') take(message.door, message.number, socket)
   else if (message.type === 'start') void start(message).catch(crash)
   else if (message.type === 'rules') rules.apply(message.inputs, options)
+  else if (message.type === 'routes') doors?.setRoutes(readRoutes(message.input))
   else if (message.type === 'packed-rules') rules.announce(message.version)
   else if (message.type === 'rule-part') rules.take(message.version, message.part)
-  else if (message.type === 'shed') doors?.all[message.door].shed(message.count)
+  else if (message.type === 'shed') doors?.all[message.door]?.shed(message.count)
   else if (message.type === 'not-serving') doors?.notServing()
   else if (message.type === 'drain') void leave()
   else if (isQuotaNews(message)) hearQuotas(message)

@@ -44,6 +44,27 @@ describe('versions', () => {
     const unknown = await ask('PUT', 'rules/switches', { body: { rule: { domain: 'shop', id: 'typo' }, mode: 'off' } })
     expect([unknown.status, unknown.json.code]).toEqual([404, 'RECORD_UNKNOWN'])
   })
+
+  it('nor does the switch of a layer, which is for operators, and listed for all', async () => {
+    const { ask } = await startAdmin()
+    const put = (mode: string, as = 'operator') =>
+      ask('PUT', 'layers', { body: { layer: 'worker', mode, reason: 'fire' }, as: as as 'operator' })
+    expect((await put('off', 'viewer')).status).toBe(403)
+    expect((await put('fast')).status).toBe(400)
+    expect((await put('shadow')).json).toMatchObject({ layer: 'worker', mode: 'shadow', reason: 'fire', version: 1 })
+    expect((await put('on')).json).toMatchObject({ mode: 'on', version: 2 })
+    const { items } = (await ask('GET', 'layers', { as: 'viewer' })).json as {
+      items: { layer: string; mode: unknown }[]
+    }
+    expect(items.map(({ layer, mode }) => [layer, mode])).toEqual([
+      ['rate', null],
+      ['concurrency', null],
+      ['fleet', null],
+      ['worker', 'on'],
+    ])
+    expect((await ask('DELETE', 'layers?layer=worker')).status).toBe(204)
+    expect((await ask('DELETE', 'layers?layer=worker')).json.code).toBe('RECORD_UNKNOWN')
+  })
 })
 
 describe('idempotency keys', () => {

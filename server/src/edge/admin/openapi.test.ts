@@ -64,6 +64,9 @@ const STEPS: readonly Step[] = [
   ['putSwitch', 'PUT', 'rules/switches', { body: { rule: { domain: 'shop', id: 'user' }, mode: 'shadow' } }],
   ['listSwitches', 'GET', 'rules/switches'],
   ['removeSwitch', 'DELETE', 'rules/switches?domain=shop&rule=user'],
+  ['putLayer', 'PUT', 'layers', { body: { layer: 'worker', mode: 'shadow', reason: 'a look at it first' } }],
+  ['listLayers', 'GET', 'layers'],
+  ['removeLayer', 'DELETE', 'layers?layer=worker'],
   ['readCustomerLimits', 'GET', 'customers/acme/limits'],
   ['readCounters', 'GET', 'counters?customer_id=acme'],
   [

@@ -5,6 +5,7 @@ import { pathText } from 'sluice/internal/core/path-text'
 import type { CheckRequest } from 'sluice/internal/core/request'
 import { findIssues, type Issue } from 'sluice/internal/core/schema/check'
 import type { Schema, Value } from 'sluice/internal/core/schema/schema'
+import { PRIORITY_WORDS, readPriority } from 'sluice/internal/core/shedding/priority'
 import { MAX_DESCRIPTORS, MAX_ENTRIES } from '../rls/rls-request.ts'
 import { shownName } from '../shown-name.ts'
 
@@ -48,6 +49,15 @@ const checkRequest = {
     domain: { schema: { ...text, min: 1, whenShort: 'rate limit domain must not be empty' }, required: true },
     descriptors: { schema: descriptors, required: true },
     cost: { schema: cost },
+    priority: { schema: { kind: 'choice', of: PRIORITY_WORDS } },
+    reserve: { schema: { kind: 'integer', min: 0, max: MAX_COUNT } },
+  },
+} as const satisfies Schema
+const settleRequest = {
+  kind: 'object',
+  fields: {
+    settle: { schema: { kind: 'text', min: 1 }, required: true },
+    cost: { schema: { kind: 'integer', min: 0, max: MAX_COUNT }, required: true },
   },
 } as const satisfies Schema
 const releaseRequest = {
@@ -55,18 +65,36 @@ const releaseRequest = {
   fields: { lease: { schema: { kind: 'text' }, required: true } },
 } as const satisfies Schema
 
-const settleRequest = {
-  kind: 'object',
-  fields: {
-    reservation: { schema: { kind: 'text' }, required: true },
-    cost: { schema: { kind: 'integer', min: 0, max: MAX_COUNT }, required: true },
-  },
-} as const satisfies Schema
-
-/** parseCheckRequest reads the body of /v1/check, /v1/acquire and /v1/reserve. What it does not understand, it refuses. */
+/** parseCheckRequest reads the body of /v1/acquire. What it does not understand, it refuses. */
 export function parseCheckRequest(body: string): CheckRequest {
-  const { cost, ...request } = parse(checkRequest, body, 'REQUEST_INVALID')
-  return cost === undefined ? request : { ...request, cost }
+  const asked = checked(parseJson(body, 'REQUEST_INVALID'))
+  if (!asked.isReserved) return asked.request
+  throw new SluiceError('REQUEST_INVALID', 'body.reserve', 'places are taken, not reserved; use /v1/check')
+}
+
+/** An AskedCheck is a request whose cost may be an estimate, or what an earlier one has cost in the end. */
+export type AskedCheck =
+  | { readonly kind: 'check'; readonly request: CheckRequest; readonly isReserved: boolean }
+  | { readonly kind: 'settle'; readonly token: string; readonly cost: number }
+
+/** parseCheck reads the body of /v1/check: a request, perhaps with `reserve` in place of `cost`; or `settle`. */
+export function parseCheck(body: string): AskedCheck {
+  const value = parseJson(body, 'REQUEST_INVALID')
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, 'settle')) return checked(value)
+  const { settle, cost } = valid(settleRequest, value, 'REQUEST_INVALID')
+  return { kind: 'settle', token: settle, cost }
+}
+
+function checked(value: unknown): Extract<AskedCheck, { kind: 'check' }> {
+  const { cost, reserve, priority: word, ...request } = valid(checkRequest, value, 'REQUEST_INVALID')
+  const isCosted = cost !== undefined || request.descriptors.some((each) => each.cost !== undefined)
+  if (isCosted && reserve !== undefined) {
+    throw new SluiceError('REQUEST_INVALID', 'body.reserve', 'it stands beside cost')
+  }
+  const own = reserve ?? cost
+  const priority = readPriority(word)
+  const asked = { ...request, ...(own !== undefined && { cost: own }), ...(priority !== undefined && { priority }) }
+  return { kind: 'check', request: asked, isReserved: reserve !== undefined }
 }
 
 /** parseRelease reads the body of /v1/release, and returns the lease. */
@@ -74,13 +102,11 @@ export function parseRelease(body: string): string {
   return parse(releaseRequest, body, 'RELEASE_INVALID').lease
 }
 
-/** parseSettle reads the body of /v1/settle. */
-export function parseSettle(body: string): { readonly reservation: string; readonly cost: number } {
-  return parse(settleRequest, body, 'SETTLE_INVALID')
+function parse<const S extends Schema>(schema: S, body: string, code: ErrorCode): Value<S> {
+  return valid(schema, parseJson(body, code), code)
 }
 
-function parse<const S extends Schema>(schema: S, body: string, code: ErrorCode): Value<S> {
-  const value = parseJson(body, code)
+function valid<const S extends Schema>(schema: S, value: unknown, code: ErrorCode): Value<S> {
   const [issue] = findIssues(schema, value)
   if (issue === undefined) return value as Value<S>
   throw new SluiceError(code, `body${pathText(issue.path)}`, reasonOf(issue))

@@ -36,7 +36,11 @@ async function start(check: Checker['check'] = () => UNLIMITED, health?: Health)
     decision: await check(request),
     permits: undefined,
   })
-  const server = checkServer({ check, acquire, release: () => {} }, { ...(health && { health }) })
+  const reserving = {
+    reserve: async (request: CheckRequest) => ({ decision: await check(request), charged: [] }),
+    settleReserved: async () => false,
+  }
+  const server = checkServer({ check, acquire, release: () => {}, ...reserving }, { ...(health && { health }) })
   servers.push(server)
   await once(server.listen(0, '127.0.0.1'), 'listening')
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`

@@ -1,5 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import { type Decision, UNLIMITED } from 'sluice/internal/core/combine'
+import type { Decision } from 'sluice/internal/core/combine'
 import { decisionJson } from 'sluice/internal/core/http/decision-json'
 import { rateLimitFields } from 'sluice/internal/core/http/fields'
 import { problem } from 'sluice/internal/core/http/problem'
@@ -8,7 +8,7 @@ import type { RuleResponse } from 'sluice/internal/core/rule'
 import { GrpcStatus } from '../../grpc/index.ts'
 import { applyShadowMode } from '../apply-shadow-mode.ts'
 import { Callers } from '../callers/callers.ts'
-import { requireTrust, requireTrustToSettle } from '../callers/requested-trust.ts'
+import { requireTrust } from '../callers/requested-trust.ts'
 import { Health } from '../health/health.ts'
 import { LIVEZ, readyz } from '../health/probe-routes.ts'
 import { Bodies } from '../http/body.ts'
@@ -17,12 +17,12 @@ import { type Route, routeServer } from '../http/routes.ts'
 import { requireJson, requireOwnSite } from '../http/web-pages.ts'
 import { write, writeJson, writeProblem } from '../http/write.ts'
 import { LeaseTokens } from '../leases/lease-tokens.ts'
-import { ReservationTokens, requireReservable } from '../leases/reservation-tokens.ts'
-import type { LimiterPort, Reserver } from '../limiter-port.ts'
+import { ReservationTokens } from '../leases/reservation-tokens.ts'
+import type { ReservingPort } from '../limiter-port.ts'
 import { Refusal, RlsDoor } from '../rls/rls-door.ts'
 import { parseRlsJson } from '../rls/rls-json.ts'
 import { requestContext } from '../trace-context.ts'
-import { parseCheckRequest, parseRelease, parseSettle } from './check-request.ts'
+import { parseCheck, parseCheckRequest, parseRelease } from './check-request.ts'
 import { type OwnUsageParts, ownUsageRoute } from './own-usage.ts'
 
 /** What a checkServer shares with the other doors of its process. */
@@ -46,14 +46,14 @@ export interface CheckServerOptions {
 }
 
 /**
- * checkServer is the HTTP door: POST /v1/check, /v1/acquire and /v1/release, /v1/reserve and /v1/settle (200, or 429 or what the rule's `response`
+ * checkServer is the HTTP door: POST /v1/check, /v1/acquire and /v1/release (200, or 429 or what the rule's `response`
  * says, the decision as JSON and as fields), POST /json (Envoy's rate limit service as JSON), and GET /healthcheck,
  * /livez and /readyz.
  */
-export function checkServer(limiter: LimiterPort & Partial<Reserver>, options: CheckServerOptions = {}): Server {
+export function checkServer(limiter: ReservingPort, options: CheckServerOptions = {}): Server {
   const { leases = new LeaseTokens(), health = new Health(), callers = new Callers(), shadowMode = false } = options
   const rls = options.rls ?? new RlsDoor(limiter, { shadowMode })
-  const parts = { limiter, leases, shadowMode }
+  const parts = { limiter, leases, reservations: options.reservations ?? new ReservationTokens(), shadowMode }
   const bodies = new Bodies(options.bounds?.maxBodyBytes ?? DEFAULT_HTTP_BOUNDS.maxBodyBytes)
   const post = (answer: (asked: Asked, response: ServerResponse) => Promise<void>, mayBeUntyped = false): Route => ({
     methods: ['POST'],
@@ -76,25 +76,13 @@ export function checkServer(limiter: LimiterPort & Partial<Reserver>, options: C
     ['/livez', LIVEZ],
     ['/readyz', readyz(() => health.unready)],
   ]
-  const { reservations = new ReservationTokens() } = options
-  const { reserve, settleReserved } = limiter
-  if (reserve !== undefined && settleReserved !== undefined) {
-    const reserving = { reservations, shadowMode, limiter: limiter as Reserver }
-    routes.push(['/v1/reserve', post((asked, response) => reserveCost(reserving, asked, response))])
-    routes.push(['/v1/settle', post((asked, response) => settleCost(reserving, asked, response))])
-  }
   if (options.ownUsage !== undefined) routes.push(['/v1/usage', ownUsageRoute(options.ownUsage)])
   return routeServer(new Map(routes), { failed: options.failed, bounds: options.bounds })
 }
 
 interface Parts {
-  readonly limiter: LimiterPort
+  readonly limiter: ReservingPort
   readonly leases: LeaseTokens
-  readonly shadowMode: boolean
-}
-
-interface ReservingParts {
-  readonly limiter: Reserver
   readonly reservations: ReservationTokens
   readonly shadowMode: boolean
 }
@@ -112,15 +100,49 @@ function requestOf({ body, isTrusted }: Asked): CheckRequest {
   return request
 }
 
-async function check({ limiter, shadowMode }: Parts, asked: Asked, response: ServerResponse): Promise<void> {
-  writeDecision(response, applyShadowMode(await limiter.check(requestOf(asked), asked.context), shadowMode))
+async function check(parts: Parts, asked: Asked, response: ServerResponse): Promise<void> {
+  const parsed = parseCheck(asked.body)
+  if (parsed.kind === 'settle') return settle(parts, parsed.token, parsed.cost, response)
+  const { limiter, shadowMode } = parts
+  const { request } = parsed
+  requireTrust(request, asked.isTrusted)
+  if (parsed.isReserved) return reserve(parts, request, asked.context, response)
+  writeDecision(response, applyShadowMode(await limiter.check(request, asked.context), shadowMode))
+}
+
+/** reserve answers as check does, with the reservation to settle where something was charged. */
+async function reserve(
+  { limiter, reservations, shadowMode }: Parts,
+  request: CheckRequest,
+  context: RequestContext | undefined,
+  response: ServerResponse,
+): Promise<void> {
+  const { decision, charged } = await limiter.reserve(request, context)
+  const reservation = charged.length === 0 ? {} : { reservation: reservations.seal(request, charged) }
+  writeDecision(response, applyShadowMode(decision, shadowMode), reservation)
+}
+
+/**
+ * settle takes what a request has cost in the end, from anyone who has its reservation: it is sealed, good once, and gives
+ * back no more than was charged, so that it needs no trust.
+ */
+async function settle(
+  { limiter, reservations }: Parts,
+  token: string,
+  cost: number,
+  response: ServerResponse,
+): Promise<void> {
+  const { request, charged, id } = reservations.open(token)
+  const settled = await limiter.settleReserved(request, charged, id, cost)
+  response.setHeader('Cache-Control', 'no-store')
+  writeJson(response, 200, 'application/json', { settled })
 }
 
 /** acquire answers as check does, with the lease to give back where places were taken. */
 async function acquire({ limiter, leases, shadowMode }: Parts, asked: Asked, response: ServerResponse): Promise<void> {
   const { decision, permits } = await limiter.acquire(requestOf(asked), asked.context)
   const token = permits === undefined || permits.held.length === 0 ? undefined : leases.seal(permits)
-  writeDecision(response, applyShadowMode(decision, shadowMode), { lease: token })
+  writeDecision(response, applyShadowMode(decision, shadowMode), token === undefined ? {} : { lease: token })
 }
 
 /**
@@ -132,31 +154,6 @@ async function release({ limiter, leases }: Parts, { body }: Asked, response: Se
   if (lease !== undefined) await limiter.release(lease)
   response.setHeader('Cache-Control', 'no-store')
   response.writeHead(204).end()
-}
-
-/** reserveCost answers as check does, with the reservation to settle where an estimate was charged. */
-async function reserveCost(
-  { limiter, reservations, shadowMode }: ReservingParts,
-  asked: Asked,
-  response: ServerResponse,
-): Promise<void> {
-  requireReservable(asked.body)
-  const request = requestOf(asked)
-  const { decision, charged } = await limiter.reserve(request, asked.context)
-  const reservation = charged.length === 0 ? undefined : reservations.seal({ request, charged })
-  writeDecision(response, applyShadowMode(decision, shadowMode), { reservation })
-}
-
-/** settleCost charges what a request has cost in the end, or gives back what was too much, and says what is left. */
-async function settleCost(
-  { limiter, reservations }: ReservingParts,
-  { body, isTrusted }: Asked,
-  response: ServerResponse,
-): Promise<void> {
-  requireTrustToSettle(isTrusted)
-  const { reservation, cost } = parseSettle(body)
-  const { request, charged } = reservations.open(reservation)
-  writeDecision(response, (await limiter.settleReserved(request, charged, cost)) ?? UNLIMITED)
 }
 
 /**
@@ -197,13 +194,7 @@ function tellHealth(health: Health, response: ServerResponse): void {
   else write(response, 500, 'text/plain', '')
 }
 
-/** Tokens are what a caller keeps of a decision, to send back later. */
-interface Tokens {
-  readonly lease?: string | undefined
-  readonly reservation?: string | undefined
-}
-
-function writeDecision(response: ServerResponse, decision: Decision, { lease, reservation }: Tokens = {}): void {
+function writeDecision(response: ServerResponse, decision: Decision, more: object = {}): void {
   for (const [name, value] of rateLimitFields(decision, Date.now(), Math.random)) response.setHeader(name, value)
   response.setHeader('Cache-Control', 'no-store')
   const refusal = decision.allowed ? undefined : decision.tightest?.rule.response
@@ -211,8 +202,7 @@ function writeDecision(response: ServerResponse, decision: Decision, { lease, re
   const body = {
     ...decisionJson(decision),
     ...(refusal !== undefined && { response: responseJson(refusal) }),
-    ...(lease !== undefined && { lease }),
-    ...(reservation !== undefined && { reservation }),
+    ...more,
   }
   writeJson(response, decision.allowed ? 200 : (refusal?.status ?? 429), 'application/json', body)
 }

@@ -4,7 +4,7 @@ import { MemoryStore } from 'sluice/internal/stores/memory/memory-store'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { LimitState, OwnUsage } from '../../quotas/ports.ts'
 import { Throttle } from '../admin/access/throttle.ts'
-import type { LimiterPort } from '../limiter-port.ts'
+import type { ReservingPort } from '../limiter-port.ts'
 import { checkServer } from './check-server.ts'
 import type { OwnUsageParts } from './own-usage.ts'
 
@@ -23,7 +23,7 @@ const LIMIT: LimitState = {
 }
 
 /** To ask the limiter is to count something. */
-const uncounted = new Proxy({} as LimiterPort, {
+const uncounted = new Proxy({} as ReservingPort, {
   get: () => () => {
     throw new Error('the limiter was asked')
   },

@@ -84,7 +84,8 @@ export interface GatewayTls extends SecureContextOptions {
 
 /** A ListenerOptions is a port that takes HTTP/1.1 and HTTP/2: by ALPN with TLS, by the first bytes without. */
 export interface ListenerOptions {
-  readonly port: number
+  /** Without it, connections come through `accept` alone. */
+  readonly port?: number
   readonly host?: string
   readonly tls?: GatewayTls
 }

@@ -5,6 +5,8 @@ import type { HeldPermits } from 'sluice/internal/engine/ports'
 import { SealedTexts } from './sealed-texts.ts'
 
 const VERSION = 1
+/** Nonce and tag alone have 28 bytes. */
+const SHORTEST = 38
 
 type Packed = readonly [
   version: number,
@@ -16,8 +18,8 @@ type Packed = readonly [
 
 /**
  * LeaseTokens turns leases into texts that clients keep, and back. A token holds all that a node needs to release the
- * lease, so that any node with the same secret can, and nodes remember nothing. Clients can neither read the counters' keys in
- * it nor make one up.
+ * lease, so that any node with the same secret can, and nodes remember nothing. It is encrypted and authenticated
+ * (AES-256-GCM): clients can neither read the counters' keys in it nor make one up.
  */
 export class LeaseTokens {
   readonly #texts: SealedTexts
@@ -36,7 +38,7 @@ export class LeaseTokens {
       isLocal === true ? this.#holder : '',
       held.map(({ key, limit }) => [key, limit.max, limit.windowMs] as const),
     ]
-    return this.#texts.seal(packed)
+    return this.#texts.seal(JSON.stringify(packed))
   }
 
   /**
@@ -44,7 +46,7 @@ export class LeaseTokens {
    * away: nobody else can release that, and it comes back by itself when its time is over.
    */
   open(token: string): HeldPermits | undefined {
-    const [, id, holder, held] = this.#texts.open(token, invalid) as Packed
+    const [, id, holder, held] = this.#unpack(token)
     if (holder !== '' && holder !== this.#holder) return undefined
     return {
       id,
@@ -54,6 +56,14 @@ export class LeaseTokens {
       })),
       ...(holder !== '' && { isLocal: true }),
     }
+  }
+
+  #unpack(token: string): Packed {
+    if (token.length < SHORTEST) throw invalid('too short')
+    const text = this.#texts.open(token)
+    if (text === undefined) throw invalid('not one of ours')
+    // What is authentic was written by a node, and parses.
+    return JSON.parse(text) as Packed
   }
 }
 

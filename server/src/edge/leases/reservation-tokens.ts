@@ -1,42 +1,48 @@
+import { randomBytes } from 'node:crypto'
 import { SluiceError } from 'sluice/internal/core/errors'
 import type { CheckRequest } from 'sluice/internal/core/request'
 import { SealedTexts } from './sealed-texts.ts'
 
-/** A Reservation is a request whose cost was an estimate, and what was charged for it. */
+/** A Reservation is what was asked and charged, to be settled once. */
 export interface Reservation {
+  readonly id: string
   readonly request: CheckRequest
   readonly charged: readonly string[]
 }
 
-/** What a request to reserve may have, so that the text fits into the body that brings it back. */
-const MAX_BYTES = 15_000
+/** How long a reservation may be settled. What it was charged stays charged after that. */
+const LASTS_MS = 3_600_000
 
-/** ReservationTokens turns reservations into texts that clients keep, and back. Any node with the same secret opens them. */
+/** ReservationTokens turns reservations into texts that clients keep, and back: nodes remember nothing. */
 export class ReservationTokens {
   readonly #texts: SealedTexts
+  readonly #now: () => number
 
-  constructor(secret?: string) {
-    this.#texts = new SealedTexts('sluice reservation tokens', secret)
+  constructor(secret?: string, now: () => number = Date.now) {
+    this.#texts = new SealedTexts('sluice reservations', secret)
+    this.#now = now
   }
 
-  seal({ request, charged }: Reservation): string {
-    return this.#texts.seal([request, charged])
+  seal({ domain, descriptors, cost }: CheckRequest, charged: readonly string[]): string {
+    const id = randomBytes(12).toString('base64url')
+    return this.#texts.seal(JSON.stringify([id, this.#now() + LASTS_MS, domain, descriptors, cost, charged]))
   }
 
   open(token: string): Reservation {
-    const [request, charged] = this.#texts.open(token, invalid) as [CheckRequest, string[]]
-    return { request, charged }
+    const text = this.#texts.open(token)
+    if (text === undefined) throw new SluiceError('RESERVATION_INVALID', 'settle', 'not one of ours')
+    // What is authentic was written by a node, and parses.
+    const [id, untilMs, domain, descriptors, cost, charged] = JSON.parse(text) as Packed
+    if (this.#now() > untilMs) throw new SluiceError('RESERVATION_INVALID', 'settle', 'it has expired')
+    return { id, request: { domain, descriptors, cost }, charged }
   }
 }
 
-/** requireReservable throws for a body that is too long to be kept in a reservation. */
-export function requireReservable(body: string): void {
-  const bytes = Buffer.byteLength(body)
-  if (bytes > MAX_BYTES) {
-    throw new SluiceError('RESERVATION_TOO_LARGE', 'body', `${bytes} bytes`)
-  }
-}
-
-function invalid(detail: string): SluiceError {
-  return new SluiceError('RESERVATION_INVALID', 'reservation', detail)
-}
+type Packed = readonly [
+  id: string,
+  untilMs: number,
+  domain: string,
+  descriptors: CheckRequest['descriptors'],
+  cost: number,
+  charged: readonly string[],
+]

@@ -152,6 +152,7 @@ export function dynamicMetadata(
     descriptors: request.descriptors.map((each) => descriptorValue(each, (entry) => shownValue(domain, entry))),
     ...(request.hitsAddend !== 0 && { hitsAddend: request.hitsAddend }),
     ...(merged.size > 0 && { metadata: structValue(merged) }),
+    ...(answer.tightest?.verdict.shed !== undefined && { shed: answer.tightest.verdict.shed }),
     ...(answer.tightest?.verdict.block !== undefined && { block: { ...answer.tightest.verdict.block } }),
   }
 }

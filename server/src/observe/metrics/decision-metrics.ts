@@ -61,7 +61,7 @@ export class DecisionMetrics implements DoorObserver {
 
   /** decided counts requests. What gives back or looks, and what is charged later, is none: of it, only the time counts. */
   decided(door: ObservedDoor, charges: readonly PlannedCharge[], decision: Decision, ms: number): void {
-    const at = door === 'rls' ? 0 : door === 'grpc' ? 1 : 2
+    const at = door === 'rls' ? 0 : door === 'grpc' ? 1 : door === 'http' ? 2 : 3
     this.#durations.observe(at, ms / 1000)
     if (charges.length === 0) {
       this.#requests[UNMATCHED * DOORS + at]++

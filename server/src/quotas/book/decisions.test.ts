@@ -396,3 +396,38 @@ describe('a switch', () => {
     expect(limiter.check(ask('user=u')).allowed).toBe(false)
   })
 })
+
+describe('a switch of a layer', () => {
+  const layer = (name: string, mode: 'off' | 'shadow' | 'enforce') => ruleSwitch({ domain: '$layers', id: name }, mode)
+
+  it('turns all rules of its kind off or to shadow, whatever is said of one of them, and none of the other kind', async () => {
+    const { nodes, check, put, book } = await open('memory', ACME)
+    const both = ask([K1, 'job=j'])
+    put({ switches: [layer('rate', 'off'), ruleSwitch({ domain: 'api', id: 'api_key' }, 'enforce')] })
+    expect((await check(K1)).verdicts).toEqual([])
+    expect((await nodes[0].acquire(both)).decision.verdicts.map(({ rule }) => rule.name)).toEqual(['jobs'])
+    expect((await nodes[0].acquire(both)).decision.allowed).toBe(false)
+    put({ switches: [layer('rate', 'enforce'), layer('concurrency', 'shadow')] })
+    expect((await nodes[0].acquire(both)).decision.allowed).toBe(true)
+    expect((await check(K1)).verdicts).toHaveLength(1)
+    for (const name of ['rate', 'concurrency']) book.put('switches', `$layers/${name}`, undefined)
+    expect((await nodes[0].acquire(both)).decision.allowed).toBe(false)
+  })
+
+  it('leaves a rule off that is off by itself', async () => {
+    const { check, put } = await open('memory', ACME)
+    put({ switches: [layer('rate', 'shadow'), ruleSwitch({ domain: 'api', id: 'api_key' }, 'off')] })
+    expect((await check(K1)).verdicts).toEqual([])
+  })
+
+  it('tells those who shed load, in their words', () => {
+    const { put, book } = bookOf(ACME)
+    expect(book.layers).toBeUndefined()
+    put({ switches: [layer('worker', 'enforce'), layer('fleet', 'shadow')] })
+    expect([book.layers?.('worker'), book.layers?.('fleet')]).toEqual(['on', 'shadow'])
+    put({ switches: [layer('worker', 'off')] })
+    expect(book.layers?.('worker')).toBe('off')
+    for (const name of ['worker', 'fleet']) book.put('switches', `$layers/${name}`, undefined)
+    expect([book.layers, book.switches]).toEqual([undefined, undefined])
+  })
+})

@@ -5,6 +5,7 @@ import type {
   BlockLookup,
   GrantLookup,
   KnownGrant,
+  LayerLookup,
   Quotas,
   SwitchLookup,
 } from 'sluice/internal/engine/quotas'
@@ -114,6 +115,10 @@ export class QuotaBook implements Quotas {
 
   get switches(): SwitchLookup | undefined {
     return this.#switches.isEmpty ? undefined : this.#switches.find
+  }
+
+  get layers(): LayerLookup | undefined {
+    return this.#switches.hasLayers ? this.#switches.layer : undefined
   }
 
   /** hasTier says whether a tier comes from here, and not from the rules. */

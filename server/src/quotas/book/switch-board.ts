@@ -1,24 +1,49 @@
+import { holdsPermits } from 'sluice/internal/core/limit'
 import type { Rule } from 'sluice/internal/core/rules/rule-set'
-import type { SwitchLookup } from 'sluice/internal/engine/quotas'
-import type { RuleSwitch } from '../model.ts'
+import type { LayerMode } from 'sluice/internal/engine/load-shedder'
+import type { LayerLookup, SwitchLookup } from 'sluice/internal/engine/quotas'
+import { LAYER_DOMAIN, type RuleSwitch } from '../model.ts'
 
-/** SwitchBoard is what rules are told to do, whatever they say themselves. What is said of one goes before what is said of all. */
+const LAYER_PREFIX = `${LAYER_DOMAIN}/`
+
+/**
+ * SwitchBoard is what rules and layers are told to do, whatever they say themselves. What is said of one rule goes before what
+ * is said of all; a layer that is off, or in shadow mode, lets no rule of it do more.
+ */
 export class SwitchBoard {
   readonly #byId = new Map<string, RuleSwitch>()
+  readonly #layers = new Map<string, RuleSwitch['mode']>()
 
   get isEmpty(): boolean {
-    return this.#byId.size === 0
+    return this.#byId.size === 0 && this.#layers.size === 0
+  }
+
+  get hasLayers(): boolean {
+    return this.#layers.size > 0
   }
 
   put(id: string, record: RuleSwitch | undefined): void {
-    if (record === undefined) this.#byId.delete(id)
+    if (id.startsWith(LAYER_PREFIX)) {
+      const layer = id.slice(LAYER_PREFIX.length)
+      if (record === undefined) this.#layers.delete(layer)
+      else this.#layers.set(layer, record.mode)
+    } else if (record === undefined) this.#byId.delete(id)
     else this.#byId.set(id, record)
   }
 
   /** find is the SwitchLookup of these: by the id of a rule, or the name that it has. */
-  readonly find: SwitchLookup = (domain: string, { id, name }: Rule) => {
+  readonly find: SwitchLookup = (domain: string, { id, name, limit }: Rule) => {
     const own = this.#byId.get(`${domain}/${id}`) ?? (name === id ? undefined : this.#byId.get(`${domain}/${name}`))
-    return (own ?? this.#byId.get(ALL))?.mode
+    const mode = (own ?? this.#byId.get(ALL))?.mode
+    if (this.#layers.size === 0) return mode
+    const layer = this.#layers.get(holdsPermits(limit) ? 'concurrency' : 'rate')
+    return layer === undefined || layer === 'enforce' || mode === 'off' ? mode : layer
+  }
+
+  /** layer is the LayerLookup of these. */
+  readonly layer: LayerLookup = (layer): LayerMode | undefined => {
+    const mode = this.#layers.get(layer)
+    return mode === 'enforce' ? 'on' : mode
   }
 }
 

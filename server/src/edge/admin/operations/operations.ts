@@ -7,6 +7,7 @@ import { COUNTER_OPERATIONS } from './counters.ts'
 import { CUSTOMER_OPERATIONS } from './customers.ts'
 import { GRANT_OPERATIONS } from './grants.ts'
 import { KEY_OPERATIONS } from './keys.ts'
+import { LAYER_OPERATIONS } from './layers.ts'
 import { LIVE_OPERATIONS } from './live.ts'
 import { OVERRIDE_OPERATIONS } from './overrides.ts'
 import { OVERVIEW_OPERATIONS } from './overview.ts'
@@ -53,6 +54,7 @@ export function operationsOf(version: string): readonly AnyOperation[] {
     ...TIER_OPERATIONS,
     ...RULE_OPERATIONS,
     ...SWITCH_OPERATIONS,
+    ...LAYER_OPERATIONS,
     ...COUNTER_OPERATIONS,
     ...USAGE_OPERATIONS,
     ...AUDIT_OPERATIONS,

@@ -72,7 +72,8 @@ class RunningGateway implements Gateway, Host, ExchangeHost {
   async listen({ listeners }: GatewayOptions): Promise<void> {
     for (const options of listeners) this.#listeners.push(new Listener(options, this.#connections))
     try {
-      this.addresses = await Promise.all(this.#listeners.map((listener) => listener.listen()))
+      const opened = this.#listeners.filter((_, i) => listeners[i]?.port !== undefined)
+      this.addresses = await Promise.all(opened.map((listener) => listener.listen()))
     } catch (error) {
       await this.close()
       throw error

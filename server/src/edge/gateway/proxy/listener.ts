@@ -28,7 +28,7 @@ export class Listener {
   }
 
   listen(): Promise<GatewayAddress> {
-    const { port, host } = this.#options
+    const { port = 0, host } = this.#options
     return new Promise((resolve, reject) => {
       this.#server.once('error', reject)
       this.#server.listen({ port, ...(host !== undefined && { host }), backlog: BACKLOG }, () => {

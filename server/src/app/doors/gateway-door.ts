@@ -1,0 +1,110 @@
+import type { Socket } from 'node:net'
+import { MemoryStore } from 'sluice/internal/stores/memory/memory-store'
+import type { Gateway } from '../../edge/gateway/gateway-options.ts'
+import { openGateway } from '../../edge/gateway/proxy/gateway.ts'
+import { Ceiling } from '../../edge/gateway-rules/ceiling.ts'
+import type { GatewayPlan } from '../../edge/gateway-rules/file/compile-routes.ts'
+import type { GatewayLimiter } from '../../edge/gateway-rules/gateway-limiter.ts'
+import { LimitGate } from '../../edge/gateway-rules/limit-gate.ts'
+import { requestContext } from '../../edge/trace-context.ts'
+import type { Log } from '../log/log.ts'
+import type { GatewayConfig } from '../settings/config.ts'
+import type { Door } from './door.ts'
+import { CertificateWatch, grpcTls } from './grpc-certificates.ts'
+import { type Place, reachable, unavailable } from './listen.ts'
+
+/** Addresses that the ceiling of a process knows at once. */
+const CEILING_KEYS = 100_000
+
+export interface GatewayDoorParts {
+  readonly config: GatewayConfig
+  readonly plan: GatewayPlan
+  readonly limiter: GatewayLimiter
+  readonly log: Log
+  readonly isShadow: boolean
+  readonly readsTraces: boolean
+  readonly failed: (error: unknown) => void
+}
+
+/** GatewayDoor is the gateway of a process, on a port of its own or on connections that it is given. */
+export class GatewayDoor implements Door {
+  readonly #parts: GatewayDoorParts
+  readonly #gate: LimitGate
+  #plan: GatewayPlan
+  #gateway: Gateway | undefined
+  #certificates: CertificateWatch | undefined
+
+  constructor(parts: GatewayDoorParts) {
+    const { limiter, isShadow, readsTraces, failed, plan } = parts
+    this.#parts = parts
+    this.#plan = plan
+    const ceiling = new Ceiling(new MemoryStore({ maxKeys: CEILING_KEYS }))
+    this.#gate = new LimitGate({
+      limiter,
+      ceiling,
+      isShadow,
+      failed,
+      contextOf: readsTraces
+        ? (request) =>
+            requestContext({ traceparent: request.header('traceparent'), tracestate: request.header('tracestate') })
+        : undefined,
+    })
+  }
+
+  /** What is under way; nothing before it is open. */
+  get stats(): Readonly<Record<string, number>> {
+    return { ...this.#gateway?.stats }
+  }
+
+  async listen(place: Place): Promise<string> {
+    if ('path' in place) throw new Error('a gateway listens on a port')
+    try {
+      await this.#open(place)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).syscall === undefined) throw error
+      throw unavailable(error as Error, place)
+    }
+    return reachable(this.#gateway?.addresses[0]?.port ?? place.port, place)
+  }
+
+  /** open makes it ready for connections that it is given. */
+  open(): Promise<void> {
+    return this.#open({})
+  }
+
+  async #open(place: { readonly host?: string; readonly port?: number }): Promise<void> {
+    const { config, log } = this.#parts
+    const { tls } = config
+    // Made before the files are read, so that no change is missed.
+    this.#certificates = tls && new CertificateWatch(tls, (options) => this.#gateway?.setTls(0, options), log)
+    const trust = config.trust ?? this.#plan.trust
+    this.#gateway = await openGateway({
+      ...this.#plan.table,
+      listeners: [{ ...place, ...(tls && { tls: grpcTls(tls) }) }],
+      gate: this.#gate,
+      log,
+      ...(trust && { trust }),
+    })
+    this.#certificates?.start()
+  }
+
+  /** setRoutes swaps the routes, in one step. */
+  setRoutes(plan: GatewayPlan): void {
+    this.#plan = plan
+    this.#gateway?.reload(plan.table)
+  }
+
+  take(socket: Socket): void {
+    socket.allowHalfOpen = true
+    if (this.#gateway === undefined) socket.destroy()
+    else this.#gateway.accept(0, socket)
+  }
+
+  /** Its connections are many, and come and go. */
+  shed(): void {}
+
+  async drain(deadlineMs: number): Promise<void> {
+    this.#certificates?.stop()
+    await this.#gateway?.drain(deadlineMs)
+  }
+}

@@ -1,0 +1,190 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { describe, expect, it } from 'vitest'
+import { startRoutes, statuses } from './gateway.suite.ts'
+
+const json = (url: string, body: unknown, headers: Record<string, string> = {}) =>
+  fetch(url, {
+    method: 'POST',
+    body: JSON.stringify(body),
+    headers: { 'Content-Type': 'application/json', ...headers },
+  })
+
+describe('a cost that is known afterwards', () => {
+  const TOKENS = `
+upstreams: { app: APP }
+limits:
+  - name: tokens
+    algorithm: fixed_window
+    requests_per_unit: 1000
+    calendar: { unit: year }
+    reserve: { json: max_tokens, default: 0, max: 900 }
+    settle: { header: x-cost, json: usage.total_tokens, sse: usage.total_tokens }
+`
+  const answers: Readonly<Record<string, (response: ServerResponse) => void>> = {
+    '/header': (response) => response.writeHead(200, { 'X-Cost': '12.2' }).end(),
+    '/json': (response) => {
+      response.writeHead(200, { 'Content-Type': 'application/json' })
+      response.write('{"text": "\\"usage\\": {\\"total_tokens\\": 1}", "usage": {"total_')
+      response.end('tokens": 40}}')
+    },
+    '/sse': (response) => {
+      response.writeHead(200, { 'Content-Type': 'text/event-stream' })
+      response.write('data: {"usage": {"total_tokens": 7}}\n\nda')
+      response.end('ta: {"usage": {"total_tokens": 70}}\r\n\r\ndata: {"usage": null}\n\ndata: [DONE]\n\n')
+    },
+    '/none': (response) => response.end('nothing to see'),
+    '/gone': (response) => response.destroy(),
+    '/free': (response) => response.writeHead(200, { 'X-Cost': '0' }).end(),
+    '/dear': (response) => response.writeHead(200, { 'X-Cost': '1500' }).end(),
+  }
+  const app = (request: IncomingMessage, response: ServerResponse): void => {
+    request.resume()
+    answers[request.url ?? '']?.(response)
+  }
+
+  const EXPECTED: readonly [path: string, spent: number][] = [
+    ['/header', 13],
+    ['/json', 40],
+    ['/sse', 70],
+    ['/none', 100],
+    ['/gone', 0],
+    ['/dear', 1000],
+  ]
+
+  it('is settled from a field, from JSON and from the last event that has it', async () => {
+    const { url } = await startRoutes(TOKENS.replace('reserve:', 'by: { header: x-user }\n    reserve:'), app)
+    const spent: [path: string, spent: number][] = []
+    for (const [path] of EXPECTED) {
+      const headers = { 'X-User': path }
+      await (await json(`${url}${path}`, { max_tokens: 100 }, headers)).arrayBuffer()
+      const look = await fetch(`${url}/free`, { headers })
+      await look.arrayBuffer()
+      spent.push([path, 1000 - Number(look.headers.get('x-ratelimit-remaining'))])
+    }
+    expect(spent).toEqual(EXPECTED)
+  })
+
+  it('is reserved before, and not above the limit', async () => {
+    const { url } = await startRoutes(TOKENS, app)
+    expect(await statuses(2, () => json(`${url}/none`, { max_tokens: 5_000 }))).toEqual([200, 429])
+  })
+
+  it('carries a debt over', async () => {
+    const { url } = await startRoutes(TOKENS, app)
+    expect(await statuses(1, () => json(`${url}/dear`, { max_tokens: 1 }))).toEqual([200])
+    expect(await statuses(1, () => json(`${url}/none`, { max_tokens: 1 }))).toEqual([429])
+  })
+})
+
+describe('login protection', () => {
+  const LOGIN = `
+upstreams: { app: APP }
+routes:
+  - name: login
+    path: /login
+    methods: [POST]
+    limits:
+      - { name: account, requests_per_unit: 3, unit: hour, by: { json: email }, on_status: [401, 403] }
+      - { name: address, requests_per_unit: 6, unit: hour, by: ip, on_status: [4xx] }
+      - { name: network, requests_per_unit: 50, unit: hour, by: subnet, on_status: [4xx] }
+`
+  const app = (request: IncomingMessage, response: ServerResponse): void => {
+    let body = ''
+    request.on('data', (chunk) => {
+      body += chunk
+    })
+    request.on('end', () => response.writeHead(body.includes('"right"') ? 200 : 401).end())
+  }
+  const login = (url: string, email: unknown, password: string) => () => json(`${url}/login`, { email, password })
+
+  it('counts failures of an account, of an address and of a network', async () => {
+    const { url } = await startRoutes(LOGIN, app)
+    expect(await statuses(4, login(url, 'a@b.c', 'wrong'))).toEqual([401, 401, 401, 429])
+    expect(await statuses(1, login(url, ' A@B.C', 'right'))).toEqual([429])
+    expect(await statuses(4, login(url, 'd@e.f', 'wrong'))).toEqual([401, 401, 401, 429])
+    expect(await statuses(1, login(url, 'g@h.i', 'right'))).toEqual([429])
+  })
+
+  it('takes nothing for what succeeds', async () => {
+    const { url } = await startRoutes(LOGIN, app)
+    expect(new Set(await statuses(12, login(url, 'a@b.c', 'right')))).toEqual(new Set([200]))
+  })
+})
+
+describe('those who do not stop', () => {
+  it('are held back, refused, and then blocked', async () => {
+    const text = `
+upstreams: { app: APP }
+limits:
+  - name: bots
+    requests_per_unit: 4
+    unit: hour
+    escalate: { delay: 5ms, delay_from: 0.5, block_after: 2, block_for: 1h }
+`
+    const { url, service } = await startRoutes(text, (_, response) => response.end())
+    expect(await statuses(7, () => fetch(url))).toEqual([200, 200, 200, 200, 429, 429, 429])
+    const blocked = await fetch(url)
+    expect([blocked.status, blocked.headers.get('ratelimit')]).toEqual([
+      429,
+      expect.stringContaining('"bots block";r=0'),
+    ])
+    expect(service.rules().ruleCount).toBe(2)
+  })
+})
+
+describe('a ceiling', () => {
+  it('refuses before anything else is asked: 429 to an address, 503 to everybody', async () => {
+    const text = 'upstreams: { app: APP }\nunlimited: true\nceiling: { requests: 3/1h, per_ip: 2/1h }\n'
+    const { url } = await startRoutes(text, (_, response) => response.end(), ['--trusted-proxies', 'loopback'])
+    const from = (ip: string) => () => fetch(url, { headers: { 'X-Forwarded-For': ip } })
+    expect(await statuses(3, from('192.0.2.1'))).toEqual([200, 200, 429])
+    expect(await statuses(2, from('192.0.2.2'))).toEqual([200, 503])
+    const refused = await from('192.0.2.3')()
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, expect.stringMatching(/^\d+$/)])
+  })
+})
+
+describe('a fleet that is full', () => {
+  it('gets 503 for what matters least, and serves what is critical', async () => {
+    const text = `
+upstreams: { app: APP }
+limits: [1000/1h]
+routes:
+  - { path: /pay, priority: critical }
+  - { path: /test, priority: 3 }
+  - { path: /* }
+`
+    const args = ['--shed-capacity', '2', '--shed-reserved', '0.5']
+    const { url } = await startRoutes(text, (_, response) => response.end(), args)
+    const sent = await Promise.all(Array.from({ length: 5 }, () => fetch(`${url}/test`)))
+    expect(sent.filter(({ status }) => status === 503).length).toBeGreaterThanOrEqual(3)
+    const shed = sent.find(({ status }) => status === 503) as Response
+    expect([shed.headers.get('sluice-shed'), await shed.json()]).toMatchObject([
+      'fleet',
+      { error: { code: 'LOAD_SHED' } },
+    ])
+    expect(await statuses(4, () => fetch(`${url}/pay`, { method: 'POST' }))).toEqual([200, 200, 200, 200])
+  })
+})
+
+describe('a queue', () => {
+  const text = (queue: string) => `
+upstreams: { app: APP }
+limits: [{ requests_per_unit: 1, window: 40ms, queue: 3 }]
+${queue}
+`
+  it('holds what is slightly over, and refuses what is more', async () => {
+    const { url } = await startRoutes(text(''), (_, response) => response.end())
+    const all = await Promise.all(Array.from({ length: 12 }, () => fetch(url)))
+    const admitted = all.filter(({ status }) => status === 200).length
+    expect(admitted).toBeGreaterThanOrEqual(3)
+    expect(admitted).toBeLessThan(12)
+  })
+
+  it('is bounded: who finds no room is refused, and takes nothing', async () => {
+    const { url } = await startRoutes(text('queue: { requests: 0 }').replace('40ms', '1h'), (_, response) =>
+      response.end(),
+    )
+    expect(await statuses(3, () => fetch(url))).toEqual([200, 429, 429])
+  })
+})

@@ -1,0 +1,210 @@
+import { got } from 'sluice/internal/core/errors'
+import type { RateLimitRule } from 'sluice/internal/core/rules/schema'
+import type { GatewayRequest } from '../../gateway/gate.ts'
+import type { PlannedLimit, PlannedRoute, SettleSource, ValueSource } from '../planned-route.ts'
+import { bodyNumber, formSource, headerSource, jsonSource, parameterSource, wordSource } from '../value-source.ts'
+import type { Path, Places } from './places.ts'
+import type { WrittenLimit } from './rule-writer.ts'
+import {
+  type IdentityObject,
+  type LimitObject,
+  OWN_LIMIT_FIELDS,
+  type OwnerForm,
+  type PartForm,
+  type RoutesFile,
+  type StatusForm,
+} from './schema.ts'
+
+/** What limits inherit of where they stand. */
+export interface LimitPlace {
+  readonly places: Places
+  readonly identity: IdentityObject
+  /** The route, or none for limits of all requests. */
+  readonly route: string | undefined
+  readonly priority: number | undefined
+  /** The path of the list. */
+  readonly at: Path
+}
+
+/** A CompiledLimit is a limit as requests meet it, and as rules. */
+export interface CompiledLimit {
+  readonly planned: PlannedLimit
+  readonly written: readonly WrittenLimit[]
+}
+
+/** compileLimits makes the limits of a route, or of a whole file. */
+export function compileLimits(limits: NonNullable<RoutesFile['limits']>, place: LimitPlace): readonly CompiledLimit[] {
+  const names = new Set<string>()
+  return limits.flatMap((form, i) => {
+    const at = [...place.at, i]
+    const limit = typeof form === 'string' ? ofRate(form, at, place.places) : form
+    if (limit === undefined) return []
+    const name = limit.name ?? nameOf(place.route, i, limits.length)
+    if (names.has(name)) place.places.wrong(at, `name: ${got(name)} is taken by another limit of this list`)
+    names.add(name)
+    return [compileLimit(limit, name, at, place)]
+  })
+}
+
+function ofRate(text: string, at: Path, places: Places): LimitObject | undefined {
+  const rate = places.rate(text, at)
+  return rate && { requests_per_unit: rate.count, window: rate.windowMs }
+}
+
+function nameOf(route: string | undefined, i: number, count: number): string {
+  return count === 1 ? (route ?? 'all') : `${route ?? 'all'} ${i + 1}`
+}
+
+function compileLimit(limit: LimitObject, name: string, at: Path, place: LimitPlace): CompiledLimit {
+  const { places, route, priority } = place
+  checkCombinations(limit, at, places)
+  const owners = [limit.by ?? defaultOwners(place.identity)].flat()
+  const isShared = owners.includes('everyone')
+  const told = owners.slice(0, isShared ? owners.indexOf('everyone') : undefined)
+  const sources = told.flatMap((owner, i) =>
+    ownerSource(owner, [...at, 'by', ...(Array.isArray(limit.by) ? [i] : [])], place),
+  )
+  if (!isShared && !sources.some(({ key }) => key === 'ip')) sources.push(wordSource('ip'))
+  const isShadow = limit.shadow_mode === true
+  const rule = { ...ruleOf(limit), name, ...(priority !== undefined && limit.priority === undefined && { priority }) }
+  const base = { sources, isShared, isShadow, at }
+  const strikes = strikesOf(limit, `${name} block`, at, place)
+  const written: WrittenLimit[] = [{ ...base, name, rule }]
+  if (strikes !== undefined) written.push({ ...base, name: strikes.name, rule: strikes.rule })
+  const planned = plannedLimit(limit, at, place, sources)
+  const prefixOf = (text: string) => [
+    ...(route === undefined ? [] : [{ key: 'route', value: route }]),
+    { key: 'limit', value: text },
+  ]
+  const block = strikes && {
+    ...planned,
+    prefix: prefixOf(strikes.name),
+    cost: () => 0,
+    delay: undefined,
+    settle: undefined,
+    statuses: undefined,
+  }
+  return { planned: { ...planned, prefix: prefixOf(name), strikes: block }, written }
+}
+
+function plannedLimit(
+  limit: LimitObject,
+  at: Path,
+  { places }: LimitPlace,
+  sources: readonly ValueSource[],
+): Omit<PlannedLimit, 'prefix'> {
+  const delayMs = places.duration(limit.escalate?.delay, [...at, 'escalate', 'delay'])
+  return {
+    sources,
+    cost: costOf(limit),
+    statuses: limit.on_status && new Set(limit.on_status.flatMap(statusesOf)),
+    settle: limit.settle && settleOf(limit.settle),
+    delay:
+      delayMs === undefined || delayMs === 0
+        ? undefined
+        : { ms: delayMs, leftShare: 1 - (limit.escalate?.delay_from ?? 0.8) },
+    strikes: undefined,
+  }
+}
+
+function checkCombinations(limit: LimitObject, at: Path, places: Places): void {
+  const { queue, algorithm, burst, settle, reserve, escalate } = limit
+  if (queue !== undefined && algorithm !== undefined && algorithm !== 'leaky_bucket') {
+    places.wrong([...at, 'queue'], `queue beside algorithm ${algorithm}; only a leaky_bucket has one`)
+  }
+  if (queue !== undefined && burst !== undefined)
+    places.wrong([...at, 'queue'], 'queue beside burst; they are the same')
+  if (settle !== undefined && Object.keys(settle).length === 0)
+    places.wrong([...at, 'settle'], 'it names no header, json or sse')
+  if (reserve !== undefined && settle === undefined) places.wrong([...at, 'reserve'], 'reserve without settle')
+  if (algorithm === 'concurrency' && (settle ?? limit.on_status) !== undefined) {
+    places.wrong([...at], 'a concurrency limit holds places; settle and on_status are for those that count')
+  }
+  if (escalate !== undefined && (escalate.block_after === undefined) !== (escalate.block_for === undefined)) {
+    places.wrong([...at, 'escalate'], 'block_after and block_for need each other')
+  }
+}
+
+/** ruleOf is the part of a limit that is in the words of the rule language. */
+function ruleOf({ queue, ...limit }: LimitObject): RateLimitRule {
+  const own = new Set(Object.keys(OWN_LIMIT_FIELDS))
+  const rule = Object.fromEntries(Object.entries(limit).filter(([key]) => !own.has(key))) as RateLimitRule
+  return queue === undefined ? rule : { algorithm: 'leaky_bucket', ...rule, burst: queue }
+}
+
+/** strikesOf is the limit of refusals: whoever has used it up is blocked until its window is over. */
+function strikesOf(
+  { escalate, response, priority }: LimitObject,
+  name: string,
+  at: Path,
+  { places }: LimitPlace,
+): { readonly name: string; readonly rule: RateLimitRule } | undefined {
+  const { block_after: count, block_for: time } = escalate ?? {}
+  const windowMs = places.duration(time, [...at, 'escalate', 'block_for'])
+  if (count === undefined || windowMs === undefined) return undefined
+  const rule: RateLimitRule = {
+    requests_per_unit: count,
+    window: windowMs,
+    algorithm: 'fixed_window',
+    anchor: 'first_hit',
+    name,
+  }
+  return {
+    name,
+    rule: { ...rule, ...(response !== undefined && { response }), ...(priority !== undefined && { priority }) },
+  }
+}
+
+function costOf({ reserve }: LimitObject): PlannedLimit['cost'] {
+  if (reserve === undefined) return ({ route }) => (route as PlannedRoute).cost
+  if (typeof reserve === 'number') return () => reserve
+  const { json, default: usual = 1, max = Number.POSITIVE_INFINITY } = reserve
+  return (request: GatewayRequest) => Math.min(bodyNumber(request, json) ?? usual, max, 0xffff_ffff)
+}
+
+function settleOf({ header, json, sse }: NonNullable<LimitObject['settle']>): SettleSource {
+  return { header: header?.toLowerCase(), json, sse }
+}
+
+function statusesOf(status: StatusForm): readonly number[] {
+  if (typeof status === 'number') return [status]
+  const first = Number(status[0]) * 100
+  return Array.from({ length: 100 }, (_, i) => first + i)
+}
+
+/** defaultOwners are the user, else the API key, else the address, as far as the identity tells them. */
+function defaultOwners({ jwt, api_key }: IdentityObject): readonly OwnerForm[] {
+  return [...(jwt ? ['user' as const] : []), ...(api_key ? ['api_key' as const] : []), 'ip']
+}
+
+function ownerSource(owner: OwnerForm, at: Path, { places, identity }: LimitPlace): readonly ValueSource[] {
+  if (typeof owner !== 'string') {
+    const source = partSource(owner, undefined)
+    if (source === undefined) places.wrong(at, 'it names one of header, parameter, json and form')
+    return source === undefined ? [] : [source]
+  }
+  const needed = missingFor(owner, identity)
+  if (needed !== undefined) places.wrong(at, `by: "${owner}" needs ${needed}`)
+  return [wordSource(owner)]
+}
+
+/** missingFor says what an identity lacks to tell something of callers: all would be counted by address. */
+export function missingFor(word: string, { jwt, api_key, claims }: IdentityObject): string | undefined {
+  if (word === 'api_key') return api_key ? undefined : 'identity.api_key'
+  if (word === 'user') return jwt === undefined ? 'identity.jwt' : undefined
+  if (word !== 'tenant' && word !== 'tier') return undefined
+  return jwt !== undefined && claims?.[word] !== undefined ? undefined : `identity.jwt and identity.claims.${word}`
+}
+
+/** partSource is a part of the request; undefined where not exactly one is named. */
+export function partSource(
+  { header, parameter, json, form }: PartForm,
+  key: string | undefined,
+): ValueSource | undefined {
+  if ([header, parameter, json, form].filter((each) => each !== undefined).length !== 1) return undefined
+  if (header !== undefined) return headerSource(key ?? `header.${header.toLowerCase()}`, header)
+  if (parameter !== undefined) return parameterSource(key ?? `parameter.${parameter}`, parameter)
+  return json === undefined
+    ? formSource(key ?? `form.${form}`, form as string)
+    : jsonSource(key ?? `json.${json}`, json)
+}

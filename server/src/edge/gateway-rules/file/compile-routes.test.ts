@@ -1,0 +1,126 @@
+import { parseRules } from 'sluice/internal/core/rules/parse'
+import type { RulesError } from 'sluice/internal/core/rules/problems'
+import { describe, expect, it } from 'vitest'
+import { compileRoutes, type GatewayPlan } from './compile-routes.ts'
+
+function compile(text: string): GatewayPlan {
+  return compileRoutes(parseRules('gw.yaml', text), 'gw.yaml')
+}
+
+function wrongWith(text: string): readonly string[] {
+  try {
+    compile(text)
+    return []
+  } catch (error) {
+    return (error as RulesError).errors.map(({ code, where, detail }) => `${code} ${where} ${detail}`)
+  }
+}
+
+const GOOD = `
+upstreams:
+  app: http://localhost:3000
+routes:
+  - path: /v1/*
+    limits: [10/s, { requests_per_unit: 5, unit: minute, by: [{ header: X-Tenant }, ip] }]
+`
+
+describe('compileRoutes', () => {
+  it('writes limits as rules of a domain of their own', () => {
+    const { rules, table } = compile(GOOD)
+    expect(rules).toEqual([
+      {
+        file: 'gw.yaml',
+        value: {
+          domain: 'gateway',
+          descriptors: [
+            {
+              key: 'route',
+              value: '/v1/',
+              descriptors: [
+                {
+                  key: 'limit',
+                  value: '/v1/ 1',
+                  descriptors: [{ key: 'ip', rate_limit: { requests_per_unit: 10, window: 1000, name: '/v1/ 1' } }],
+                },
+                {
+                  key: 'limit',
+                  value: '/v1/ 2',
+                  descriptors: [
+                    { key: 'header.x-tenant', secret: true, rate_limit: expect.objectContaining({ unit: 'minute' }) },
+                    { key: 'ip', rate_limit: expect.objectContaining({ unit: 'minute' }) },
+                  ],
+                },
+              ],
+            },
+          ],
+        },
+      },
+    ])
+    expect(table.routes).toMatchObject([{ name: '/v1/', path: '/v1/*', upstream: 'app', cost: 1, priority: undefined }])
+    expect(table.routes[0]).not.toHaveProperty('peekBytes')
+  })
+
+  it('looks into bodies where a limit asks for a part of them', () => {
+    expect(compile(GOOD.replace('{ header: X-Tenant }', '{ json: a.b }')).table.routes[0]?.peekBytes).toBe(16_384)
+  })
+
+  it('leads everything to the only upstream where nothing else is said', () => {
+    expect(compile('upstreams: { a: [http://a:1, http://b:1] }\nlimits: [1/s]\n').table.routes).toMatchObject([
+      { name: '/', path: '/*', upstream: 'a' },
+    ])
+  })
+
+  it('warns of a route that is limited by what callers choose', () => {
+    const text = 'upstreams: { a: http://a:1 }\nidentity: { api_key: true }\nlimits: [1/s]\n'
+    expect(compile(text).warnings).toEqual([
+      'route "/" is limited by API key alone, and keys are believed: add a limit by ip',
+    ])
+  })
+
+  it.each<[change: string, to: string, expected: string]>([
+    ['limits: [', 'limit: [', 'ROUTES_UNKNOWN_KEY gw.yaml:6:5 "limit", did you mean "limits"?'],
+    ['unit: minute', 'unit: minutes', 'RULES'],
+    [
+      'requests_per_unit: 5',
+      'request_per_unit: 5',
+      'ROUTES_UNKNOWN_KEY gw.yaml:6:22 "request_per_unit", did you mean "requests_per_unit"?',
+    ],
+    ['unit: minute', 'unit: minute, burst: 3', 'RULES'],
+    ['10/s', '10', 'RULES'],
+    ['10/s', 'ten', 'RATE_INVALID gw.yaml:6:14 got "ten"'],
+    ['/v1/*', 'v1', 'ROUTES_INVALID gw.yaml:5:5 got "v1", and a path is / and segments'],
+    ['by: [{ header: X-Tenant }, ip]', 'by: user', 'ROUTES_INVALID gw.yaml:6:62 by: "user" needs identity.jwt'],
+    ['by: [{ header: X-Tenant }, ip]', 'by: {}', 'ROUTES_INVALID gw.yaml:6:62 it names one of header'],
+    [
+      'http://localhost:3000',
+      'localhost',
+      'ROUTES_INVALID gw.yaml:3:8 got "localhost", and an address is http://host:port',
+    ],
+    [
+      '    limits: [10/s, { requests_per_unit: 5, unit: minute, by: [{ header: X-Tenant }, ip] }]\n',
+      '',
+      'ROUTE_UNLIMITED gw.yaml:5:5 it has no limit',
+    ],
+    ['path: /v1/*', 'upstream: apq', 'ROUTES_INVALID gw.yaml:5:15 upstream: got "apq", did you mean "app"?'],
+    ['by: [', 'queue: 3, algorithm: gcra, by: [', 'ROUTES_INVALID gw.yaml:6:65 queue beside algorithm gcra'],
+    ['by: [', 'reserve: 3, by: [', 'ROUTES_INVALID gw.yaml:6:67 reserve without settle'],
+    [
+      'by: [',
+      'escalate: { block_after: 3 }, by: [',
+      'ROUTES_INVALID gw.yaml:6:68 block_after and block_for need each other',
+    ],
+  ])('says what is wrong when %s becomes %s', (change, to, expected) => {
+    const found = wrongWith(GOOD.replace(change, to))
+    expect(found.length).toBeGreaterThan(0)
+    if (expected === 'RULES') expect(found[0]).toMatch(/^(RULE|ROUTES|RATE|OPTION)_\w+ gw\.yaml:6:\d+ /)
+    else expect(found[0]).toContain(expected)
+  })
+
+  it('refuses two limits of one name, and two routes', () => {
+    const two = GOOD.replace('[10/s, {', '[{ name: x, requests_per_unit: 1, unit: day }, { name: x,')
+    expect(wrongWith(two)[0]).toContain('"x" is taken by another limit of this list')
+    expect(wrongWith(`${GOOD}  - { path: /v1/*, limits: [1/s] }\n`)[0]).toContain(
+      'the name "/v1/" is taken by routes[0]',
+    )
+  })
+})

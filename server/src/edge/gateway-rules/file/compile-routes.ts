@@ -1,0 +1,300 @@
+import type { ProxyTrustOptions } from 'sluice/internal/core/identity/proxy-trust'
+import { ProxyTrust } from 'sluice/internal/core/identity/proxy-trust'
+import { compileLimit as countingLimit, type Limit } from 'sluice/internal/core/limit'
+import { didYouMean } from 'sluice/internal/core/nearest'
+import { compileRules } from 'sluice/internal/core/rules/compile'
+import type { RuleObject } from 'sluice/internal/core/rules/load'
+import { Problems, RulesError } from 'sluice/internal/core/rules/problems'
+import type { RuleDocument } from 'sluice/internal/core/rules/rule-document'
+import { readPriority } from 'sluice/internal/core/shedding/priority'
+import { CallerFinder, type IdentityOptions } from 'sluice/internal/http-door/caller'
+import type { GatewayRequest } from '../../gateway/gate.ts'
+import type { RouteTimes, RoutingTable } from '../../gateway/options.ts'
+import { Table } from '../../gateway/routes/table.ts'
+import { UpstreamGroup } from '../../gateway/upstreams/upstream-group.ts'
+import type { PlannedRoute, SharedPlan, ValueSource } from '../planned-route.ts'
+import { gatewayReader } from '../request-reader.ts'
+import { fixedSource, wordSource } from '../value-source.ts'
+import { DEFAULT_ROOM } from '../waiting-room.ts'
+import { checkRoutesFile } from './check-routes-file.ts'
+import { type CompiledLimit, compileLimits, type LimitPlace, missingFor, partSource } from './compile-limit.ts'
+import { compileUpstream, type Resources } from './compile-upstream.ts'
+import { type Path, Places } from './places.ts'
+import type { Rate } from './rate.ts'
+import { RuleWriter } from './rule-writer.ts'
+import type { EntryForm, RouteObject, RoutesFile } from './schema.ts'
+
+/** A GatewayPlan is what a routes file says, ready for a gateway. */
+export interface GatewayPlan {
+  readonly table: Omit<RoutingTable, 'routes'> & { readonly routes: readonly PlannedRoute[] }
+  /** Its limits, in the rule language. */
+  readonly rules: readonly RuleObject[]
+  /** Whose word about clients counts. Read at the start. */
+  readonly trust: ProxyTrustOptions | undefined
+  /** Domains whose rules its routes ask for. */
+  readonly domains: readonly string[]
+  /** What is right, and perhaps not meant. */
+  readonly warnings: readonly string[]
+}
+
+const DEFAULT_PEEK_BYTES = 16_384
+const NO_RESOURCES: Resources = { readFile: () => Buffer.alloc(0), variable: () => undefined }
+
+/** compileRoutes turns a routes file into a plan. It throws a RulesError with everything that is wrong. */
+export function compileRoutes(document: RuleDocument, file: string, resources: Resources = NO_RESOURCES): GatewayPlan {
+  const problems = new Problems()
+  const given = checkRoutesFile(document, problems)
+  problems.throwIfAny()
+  return new RoutesCompiler(given, new Places(document, problems), file, resources).compile()
+}
+
+class RoutesCompiler {
+  readonly #file: RoutesFile
+  readonly #places: Places
+  readonly #name: string
+  readonly #resources: Resources
+  readonly #rules = new RuleWriter()
+
+  constructor(file: RoutesFile, places: Places, name: string, resources: Resources) {
+    this.#file = file
+    this.#places = places
+    this.#name = name
+    this.#resources = resources
+  }
+
+  compile(): GatewayPlan {
+    const { limits = [], upstreams: forms } = this.#file
+    const upstreams = Object.fromEntries(
+      Object.entries(forms).map(([name, form]) => {
+        return [name, compileUpstream(form, ['upstreams', name], this.#places, this.#resources)]
+      }),
+    )
+    if (Object.keys(upstreams).length === 0) this.#places.wrong(['upstreams'], 'there is none')
+    const shared = this.#shared()
+    const all = compileLimits(limits, this.#limitPlace(undefined, ['limits'], undefined))
+    this.#rules.addLimits(
+      undefined,
+      all.flatMap(({ written }) => written),
+    )
+    const routes = (this.#file.routes ?? [{}]).map((route, i) => this.#route(route, i, all, shared))
+    this.#checkNames(routes)
+    this.#checkTable({ routes, upstreams })
+    const rules = this.#checkedRules()
+    const trust = this.#trust()
+    this.#places.problems.throwIfAny()
+    const domains = [...new Set(routes.flatMap(({ domain }) => (domain === undefined ? [] : [domain.name])))]
+    return { table: { routes, upstreams }, rules, trust, domains, warnings: this.#warnings(routes) }
+  }
+
+  #limitPlace(route: string | undefined, at: Path, priority: number | undefined): LimitPlace {
+    return { places: this.#places, identity: this.#file.identity ?? {}, route, at, priority }
+  }
+
+  #route(form: RouteObject, i: number, all: readonly CompiledLimit[], shared: SharedPlan): PlannedRoute {
+    const at: Path = this.#file.routes === undefined ? [] : ['routes', i]
+    const { host, path = '/*', methods, cost = 1, retries } = form
+    const priority = readPriority(form.priority)
+    const name = form.name ?? nameOf(form)
+    const own = compileLimits(form.limits ?? [], this.#limitPlace(name, [...at, 'limits'], priority))
+    this.#rules.addLimits(
+      name,
+      own.flatMap(({ written }) => written),
+    )
+    const limits = [...all, ...own].map(({ planned }) => planned)
+    const domain = this.#domain(form, at)
+    this.#checkLimited(form, limits.length > 0 || domain !== undefined, at)
+    const times = this.#times(form, at)
+    return {
+      name,
+      path,
+      upstream: this.#upstreamOf(form, at),
+      ...(host !== undefined && { host }),
+      ...(methods !== undefined && { methods: methods.map((method) => method.toUpperCase()) }),
+      ...(times !== undefined && { times }),
+      ...(form.max_body !== undefined && { maxBodyBytes: form.max_body }),
+      ...(retries !== undefined && { retries }),
+      ...(this.#readsBody(form, limits, domain) && { peekBytes: form.peek ?? DEFAULT_PEEK_BYTES }),
+      limits,
+      domain,
+      cost,
+      priority,
+      shared,
+    }
+  }
+
+  #readsBody(form: RouteObject, limits: PlannedRoute['limits'], domain: PlannedRoute['domain']): boolean {
+    const reserves = [...(this.#file.limits ?? []), ...(form.limits ?? [])]
+    if (reserves.some((each) => typeof each === 'object' && typeof each.reserve === 'object')) return true
+    const sources = [...limits.flatMap((limit) => limit.sources), ...(domain?.descriptors ?? []).flat()]
+    return sources.some(({ readsBody }) => readsBody)
+  }
+
+  #checkLimited({ unlimited }: RouteObject, isLimited: boolean, at: Path): void {
+    if (isLimited || unlimited === true || this.#file.unlimited === true) return
+    this.#places.problems.add('ROUTE_UNLIMITED', this.#places.locate(at), 'it has no limit')
+  }
+
+  #upstreamOf({ upstream }: RouteObject, at: Path): string {
+    const names = Object.keys(this.#file.upstreams)
+    if (upstream === undefined) {
+      if (names.length > 1) this.#places.wrong(at, `upstream is missing; there are ${names.join(', ')}`)
+      return names[0] ?? ''
+    }
+    if (!names.includes(upstream)) {
+      this.#places.wrong([...at, 'upstream'], `upstream: got ${JSON.stringify(upstream)}${didYouMean(upstream, names)}`)
+    }
+    return upstream
+  }
+
+  #times({ times }: RouteObject, at: Path): Partial<RouteTimes> | undefined {
+    if (times === undefined) return undefined
+    const read = (key: keyof NonNullable<RouteObject['times']>) =>
+      this.#places.duration(times[key], [...at, 'times', key])
+    const all = {
+      connectMs: read('connect'),
+      bodyIdleMs: read('body_idle'),
+      firstByteMs: read('first_byte'),
+      idleMs: read('idle'),
+      totalMs: read('total'),
+    }
+    return Object.fromEntries(Object.entries(all).filter(([, ms]) => ms !== undefined)) as Partial<RouteTimes>
+  }
+
+  #domain({ domain, descriptors }: RouteObject, at: Path): PlannedRoute['domain'] {
+    if (domain === undefined) {
+      if (descriptors !== undefined) this.#places.wrong([...at, 'descriptors'], 'descriptors without domain')
+      return undefined
+    }
+    const sources = descriptors?.map((list, i) =>
+      list.flatMap((entry, j) => this.#entry(entry, [...at, 'descriptors', i, j])),
+    )
+    return { name: domain, descriptors: sources }
+  }
+
+  #entry(entry: EntryForm, at: Path): readonly ValueSource[] {
+    if (typeof entry === 'string') {
+      const needed = missingFor(entry, this.#file.identity ?? {})
+      if (needed !== undefined) this.#places.wrong(at, `"${entry}" needs ${needed}`)
+      if (entry === 'everyone') this.#places.wrong(at, '"everyone" is for limits; leave the entry out')
+      return [wordSource(entry)]
+    }
+    const { key, value, ...part } = entry
+    const source = value === undefined ? partSource(part, key) : fixedSource(key, value)
+    if (source === undefined) this.#places.wrong(at, 'an entry has one of value, header, parameter, json and form')
+    return source === undefined ? [] : [source]
+  }
+
+  #shared(): SharedPlan {
+    const { ceiling, queue } = this.#file
+    const limitOf = (rate: Rate | undefined): Limit | undefined =>
+      rate && countingLimit({ algorithm: 'token_bucket', limit: rate.count, window: rate.windowMs })
+    const longestMs = this.#places.duration(queue?.longest, ['queue', 'longest'])
+    return {
+      finder: this.#finder(),
+      ceiling: {
+        all: limitOf(this.#places.rate(ceiling?.requests, ['ceiling', 'requests'])),
+        perIp: limitOf(this.#places.rate(ceiling?.per_ip, ['ceiling', 'per_ip'])),
+      },
+      room: {
+        requests: queue?.requests ?? DEFAULT_ROOM.requests,
+        perCaller: queue?.per_caller ?? DEFAULT_ROOM.perCaller,
+        longestMs: longestMs ?? DEFAULT_ROOM.longestMs,
+      },
+    }
+  }
+
+  #finder(): CallerFinder<GatewayRequest> {
+    const made = this.#places.attempt(['identity'], () => new CallerFinder(this.#identity(), gatewayReader))
+    return made ?? new CallerFinder({}, gatewayReader)
+  }
+
+  #identity(): IdentityOptions<GatewayRequest> {
+    const { api_key, jwt, claims, ipv4_prefix, ipv6_prefix } = this.#file.identity ?? {}
+    return {
+      ...(api_key !== undefined && {
+        apiKey: api_key as Exclude<IdentityOptions<GatewayRequest>['apiKey'], undefined>,
+      }),
+      ...(jwt !== undefined && { jwt: this.#jwt(jwt) }),
+      ...(claims !== undefined && { claims: claims as NonNullable<IdentityOptions<GatewayRequest>['claims']> }),
+      ...(ipv4_prefix !== undefined && { ipv4Prefix: ipv4_prefix }),
+      ...(ipv6_prefix !== undefined && { ipv6Prefix: ipv6_prefix }),
+    }
+  }
+
+  #jwt(jwt: NonNullable<NonNullable<RoutesFile['identity']>['jwt']>) {
+    const { jwks_url, public_key_file, secret_env, algorithms, issuer, audience } = jwt
+    const secret = secret_env === undefined ? undefined : this.#resources.variable(secret_env)
+    if (secret_env !== undefined && secret === undefined) {
+      this.#places.wrong(['identity', 'jwt', 'secret_env'], `the variable ${secret_env} is not set`)
+    }
+    return {
+      ...(jwks_url !== undefined && { jwksUrl: jwks_url }),
+      ...(public_key_file !== undefined && { publicKey: this.#resources.readFile(public_key_file).toString('utf8') }),
+      ...(secret !== undefined && { secret }),
+      ...(algorithms !== undefined && { algorithms }),
+      ...(issuer !== undefined && { issuer }),
+      ...(audience !== undefined && { audience }),
+    }
+  }
+
+  #trust(): ProxyTrustOptions | undefined {
+    const { trusted_proxies: trustedProxies, forwarded_header: forwardedHeader } = this.#file
+    if (trustedProxies === undefined) return undefined
+    const trust = { trustedProxies, ...(forwardedHeader && { forwardedHeader }) }
+    this.#places.attempt(['trusted_proxies'], () => new ProxyTrust(trust))
+    return trust
+  }
+
+  #checkNames(routes: readonly PlannedRoute[]): void {
+    const seen = new Map<string, number>()
+    routes.forEach(({ name }, i) => {
+      const before = seen.get(name)
+      if (before !== undefined)
+        this.#places.wrong(['routes', i], `the name ${JSON.stringify(name)} is taken by routes[${before}]`)
+      seen.set(name, i)
+    })
+  }
+
+  /** #checkTable has the routes found as the gateway will find them, to no upstream. */
+  #checkTable({ routes, upstreams }: RoutingTable): void {
+    if (this.#places.problems.count > 0) return
+    const groups = new Map(
+      Object.keys(upstreams).map((name) => [name, new UpstreamGroup({ addresses: [] }, [], () => () => {})]),
+    )
+    for (let i = 0; i < routes.length; i++) {
+      // Each by itself first: one that is wrong stands for itself.
+      this.#places.attempt(['routes', i], () => new Table({ routes: [routes[i]], upstreams }, groups))
+    }
+    if (this.#places.problems.count > 0) return
+    this.#places.attempt(['routes'], () => new Table({ routes, upstreams }, groups))
+  }
+
+  #checkedRules(): readonly RuleObject[] {
+    const value = this.#rules.file()
+    // What is wrong already is told in the words of the file.
+    if (value === undefined || this.#places.problems.count > 0) return []
+    try {
+      compileRules([this.#rules.document(value, this.#places)])
+    } catch (error) {
+      if (!(error instanceof RulesError)) throw error
+      for (const { code, where, detail } of error.errors) this.#places.problems.add(code, where, detail)
+    }
+    return [{ file: this.#name, value }]
+  }
+
+  /** #warnings name routes whose callers choose their own budget. */
+  #warnings(routes: readonly PlannedRoute[]): readonly string[] {
+    return routes.flatMap(({ name, limits, domain }) => {
+      const isByKey = limits.some(({ sources }) => sources[0]?.key === 'api_key')
+      const isNet = limits.some(({ sources }) => sources[0] === undefined || sources[0].key === 'ip')
+      if (!isByKey || isNet || domain !== undefined) return []
+      return [`route "${name}" is limited by API key alone, and keys are believed: add a limit by ip`]
+    })
+  }
+}
+
+/** nameOf makes a name of what a route is about. `*` stands for anything in rules. */
+function nameOf({ host, path = '/*', methods }: RouteObject): string {
+  const text = `${methods === undefined ? '' : `${methods.join('+')} `}${host ?? ''}${path}`
+  return text.replace(/\/\*$/, '/').replaceAll('*', 'any').slice(0, 128)
+}

@@ -1,0 +1,69 @@
+import type { Upstream } from '../../gateway/options.ts'
+import { readEndpoint } from '../../gateway/upstreams/endpoint.ts'
+import type { Path, Places } from './places.ts'
+import type { RoutesFile, UpstreamObject } from './schema.ts'
+
+/** Resources is what a routes file refers to. */
+export interface Resources {
+  /** readFile returns a file that the routes file names, and throws a SluiceError where it cannot. */
+  readFile(path: string): Buffer
+  variable(name: string): string | undefined
+}
+
+export function compileUpstream(
+  form: RoutesFile['upstreams'][string],
+  at: Path,
+  places: Places,
+  resources: Resources,
+): Upstream {
+  const isPlain = typeof form === 'string' || Array.isArray(form)
+  const given: UpstreamObject = isPlain ? { addresses: [form].flat() } : form
+  given.addresses.forEach((address, i) => {
+    const path = typeof form === 'string' ? at : [...at, ...(isPlain ? [] : ['addresses']), i]
+    places.attempt(path, () => readEndpoint(address, '', undefined))
+  })
+  const { http2, max_connections, max_waiting, keep_alive, eject_after } = given
+  const keepAliveMs = places.duration(keep_alive, [...at, 'keep_alive'])
+  const tls = tlsOf(given, at, places, resources)
+  const health = healthOf(given, at, places)
+  return {
+    addresses: given.addresses,
+    ...(http2 !== undefined && { http2 }),
+    ...(tls !== undefined && { tls }),
+    ...(health !== undefined && { health }),
+    ...(max_connections !== undefined && { maxConnections: max_connections }),
+    ...(max_waiting !== undefined && { maxWaiting: max_waiting }),
+    ...(keepAliveMs !== undefined && { keepAliveMs }),
+    ...(eject_after !== undefined && { ejectAfter: eject_after }),
+  }
+}
+
+function tlsOf(given: UpstreamObject, at: Path, places: Places, resources: Resources): Upstream['tls'] {
+  const { ca_file, cert_file, key_file, server_name } = given
+  if (ca_file === undefined && cert_file === undefined && key_file === undefined && server_name === undefined)
+    return undefined
+  if ((cert_file === undefined) !== (key_file === undefined)) places.wrong(at, 'cert_file and key_file need each other')
+  const read = (file: string | undefined, key: string): Buffer | undefined =>
+    file === undefined ? undefined : places.attempt([...at, key], () => resources.readFile(file))
+  const [ca, cert, key] = [read(ca_file, 'ca_file'), read(cert_file, 'cert_file'), read(key_file, 'key_file')]
+  return {
+    ...(ca && { ca }),
+    ...(cert && { cert }),
+    ...(key && { key }),
+    ...(server_name !== undefined && { servername: server_name }),
+  }
+}
+
+function healthOf({ health }: UpstreamObject, at: Path, places: Places): Upstream['health'] {
+  if (health === undefined) return undefined
+  const everyMs = places.duration(health.every, [...at, 'health', 'every'])
+  const timeoutMs = places.duration(health.timeout, [...at, 'health', 'timeout'])
+  const { path, failures, successes } = health
+  return {
+    path,
+    ...(everyMs !== undefined && { everyMs }),
+    ...(timeoutMs !== undefined && { timeoutMs }),
+    ...(failures !== undefined && { failures }),
+    ...(successes !== undefined && { successes }),
+  }
+}

@@ -1,0 +1,77 @@
+import type { RuleDocument } from 'sluice/internal/core/rules/rule-document'
+import type { DescriptorRule, RateLimitRule, RuleFile } from 'sluice/internal/core/rules/schema'
+import { GATEWAY_DOMAIN, type ValueSource } from '../planned-route.ts'
+import type { Path, Places } from './places.ts'
+
+/** A WrittenLimit is a limit as a rule: whose it is by which sources, and where it stands in the file. */
+export interface WrittenLimit {
+  readonly name: string
+  readonly rule: RateLimitRule
+  readonly sources: readonly ValueSource[]
+  /** It is everybody's, where no source has a value. */
+  readonly isShared: boolean
+  readonly isShadow: boolean
+  readonly at: Path
+}
+
+/**
+ * RuleWriter writes the limits of a routes file as rules of a domain of their own: `route` and `limit` tell limits apart,
+ * the entry below them callers. So whatever works with rules works with them.
+ */
+export class RuleWriter {
+  readonly #descriptors: DescriptorRule[] = []
+  /** Where parts of the rules stand in the routes file, by their paths. */
+  readonly #origins: { readonly path: string; readonly at: Path; readonly length: number }[] = []
+
+  /** addLimits adds the limits of a route, or, without one, those of all requests. */
+  addLimits(route: string | undefined, limits: readonly WrittenLimit[]): void {
+    if (limits.length === 0) return
+    const list = route === undefined ? this.#descriptors : this.#routeList(route)
+    const at = route === undefined ? ['descriptors'] : ['descriptors', this.#descriptors.length - 1, 'descriptors']
+    for (const limit of limits) {
+      list.push(this.#levelOf(limit, [...at, list.length]))
+    }
+  }
+
+  /** file is the rules. Undefined: there are none. */
+  file(): RuleFile | undefined {
+    return this.#descriptors.length === 0 ? undefined : { domain: GATEWAY_DOMAIN, descriptors: this.#descriptors }
+  }
+
+  /** document is the rules with the places of the routes file, for those who check them. */
+  document(file: RuleFile, places: Places): RuleDocument {
+    const origin = (path: Path): Path => {
+      const text = JSON.stringify(path)
+      const found = this.#origins.findLast((each) => text.startsWith(each.path))
+      return found === undefined ? [] : [...found.at, ...path.slice(found.length)]
+    }
+    const locate = (path: Path, of?: 'key' | 'value'): string => places.locate(origin(path), of)
+    return { value: file, locate, line: locate }
+  }
+
+  #routeList(route: string): DescriptorRule[] {
+    const list: DescriptorRule[] = []
+    this.#descriptors.push({ key: 'route', value: route, descriptors: list })
+    return list
+  }
+
+  #levelOf({ name, rule, sources, isShared, isShadow, at }: WrittenLimit, path: Path): DescriptorRule {
+    const modes = isShadow ? { shadow_mode: true } : {}
+    const below = sources.map(({ key, isSecret }, i): DescriptorRule => {
+      this.#origin([...path, 'descriptors', i, 'rate_limit'], at)
+      return { key, rate_limit: rule, ...modes, ...(isSecret && { secret: true }) }
+    })
+    this.#origin([...path, 'rate_limit'], at)
+    return {
+      key: 'limit',
+      value: name,
+      ...modes,
+      ...(isShared && { rate_limit: rule }),
+      ...(below.length > 0 && { descriptors: below }),
+    }
+  }
+
+  #origin(path: Path, at: Path): void {
+    this.#origins.push({ path: JSON.stringify(path).slice(0, -1), at, length: path.length })
+  }
+}

@@ -1,0 +1,19 @@
+import type { Decision } from 'sluice/internal/core/combine'
+import type { CheckRequest, RequestContext } from 'sluice/internal/core/request'
+import type { Priority } from 'sluice/internal/core/shedding/priority'
+import type { PlannedCharge } from 'sluice/internal/engine/charge'
+import type { Held } from 'sluice/internal/engine/decider'
+import type { LoadShedder } from 'sluice/internal/engine/load-shedder'
+import type { HeldPermits, MaybePromise } from 'sluice/internal/engine/ports'
+
+/** A GatewayLimiter is what the gate needs of the engine. */
+export interface GatewayLimiter {
+  plan(request: CheckRequest): readonly PlannedCharge[]
+  hold(charges: readonly PlannedCharge[], context?: RequestContext, priority?: Priority): MaybePromise<Held>
+  /** What sheds load, and wants to know what is under way. */
+  readonly shedder?: Pick<LoadShedder, 'began' | 'ended'> | undefined
+  decide(charges: readonly PlannedCharge[]): MaybePromise<Decision>
+  settleCharges(charges: readonly PlannedCharge[], decision: Decision, cost: number): MaybePromise<Decision | undefined>
+  refundCharges(charges: readonly PlannedCharge[], decision: Decision): MaybePromise<unknown>
+  release(permits: HeldPermits): MaybePromise<void>
+}

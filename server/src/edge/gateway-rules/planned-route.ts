@@ -1,0 +1,68 @@
+import type { Limit } from 'sluice/internal/core/limit'
+import type { Entry } from 'sluice/internal/core/request'
+import type { Priority } from 'sluice/internal/core/shedding/priority'
+import type { Caller, CallerFinder } from 'sluice/internal/http-door/caller'
+import type { GatewayRequest } from '../gateway/gate.ts'
+import type { Route } from '../gateway/options.ts'
+import type { RoomBounds } from './waiting-room.ts'
+
+/** The domain that the limits of a routes file are in. */
+export const GATEWAY_DOMAIN = 'gateway'
+
+/** A ValueSource says what a request has of something: nothing, a value, or several of which each is charged. */
+export interface ValueSource {
+  /** The key of the entry that it makes. */
+  readonly key: string
+  readonly isSecret: boolean
+  readonly readsBody: boolean
+  values(request: GatewayRequest, caller: Caller): readonly string[]
+}
+
+/** A SettleSource is where the real cost of a request stands in its answer: a field, or a body by its type. */
+export interface SettleSource {
+  /** In lower case. */
+  readonly header?: string | undefined
+  readonly json?: string | undefined
+  readonly sse?: string | undefined
+}
+
+/** A PlannedLimit is one limit of a route, as requests meet it. */
+export interface PlannedLimit {
+  /** What its descriptors begin with. */
+  readonly prefix: readonly Entry[]
+  /** The first that a request has a value of tells whose budget it is. None of them: it is everybody's. */
+  readonly sources: readonly ValueSource[]
+  /** What a request takes before its real cost is known. 0 looks. */
+  cost(request: GatewayRequest): number
+  /** Only requests with one of these statuses count. */
+  readonly statuses: ReadonlySet<number> | undefined
+  readonly settle: SettleSource | undefined
+  /** Requests that leave less than this share are held for so long. */
+  readonly delay: { readonly ms: number; readonly leftShare: number } | undefined
+  /** Counts refusals: who has none left is blocked. */
+  readonly strikes: PlannedLimit | undefined
+}
+
+/** A DomainPlan is which rules of others apply to a route. */
+export interface DomainPlan {
+  readonly name: string
+  /** Undefined: what is known of the caller, with method and path. */
+  readonly descriptors: readonly (readonly ValueSource[])[] | undefined
+}
+
+/** A SharedPlan is what all routes of one file have in common. */
+export interface SharedPlan {
+  readonly finder: CallerFinder<GatewayRequest>
+  readonly ceiling: { readonly all: Limit | undefined; readonly perIp: Limit | undefined }
+  readonly room: RoomBounds
+}
+
+/** A PlannedRoute is a route with its limits. */
+export interface PlannedRoute extends Route {
+  readonly limits: readonly PlannedLimit[]
+  readonly domain: DomainPlan | undefined
+  readonly cost: number
+  /** Undefined: what rules say, or the method. */
+  readonly priority: Priority | undefined
+  readonly shared: SharedPlan
+}

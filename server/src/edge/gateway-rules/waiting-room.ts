@@ -1,0 +1,66 @@
+import { runAfter } from 'sluice/internal/http-door/long-wait'
+
+/** RoomBounds are how many requests are held back at once, and for how long. */
+export interface RoomBounds {
+  readonly requests: number
+  readonly perCaller: number
+  readonly longestMs: number
+}
+
+export const DEFAULT_ROOM: RoomBounds = Object.freeze({ requests: 1_000, perCaller: 100, longestMs: 30_000 })
+
+/** How a wait ended, or why there was none: no room for anybody, or for this caller; or it would take too long. */
+export type Waited = 'over' | 'left' | 'full' | 'caller-full' | 'too-long'
+
+/** After runs something later, and returns what calls it off. */
+export type After = (ms: number, run: () => void) => () => void
+
+/**
+ * WaitingRoom holds requests back for a while. It is bounded for all, and for each caller, so that one who sends too much
+ * takes nobody else's place.
+ */
+export class WaitingRoom {
+  readonly #after: After
+  readonly #held = new Map<string, number>()
+  #count = 0
+
+  constructor(after: After = runAfter) {
+    this.#after = after
+  }
+
+  get size(): number {
+    return this.#count
+  }
+
+  /** refusalOf says why a request cannot wait; undefined where it can. */
+  refusalOf(caller: string, ms: number, bounds: RoomBounds): Exclude<Waited, 'over' | 'left'> | undefined {
+    if (ms > bounds.longestMs) return 'too-long'
+    if ((this.#held.get(caller) ?? 0) >= bounds.perCaller) return 'caller-full'
+    return this.#count >= bounds.requests ? 'full' : undefined
+  }
+
+  /** wait resolves after a while, or at once when the client leaves: `onLeave` takes what is to run then. */
+  wait(caller: string, ms: number, onLeave: (run: () => void) => void): Promise<'over' | 'left'> {
+    this.#count++
+    this.#held.set(caller, (this.#held.get(caller) ?? 0) + 1)
+    return new Promise((resolve) => {
+      let isOver = false
+      const end = (how: 'over' | 'left'): void => {
+        if (isOver) return
+        isOver = true
+        cancel()
+        this.#leave(caller)
+        resolve(how)
+      }
+      const cancel = this.#after(ms, () => end('over'))
+      onLeave(() => end('left'))
+    })
+  }
+
+  #leave(caller: string): void {
+    this.#count--
+    const left = (this.#held.get(caller) ?? 1) - 1
+    if (left === 0) this.#held.delete(caller)
+    else this.#held.set(caller, left)
+  }
+}

@@ -1,0 +1,119 @@
+import type { Priority } from './priority.ts'
+
+/** WorkerLawOptions say when a worker begins to shed, and how fast it does. */
+export interface WorkerLawOptions {
+  /** From which utilisation test traffic, reads and writes are shed. Default: 0.7, 0.8, 0.9. */
+  readonly from?: readonly [test: number, read: number, write: number]
+  /** How far below that it has to be before requests of that priority are let in again. Default: 0.1. */
+  readonly gap?: number
+  /** How long it has to be so before anything changes; above the capacity less, as with `overMs`. Default: 1,000. */
+  readonly afterMs?: number
+  /** How long it takes to shed all requests of one priority. At n times the capacity it takes an nth. Default: 5,000. */
+  readonly overMs?: number
+  /** How long it takes to let all requests of one priority in again; less when it goes on. Default: twice `overMs`. */
+  readonly backMs?: number
+}
+
+export const WORKER_LAW = Object.freeze({ from: [0.7, 0.8, 0.9] as const, gap: 0.1, afterMs: 1_000, overMs: 5_000 })
+
+/** Far beyond its capacity, a worker sheds this many times as fast, and begins as much sooner. */
+const MAX_HASTE = 20
+/** It lets requests in again slowly at first, and then this many times as fast. */
+const MAX_RETURN = 4
+/** One stall of the event loop is in two samples. It is no overload. */
+const MIN_SAMPLES = 3
+/** A longer time between two samples counts as this: the process was stopped, and nobody knows what happened meanwhile. */
+const MAX_STEP_MS = 1_000
+const CLASSES = 3
+
+/**
+ * WorkerLaw says which share of the requests of each priority a worker sheds. One number, the level, holds all of it: from 0
+ * to 1 test traffic is shed, a growing share of it; from 1 to 2 reads as well, from 2 to 3 writes. So no request is shed
+ * while a less important one is admitted, and critical ones never are.
+ *
+ * The level rises while utilisation is at or above the bound of the priority that is next, falls while it is `gap` below that
+ * of the priority that was last, and stays in between. Either has to last for `afterMs`. What is shed lowers utilisation, so
+ * the level comes to rest, and does not swing: it falls slowly until it is sure that it may.
+ */
+export class WorkerLaw {
+  readonly #from: readonly number[]
+  readonly #gap: number
+  readonly #afterMs: number
+  readonly #overMs: number
+  readonly #backMs: number
+  #level = 0
+  /** How long it has been above, each time weighed by how far, and in how many samples. */
+  #aboveMs = 0
+  #aboveSamples = 0
+  #belowMs = 0
+
+  constructor(options: WorkerLawOptions = {}) {
+    this.#from = options.from ?? WORKER_LAW.from
+    this.#gap = options.gap ?? WORKER_LAW.gap
+    this.#afterMs = options.afterMs ?? WORKER_LAW.afterMs
+    this.#overMs = options.overMs ?? WORKER_LAW.overMs
+    this.#backMs = options.backMs ?? 2 * this.#overMs
+  }
+
+  /** From 0, nothing is shed, to 3, nothing but critical requests is admitted. */
+  get level(): number {
+    return this.#level
+  }
+
+  /** share is the part of the requests of a priority that is shed, from 0 to 1. */
+  share(priority: Priority): number {
+    if (priority === 0) return 0
+    const share = this.#level - (CLASSES - priority)
+    return share <= 0 ? 0 : share >= 1 ? 1 : share
+  }
+
+  /** sheds says whether a request is shed. `dice` is from 0 up to 1, so that nobody is shed for their place in a sequence. */
+  sheds(priority: Priority, dice: number): boolean {
+    return this.#level > 0 && dice < this.share(priority)
+  }
+
+  /** sample tells what utilisation was in the time since the last one. */
+  sample(utilisation: number, sinceMs: number): void {
+    const stepMs = Math.min(Math.max(0, sinceMs), MAX_STEP_MS)
+    const ceiling = this.#ceilingOf(utilisation)
+    const last = Math.max(1, Math.ceil(this.#level))
+    if (this.#level < ceiling) {
+      this.#belowMs = 0
+      this.#above(stepMs * Math.min(MAX_HASTE, Math.max(1, utilisation)), ceiling)
+      return
+    }
+    this.#aboveMs = 0
+    this.#aboveSamples = 0
+    if (utilisation < this.#from[last - 1] - this.#gap) this.#below(stepMs, last)
+    else this.#belowMs = 0
+  }
+
+  /** #ceilingOf is how far the level may rise: to the last priority that is shed at this utilisation. */
+  #ceilingOf(utilisation: number): number {
+    let ceiling = 0
+    while (ceiling < CLASSES && utilisation >= this.#from[ceiling]) ceiling++
+    return ceiling
+  }
+
+  /** #above raises the level. Once something is shed, more of it is at once: only the beginning has to be sure. */
+  #above(stepMs: number, ceiling: number): void {
+    this.#aboveMs += stepMs
+    this.#aboveSamples++
+    const isSure = this.#aboveSamples >= MIN_SAMPLES && this.#aboveMs > this.#afterMs
+    if (this.#level > 0 || isSure) this.#level = Math.min(ceiling, rounded(this.#level + stepMs / this.#overMs))
+  }
+
+  /** #below lets requests of one priority in again. Those of the next one wait anew. */
+  #below(stepMs: number, last: number): void {
+    this.#belowMs += stepMs
+    if (this.#belowMs <= this.#afterMs) return
+    const speed = Math.min(MAX_RETURN, this.#belowMs / Math.max(1, this.#afterMs))
+    this.#level = Math.max(last - 1, rounded(this.#level - (speed * stepMs) / this.#backMs))
+    if (this.#level === last - 1) this.#belowMs = 0
+  }
+}
+
+/** rounded keeps many small steps from missing a whole number by a hair. */
+function rounded(level: number): number {
+  return Math.round(level * 1e9) / 1e9
+}

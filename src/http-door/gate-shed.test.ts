@@ -1,0 +1,95 @@
+import { describe, expect, it } from 'vitest'
+import { until } from '../../tests/servers/until.mjs'
+import { fieldsOf, gateOf, type SimpleRequest } from './gate.suite.ts'
+import type { ShedOptions } from './shed-options.ts'
+
+const LIMIT = { limit: 100, window: '1m' } as const
+const ip = '203.0.113.7'
+const shedding = (shed: ShedOptions<SimpleRequest> | boolean) => gateOf({ ...LIMIT, shed })
+
+describe('a gate that sheds', () => {
+  it('admits what the fleet can take, without what is kept for critical requests', () => {
+    const { enter, gate } = shedding({ capacity: 10, reserved: 0.5 })
+    const passes = Array.from({ length: 8 }, () => enter())
+    expect(passes.map(({ allowed }) => allowed)).toEqual([...Array(5).fill(true), ...Array(3).fill(false)])
+    expect(fieldsOf(gate, passes[7])).toEqual({ 'Retry-After': expect.stringMatching(/^[2-4]$/) })
+    expect(passes[7]).toMatchObject({ scope: undefined, isOpen: false, caller: { ip } })
+    expect(gate.refusal(passes[7], { ip }, 2).status).toBe(503)
+  })
+
+  it('charges nobody for what it sheds', () => {
+    const { enter, clock } = shedding({ capacity: 1, reserved: 0 })
+    for (let i = 0; i < 50; i++) enter()
+    clock.now += 3_000
+    expect(enter().decision.tightest?.verdict.remaining).toBe(98)
+  })
+
+  it('reads the priority off what the app says, then off the rules, then off the method', () => {
+    const rules = `domain: web
+descriptors:
+  - key: ip
+    rate_limit: { unit: minute, requests_per_unit: 100, priority: 0 }`
+    const full = { capacity: 1, reserved: 0 }
+    const byRule = gateOf({ rules, shed: full })
+    for (let i = 0; i < 5; i++) expect(byRule.enter().allowed).toBe(true)
+    const said = gateOf({
+      rules,
+      shed: { ...full, priority: ({ headers }) => headers?.priority as 'test' | undefined },
+    })
+    const enter = (priority: string) => said.enter({ ip, headers: { priority } }).allowed
+    expect([enter('test'), enter('test'), enter('critical'), said.enter().allowed]).toEqual([true, false, true, true])
+  })
+
+  it.each([
+    [
+      'throws',
+      () => {
+        throw new Error('lost')
+      },
+    ],
+    ['says nonsense', () => 'highest' as never],
+  ])("goes by the method where the app's function %s, and tells", (_, priority) => {
+    const { enter, errors } = shedding({ capacity: 1, reserved: 0, priority })
+    expect([enter().allowed, enter().allowed]).toEqual([true, false])
+    expect(errors).toHaveLength(2)
+  })
+
+  it('sees requests under way until they ended, and sheds reads before writes', async () => {
+    const { enter, gate } = shedding({ inFlight: 10, after: '1ms', over: '1ms' })
+    const writes = Array.from({ length: 8 }, () => enter({ ip, method: 'POST' }))
+    expect(writes.every(({ isOpen }) => isOpen)).toBe(true)
+    await until('reads are shed', () => {
+      const pass = enter()
+      gate.end(pass, 200)
+      return !pass.allowed
+    })
+    const write = enter({ ip, method: 'POST' })
+    expect(write.allowed).toBe(true)
+    for (const pass of [...writes, write]) gate.end(pass, 200)
+    await until('reads are served again', () => {
+      const pass = enter()
+      gate.end(pass, 200)
+      return pass.allowed
+    })
+    await gate.close()
+  })
+
+  it('sheds nothing in shadow mode, and nothing where it is false', () => {
+    for (const shed of [{ capacity: 1, mode: 'shadow' }, { capacity: 1, mode: 'off' }, false] as const) {
+      const { enter } = shedding(shed)
+      expect(Array.from({ length: 5 }, () => enter().allowed)).toEqual(Array(5).fill(true))
+    }
+  })
+
+  it.each([
+    [{ capacity: 0 }, 'shed.capacity'],
+    [{ capacity: 1.5 }, 'shed.capacity'],
+    [{ reserved: 1 }, 'shed.reserved'],
+    [{ priority: 'high' }, 'shed.priority'],
+    [{ delay: 50 }, 'shed.delay'],
+    [{ mode: 'dry' }, 'shed.mode'],
+    [{ capcity: 1 }, 'capcity'],
+  ])('refuses %j', (shed, where) => {
+    expect(() => shedding(shed as never)).toThrow(where)
+  })
+})

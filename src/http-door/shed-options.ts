@@ -1,0 +1,135 @@
+import { parseDuration } from '../core/duration.ts'
+import { got, SluiceError } from '../core/errors.ts'
+import type { KeySpeller } from '../core/key-speller.ts'
+import { DURATION, either, type Form, type FormsOf, FUNCTION, oneOf, TEXT, whole } from '../core/option-forms.ts'
+import {
+  methodPriority,
+  PRIORITY_WORDS,
+  type Priority,
+  type PriorityWord,
+  readPriority,
+  rulePriority,
+} from '../core/shedding/priority.ts'
+import type { PlannedCharge } from '../engine/charge.ts'
+import { LAYER_MODES, type LayerMode, LoadShedder } from '../engine/load-shedder.ts'
+import type { RequestReader } from './request-reader.ts'
+
+/** ShedOptions say when requests are shed, with 503, and which: critical ones never are. */
+export interface ShedOptions<R> {
+  /** `shadow` counts what would be shed. Default: on. */
+  readonly mode?: LayerMode
+  /**
+   * How much a request matters. Default: what the rules that apply say, else by method: GET, HEAD and OPTIONS read, all others
+   * write. Undefined is as if it were not given. Believe a header only of a caller whom you trust.
+   */
+  readonly priority?: PriorityWord | Priority | ((request: R) => PriorityWord | Priority | undefined)
+  /** The mean delay of the event loop at which the process is used to 100 %. Default: 50ms. */
+  readonly delay?: string
+  /** Requests at once at which it is. Default: they do not matter. */
+  readonly inFlight?: number
+  /** The mean time of a request at which it is. Default: it does not matter. */
+  readonly latency?: string
+  /** How long it has to be above 70 % before the first request is shed. Default: 1s. */
+  readonly after?: string
+  /** How long it takes to shed all requests of one priority. Default: 5s. */
+  readonly over?: string
+  /** Requests a second that all processes that share the store can serve. Default: nobody knows, and none is shed for it. */
+  readonly capacity?: number
+  /** The share of `capacity` that is kept for critical requests. Default: 0.2. */
+  readonly reserved?: number
+  /** Tells fleets apart that share a store. Default: all that do are one. */
+  readonly fleet?: string
+}
+
+const SHARE: Form = {
+  expected: 'a number from 0 up to 1',
+  is: (value) => typeof value === 'number' && value >= 0 && value < 1,
+  isNumber: true,
+}
+const MAX_CAPACITY = 100_000_000
+
+/** SHED_FORMS are the forms of ShedOptions. */
+export const SHED_FORMS: FormsOf<ShedOptions<never>> = {
+  mode: oneOf(...LAYER_MODES),
+  priority: either(oneOf(...PRIORITY_WORDS), whole(0, 3), FUNCTION),
+  delay: DURATION,
+  inFlight: whole(1, MAX_CAPACITY),
+  latency: DURATION,
+  after: DURATION,
+  over: DURATION,
+  capacity: whole(1, MAX_CAPACITY),
+  reserved: SHARE,
+  fleet: TEXT,
+}
+
+/** A GateShedder is the load shedder of a gate, and how it tells the priority of a request. */
+export class GateShedder<R> {
+  readonly shedder: LoadShedder
+  readonly #priority: ShedOptions<R>['priority']
+  readonly #reader: Pick<RequestReader<R>, 'method'>
+  readonly #tell: (error: unknown) => void
+
+  constructor(
+    options: ShedOptions<R> | true,
+    keys: KeySpeller,
+    reader: Pick<RequestReader<R>, 'method'>,
+    tell: (error: unknown) => void,
+  ) {
+    const given = options === true ? {} : options
+    this.#priority = given.priority
+    this.#reader = reader
+    this.#tell = tell
+    const { mode = 'on', capacity, reserved, fleet } = given
+    this.shedder = new LoadShedder({
+      keys,
+      worker: { mode, ...timesOf(given), inFlight: given.inFlight },
+      fleet: capacity === undefined ? undefined : fleetOf({ mode, capacity, reserved, name: fleet }),
+    })
+  }
+
+  /** priorityOf never throws: where the app's function does, it is as if it said nothing. */
+  priorityOf(request: R, charges: readonly PlannedCharge[]): Priority {
+    return this.#given(request) ?? rulePriority(charges) ?? methodPriority(this.#reader.method(request))
+  }
+
+  #given(request: R): Priority | undefined {
+    if (typeof this.#priority !== 'function') return readPriority(this.#priority)
+    try {
+      const said = this.#priority(request)
+      const priority = readPriority(said)
+      if (priority === undefined && said !== undefined) {
+        const detail = `${got(said)}; it is ${PRIORITY_WORDS.join(', ')}, or nothing`
+        this.#tell(new SluiceError('GATE_OPTIONS_INVALID', 'shed.priority', detail))
+      }
+      return priority
+    } catch (error) {
+      this.#tell(error)
+      return undefined
+    }
+  }
+}
+
+function timesOf({ delay, latency, after, over }: ShedOptions<never>) {
+  const ms = (text: string | undefined, name: string): number | undefined =>
+    text === undefined ? undefined : Math.max(1, parseDuration(text, `shed.${name}`))
+  const delayMs = ms(delay, 'delay')
+  const afterMs = ms(after, 'after')
+  const overMs = ms(over, 'over')
+  return {
+    latencyMs: ms(latency, 'latency'),
+    ...(delayMs !== undefined && { delayMs }),
+    ...(afterMs !== undefined && { afterMs }),
+    ...(overMs !== undefined && { overMs }),
+  }
+}
+
+interface Fleet {
+  readonly mode: LayerMode
+  readonly capacity: number
+  readonly reserved: number | undefined
+  readonly name: string | undefined
+}
+
+function fleetOf({ mode, capacity, reserved, name }: Fleet) {
+  return { mode, capacity, ...(reserved !== undefined && { reserved }), ...(name !== undefined && { name }) }
+}
