@@ -14,6 +14,7 @@ export const systemPackages = {
   promtool: 'prometheus',
   initdb: 'postgresql',
   postgres: 'postgresql',
+  chromium: 'chromium',
 }
 
 // Some commands (nginx is one) are in a directory that only root has on its PATH.
