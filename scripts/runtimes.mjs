@@ -53,14 +53,16 @@ async function installRuntime({ name, source, program }) {
   return path
 }
 
-/** makeProject makes an app that has installed the packed library, with the claims in it. */
+/** makeProject makes an app that has installed the packed library and client, with the claims in it. */
 async function makeProject() {
   const dir = join(cacheDir, 'project')
   rmSync(dir, { recursive: true, force: true })
-  mkdirSync(join(dir, 'node_modules', 'sluice'), { recursive: true })
-  const [tarball] = await packAll(join(cacheDir, 'packed'))
-  const unpack = ['-xzf', tarball, '-C', join(dir, 'node_modules', 'sluice'), '--strip-components=1']
-  if (!(await run('tar', unpack)).ok) throw new SetupError(`${tarball} could not be unpacked`)
+  const [library, , client] = await packAll(join(cacheDir, 'packed'))
+  for (const [name, tarball] of Object.entries({ sluice: library, 'sluice-client': client })) {
+    mkdirSync(join(dir, 'node_modules', name), { recursive: true })
+    const unpack = ['-xzf', tarball, '-C', join(dir, 'node_modules', name), '--strip-components=1']
+    if (!(await run('tar', unpack)).ok) throw new SetupError(`${tarball} could not be unpacked`)
+  }
   for (const name of [...linked, ...linkedOfNest]) {
     mkdirSync(dirname(join(dir, 'node_modules', name)), { recursive: true })
     symlinkSync(join(root, 'node_modules', name), join(dir, 'node_modules', name), 'junction')

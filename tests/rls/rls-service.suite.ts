@@ -7,7 +7,7 @@ import { Health } from '../../server/src/edge/health/health.ts'
 import { registerHealth } from '../../server/src/edge/health/health-door.ts'
 import { LeaseTokens } from '../../server/src/edge/leases/lease-tokens.ts'
 import { registerLimiter } from '../../server/src/edge/limiter/limiter-door.ts'
-import type { LimiterPort } from '../../server/src/edge/limiter-port.ts'
+import type { LimiterPort, ReservingPort } from '../../server/src/edge/limiter-port.ts'
 import { type Codec, codecOf, RLS_REQUEST, RLS_RESPONSE } from '../../server/src/edge/protobuf/protos.suite.ts'
 import { type RlsDoor, registerRls } from '../../server/src/edge/rls/rls-door.ts'
 import type { RlsOptions } from '../../server/src/edge/rls/rls-options.ts'
@@ -46,7 +46,7 @@ export async function startService(
   registerHealth(grpc, health, ['envoy.service.ratelimit.v3.RateLimitService', 'sluice.v1.Limiter'])
   const address = await grpc.listen({ host: '127.0.0.1', port: 0 })
   const grpcPort = (address as { port: number }).port
-  const http = checkServer(limiter, { rls, leases, health, callers, ...options })
+  const http = checkServer(limiter as ReservingPort, { rls, leases, health, callers, ...options })
   await once(http.listen(0, '127.0.0.1'), 'listening')
   const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`
   const client = new Client(`127.0.0.1:${grpcPort}`, credentials.createInsecure())

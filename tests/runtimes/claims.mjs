@@ -8,6 +8,19 @@ import { createRequire } from 'node:module'
 
 const PLAIN = { limit: 1, window: '1m' }
 
+/** servedUrl is where a server gives answers, by how many it was asked for. */
+async function servedUrl(answerOf) {
+  let asked = 0
+  const server = createServer((_, response) => {
+    asked++
+    const [status, fields] = answerOf(asked)
+    response.writeHead(status, { ...fields, connection: 'close' }).end()
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  server.unref()
+  return `http://127.0.0.1:${server.address().port}/`
+}
+
 const claims = {
   async 'a limit admits what it says, for each algorithm'() {
     const { rateLimit } = await import('sluice')
@@ -42,6 +55,34 @@ const claims = {
       () => rateLimit({ limit: -1, window: '1m' }),
       (error) => error instanceof SluiceError && error.code === 'LIMIT_INVALID',
     )
+  },
+  async 'the client waits as it is told, and spreads calls over what is left'() {
+    const { createFetch, parseRateLimits, shareTabs } = await import('sluice-client')
+    const url = await servedUrl((asked) =>
+      asked === 1
+        ? [429, { 'Retry-After-Ms': '5' }]
+        : [200, { RateLimit: '"a";r=90;t=1', 'RateLimit-Policy': '"a";q=100;w=1' }],
+    )
+    const share = shareTabs('claims')
+    const paced = createFetch({ share })
+    const responses = await Promise.all(Array.from({ length: 20 }, () => paced(url)))
+    assert.ok(responses.every(({ status }) => status === 200))
+    assert.equal(parseRateLimits(responses[0].headers).budgets[0].limit, 100)
+    assert.equal(paced.counts().refused, 1)
+    paced.close()
+  },
+  async 'the client gives up at its deadline, and says when to come back'() {
+    const { createFetch, RateLimitError } = await import('sluice-client')
+    const url = await servedUrl(() => [429, { 'Retry-After': '100' }])
+    await assert.rejects(
+      createFetch({ deadlineMs: 1_000 })(url),
+      (error) => error instanceof RateLimitError && error.reason === 'deadline' && error.retryAfterMs >= 100_000,
+    )
+  },
+  async 'the client of the check API decides when nobody answers'() {
+    const { createCheckClient } = await import('sluice-client/check')
+    const client = createCheckClient({ url: 'http://127.0.0.1:1', onFailure: 'closed' })
+    assert.equal((await client.check({ domain: 'api', descriptors: [] })).allowed, false)
   },
   async 'rules in YAML are read'() {
     const { rateLimit } = await import('sluice/fetch')

@@ -1,0 +1,50 @@
+import Bottleneck from 'bottleneck'
+import got from 'got'
+import ky from 'ky'
+import pRetry from 'p-retry'
+import { createFetch } from 'sluice-client'
+
+const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
+
+/** answered throws for a refusal, as libraries want it. */
+async function answered(url) {
+  const response = await fetch(url)
+  await response.arrayBuffer()
+  if (!response.ok) throw new Error(`${response.status}`)
+}
+
+/** The clients: each makes a function that gets a URL, however often it has to ask. Retries are as many as they need; all else is their default. */
+export const CLIENTS = {
+  'sluice-client': () => {
+    const paced = createFetch()
+    return async (url) => void (await (await paced(url)).arrayBuffer())
+  },
+  'plain loop, 1 s apart': () => async (url) => {
+    while (
+      !(await answered(url).then(
+        () => true,
+        () => false,
+      ))
+    )
+      await sleep(1_000)
+  },
+  'p-retry': (_, signal) => (url) => pRetry(() => answered(url), { retries: 30, signal }),
+  ky: () => {
+    const client = ky.create({ retry: { limit: 30 }, timeout: false })
+    return async (url) => void (await client.get(url).arrayBuffer())
+  },
+  got: () => {
+    const client = got.extend({ retry: { limit: 30 } })
+    return async (url) => void (await client.get(url).buffer())
+  },
+  'bottleneck, told the limit': (perSecond) => {
+    const queue = new Bottleneck({
+      reservoir: perSecond,
+      reservoirRefreshAmount: perSecond,
+      reservoirRefreshInterval: 1_000,
+    })
+    // What is refused all the same waits a second.
+    queue.on('failed', () => 1_000)
+    return (url) => queue.schedule(() => answered(url))
+  },
+}
