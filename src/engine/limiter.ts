@@ -184,7 +184,7 @@ export class Limiter<S extends Store> {
   /** #watched tells the shedder how many decisions are under way, and how long they take. */
   #watched<T>(answer: T): T {
     const shedder = this.#shedder
-    if (shedder === undefined || !(answer instanceof Promise)) return answer
+    if (shedder?.watchesRequests !== true || !(answer instanceof Promise)) return answer
     const startedAt = performance.now()
     shedder.began()
     return answer.finally(() => shedder.ended(performance.now() - startedAt)) as T

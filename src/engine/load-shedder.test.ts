@@ -132,11 +132,15 @@ describe('worker utilisation', () => {
   })
 
   it('sees what is under way while a store takes its time', async () => {
-    const { limiter, ask, shedder } = bench({ worker: {} }, {}, away(new MemoryStore()))
+    const { limiter, ask, shedder } = bench({ worker: { inFlight: 10 } }, {}, away(new MemoryStore()))
     const decision = limiter.check(ask('user'))
     expect(shedder.inFlight).toBe(1)
     await decision
     expect(shedder.inFlight).toBe(0)
+    const other = bench({ worker: {} }, {}, away(new MemoryStore()))
+    const unwatched = other.limiter.check(other.ask('user'))
+    expect(other.shedder.inFlight).toBe(0)
+    await unwatched
   })
 
   it('leaves a request alone that is blocked: it is refused as such', () => {

@@ -70,7 +70,7 @@ const NOTHING = compileLimit({ limit: 0, window: 1_000 })
  * the usage of the fleet, on a counter that is charged together with all others. Critical requests are never shed, and
  * nothing that fails here sheds anybody: without its store, the fleet's usage is that of this process.
  *
- * Doors that know when a request begins and ends tell it: `began` and `ended`.
+ * Doors that know when a request begins and ends tell it, where it watches that: `began` and `ended`.
  */
 export class LoadShedder {
   readonly #law: WorkerLaw
@@ -138,6 +138,11 @@ export class LoadShedder {
     const shed: Verdict = { ...refusedVerdict(0, 0, retryAfterMs, retryAfterMs), shed: 'fleet' }
     const rule = FLEET_RULES[priority]
     return { ...charge, limit: NOTHING, rule, policy: rule, verdict: shed }
+  }
+
+  /** Whether requests under way, or their times, are a sign: who does not need to tell of them saves the work. */
+  get watchesRequests(): boolean {
+    return this.#bounds.inFlight !== undefined || this.#bounds.latencyMs !== undefined
   }
 
   /** began tells that a request is under way. */

@@ -309,7 +309,7 @@ export class Gate<R> {
   /** #begin tells the shedder of a request that goes on, and returns what to call when it ended. */
   #begin(): (() => void) | undefined {
     const shedder = this.#shedding?.shedder
-    if (shedder === undefined) return undefined
+    if (shedder?.watchesRequests !== true) return undefined
     const startedAt = performance.now()
     shedder.began()
     return () => shedder.ended(performance.now() - startedAt)

@@ -34,6 +34,8 @@ export class FieldRenderer {
   readonly #applied: RuleVerdict[] = []
   #rule: Rule | undefined
   #spelled: Spelling | undefined
+  #refused: Decision | undefined
+  #retryAfterSeconds: number | undefined
 
   constructor(settings: FieldSettings = {}) {
     this.#standard = settings.standard ?? 'current'
@@ -51,7 +53,12 @@ export class FieldRenderer {
     if (tightest !== undefined && tightest.verdict.block === undefined && tightest.verdict.shed === undefined)
       this.#addBudget(decision, tightest, nowMs, partitionKey)
     if (decision.retryAfterMs === undefined) return fields
-    fields.retryAfterSeconds = retryAfterSeconds(decision, this.#random)
+    // What is rendered twice, for the fields and for the body, says the same: the jitter is drawn once.
+    if (this.#refused !== decision) {
+      this.#refused = decision
+      this.#retryAfterSeconds = retryAfterSeconds(decision, this.#random)
+    }
+    fields.retryAfterSeconds = this.#retryAfterSeconds
     if (this.#retryAfter) fields.add('Retry-After', String(fields.retryAfterSeconds))
     return fields
   }
