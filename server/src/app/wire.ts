@@ -26,7 +26,7 @@ import { listen, type Place, portOf, reachable } from './doors/listen.ts'
 import type { Reports } from './doors/reports.ts'
 import type { ServiceStats } from './doors/service-stats.ts'
 import { type FollowedRules, followRules } from './follow-rules.ts'
-import { type RoutesInForce, RoutesSource } from './gateway/routes-source.ts'
+import type { RoutesInForce, RoutesSource } from './gateway/routes-source.ts'
 import { type NodeHotKeys, openHotKeys } from './hot-keys/node-hot-keys.ts'
 import { faultLog } from './log/fault-log.ts'
 import type { Log } from './log/log.ts'
@@ -35,7 +35,7 @@ import { plural } from './plural.ts'
 import type { NodeQuotas } from './quotas/node-quotas.ts'
 import { PassedOverLog } from './quotas/passed-over-log.ts'
 import { compatibilityLine } from './settings/compatibility.ts'
-import type { Config } from './settings/config.ts'
+import type { Config, GatewayConfig } from './settings/config.ts'
 import { packageFile, packageVersion } from './settings/package-file.ts'
 import { requireFiles } from './settings/pem-files.ts'
 import { StatsdExport } from './statsd.ts'
@@ -361,6 +361,17 @@ async function followAll(
   return rules
 }
 
+/** routesOf loads what only a gateway needs. */
+async function routesOf(config: GatewayConfig): Promise<RoutesSource> {
+  const { RoutesSource: Source } = await import('./gateway/routes-source.ts')
+  return new Source(config)
+}
+
+async function gatewayOf(config: Config, routes: RoutesSource, log: Log) {
+  const { gatewayDoor } = await import('./doors/gateway-door.ts')
+  return gatewayDoor(config, routes.current.plan, log)
+}
+
 /** followRoutes tells of every change of the routes, and of what may not be meant in them. */
 function followRoutes(
   routes: RoutesSource | undefined,
@@ -383,7 +394,7 @@ function startAlone(config: Config, log: Log, given?: QuotaOrigin): Promise<Serv
   return starting(async (undo) => {
     const data = await openData(config, log, undo)
     const node = data?.quotas
-    const routes = config.gateway && new RoutesSource(config.gateway)
+    const routes = config.gateway && (await routesOf(config.gateway))
     const rules = await followAll(config, log, node, routes)
     undo.push(rules.stop)
     const origin = given ?? node
@@ -396,7 +407,7 @@ function startAlone(config: Config, log: Log, given?: QuotaOrigin): Promise<Serv
       traces: await openTraces(config, log),
       decisions: outlet?.send,
       quotas: quotas?.current,
-      routes: routes?.current.plan,
+      gateway: routes && (await gatewayOf(config, routes, log)),
       passedOver,
       usage: data && (async (news) => data.usage.take(news)),
     })
@@ -461,7 +472,7 @@ function startWorkers(config: Config, log: Log, given?: QuotaOrigin): Promise<Se
     const data = await openData(config, log, undo)
     const node = data?.quotas
     const origin = given ?? node
-    const routes = config.gateway && new RoutesSource(config.gateway)
+    const routes = config.gateway && (await routesOf(config.gateway))
     const primary = new Primary(config, log, {
       origin: () => rules.origin(),
       decisions: (text) => void outlet?.send(text),

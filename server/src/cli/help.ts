@@ -40,7 +40,7 @@ Usage:
   sluice serve [FLAGS]             run the service: gRPC for Envoy, HTTP, admin
   sluice gateway --to URL --limit N/TIME | --routes FILE
                                    run a reverse proxy with the limiter in it
-  sluice check RULES…              say whether rule files, or a routes file, are
+  sluice check RULES…              say whether rule files or a routes file are
                                    right, and what they mean
   sluice explain RULES [--domain NAME] KEY=VALUE…
                                    show which rules apply to a descriptor, why,
@@ -72,7 +72,7 @@ the counters say. reset takes --key REDISKEY instead of a descriptor, or --all
 about Redis: SLUICE_SECRET, --key-prefix and --keys decide what keys are.
 top takes
 --admin URL (default: http://localhost:8082), --token or SLUICE_ADMIN_TOKEN,
---by refused|active, --minutes 1|5|60|1440, --scope node|fleet, --interval DURATION,
+--by refused|active, --minutes 1|5|60|1440, --scope node|fleet, --interval TIME,
 --json (a document of one line for each look) and --once. health asks
 the service that its variables and config file set up. token and audit work
 in a database (--database URL, --data DIR, and SLUICE_SECRET where the service
@@ -114,7 +114,7 @@ Usage:
   sluice gateway --to http://localhost:3000 --limit 100/1m
                                              100 a minute for each address
   sluice gateway --routes gateway.yaml       routes with limits of their own
-  sluice gateway --routes gateway.yaml --redis redis://localhost:6379 --workers auto
+  sluice gateway --routes gateway.yaml --redis redis://localhost --workers auto
 
 Each flag is also an environment variable.
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { prefersProblem } from './accept.ts'
+import { type AnswerForm, preferredForm, prefersProblem } from './accept.ts'
 
 describe('prefersProblem', () => {
   it.each<[string | undefined, boolean]>([
@@ -23,5 +23,28 @@ describe('prefersProblem', () => {
     [`application/problem+json, ${'a'.repeat(3_000)}`, false],
   ])('of %s: %s', (accept, answer) => {
     expect(prefersProblem(accept)).toBe(answer)
+  })
+})
+
+describe('preferredForm', () => {
+  it.each<[string | undefined, AnswerForm]>([
+    [undefined, 'json'],
+    ['', 'json'],
+    ['*/*', 'json'],
+    ['image/png', 'json'],
+    ['text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8', 'html'],
+    ['text/*', 'html'],
+    ['text/*;q=0.5, text/plain', 'text'],
+    ['TEXT/PLAIN', 'text'],
+    ['application/json, text/html;q=0.9', 'json'],
+    ['application/json;q=0.2, text/html;q=0.9', 'html'],
+    ['application/problem+json, application/json', 'problem'],
+    ['application/*', 'json'],
+    ['text/html;q=0, */*', 'json'],
+    ['application/json;q=0, */*', 'html'],
+    ['text/html;q=much', 'json'],
+    [`text/html, ${'a'.repeat(3_000)}`, 'json'],
+  ])('of %s: %s', (accept, form) => {
+    expect(preferredForm(accept)).toBe(form)
   })
 })

@@ -43,7 +43,7 @@ import type { Traces } from '../traces/traces.ts'
 import type { Door, DoorName } from './door.ts'
 import { DoorMetrics, type MetricsSource } from './door-metrics.ts'
 import { drainable } from './drain.ts'
-import { GatewayDoor } from './gateway-door.ts'
+import type { GatewayDoor, GatewayLimits } from './gateway-door.ts'
 import { CertificateWatch } from './grpc-certificates.ts'
 import { grpcDoor, grpcServer } from './grpc-door.ts'
 import { listen, portOf, reachable } from './listen.ts'
@@ -84,8 +84,8 @@ export interface DoorParts {
   readonly passedOver?: MetricsSource | undefined
   /** What is known of customers. */
   readonly quotas?: (() => Quotas) | undefined
-  /** The routes of the gateway, where there is one. */
-  readonly routes?: GatewayPlan | undefined
+  /** The gateway of the process, where there is one: nothing of it is loaded where there is none. */
+  readonly gateway?: ((parts: GatewayLimits) => GatewayDoor) | undefined
   /** Takes what customers used, where that is kept. */
   readonly usage?: TellUsage | undefined
 }
@@ -160,7 +160,7 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
     usage: quotas && desk,
   })
   tls?.start()
-  const gateway = openGatewayDoor(config, parts, { limiter: limiterOf('gateway'), log, readsTraces: asked.length > 0 })
+  const gateway = parts.gateway?.({ limiter: limiterOf('gateway'), readsTraces: asked.length > 0 })
   const elsewhere = { store: () => open.stats(), grpc: () => grpc.stats }
   return {
     all: { http: httpDoor(http), grpc: grpcDoor(grpc, config), ...(gateway && { gateway }) },
@@ -211,16 +211,6 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
       await Promise.all([open.close(), decisions?.close(), traces?.close(), usage?.close()])
     },
   }
-}
-
-/** openGatewayDoor makes the gateway of a process, where the service is one. */
-function openGatewayDoor(
-  { gateway: config, shadowMode }: Config,
-  { routes: plan }: DoorParts,
-  { limiter, log, readsTraces }: { limiter: Limiter<Store>; log: Log; readsTraces: boolean },
-): GatewayDoor | undefined {
-  if (config === undefined || plan === undefined) return undefined
-  return new GatewayDoor({ config, plan, limiter, log, isShadow: shadowMode, readsTraces, failed: faultLog(log) })
 }
 
 /** shedderOf makes what sheds load, where a layer is on, or may be switched on while the process runs. */

@@ -7,8 +7,9 @@ import type { GatewayPlan } from '../../edge/gateway-rules/file/compile-routes.t
 import type { GatewayLimiter } from '../../edge/gateway-rules/gateway-limiter.ts'
 import { LimitGate } from '../../edge/gateway-rules/limit-gate.ts'
 import { requestContext } from '../../edge/trace-context.ts'
+import { faultLog } from '../log/fault-log.ts'
 import type { Log } from '../log/log.ts'
-import type { GatewayConfig } from '../settings/config.ts'
+import type { Config, GatewayConfig } from '../settings/config.ts'
 import type { Door } from './door.ts'
 import { CertificateWatch, grpcTls } from './grpc-certificates.ts'
 import { type Place, reachable, unavailable } from './listen.ts'
@@ -16,14 +17,23 @@ import { type Place, reachable, unavailable } from './listen.ts'
 /** Addresses that the ceiling of a process knows at once. */
 const CEILING_KEYS = 100_000
 
-export interface GatewayDoorParts {
+/** GatewayLimits are what a gateway has of the process that it is in. */
+export interface GatewayLimits {
+  readonly limiter: GatewayLimiter
+  /** Somebody wants to know the traces of requests. */
+  readonly readsTraces: boolean
+}
+
+interface GatewayDoorParts extends GatewayLimits {
   readonly config: GatewayConfig
   readonly plan: GatewayPlan
-  readonly limiter: GatewayLimiter
   readonly log: Log
   readonly isShadow: boolean
-  readonly readsTraces: boolean
-  readonly failed: (error: unknown) => void
+}
+
+/** gatewayDoor says how the gateway of a service is made; undefined where it has none. */
+export function gatewayDoor({ gateway: config, shadowMode }: Config, plan: GatewayPlan, log: Log) {
+  return config && ((limits: GatewayLimits) => new GatewayDoor({ ...limits, config, plan, log, isShadow: shadowMode }))
 }
 
 /** GatewayDoor is the gateway of a process, on a port of its own or on connections that it is given. */
@@ -35,7 +45,7 @@ export class GatewayDoor implements Door {
   #certificates: CertificateWatch | undefined
 
   constructor(parts: GatewayDoorParts) {
-    const { limiter, isShadow, readsTraces, failed, plan } = parts
+    const { limiter, isShadow, readsTraces, plan, log } = parts
     this.#parts = parts
     this.#plan = plan
     const ceiling = new Ceiling(new MemoryStore({ maxKeys: CEILING_KEYS }))
@@ -43,7 +53,7 @@ export class GatewayDoor implements Door {
       limiter,
       ceiling,
       isShadow,
-      failed,
+      failed: faultLog(log),
       contextOf: readsTraces
         ? (request) =>
             requestContext({ traceparent: request.header('traceparent'), tracestate: request.header('tracestate') })

@@ -1,14 +1,15 @@
 import type { Socket } from 'node:net'
 import { SluiceError } from 'sluice/internal/core/errors'
 import type { CompileOptions } from 'sluice/internal/core/rules/compile'
+import type { RuleInput } from 'sluice/internal/core/rules/load'
 import { hashApiKey } from '../../quotas/tables/api-key-hash.ts'
 import type { UsageNews } from '../../quotas/usage/usage-news.ts'
 import type { DoorName } from '../doors/door.ts'
 import { type Doors, openDoors } from '../doors/doors.ts'
-import { readRoutes } from '../gateway/read-routes.ts'
 import { logTo } from '../log/log.ts'
 import { PassedOverLog } from '../quotas/passed-over-log.ts'
 import { compileOptionsOf } from '../settings/compatibility.ts'
+import type { Config } from '../settings/config.ts'
 import { openTraces } from '../traces/open-traces.ts'
 import type { FromWorker, ToWorker } from './messages.ts'
 import type { QuotaNews } from './quota-feed.ts'
@@ -61,7 +62,7 @@ async function start({ config, inputs, routes, quotas: first }: Extract<ToWorker
     traces,
     decisions: send,
     quotas: quotas?.current,
-    routes: routes && readRoutes(routes),
+    gateway: routes && (await openGateway(config, routes)),
     passedOver,
     usage: tellUsage,
   })
@@ -69,6 +70,18 @@ async function start({ config, inputs, routes, quotas: first }: Extract<ToWorker
   // Without the quotas, who is blocked would pass.
   await Promise.all([ready, quotas?.arrived])
   tell({ type: 'ready', storeName })
+}
+
+/** openGateway loads what only a gateway needs. */
+async function openGateway(config: Config, routes: RuleInput) {
+  const { gatewayDoor } = await import('../doors/gateway-door.ts')
+  const { readRoutes } = await import('../gateway/read-routes.ts')
+  return gatewayDoor(config, readRoutes(routes), log)
+}
+
+async function setRoutes(routes: RuleInput): Promise<void> {
+  const { readRoutes } = await import('../gateway/read-routes.ts')
+  doors?.setRoutes(readRoutes(routes))
 }
 
 function take(door: DoorName, number: number, socket: Socket | undefined): void {
@@ -110,7 +123,7 @@ function receive(message: ToWorker, socket?: Socket): void {
   if (message.type === 'connection') take(message.door, message.number, socket)
   else if (message.type === 'start') void start(message).catch(crash)
   else if (message.type === 'rules') rules.apply(message.inputs, options)
-  else if (message.type === 'routes') doors?.setRoutes(readRoutes(message.input))
+  else if (message.type === 'routes') void setRoutes(message.input).catch(crash)
   else if (message.type === 'packed-rules') rules.announce(message.version)
   else if (message.type === 'rule-part') rules.take(message.version, message.part)
   else if (message.type === 'shed') doors?.all[message.door]?.shed(message.count)
