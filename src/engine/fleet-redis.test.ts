@@ -32,7 +32,7 @@ function node(redis: string, keyPrefix: string, capacity: number) {
 describe('the usage of a fleet', () => {
   it('is counted across its nodes: one is shed for what the other serves', async () => {
     const { url } = await sharedRedis()
-    const [prefix, capacity] = [`${randomUUID()}:`, 500]
+    const [prefix, capacity] = [`${randomUUID()}:`, 50]
     const [busy, quiet] = [node(url, prefix, capacity), node(url, prefix, capacity)]
     let asked = 0
     await until('the quiet node sheds', async () => {
@@ -40,6 +40,7 @@ describe('the usage of a fleet', () => {
       asked++
       return (await quiet.ask(2))?.shed === 'fleet'
     })
+    // By itself it never had as many: it was shed for the other.
     expect(asked).toBeLessThan(capacity)
     expect((await quiet.ask(0))?.allowed).toBe(true)
   })
