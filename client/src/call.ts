@@ -26,7 +26,7 @@ export function callOf(options: PacedFetchOptions, order: number, input: FetchIn
   const costs = typeof cost === 'number' ? { requests: cost } : { ...cost }
   checkAmounts({ deadlineMs, ...costs })
   const request = typeof input === 'object' && 'headers' in input ? input : undefined
-  const url = new URL(request?.url ?? String(input), globalThis.location?.href)
+  const url = new URL(request?.url ?? String(input), (globalThis as { location?: { href: string } }).location?.href)
   const headers = new Headers(init.headers ?? request?.headers)
   const method = (init.method ?? request?.method ?? 'GET').toUpperCase()
   const mayRepeat = (options.retryMethods ?? IDEMPOTENT).includes(method) || headers.has('idempotency-key')

@@ -25,7 +25,7 @@ export function shareTabs(name: string): Share {
     tell: (learnt) => channel?.postMessage(learnt),
     hear: (told) => {
       if (channel === undefined) return
-      channel.onmessage = ({ data }: MessageEvent<unknown>) => {
+      channel.onmessage = ({ data }: { readonly data: unknown }) => {
         if (isLearnt(data)) told(data)
       }
     },
