@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
-import { Limiter } from 'sluice/internal/engine/limiter'
 import { loadRules } from 'sluice/internal/core/rules/load'
+import { Limiter } from 'sluice/internal/engine/limiter'
 import { MemoryStore } from 'sluice/internal/stores/memory/memory-store'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Callers } from '../callers/callers.ts'
