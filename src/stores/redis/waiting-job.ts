@@ -3,6 +3,8 @@ import type { StoreFault } from '../../engine/store-fault.ts'
 /** A WaitingJob is a job that waits for its answer. Its time starts at the end of the turn it came in. */
 export interface WaitingJob<Job, Answer> {
   readonly job: Job
+  /** What it can share a call with on every server, see laneOf. */
+  readonly partition: string
   readonly timeoutMs: number
   /** When its time is up; 0 until its time starts. */
   dueAt: number
