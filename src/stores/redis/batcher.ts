@@ -95,7 +95,17 @@ export class Batcher<Job, Answer> {
   submit(partition: string, job: Job, timeoutMs: number): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const node = this.#nodeOf(partition)
-      const waiting = { job, partition, timeoutMs, dueAt: 0, stalls: 0, isSettled: false, resolve, reject }
+      const waiting = {
+        job,
+        partition,
+        timeoutMs,
+        dueAt: 0,
+        stalls: 0,
+        isSettled: false,
+        isAlone: false,
+        resolve,
+        reject,
+      }
       this.#laneOf(node ?? partition, node).waiting.push(waiting)
       if (this.#isScheduled) return
       this.#isScheduled = true
@@ -154,8 +164,9 @@ export class Batcher<Job, Answer> {
   /** #batchEnd returns where the call ends that begins with a job. */
   #batchEnd(waiting: readonly WaitingJob<Job, Answer>[], start: number): number {
     let names = 0
-    const most = Math.min(waiting.length, start + MAX_JOBS)
+    const most = waiting[start].isAlone ? start + 1 : Math.min(waiting.length, start + MAX_JOBS)
     for (let i = start; i < most; i++) {
+      if (waiting[i].isAlone && i > start) return i
       names += this.#format.sizeOf(waiting[i].job)
       if (names > MAX_NAMES && i > start) return i
     }
@@ -240,10 +251,11 @@ export class Batcher<Job, Answer> {
     if (left.length > 0) this.#sendOn(left)
   }
 
-  /** #takenBack ends a call that was not run. */
+  /** #takenBack ends a call that was not run. What did not go together in one partition goes alone. */
   #takenBack(flight: Flight<Job, Answer>): void {
     if (!flight.isReported) flight.breaker.notTried()
     flight.isReported = true
+    if (flight.sections === undefined) for (const waiting of flight.batch) waiting.isAlone = true
     this.#ended(flight, undefined)
     this.#sendOn(flight.batch)
   }

@@ -17,7 +17,7 @@ export interface FlightDesk<Job, Answer> {
   readonly now: () => number
   answered(flight: Flight<Job, Answer>, reply: Reply): void
   failed(flight: Flight<Job, Answer>, fault: StoreFault): void
-  /** Nothing was done, and the jobs go on as those of their partitions. */
+  /** Nothing was done, and the jobs go another way: as those of their partitions, or each alone. */
   takenBack(flight: Flight<Job, Answer>): void
 }
 
@@ -74,7 +74,7 @@ export class Flight<Job, Answer> implements ScriptAsker {
   }
 
   takeBack(): boolean {
-    if (this.lane.node === undefined) return false
+    if (this.lane.node === undefined && this.batch.length === 1) return false
     this.#desk.takenBack(this)
     return true
   }

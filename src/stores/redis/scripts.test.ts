@@ -33,7 +33,7 @@ describe('scripts', () => {
 
   it('are all the Lua there is, and what they include', () => {
     const used = new Set(SCRIPTS.flatMap((name) => [name, ...includesOf(name)]))
-    expect(readdirSync(FOLDER).sort()).toEqual([...used].sort().map((name) => `${name}.lua`))
+    expect(readdirSync(FOLDER).sort()).toEqual([...used].map((name) => `${name}.lua`).sort())
   })
 
   it.each(SCRIPTS)('%s says what it takes and what it replies', (name) => {

@@ -11,6 +11,8 @@ export interface WaitingJob<Job, Answer> {
   /** How often it got its whole time anew, because the process had stalled. */
   stalls: number
   isSettled: boolean
+  /** It travels in a call of its own: the keys of others are on the other side of a moving slot. */
+  isAlone: boolean
   readonly resolve: (answer: Answer) => void
   readonly reject: (fault: StoreFault) => void
 }
