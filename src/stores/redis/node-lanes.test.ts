@@ -213,6 +213,18 @@ describe('keys on both sides of a moving slot (TRYAGAIN)', () => {
     expect(told).toEqual(['one 1 ok', 'one 1 ok', 'one 1 ok'])
   })
 
+  it('are asked for one by one also after a node has left them alone', async () => {
+    const { ask, sent, answer, answerNode, fail } = bench()
+    const answers = Promise.all([ask('{a}1'), ask('{b}1'), ask('{b}2')])
+    await turn()
+    answerNode(0, [1, 0], 1)
+    fail(1, TRYAGAIN)
+    expect(sent().slice(1)).toEqual(['{b}10|s1m: {b}1 {b}2', '{b}10|s1m: {b}1', '{b}20|s1m: {b}2'])
+    answer(2, 2)
+    answer(3, 3)
+    expect(await answers).toEqual(['1 left', '2 left', '3 left'])
+  })
+
   it('do not hold up the other partitions of their node', async () => {
     const { ask, sent, fail } = bench()
     for (const key of ['{a}1', '{a}2']) {
