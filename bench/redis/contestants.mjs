@@ -22,16 +22,20 @@ const HASH = new KeyedHash(17, 42)
 /** Overload is to show as a longer wait, not as an answer by the rule's policy. */
 const TIMEOUT_MS = 10_000
 
-async function sluice({ url, callers, algorithm, secret, requests, compact = false }) {
+async function sluice({ url, servers, callers, algorithm, secret, requests, compact = false }) {
   const seen = { calls: 0, decisions: 0 }
   const names = compact ? new CompactKeys(HASH, '', false) : readableKeys('')
   let carried = 0
+  let unconnected = servers.length
   let isConnected = () => {}
   const connected = new Promise((resolve) => {
     isConnected = resolve
   })
   const events = {
-    connected: () => isConnected(),
+    connected: () => {
+      unconnected--
+      if (unconnected === 0) isConnected()
+    },
     callEnded(_shard, _ms, decisions, fault) {
       if (fault === undefined) carried += decisions
       seen.calls++

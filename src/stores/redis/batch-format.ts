@@ -16,6 +16,17 @@ export interface BatchFormat<Job, Answer> {
    * one.
    */
   decode(reply: unknown, jobs: readonly Job[]): readonly (Answer | undefined)[] | undefined
+  /** How jobs of several partitions travel to one node of a cluster, where they can. */
+  readonly byNode?: NodeFormat<Job>
+}
+
+/**
+ * A NodeFormat is how jobs of several partitions travel together, in a section for each partition. The reply begins with a byte for each
+ * section (1 done, 0 left alone), and goes on as that of a batch of all jobs that were done.
+ */
+export interface NodeFormat<Job> {
+  readonly script: Script
+  encode(sections: readonly (readonly Job[])[], limitTexts: LimitTexts, nowMs: number | undefined): EncodedBatch
 }
 
 /** An EncodedBatch is the keys and arguments of one script call. */

@@ -1,11 +1,13 @@
 import { CircuitBreaker } from '../../engine/circuit-breaker.ts'
 import { StoreFault } from '../../engine/store-fault.ts'
-import type { BatchFormat } from './batch-format.ts'
+import type { BatchFormat, EncodedBatch } from './batch-format.ts'
 import type { RedisConnection, Reply } from './connection.ts'
 import { DeadlineTimer } from './deadline-timer.ts'
 import { Flight, type FlightDesk, type Lane } from './flight.ts'
 import { FunctionUse } from './function-use.ts'
 import { LimitTexts } from './limit-texts.ts'
+import { byPartition, readNodeReply } from './node-batch.ts'
+import type { Script } from './scripts.ts'
 import { askScript } from './send-script.ts'
 import type { StoredKeys } from './stored-keys.ts'
 import { excuse, refuse, refuseAll, settle, soonestDue, type WaitingJob } from './waiting-job.ts'
@@ -39,7 +41,7 @@ const MAX_FLIGHTS = 2
 
 /**
  * Batcher collects the jobs that arrive in one turn of the event loop and sends them as one script call for each lane
- * (one for a single server; one for each partition of a cluster, whose keys must share a slot). A lone job leaves at
+ * (one for a single server; of a cluster one for each node, and where that cannot be, for each partition, whose keys share a slot). A lone job leaves at
  * the end of the turn it came in; while two calls of its lane are under way it waits for one of them to end, and joins the next batch.
  * Every job is settled by its deadline, whatever the server does. A stall of this process is no fault of the server: after
  * it, what has arrived is read first, and the server has its whole time once more, three times at the most. A reply that comes later is
@@ -85,20 +87,45 @@ export class Batcher<Job, Answer> {
       now: this.#now,
       answered: (flight, reply) => this.#answered(flight, reply),
       failed: (flight, fault) => this.#failed(flight, fault),
+      takenBack: (flight) => this.#takenBack(flight),
     }
   }
 
-  /** submit does a job with the others of its lane. It rejects with a StoreFault, and with nothing else. */
-  submit(lane: string, job: Job, timeoutMs: number): Promise<Answer> {
+  /** submit does a job with others. It rejects with a StoreFault, and with nothing else. */
+  submit(partition: string, job: Job, timeoutMs: number): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      const waiting = { job, timeoutMs, dueAt: 0, stalls: 0, isSettled: false, resolve, reject }
-      const others = this.#lanes.get(lane)
-      if (others === undefined) this.#lanes.set(lane, { waiting: [waiting], flights: 0 })
-      else others.waiting.push(waiting)
+      const node = this.#nodeOf(partition)
+      const waiting = {
+        job,
+        partition,
+        timeoutMs,
+        dueAt: 0,
+        stalls: 0,
+        isSettled: false,
+        isAlone: false,
+        resolve,
+        reject,
+      }
+      this.#laneOf(node ?? partition, node).waiting.push(waiting)
       if (this.#isScheduled) return
       this.#isScheduled = true
       setImmediate(this.#flush)
     })
+  }
+
+  /** #nodeOf names the node to which jobs of a partition travel with those of others; undefined where they do not. */
+  #nodeOf(partition: string): string | undefined {
+    const name = this.#format.byNode?.script.asFunction?.name
+    const node = name === undefined ? undefined : this.#connection.nodeOf?.(partition)
+    return node !== undefined && this.#functions.maybe(node, String(name)) ? node : undefined
+  }
+
+  #laneOf(name: string, node?: string): Lane<Job, Answer> {
+    const known = this.#lanes.get(name)
+    if (known !== undefined) return known
+    const lane = { node, waiting: [], flights: 0 }
+    this.#lanes.set(name, lane)
+    return lane
   }
 
   /** breakerOf returns the circuit breaker of a server. */
@@ -137,15 +164,44 @@ export class Batcher<Job, Answer> {
   /** #batchEnd returns where the call ends that begins with a job. */
   #batchEnd(waiting: readonly WaitingJob<Job, Answer>[], start: number): number {
     let names = 0
-    const most = Math.min(waiting.length, start + MAX_JOBS)
+    const most = waiting[start].isAlone ? start + 1 : Math.min(waiting.length, start + MAX_JOBS)
     for (let i = start; i < most; i++) {
+      if (waiting[i].isAlone && i > start) return i
       names += this.#format.sizeOf(waiting[i].job)
       if (names > MAX_NAMES && i > start) return i
     }
     return most
   }
 
+  /** #send sends a batch as one call. What its lane does not serve any more goes on as jobs of their partitions. */
   #send(lane: Lane<Job, Answer>, batch: readonly WaitingJob<Job, Answer>[]): void {
+    if (lane.node === undefined) {
+      this.#call(lane, batch)
+      return
+    }
+    const sections: (readonly WaitingJob<Job, Answer>[])[] = []
+    for (const [partition, part] of byPartition(batch)) {
+      if (this.#nodeOf(partition) === lane.node) sections.push(part)
+      else this.#sendOn(part)
+    }
+    if (sections.length === 1) this.#call(lane, sections[0])
+    else if (sections.length > 1) this.#call(lane, sections.flat(), sections)
+  }
+
+  /** #sendOn sends jobs as those of their partitions, each once: nothing was done yet. Their time runs. */
+  #sendOn(batch: readonly WaitingJob<Job, Answer>[]): void {
+    for (const [partition, part] of byPartition(batch.filter(({ isSettled }) => !isSettled))) {
+      const lane = this.#laneOf(partition)
+      lane.waiting.push(...part)
+      this.#depart(lane)
+    }
+  }
+
+  #call(
+    lane: Lane<Job, Answer>,
+    batch: readonly WaitingJob<Job, Answer>[],
+    sections?: readonly (readonly WaitingJob<Job, Answer>[])[],
+  ): void {
     const shard = this.#connection.shardOf(this.#format.keyOf(batch[0].job))
     const breaker = this.breakerOf(shard)
     const startedAt = this.#now()
@@ -157,22 +213,62 @@ export class Batcher<Job, Answer> {
       refuseAll(batch, new StoreFault('breaker_open', shard, 'waiting for it to recover'))
       return
     }
-    const flight = new Flight(this.#desk, lane, batch, shard, breaker, startedAt)
+    const flight = new Flight(this.#desk, lane, batch, shard, breaker, startedAt, sections)
     flight.position = this.#calls.push(flight) - 1
     lane.flights++
     this.#deadlines.watch(soonestDue(batch))
     try {
-      const { keys, args } = this.#format.encode(flight.jobs, this.#texts, this.#scriptNowMs?.())
-      const { script } = this.#format
+      const { script, keys, args } = this.#encode(flight)
       askScript({ connection: this.#connection, shard, script, functions: this.#functions, keys, args }, flight)
     } catch (error) {
       this.#failed(flight, new StoreFault('broken', shard, String(error), error))
     }
   }
 
+  #encode({ jobs, sections }: Flight<Job, Answer>): EncodedBatch & { readonly script: Script } {
+    const { script, byNode } = this.#format
+    const nowMs = this.#scriptNowMs?.()
+    if (sections === undefined || byNode === undefined)
+      return { script, ...this.#format.encode(jobs, this.#texts, nowMs) }
+    const parts = sections.map((section) => section.map(({ job }) => job))
+    return { script: byNode.script, ...byNode.encode(parts, this.#texts, nowMs) }
+  }
+
   #answered(flight: Flight<Job, Answer>, reply: Reply): void {
-    const { batch, shard } = flight
-    const answers = this.#format.decode(reply, flight.jobs)
+    const { batch, sections } = flight
+    if (sections === undefined) {
+      this.#settle(flight, reply, batch, flight.jobs)
+      return
+    }
+    const parts = readNodeReply(reply, sections)
+    if (parts === undefined) {
+      this.#failed(flight, new StoreFault('broken', flight.shard, 'the reply has another size than it should'))
+      return
+    }
+    const { done, left, rest } = parts
+    flight.carried = done.length
+    this.#settle(flight, rest, done, left.length === 0 ? flight.jobs : done.map(({ job }) => job))
+    if (left.length > 0) this.#sendOn(left)
+  }
+
+  /** #takenBack ends a call that was not run. What did not go together in one partition goes alone. */
+  #takenBack(flight: Flight<Job, Answer>): void {
+    if (!flight.isReported) flight.breaker.notTried()
+    flight.isReported = true
+    if (flight.sections === undefined) for (const waiting of flight.batch) waiting.isAlone = true
+    this.#ended(flight, undefined)
+    this.#sendOn(flight.batch)
+  }
+
+  /** #settle answers those jobs of a call that the reply is about. */
+  #settle(
+    flight: Flight<Job, Answer>,
+    reply: Reply,
+    batch: readonly WaitingJob<Job, Answer>[],
+    jobs: readonly Job[],
+  ): void {
+    const { shard } = flight
+    const answers = this.#format.decode(reply, jobs)
     if (answers === undefined) {
       this.#failed(flight, new StoreFault('broken', shard, 'the reply has another size than it should'))
       return
@@ -230,14 +326,14 @@ export class Batcher<Job, Answer> {
   #report(flight: Flight<Job, Answer>, fault: StoreFault | undefined, hasStalled = false): void {
     if (flight.isReported) return
     flight.isReported = true
-    const { batch, shard, breaker, startedAt } = flight
+    const { carried, shard, breaker, startedAt } = flight
     const nowAt = this.#now()
     if (fault === undefined || flight.isAnswered) breaker.succeeded()
     // Without a connection nothing was asked, and asking costs nothing: the breaker has nothing to protect.
     // Nor does a process that stalls know anything about the server.
     else if (fault.reason === 'offline' || hasStalled) breaker.notTried()
     else breaker.failed(nowAt)
-    this.#events.callEnded(shard, nowAt - startedAt, batch.length, fault)
+    this.#events.callEnded(shard, nowAt - startedAt, carried, fault)
   }
 
   /** #excuse gives the jobs that are due their whole time anew. */

@@ -10,6 +10,8 @@ import { hostPortOf, slotMap } from './slot-map.ts'
 import { within } from './within.ts'
 
 const SLOTS = 16_384
+/** More than there are. */
+const MAX_PARTITIONS = 1_024
 /** How long a node may take to tell the map, and how long one that has left it may take to answer what it was asked. */
 const NODE_TIMEOUT_MS = 1_000
 /** The map is not read more often than this, however many calls doubt it. */
@@ -31,6 +33,8 @@ export class ClusterConnection implements RedisConnection {
   readonly #retired = new Set<Link>()
   /** The address of the master of each slot. */
   #owners: string[] = []
+  /** The slots of partitions, which are asked for with every decision. */
+  readonly #slots = new Map<string, number>()
   #isDoubted = false
   /** Nodes that say themselves that they do not know. */
   readonly #clueless = new Set<string>()
@@ -56,6 +60,15 @@ export class ClusterConnection implements RedisConnection {
 
   shardOf(key: string): string {
     return this.#owners[hashSlot(key)] ?? CLUSTER
+  }
+
+  nodeOf(partition: string): string | undefined {
+    let slot = this.#slots.get(partition)
+    if (slot === undefined) {
+      slot = hashSlot(partition)
+      if (this.#slots.size < MAX_PARTITIONS) this.#slots.set(partition, slot)
+    }
+    return this.#owners[slot]
   }
 
   shards(): readonly string[] {

@@ -23,6 +23,11 @@ export interface RedisConnection {
   readonly spansPartitions: boolean
   /** shardOf names the server that a key lives on. */
   shardOf(key: string): string
+  /**
+   * nodeOf names the server that takes calls about keys of several partitions, this one among them; undefined where there is
+   * none. Without it, calls name keys of one partition, or of all.
+   */
+  nodeOf?(partition: string): string | undefined
   /** shards names all servers that are known to have keys. */
   shards(): readonly string[]
   /** askShard is ask for a server, whatever its keys. */

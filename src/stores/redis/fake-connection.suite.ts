@@ -27,8 +27,8 @@ export class FakeConnection implements RedisConnection {
     return ['redis']
   }
 
-  askShard(_shard: string, args: Args, asker: Asker): void {
-    this.ask('', args, asker)
+  askShard(shard: string, args: Args, asker: Asker): void {
+    this.ask(shard, args, asker)
   }
 
   ask(key: string, args: Args, asker: Asker): void {

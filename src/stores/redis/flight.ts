@@ -6,6 +6,8 @@ import type { WaitingJob } from './waiting-job.ts'
 
 /** A Lane is what travels together: jobs that wait to be sent, and the calls under way. */
 export interface Lane<Job, Answer> {
+  /** The node of a cluster, where jobs of all its partitions travel together. */
+  readonly node: string | undefined
   waiting: WaitingJob<Job, Answer>[]
   flights: number
 }
@@ -15,6 +17,8 @@ export interface FlightDesk<Job, Answer> {
   readonly now: () => number
   answered(flight: Flight<Job, Answer>, reply: Reply): void
   failed(flight: Flight<Job, Answer>, fault: StoreFault): void
+  /** Nothing was done, and the jobs go another way: as those of their partitions, or each alone. */
+  takenBack(flight: Flight<Job, Answer>): void
 }
 
 /** A Flight is a call under way. How it ended is told once, however many of its jobs ran out of time before. */
@@ -25,9 +29,13 @@ export class Flight<Job, Answer> implements ScriptAsker {
   readonly shard: string
   readonly breaker: CircuitBreaker
   readonly startedAt: number
+  /** The parts of the batch, where they are of several partitions. */
+  readonly sections: readonly (readonly WaitingJob<Job, Answer>[])[] | undefined
   /** Where it stands among the calls under way. */
   position = 0
   isReported = false
+  /** How many of its jobs were done here, or failed. */
+  carried: number
   /** It does not hold up its lane any more: it has ended, or all of its jobs ran out of time. */
   isLanded = false
   /**
@@ -44,6 +52,7 @@ export class Flight<Job, Answer> implements ScriptAsker {
     shard: string,
     breaker: CircuitBreaker,
     startedAt: number,
+    sections?: readonly (readonly WaitingJob<Job, Answer>[])[],
   ) {
     this.#desk = desk
     this.lane = lane
@@ -52,6 +61,8 @@ export class Flight<Job, Answer> implements ScriptAsker {
     this.shard = shard
     this.breaker = breaker
     this.startedAt = startedAt
+    this.sections = sections
+    this.carried = batch.length
   }
 
   answered(reply: Reply): void {
@@ -60,6 +71,12 @@ export class Flight<Job, Answer> implements ScriptAsker {
 
   failed(fault: StoreFault): void {
     this.#desk.failed(this, fault)
+  }
+
+  takeBack(): boolean {
+    if (this.lane.node === undefined && this.batch.length === 1) return false
+    this.#desk.takenBack(this)
+    return true
   }
 
   isWorthwhile(): boolean {

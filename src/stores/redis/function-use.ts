@@ -1,15 +1,18 @@
-/** FunctionUse remembers which servers cannot run functions, or may not: there, scripts do the same. */
+/** FunctionUse remembers which servers cannot run a function, or may not: there, scripts do the same. */
 export class FunctionUse {
-  readonly #without = new Set<string>()
+  /** The names of functions, by server. */
+  readonly #without = new Map<string, Set<string>>()
 
   /** maybe says whether it is worth to try a function on a server. */
-  maybe(shard: string): boolean {
-    return !this.#without.has(shard)
+  maybe(shard: string, name: string): boolean {
+    return this.#without.get(shard)?.has(name) !== true
   }
 
-  /** giveUp says that a server has no functions. */
-  giveUp(shard: string): void {
-    this.#without.add(shard)
+  /** giveUp says that a server does not have a function. */
+  giveUp(shard: string, name: string): void {
+    const names = this.#without.get(shard)
+    if (names === undefined) this.#without.set(shard, new Set([name]))
+    else names.add(name)
   }
 
   /** connected says that a server may be another one now, or a newer one. */

@@ -66,213 +66,7 @@ local ahead = round(time_of(at) * L.per_ms) - now * L.per_ms
 if code == 0 and cost > 0 and ahead > 0 then wait = math.ceil(ahead / L.per_ms) end
 return code, remaining, reset, wait, expires, dry_at, 0, 0, dropped
 end`,
-  count: `local key = KEYS[1]
-local window, most = tonumber(ARGV[1]), tonumber(ARGV[2])
-local doubles = ARGV[3] == 'double'
-local hits = tonumber(ARGV[4])
-local LONGEST = 9007199254740991
-if hits == 0 then
-local raw = redis.pcall('GET', key)
-local count = type(raw) == 'string' and string.match(raw, '^%d+$') and math.min(tonumber(raw), LONGEST) or 0
-return { count, math.max(redis.call('PTTL', key), 0) }
-end
-local count = redis.pcall('INCRBY', key, hits)
-if type(count) ~= 'number' or (hits > 0 and count < hits) then
-redis.call('DEL', key)
-count = redis.call('INCRBY', key, hits)
-end
-local over = count - most
-local left = redis.call('PTTL', key)
-if left >= 0 and over <= 0 then return { count, left } end
-if over > 0 and doubles then window = math.min(window * 2 ^ (over - 1), LONGEST) end
-redis.call('PEXPIRE', key, string.format('%.0f', window))
-return { count, window }`,
-  counters: `local function libraries() return math, redis, string, struct, table, tonumber, type, unpack end
-local math, redis, string, struct, table, tonumber, type, unpack
-local function use_libraries()
-if not math then math, redis, string, struct, table, tonumber, type, unpack = libraries() end
-end
-local NEVER = -1 / 0
-local NO_PERMIT = '\\0\\0\\0\\0\\0\\0\\0\\0'
---- @include "windows"
---- @include "buckets"
---- @include "logs"
-local NUMBERS = {
-s = { sliding_window, '<dI4I4' },
-t = { token_bucket, '<dd' },
-g = { gcra, '<d' },
-l = { leaky_bucket, '<d' },
-f = { fixed_window, '<dI4' },
-a = { fixed_window, '<dI4' },
-}
-local SMALL = { S = 's', F = 'f', A = 'a' }
-local function is_finite(x) return x == x and x > -math.huge and x < math.huge end
-local function copy_of(L)
-local copy = {}
-for name, value in pairs(L) do copy[name] = value end
-return copy
-end
-local function parse_limit(text)
-local words = {}
-for word in string.gmatch(text, '%S+') do words[#words + 1] = word end
-local number = function(i) return tonumber(words[i]) end
-local L = {
-limit = number(2), window = number(3), capacity = number(4), per_ms = number(5), per_hit = number(6),
-quantum = number(7), count_denied = words[8] == '1', most = MAX_COUNT,
-}
-local letter = SMALL[words[1]] or words[1]
-L.full = L.capacity * L.per_hit
-L.holders = letter == 'c'
-L.anchored = letter == 'a'
-L.is_log = L.holders or letter == 'x'
-L.is_numbered = letter ~= words[1]
-if not L.is_log then
-L.run, L.format = NUMBERS[letter][1], NUMBERS[letter][2]
-L.size = struct.size(L.format)
-end
-if words[9] then
-L.edges = {}
-for i = 9, #words do L.edges[i - 8] = number(i) end
-end
-return L
-end
-local MAX_LIMITS = 1000
-local limits_by_text, limit_count = {}, 0
-local function limit_of(text)
-local L = limits_by_text[text]
-if L then return L end
-if limit_count == MAX_LIMITS then limits_by_text, limit_count = {}, 0 end
-L = parse_limit(text)
-limits_by_text[text] = L
-limit_count = limit_count + 1
-return L
-end
-local now
-local grace
-local raws, owner, at, first, second, records, hits, expires = {}, {}, {}, {}, {}, {}, {}, {}
-local stored_until = {}
-local function read_time()
-local told = ARGV[1]
-if told == '' then
-local time = redis.call('TIME')
-now, grace = time[1] * 1000 + math.floor(time[2] / 1000), 0
-else
-now, grace = tonumber(told), 600000
-end
-end
-local SMALL = 16
-local size = 0
-local ttls
-local function begin()
-read_time()
-local count = #KEYS
-local is_fresh = count > SMALL or size > SMALL
-if is_fresh then
-raws, owner, at, first, second, records, hits, expires, stored_until = {}, {}, {}, {}, {}, {}, {}, {}, {}
-else
-for k = 1, count do owner[k], expires[k], stored_until[k] = nil, nil, nil end
-end
-size, ttls = count, count > SMALL and {} or nil
-return is_fresh
-end
-local function read(count)
-if count <= SMALL then
-local part = redis.call('MGET', unpack(KEYS, 1, count))
-for k = 1, count do raws[k] = part[k] end
-return
-end
-for i = 1, count, 1000 do
-local part = redis.call('MGET', unpack(KEYS, i, math.min(i + 999, count)))
-for j = 1, #part do raws[i + j - 1] = part[j] end
-end
-end
-local function numbers_of(raw, L)
-if not raw then return NEVER, 0, 0 end
-local run = L.run
-local start, one, two
-if L.is_numbered then
-start, one, two = read_window(raw, L)
-elseif #raw ~= L.size then
-return NEVER, 0, 0
-else
-start, one, two = struct.unpack(L.format, raw)
-end
-if start - start ~= 0 then return NEVER, 0, 0 end
-if run == sliding_window then
-return start, one, two, two > 0 and start + 2 * L.window or nil
-end
-if L.size == 8 then return start, 0, 0 end
-if not (one >= 0 and one <= 2 * MAX_COUNT) then return NEVER, 0, 0 end
-return start, one, 0, run == fixed_window and one > 0 and end_of(start, L) or nil
-end
-local function open(k, L)
-owner[k] = L
-local raw = raws[k]
-if not L.is_log then
-at[k], first[k], second[k], stored_until[k] = numbers_of(raw, L)
-return
-end
-hits[k], records[k] = 0, ''
-if raw and #raw % RECORD == 4 then
-local total, count = struct.unpack('<I4', raw), (#raw - 4) / RECORD
-if total == count or (total > count and count > 0 and not L.holders) then
-hits[k], records[k] = total, string.sub(raw, 5)
-end
-end
-end
-local function evaluate(k, L, time, cost, permit)
-if L.is_log then return sound_log(records[k], hits[k], L, time, cost, permit) end
-return L.run(at[k], first[k], second[k], L, time, cost)
-end
-local function is_kept(k, L, code, expires_at, a, b, c)
-if expires_at <= now then return raws[k] or expires[k] end
-if code == 0 or L.count_denied then return true end
-if L.is_log then return a ~= records[k] end
-return a ~= at[k] or b ~= first[k] or c ~= second[k]
-end
-local function keep(k, L, expires_at, a, b, c)
-expires[k] = expires_at
-if L.is_log then
-records[k], hits[k] = a, b
-else
-at[k], first[k], second[k] = a, b, c
-end
-end
-local function write(key, raw, expires_at, stored)
-if stored == expires_at then
-redis.call('SET', key, raw, 'KEEPTTL')
-return
-end
-local ttl = expires_at - now + grace
-if ttls then
-ttl = ttls[expires_at]
-if not ttl then
-ttl = string.format('%.0f', expires_at - now + grace)
-ttls[expires_at] = ttl
-end
-end
-redis.call('PSETEX', key, ttl, raw)
-end
-local function spell_numbers(L, start, one, two)
-if L.is_numbered then return spell_window(start, one, two, L) end
-return struct.pack(L.format, start, one, two)
-end
-local function write_all()
-for k = 1, size do
-local expires_at = expires[k]
-if expires_at then
-local L = owner[k]
-if expires_at <= now then
-redis.call('DEL', KEYS[k])
-elseif L.is_log then
-write(KEYS[k], struct.pack('<I4', hits[k]) .. records[k], expires_at)
-else
-write(KEYS[k], spell_numbers(L, at[k], first[k], second[k]), expires_at, stored_until[k])
-end
-end
-end
-end`,
-  decide: `--- @include "counters"
+  charges: `--- @include "counters"
 --- @include "heads"
 local limits, packed, reply = {}, nil, {}
 local CHARGE = 21
@@ -389,8 +183,258 @@ end
 if count > SMALL then charges = {} end
 return position
 end
+local function decide_next(position)
+local count
+count, position = struct.unpack('<I2', packed, position)
+if count == 1 then return decide_one(position) end
+return decide_group(count, position)
+end`,
+  count: `local key = KEYS[1]
+local window, most = tonumber(ARGV[1]), tonumber(ARGV[2])
+local doubles = ARGV[3] == 'double'
+local hits = tonumber(ARGV[4])
+local LONGEST = 9007199254740991
+if hits == 0 then
+local raw = redis.pcall('GET', key)
+local count = type(raw) == 'string' and string.match(raw, '^%d+$') and math.min(tonumber(raw), LONGEST) or 0
+return { count, math.max(redis.call('PTTL', key), 0) }
+end
+local count = redis.pcall('INCRBY', key, hits)
+if type(count) ~= 'number' or (hits > 0 and count < hits) then
+redis.call('DEL', key)
+count = redis.call('INCRBY', key, hits)
+end
+local over = count - most
+local left = redis.call('PTTL', key)
+if left >= 0 and over <= 0 then return { count, left } end
+if over > 0 and doubles then window = math.min(window * 2 ^ (over - 1), LONGEST) end
+redis.call('PEXPIRE', key, string.format('%.0f', window))
+return { count, window }`,
+  counters: `local function libraries() return math, redis, string, struct, table, tonumber, type, unpack end
+local math, redis, string, struct, table, tonumber, type, unpack
+local function use_libraries()
+if not math then math, redis, string, struct, table, tonumber, type, unpack = libraries() end
+end
+local NEVER = -1 / 0
+local NO_PERMIT = '\\0\\0\\0\\0\\0\\0\\0\\0'
+--- @include "windows"
+--- @include "buckets"
+--- @include "logs"
+local NUMBERS = {
+s = { sliding_window, '<dI4I4' },
+t = { token_bucket, '<dd' },
+g = { gcra, '<d' },
+l = { leaky_bucket, '<d' },
+f = { fixed_window, '<dI4' },
+a = { fixed_window, '<dI4' },
+}
+local SMALL = { S = 's', F = 'f', A = 'a' }
+local function is_finite(x) return x == x and x > -math.huge and x < math.huge end
+local function copy_of(L)
+local copy = {}
+for name, value in pairs(L) do copy[name] = value end
+return copy
+end
+local function parse_limit(text)
+local words = {}
+for word in string.gmatch(text, '%S+') do words[#words + 1] = word end
+local number = function(i) return tonumber(words[i]) end
+local L = {
+limit = number(2), window = number(3), capacity = number(4), per_ms = number(5), per_hit = number(6),
+quantum = number(7), count_denied = words[8] == '1', most = MAX_COUNT,
+}
+local letter = SMALL[words[1]] or words[1]
+L.full = L.capacity * L.per_hit
+L.holders = letter == 'c'
+L.anchored = letter == 'a'
+L.is_log = L.holders or letter == 'x'
+L.is_numbered = letter ~= words[1]
+if not L.is_log then
+L.run, L.format = NUMBERS[letter][1], NUMBERS[letter][2]
+L.size = struct.size(L.format)
+end
+if words[9] then
+L.edges = {}
+for i = 9, #words do L.edges[i - 8] = number(i) end
+end
+return L
+end
+local MAX_LIMITS = 1000
+local limits_by_text, limit_count = {}, 0
+local function limit_of(text)
+local L = limits_by_text[text]
+if L then return L end
+if limit_count == MAX_LIMITS then limits_by_text, limit_count = {}, 0 end
+L = parse_limit(text)
+limits_by_text[text] = L
+limit_count = limit_count + 1
+return L
+end
+local now
+local grace
+local raws, owner, at, first, second, records, hits, expires = {}, {}, {}, {}, {}, {}, {}, {}
+local stored_until = {}
+local function read_time(told)
+if told == '' then
+local time = redis.call('TIME')
+now, grace = time[1] * 1000 + math.floor(time[2] / 1000), 0
+else
+now, grace = tonumber(told), 600000
+end
+end
+local SMALL = 16
+local size = 0
+local ttls
+local function begin(count, told)
+read_time(told)
+local is_fresh = count > SMALL or size > SMALL
+if is_fresh then
+raws, owner, at, first, second, records, hits, expires, stored_until = {}, {}, {}, {}, {}, {}, {}, {}, {}
+else
+for k = 1, count do owner[k], expires[k], stored_until[k] = nil, nil, nil end
+end
+size, ttls = count, count > SMALL and {} or nil
+return is_fresh
+end
+local function read(count)
+if count <= SMALL then
+local part = redis.call('MGET', unpack(KEYS, 1, count))
+for k = 1, count do raws[k] = part[k] end
+return
+end
+for i = 1, count, 1000 do
+local part = redis.call('MGET', unpack(KEYS, i, math.min(i + 999, count)))
+for j = 1, #part do raws[i + j - 1] = part[j] end
+end
+end
+local function numbers_of(raw, L)
+if not raw then return NEVER, 0, 0 end
+local run = L.run
+local start, one, two
+if L.is_numbered then
+start, one, two = read_window(raw, L)
+elseif #raw ~= L.size then
+return NEVER, 0, 0
+else
+start, one, two = struct.unpack(L.format, raw)
+end
+if start - start ~= 0 then return NEVER, 0, 0 end
+if run == sliding_window then
+return start, one, two, two > 0 and start + 2 * L.window or nil
+end
+if L.size == 8 then return start, 0, 0 end
+if not (one >= 0 and one <= 2 * MAX_COUNT) then return NEVER, 0, 0 end
+return start, one, 0, run == fixed_window and one > 0 and end_of(start, L) or nil
+end
+local function open(k, L)
+owner[k] = L
+local raw = raws[k]
+if not L.is_log then
+at[k], first[k], second[k], stored_until[k] = numbers_of(raw, L)
+return
+end
+hits[k], records[k] = 0, ''
+if raw and #raw % RECORD == 4 then
+local total, count = struct.unpack('<I4', raw), (#raw - 4) / RECORD
+if total == count or (total > count and count > 0 and not L.holders) then
+hits[k], records[k] = total, string.sub(raw, 5)
+end
+end
+end
+local function evaluate(k, L, time, cost, permit)
+if L.is_log then return sound_log(records[k], hits[k], L, time, cost, permit) end
+return L.run(at[k], first[k], second[k], L, time, cost)
+end
+local function is_kept(k, L, code, expires_at, a, b, c)
+if expires_at <= now then return raws[k] or expires[k] end
+if code == 0 or L.count_denied then return true end
+if L.is_log then return a ~= records[k] end
+return a ~= at[k] or b ~= first[k] or c ~= second[k]
+end
+local function keep(k, L, expires_at, a, b, c)
+expires[k] = expires_at
+if L.is_log then
+records[k], hits[k] = a, b
+else
+at[k], first[k], second[k] = a, b, c
+end
+end
+local function write(key, raw, expires_at, stored)
+if stored == expires_at then
+redis.call('SET', key, raw, 'KEEPTTL')
+return
+end
+local ttl = expires_at - now + grace
+if ttls then
+ttl = ttls[expires_at]
+if not ttl then
+ttl = string.format('%.0f', expires_at - now + grace)
+ttls[expires_at] = ttl
+end
+end
+redis.call('PSETEX', key, ttl, raw)
+end
+local function spell_numbers(L, start, one, two)
+if L.is_numbered then return spell_window(start, one, two, L) end
+return struct.pack(L.format, start, one, two)
+end
+local function write_all(from, to)
+for k = from, to do
+local expires_at = expires[k]
+if expires_at then
+local L = owner[k]
+if expires_at <= now then
+redis.call('DEL', KEYS[k])
+elseif L.is_log then
+write(KEYS[k], struct.pack('<I4', hits[k]) .. records[k], expires_at)
+else
+write(KEYS[k], spell_numbers(L, at[k], first[k], second[k]), expires_at, stored_until[k])
+end
+end
+end
+end`,
+  'decide-node': `--- @include "charges"
+local function read_here(from, to)
+for i = from, to, 1000 do
+local part = redis.pcall('MGET', unpack(KEYS, i, math.min(i + 999, to)))
+if part.err then return false end
+for j = 1, #part do raws[i + j - 1] = part[j] end
+end
+return true
+end
+local function skipped(position, groups)
+for _ = 1, groups do position = position + 2 + CHARGE * struct.unpack('<I2', packed, position) end
+return position
+end
+local function main()
+use_libraries()
+KEYS = ARGV
+local sections, total = KEYS[#KEYS], 0
+for at = 1, #sections, 4 do total = total + struct.unpack('<I2', sections, at) end
+if begin(total, KEYS[total + 1]) then fitted, named = {}, {} end
+local limit_total = tonumber(KEYS[total + 2])
+for i = 1, limit_total do limits[i] = limit_of(KEYS[total + 2 + i]) end
+packed, reply = KEYS[total + 3 + limit_total], {}
+local places, from, position = {}, 1, 1
+for at = 1, #sections, 4 do
+local count, groups = struct.unpack('<I2I2', sections, at)
+local to = from + count - 1
+if read_here(from, to) then
+places[#places + 1] = '\\1'
+for _ = 1, groups do position = decide_next(position) end
+write_all(from, to)
+else
+places[#places + 1] = '\\0'
+position = skipped(position, groups)
+end
+from = to + 1
+end
+return table.concat(places) .. table.concat(reply)
+end
+return main()`,
+  decide: `--- @include "charges"
 local function decide_lone(L, cost, flags)
-read_time()
+read_time(ARGV[1])
 ttls = nil
 local key = KEYS[1]
 local raw = redis.pcall('GET', key)
@@ -407,7 +451,7 @@ end
 return struct.pack('<BI4dd', code, remaining, reset, wait)
 end
 local function decide_few(count)
-read_time()
+read_time(ARGV[1])
 ttls = nil
 local stored = redis.call('MGET', unpack(KEYS))
 local refused, quotas, quotas_refused = false, 0, 0
@@ -472,16 +516,12 @@ if few <= SMALL and #packed == 2 + few * CHARGE and string.byte(packed) == few t
 local verdicts = decide_few(few)
 if verdicts then return verdicts end
 end
-if begin() then fitted, named = {}, {} end
+if begin(#KEYS, ARGV[1]) then fitted, named = {}, {} end
 reply = {}
 read(#KEYS)
 local position, last = 1, #packed
-while position <= last do
-local count
-count, position = struct.unpack('<I2', packed, position)
-if count == 1 then position = decide_one(position) else position = decide_group(count, position) end
-end
-write_all()
+while position <= last do position = decide_next(position) end
+write_all(1, #KEYS)
 return table.concat(reply)
 end
 return main()`,
@@ -626,13 +666,13 @@ end
 local EXCHANGE = 68
 local function main()
 use_libraries()
-begin()
+begin(#KEYS, ARGV[1])
 local limit_total = tonumber(ARGV[2])
 limits, packed, counters, reply, heads = {}, ARGV[3 + limit_total], #KEYS / 3, {}, {}
 for i = 1, limit_total do limits[i] = limit_of(ARGV[2 + i]) end
 read(2 * counters)
 for i = 0, #packed / EXCHANGE - 1 do exchange(1 + i * EXCHANGE, ARGV[4 + limit_total + i]) end
-write_all()
+write_all(1, #KEYS)
 write_heads()
 return table.concat(reply)
 end

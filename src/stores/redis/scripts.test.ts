@@ -4,7 +4,7 @@ import { sharedRedis } from '../../../tests/servers/shared.ts'
 import { loadScript, type ScriptName } from './scripts.ts'
 
 const FOLDER = new URL('./lua/', import.meta.url)
-const SCRIPTS = ['count', 'decide', 'exchange', 'release', 'reset', 'throttle'] as const
+const SCRIPTS = ['count', 'decide', 'decide-node', 'exchange', 'release', 'reset', 'throttle'] as const
 const fileOf = (name: string): string => readFileSync(new URL(`${name}.lua`, FOLDER), 'utf8')
 
 const includesOf = (name: string): string[] =>
@@ -33,7 +33,7 @@ describe('scripts', () => {
 
   it('are all the Lua there is, and what they include', () => {
     const used = new Set(SCRIPTS.flatMap((name) => [name, ...includesOf(name)]))
-    expect(readdirSync(FOLDER).sort()).toEqual([...used].sort().map((name) => `${name}.lua`))
+    expect(readdirSync(FOLDER).sort()).toEqual([...used].map((name) => `${name}.lua`).sort())
   })
 
   it.each(SCRIPTS)('%s says what it takes and what it replies', (name) => {

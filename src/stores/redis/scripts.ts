@@ -22,24 +22,31 @@ export type ScriptName = keyof typeof LUA_TEXTS
 const MAIN = /\nreturn main\(\)$/
 const NAME_DIGITS = 16
 
-/** loadScript makes the script of lua/NAME.lua. A line `--- @include "other"` is replaced by that file. */
-export function loadScript(name: ScriptName): Script {
+/** A FunctionFlag is what a function is allowed to do that others are not. Servers refuse one that they do not know. */
+export type FunctionFlag = 'allow-cross-slot-keys'
+
+/**
+ * loadScript makes the script of lua/NAME.lua, with flags for where it is a function. A line `--- @include "other"` is replaced by
+ * that file.
+ */
+export function loadScript(name: ScriptName, flags: readonly FunctionFlag[] = []): Script {
   const source = textOf(name)
   const sha = createHash('sha1').update(source).digest('hex')
-  return { source, sha, asFunction: functionOf(`sluice_${name}_${sha.slice(0, NAME_DIGITS)}`, source) }
+  const functionName = `sluice_${name.replace('-', '_')}_${sha.slice(0, NAME_DIGITS)}`
+  return { source, sha, asFunction: functionOf(functionName, source, flags) }
 }
 
 function textOf(name: ScriptName): string {
   return LUA_TEXTS[name].replace(/^--- @include "([a-z-]+)"$/gm, (_, included: ScriptName) => textOf(included))
 }
 
-function functionOf(name: string, source: string): ServerFunction | undefined {
+function functionOf(name: string, source: string, flags: readonly FunctionFlag[]): ServerFunction | undefined {
   if (!MAIN.test(source)) return undefined
   const definitions = source.replace(MAIN, '')
-  const registration = `register('${name}', function(keys, args)
+  const registration = `register{function_name='${name}', callback=function(keys, args)
 KEYS, ARGV = keys, args
 return main()
-end)`
+end, flags={${flags.map((flag) => `'${flag}'`).join()}}}`
   return {
     name,
     library: `#!lua name=${name}\nlocal register = redis.register_function\nlocal KEYS, ARGV\n${definitions}\n${registration}\n`,

@@ -3,7 +3,7 @@ import type { Args, Asker, RedisConnection, Reply } from './connection.ts'
 import type { FunctionUse } from './function-use.ts'
 import type { Script } from './scripts.ts'
 
-/** A Call is one run of a script. The first key decides where. */
+/** A Call is one run of a script. The first key decides where; without keys, it is a function, and goes to the shard. */
 export interface Call {
   readonly connection: RedisConnection
   readonly shard: string
@@ -22,6 +22,8 @@ export interface Call {
  */
 const UNAVAILABLE =
   /(?:^|[ :]-)(?:LOADING|READONLY|OOM|MISCONF|CLUSTERDOWN|MASTERDOWN|BUSY|NOREPLICAS|NOPERM|NOAUTH|TRYAGAIN)\b|The user executing the script can't/
+/** What a server says that has become a replica. */
+const NOT_A_MASTER = /^(READONLY|MASTERDOWN)\b/
 const READONLY = /(?:^|[ :]-)READONLY\b/
 
 /** What node-redis says of a command that it did not send. */
@@ -35,6 +37,11 @@ const TRY_AGAIN_MS = 1
 export interface ScriptAsker {
   answered(reply: Reply): void
   failed(fault: StoreFault): void
+  /**
+   * takeBack is asked first about a call that the server could not run, and of which nothing was done. It returns whether the
+   * asker goes another way, and wants to hear no more.
+   */
+  takeBack?(): boolean
   /** isWorthwhile says whether there is still time to try again. It is asked when a slot is moving. */
   isWorthwhile(): boolean
 }
@@ -68,12 +75,19 @@ class ScriptRun implements Asker {
     this.#call = call
     this.#asker = asker
     const { script, functions, shard } = call
-    this.#form = script.asFunction !== undefined && functions?.maybe(shard) === true ? 'function' : 'hash'
+    const name = script.asFunction?.name
+    this.#form = name !== undefined && functions?.maybe(shard, name) === true ? 'function' : 'hash'
   }
 
   start(): void {
-    const { connection, keys, args, script } = this.#call
-    connection.ask(keys[0], commandOf(this.#form, script, keys, args), this)
+    const { keys, args, script } = this.#call
+    this.#ask(commandOf(this.#form, script, keys, args), this)
+  }
+
+  #ask(args: Args, asker: Asker): void {
+    const { connection, shard, keys } = this.#call
+    if (keys.length === 0) connection.askShard(shard, args, asker)
+    else connection.ask(keys[0], args, asker)
   }
 
   answered(reply: Reply): void {
@@ -87,23 +101,33 @@ class ScriptRun implements Asker {
     else if (message.startsWith('NOSCRIPT') && this.#form === 'hash') {
       this.#form = 'full'
       this.start()
-    } else if (message.startsWith('TRYAGAIN') && this.#asker.isWorthwhile()) {
-      setTimeout(() => this.start(), TRY_AGAIN_MS)
-    } else this.#asker.failed(faultOf(error, connection, shard))
+    } else if (message.startsWith('TRYAGAIN')) this.#tryAgain(error)
+    else if (this.#call.keys.length > 0 || !NOT_A_MASTER.test(message) || this.#asker.takeBack?.() !== true)
+      this.#asker.failed(faultOf(error, connection, shard))
+  }
+
+  #tryAgain(error: Error): void {
+    const { connection, shard } = this.#call
+    if (this.#asker.takeBack?.() === true) return
+    if (this.#asker.isWorthwhile()) setTimeout(() => this.start(), TRY_AGAIN_MS)
+    else this.#asker.failed(faultOf(error, connection, shard))
   }
 
   /** #withoutFunction defines the function and tries again, or does without where that is of no use. */
   #withoutFunction(message: string): void {
-    const { connection, keys, script, functions, shard } = this.#call
-    const giveUp = (): void => functions?.giveUp(shard)
-    if (message.startsWith(NOT_FOUND) && !this.#isLoaded && script.asFunction !== undefined) {
+    const { keys, script, functions, shard } = this.#call
+    if (script.asFunction === undefined) return
+    const { name, library } = script.asFunction
+    const giveUp = (): void => functions?.giveUp(shard, name)
+    if (message.startsWith(NOT_FOUND) && !this.#isLoaded) {
       this.#isLoaded = true
       const failed = (error: Error): void => {
         if (!error.message.includes(EXISTS)) giveUp()
       }
-      connection.ask(keys[0], ['FUNCTION', 'LOAD', script.asFunction.library], { answered() {}, failed })
+      this.#ask(['FUNCTION', 'LOAD', library], { answered() {}, failed })
     } else {
       giveUp()
+      if (keys.length === 0 && this.#asker.takeBack?.() === true) return
       this.#form = 'hash'
     }
     this.start()

@@ -3,12 +3,16 @@ import type { StoreFault } from '../../engine/store-fault.ts'
 /** A WaitingJob is a job that waits for its answer. Its time starts at the end of the turn it came in. */
 export interface WaitingJob<Job, Answer> {
   readonly job: Job
+  /** What it can share a call with on every server, see laneOf. */
+  readonly partition: string
   readonly timeoutMs: number
   /** When its time is up; 0 until its time starts. */
   dueAt: number
   /** How often it got its whole time anew, because the process had stalled. */
   stalls: number
   isSettled: boolean
+  /** It travels in a call of its own: the keys of others are on the other side of a moving slot. */
+  isAlone: boolean
   readonly resolve: (answer: Answer) => void
   readonly reject: (fault: StoreFault) => void
 }

@@ -15,6 +15,7 @@ import { loadScript } from './scripts.ts'
 
 const CHARGE_BYTES = 21
 const VERDICT_BYTES = 21
+const SECTION_BYTES = 4
 const PERMIT_BYTES = 8
 const NO_PERMIT = Buffer.alloc(PERMIT_BYTES)
 
@@ -46,27 +47,72 @@ export function encodeGroups(groups: readonly Group[], limitTexts: LimitTexts, n
     const keys = isLent ? [spelled, headKey(spelled)] : [spelled]
     return { keys, args: [time, '1', limitTexts.of(charge.limit), packed] }
   }
-  const keys: string[] = []
-  const keyNumbers = new Map<string, number>()
-  const limits: string[] = []
-  const limitNumbers = new Map<Limit, number>()
-  const packed = Buffer.allocUnsafe(groups.reduce((sum, { charges }) => sum + 2 + charges.length * CHARGE_BYTES, 0))
-  const headNumber = (spelled: string): number => {
-    const head = headKey(spelled)
-    return numberOf(keyNumbers, head, () => keys.push(head))
-  }
+  const packer = new Packer(limitTexts, packedBytes(groups))
+  for (const group of groups) packer.add(group)
+  const { keys, limits, packed } = packer
+  return { keys, args: [time, String(limits.length), ...limits, packed] }
+}
+
+/** encodeSections spells groups of several partitions, each a section, as the arguments of decide-node.lua. */
+export function encodeSections(
+  sections: readonly (readonly Group[])[],
+  limitTexts: LimitTexts,
+  nowMs?: number,
+): EncodedBatch {
+  const packer = new Packer(
+    limitTexts,
+    sections.reduce((sum, groups) => sum + packedBytes(groups), 0),
+  )
+  const { keys, limits, packed } = packer
+  const sizes = Buffer.allocUnsafe(sections.length * SECTION_BYTES)
   let at = 0
-  for (const { charges, permits } of groups) {
-    at = packed.writeUInt16LE(charges.length, at)
+  for (const groups of sections) {
+    const before = keys.length
+    for (const group of groups) packer.add(group)
+    at = sizes.writeUInt16LE(keys.length - before, at)
+    at = sizes.writeUInt16LE(groups.length, at)
+  }
+  const time = nowMs === undefined ? '' : String(nowMs)
+  return { keys: [], args: [...keys, time, String(limits.length), ...limits, packed, sizes] }
+}
+
+function packedBytes(groups: readonly Group[]): number {
+  let bytes = 0
+  for (const { charges } of groups) bytes += 2 + charges.length * CHARGE_BYTES
+  return bytes
+}
+
+/** A Packer spells groups one after the other. Keys and limits stand once each. */
+class Packer {
+  readonly keys: string[] = []
+  readonly limits: string[] = []
+  readonly packed: Buffer
+  readonly #keyNumbers = new Map<string, number>()
+  readonly #limitNumbers = new Map<Limit, number>()
+  readonly #limitTexts: LimitTexts
+  #at = 0
+
+  constructor(limitTexts: LimitTexts, bytes: number) {
+    this.#limitTexts = limitTexts
+    this.packed = Buffer.allocUnsafe(bytes)
+  }
+
+  add({ charges, permits }: Group): void {
+    this.#at = this.packed.writeUInt16LE(charges.length, this.#at)
     for (const charge of charges) {
-      const spelled = limitTexts.keyOf(charge.key, charge.limit)
-      const key = numberOf(keyNumbers, spelled, () => keys.push(spelled))
-      const limit = numberOf(limitNumbers, charge.limit, () => limits.push(limitTexts.of(charge.limit)))
-      const head = mayBeLent(charge) ? headNumber(spelled) : 0
-      at = writeCharge(packed, at, key, limit, head, charge, permits)
+      const spelled = this.#limitTexts.keyOf(charge.key, charge.limit)
+      const key = this.#keyNumber(spelled)
+      const limit = numberOf(this.#limitNumbers, charge.limit, () =>
+        this.limits.push(this.#limitTexts.of(charge.limit)),
+      )
+      const head = mayBeLent(charge) ? this.#keyNumber(headKey(spelled)) : 0
+      this.#at = writeCharge(this.packed, this.#at, key, limit, head, charge, permits)
     }
   }
-  return { keys, args: [time, String(limits.length), ...limits, packed] }
+
+  #keyNumber(key: string): number {
+    return numberOf(this.#keyNumbers, key, () => this.keys.push(key))
+  }
 }
 
 /**
@@ -164,4 +210,5 @@ export const decideFormat: BatchFormat<Group, readonly Verdict[]> = {
   sizeOf,
   encode: encodeGroups,
   decode: decodeVerdicts,
+  byNode: { script: loadScript('decide-node', ['allow-cross-slot-keys']), encode: encodeSections },
 }

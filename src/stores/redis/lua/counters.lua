@@ -1,4 +1,4 @@
--- The counters of a call, for scripts that evaluate them. It takes KEYS, in which each counter stands once, and ARGV[1], the
+-- The counters of a call, for scripts that evaluate them. It takes KEYS, in which each counter stands once, and is told the
 -- time in ms, which is empty for the server's own. A server that knows functions keeps all that is defined here between
 -- calls: what belongs to one call is set by `begin`.
 
@@ -84,9 +84,8 @@ local raws, owner, at, first, second, records, hits, expires = {}, {}, {}, {}, {
 -- When a window that has hits expires, as it is stored.
 local stored_until = {}
 
--- read_time: when a call comes.
-local function read_time()
-  local told = ARGV[1]
+-- read_time: when a call comes, which may be told.
+local function read_time(told)
   if told == '' then
     local time = redis.call('TIME')
     now, grace = time[1] * 1000 + math.floor(time[2] / 1000), 0
@@ -95,16 +94,15 @@ local function read_time()
   end
 end
 
--- begin: a call. Making tables is a good part of what a small one costs, so it goes on with those of the call before, as far as
+-- begin: a call about so many counters. Making tables is a good part of what a small one costs, so it goes on with those of the call before, as far as
 -- that was small as well. What is left in them of other keys is not looked at. It returns whether all tables are new.
 local SMALL = 16
 local size = 0
 -- How long counters live, as texts, by when they expire: to spell a number is a good part of what a write costs, and the
 -- counters of one window expire together.
 local ttls
-local function begin()
-  read_time()
-  local count = #KEYS
+local function begin(count, told)
+  read_time(told)
   local is_fresh = count > SMALL or size > SMALL
   if is_fresh then
     raws, owner, at, first, second, records, hits, expires, stored_until = {}, {}, {}, {}, {}, {}, {}, {}, {}
@@ -218,9 +216,9 @@ local function spell_numbers(L, start, one, two)
   return struct.pack(L.format, start, one, two)
 end
 
--- write_all: writes what has changed.
-local function write_all()
-  for k = 1, size do
+-- write_all: writes what has changed of the counters from one to another.
+local function write_all(from, to)
+  for k = from, to do
     local expires_at = expires[k]
     if expires_at then
       local L = owner[k]

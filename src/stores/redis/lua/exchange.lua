@@ -176,13 +176,13 @@ local EXCHANGE = 68
 
 local function main()
   use_libraries()
-  begin()
+  begin(#KEYS, ARGV[1])
   local limit_total = tonumber(ARGV[2])
   limits, packed, counters, reply, heads = {}, ARGV[3 + limit_total], #KEYS / 3, {}, {}
   for i = 1, limit_total do limits[i] = limit_of(ARGV[2 + i]) end
   read(2 * counters)
   for i = 0, #packed / EXCHANGE - 1 do exchange(1 + i * EXCHANGE, ARGV[4 + limit_total + i]) end
-  write_all()
+  write_all(1, #KEYS)
   write_heads()
   return table.concat(reply)
 end

@@ -1,0 +1,146 @@
+-- Groups of charges, for scripts that decide them. It takes KEYS, `limits` and the packed groups, which decide describes, and
+-- collects verdicts in `reply`.
+
+--- @include "counters"
+--- @include "heads"
+
+local limits, packed, reply = {}, nil, {}
+
+-- A charge takes CHARGE bytes, of which the last 8 are the id of its permits, if it takes any: a text that is not needed
+-- is not made.
+local CHARGE = 21
+local function permit_at(position, flags)
+  if flags % 16 >= 8 then return string.sub(packed, position + 13, position + 20) end
+end
+
+-- lent_at: what is out of the counter of a charge; infinite where the book has to be settled before that is known.
+local function lent_at(position, flags, k)
+  if flags < 32 then return 0 end
+  local head = k + 1
+  if flags < 64 then head = struct.unpack('<I2', packed, position + 13) end
+  local raw = raws[head]
+  if not raw then return 0 end
+  local out, _, next_end, touched = read_head(raw)
+  if out == 0 then return 0 end
+  if not out or next_end <= now or now < touched then return math.huge end
+  return out
+end
+
+-- beside: the code and the numbers of a cost as if what is lent were spent.
+local LENT = 3
+local function beside(lent, k, L, cost, code, remaining, reset, wait)
+  if code ~= 0 and lent < math.huge then return code, math.max(remaining - lent, 0), reset, wait end
+  if cost + lent > L.capacity then return LENT, 0, reset, 1 end
+  local together, left, whole_reset, until_free = evaluate(k, L, now, cost + lent, nil)
+  if together ~= 0 or (cost == 0 and left == 0) then return LENT, 0, whole_reset, math.max(until_free, 1) end
+  return 0, left, whole_reset, 0
+end
+
+-- debit: makes a late charge. The limit for those is the same, but goes on counting, up to twice its capacity.
+local function debit(k, L, cost)
+  local forced = L.debit
+  if not forced then
+    forced = copy_of(L)
+    forced.count_denied, forced.most = true, 2 * L.capacity
+    L.debit = forced
+  end
+  local _, remaining, reset, _, expires_at, a, b, c, dropped = evaluate(k, forced, now, cost, nil)
+  if is_kept(k, forced, 0, expires_at, a, b, c) then keep(k, L, expires_at, a, b, c) end
+  return remaining, reset, dropped
+end
+
+local function decide_one(position)
+  local k, l, cost, flags = struct.unpack('<I2I2dB', packed, position)
+  local L = limits[l]
+  if not owner[k] then open(k, L) end
+  if flags % 32 >= 16 then
+    reply[#reply + 1] = struct.pack('<BI4dd', 0, debit(k, L, cost))
+    return position + CHARGE
+  end
+  local code, remaining, reset, wait, expires_at, a, b, c = evaluate(k, L, now, cost, permit_at(position, flags))
+  local lent = lent_at(position, flags, k)
+  if lent > 0 then code, remaining, reset, wait = beside(lent, k, L, cost, code, remaining, reset, wait) end
+  if flags % 8 >= 4 and code ~= LENT and is_kept(k, L, code, expires_at, a, b, c) then keep(k, L, expires_at, a, b, c) end
+  reply[#reply + 1] = struct.pack('<BI4dd', code, remaining, reset, wait)
+  return position + CHARGE
+end
+
+-- The charges of a group are tables that the next group uses again. `named` has the number of the group that named a counter
+-- last, and `fitted` what of it fits.
+local charges, fitted, named, group = {}, {}, {}, 0
+
+local function decide_group(count, position)
+  group = group + 1
+  local refused, quotas, quotas_refused = false, 0, 0
+  -- Nothing is named twice, and no permit is taken: what was computed to decide is what is kept.
+  local is_simple = true
+  for i = 1, count do
+    local k, l, cost, flags = struct.unpack('<I2I2dB', packed, position)
+    local permit, lent = permit_at(position, flags), lent_at(position, flags, k)
+    position = position + CHARGE
+    local L = limits[l]
+    if not owner[k] then open(k, L) end
+    -- A counter that the group names twice is asked for the sum of what fits.
+    local asked = cost
+    if named[k] == group then
+      asked = cost + fitted[k]
+      is_simple = false
+    else
+      named[k], fitted[k] = group, 0
+    end
+    local code, remaining, reset, wait, expires_at, a, b, c = evaluate(k, L, now, asked, nil)
+    if lent > 0 then code, remaining, reset, wait = beside(lent, k, L, asked, code, remaining, reset, wait) end
+    if permit then is_simple = false end
+    if flags % 32 >= 16 then code = 0 elseif code == 0 then fitted[k] = asked end
+    local charge = charges[i]
+    if not charge then
+      charge = {}
+      charges[i] = charge
+    end
+    charge.k, charge.L, charge.cost, charge.asked, charge.flags = k, L, cost, asked, flags
+    charge.permit, charge.lent = permit, lent
+    charge.code, charge.remaining, charge.reset, charge.wait = code, remaining, reset, wait
+    charge.expires_at, charge.a, charge.b, charge.c = expires_at, a, b, c
+    if flags % 2 == 1 then
+      if flags % 4 >= 2 then
+        quotas = quotas + 1
+        if code ~= 0 then quotas_refused = quotas_refused + 1 end
+      elseif code ~= 0 then
+        refused = true
+      end
+    end
+  end
+  if quotas > 0 and quotas == quotas_refused then refused = true end
+  for i = 1, count do
+    local charge = charges[i]
+    local k, L = charge.k, charge.L
+    if refused and charge.code == 0 then
+      -- What would have fitted was not charged, and its budget is told as it is.
+      local _
+      _, charge.remaining, charge.reset = evaluate(k, L, now, charge.lent, nil)
+      charge.wait = 0
+    elseif charge.flags % 32 >= 16 then
+      charge.remaining, charge.reset, charge.wait = debit(k, L, charge.cost)
+    elseif charge.flags % 8 >= 4 and charge.code ~= LENT then
+      local expires_at, a, b, c = charge.expires_at, charge.a, charge.b, charge.c
+      if not is_simple then
+        local cost = charge.cost
+        if refused then cost = charge.asked end
+        local _
+        _, _, _, _, expires_at, a, b, c = evaluate(k, L, now, cost, charge.permit)
+      end
+      if is_kept(k, L, charge.code, expires_at, a, b, c) then keep(k, L, expires_at, a, b, c) end
+    end
+    reply[#reply + 1] = struct.pack('<BI4dd', charge.code, charge.remaining, charge.reset, charge.wait)
+  end
+  if count > SMALL then charges = {} end
+  return position
+end
+
+-- decide_next: the group at a position, and where the next one begins.
+local function decide_next(position)
+  local count
+  count, position = struct.unpack('<I2', packed, position)
+  if count == 1 then return decide_one(position) end
+  return decide_group(count, position)
+end
