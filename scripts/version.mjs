@@ -9,7 +9,7 @@ const manifests = ['package.json', 'server/package.json', 'client/package.json',
 const workspaces = ['', 'server', 'client', 'dashboard']
 /** Texts with the version in them; the first group of the pattern is what stands before it. */
 const texts = [
-  ['client/src/index.ts', /(export const version = ')[^']+/],
+  ['client/src/version.ts', /(export const version = ')[^']+/],
   ['Dockerfile', /(^ARG VERSION=)\S+/m],
   ['deploy/helm/sluice/Chart.yaml', /(^version: )\S+/m],
   ['deploy/helm/sluice/Chart.yaml', /(^appVersion: )\S+/m],
