@@ -163,7 +163,15 @@ describe(`a storm of requests, seed ${SEED}`, () => {
             while (left-- > 0) await ask()
           }),
         )
-        await until('all requests are over', () => gateway.stats.requests === 0)
+        await until('all requests are over', () => {
+          if (gateway.stats.requests === 0) return true
+          throw new Error(
+            gateway
+              .underWay()
+              .map((each) => JSON.stringify(each))
+              .join('\n'),
+          )
+        })
       }
 
       await storm(REQUESTS / 3)

@@ -3,6 +3,7 @@ import { Timer } from '../../../grpc/timer-wheel.ts'
 import { type FieldSet, hasOption } from '../fields.ts'
 import type { Admission, EndKind, Fields, GatewayRequest, Pass, Refusal } from '../gate.ts'
 import { type AnsweredCode, errorAnswer, type Fault, fault, invalid } from '../gateway-error.ts'
+import type { PhaseName, RequestUnderWay } from '../gateway-options.ts'
 import { grpcRefusal, isGrpc } from '../grpc-refusal.ts'
 import type { Route, RouteTimes } from '../options.ts'
 import { answerFields, httpDate, outgoingFields, trailerFields } from '../outgoing-fields.ts'
@@ -14,6 +15,8 @@ import type { ExchangeHost } from './exchange-host.ts'
 
 /** Phase is how far a request has come. */
 const Phase = { peek: 0, gate: 1, connect: 2, send: 3, wait: 4, answer: 5, tunnel: 6, done: 7 } as const
+
+const PHASES = Object.keys(Phase) as PhaseName[]
 
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
 
@@ -292,6 +295,23 @@ export class Exchange implements AskerListener, CarrierListener, GatewayRequest 
     }
     const code = failure === 'invalid' ? 'GATEWAY_UPSTREAM_INVALID' : 'GATEWAY_UPSTREAM_FAILED'
     this.#fail(fault(code, detail), 'upstream-error')
+  }
+
+  progress(): RequestUnderWay {
+    const { method, target, version } = this.#head
+    return {
+      id: this.id,
+      method,
+      target,
+      version,
+      phase: PHASES[this.#phase] as PhaseName,
+      tries: this.#tries,
+      bodyBytes: this.#bodyBytes,
+      isBodyEnded: this.#isBodyEnded,
+      isClientPaused: this.#isAskerPaused,
+      isUpstreamPaused: this.#isCarrierPaused,
+      idleMs: this.#host.clock.nowMs() - this.#activeMs,
+    }
   }
 
   /** stop ends a request that has no more time: the gateway closes. */
