@@ -6,8 +6,12 @@ import { join } from 'node:path'
 
 const TICK_US = 10_000
 
+/** A limit that nobody reaches: what it costs to count. */
+const ZONE = 'limit_req_zone $binary_remote_addr zone=all:10m rate=1000000r/s;'
+const LIMIT = 'limit_req zone=all burst=100000 nodelay;'
+
 /** startNginx starts nginx with one worker as a proxy with kept connections, and returns its port, time and end. */
-export async function startNginx(upstreamPort) {
+export async function startNginx(command, upstreamPort, limits) {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-nginx-'))
   const port = await freePort()
   const temps = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${dir}/${name};`)
@@ -15,18 +19,19 @@ export async function startNginx(upstreamPort) {
 worker_processes 1; daemon off; pid ${dir}/pid; error_log ${dir}/error.log crit;
 events { worker_connections 4096; }
 http {
-  access_log off; keepalive_requests 100000000; ${temps.join(' ')}
+  access_log off; ${limits ? ZONE : ''} keepalive_requests 100000000; ${temps.join(' ')}
   upstream app { server 127.0.0.1:${upstreamPort}; keepalive 256; keepalive_requests 100000000; }
   server {
     listen 127.0.0.1:${port};
     location / {
+      ${limits ? LIMIT : ''}
       proxy_pass http://app; proxy_http_version 1.1; proxy_set_header Connection "";
       proxy_set_header Host $host; proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for; proxy_set_header X-Forwarded-Proto $scheme;
     }
   }
 }`
   writeFileSync(join(dir, 'nginx.conf'), config)
-  const child = spawn('nginx', ['-c', join(dir, 'nginx.conf'), '-p', dir], { stdio: 'ignore' })
+  const child = spawn(command, ['-c', join(dir, 'nginx.conf'), '-p', dir], { stdio: 'ignore' })
   let worker
   for (let i = 0; i < 200 && worker === undefined; i++) {
     await new Promise((resolve) => setTimeout(resolve, 25))

@@ -117,12 +117,16 @@ const PROXIES = {
     return listen((request, response) => proxy.web(request, response))
   },
 
-  async '@fastify/http-proxy'() {
-    const app = load('fastify')()
-    await app.register(load('@fastify/http-proxy'), { upstream: target, undici: { connections: 256 } })
-    await app.listen({ port: 0, host: '127.0.0.1' })
-    return app.server.address().port
-  },
+  '@fastify/http-proxy': () => fastifyProxy(false),
+  '@fastify/http-proxy, @fastify/rate-limit': () => fastifyProxy(true),
+}
+
+async function fastifyProxy(limits) {
+  const app = load('fastify')()
+  if (limits) await app.register(load('@fastify/rate-limit'), { max: 1e9, timeWindow: 60_000 })
+  await app.register(load('@fastify/http-proxy'), { upstream: target, undici: { connections: 256 } })
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  return app.server.address().port
 }
 
 function listen(listener) {

@@ -163,7 +163,15 @@ describe(`a storm of requests, seed ${SEED}`, () => {
             while (left-- > 0) await ask()
           }),
         )
-        await until('all requests are over', () => gateway.stats.requests === 0)
+        await until('all requests are over', () => {
+          if (gateway.stats.requests === 0) return true
+          throw new Error(
+            gateway
+              .underWay()
+              .map((each) => JSON.stringify(each))
+              .join('\n'),
+          )
+        })
       }
 
       await storm(REQUESTS / 3)
@@ -178,7 +186,11 @@ describe(`a storm of requests, seed ${SEED}`, () => {
       expect(grownBytes).toBeLessThan(6_000_000)
       agent.destroy()
       for (const each of sessions) each.destroy()
-      await until('all clients are gone', () => gateway.stats.connections === 0)
+      await until('all clients are gone', () => {
+        if (gateway.stats.connections === 0) return true
+        const ours = sessions.filter(({ destroyed }) => !destroyed).length
+        throw new Error(`${JSON.stringify(gateway.stats)}, ${ours} sessions of the clients are open`)
+      })
       await gateway.close()
       await until('all sockets are gone', () => sockets() <= before)
     },

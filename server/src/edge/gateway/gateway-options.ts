@@ -31,10 +31,34 @@ export interface GatewayStats {
   readonly retries: number
 }
 
+/** Where a request is: what it waits for, or what of it is under way. */
+export type PhaseName = 'peek' | 'gate' | 'connect' | 'send' | 'wait' | 'answer' | 'tunnel' | 'done'
+
+/** RequestUnderWay says how far a request has come, and why it may not be going on. */
+export interface RequestUnderWay {
+  readonly id: string
+  readonly method: string
+  readonly target: string
+  /** How the client asks. */
+  readonly version: '1.0' | '1.1' | '2.0'
+  readonly phase: PhaseName
+  /** Connections to upstreams that were asked for. */
+  readonly tries: number
+  readonly bodyBytes: number
+  readonly isBodyEnded: boolean
+  /** The client, or the upstream, is not read from, because the other side is slow. */
+  readonly isClientPaused: boolean
+  readonly isUpstreamPaused: boolean
+  /** Since the last byte, or the begin of the phase. */
+  readonly idleMs: number
+}
+
 /** A Gateway is a reverse proxy that runs. */
 export interface Gateway {
   readonly addresses: readonly GatewayAddress[]
   readonly stats: GatewayStats
+  /** underWay tells what every request that has not ended is doing. */
+  underWay(): readonly RequestUnderWay[]
   /** reload checks a table and swaps it in one step; what is wrong with it is thrown, and the old one stays. */
   reload(table: RoutingTable): void
   /** setTls has new connections to a listener see another certificate. */

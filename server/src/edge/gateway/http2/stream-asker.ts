@@ -28,6 +28,11 @@ export class StreamAsker implements Asker {
     this.#listener = listener
     this.#isBodyDone = !hasBody
     stream.on('close', () => this.lose())
+    // A reset with NO_ERROR closes a stream only when all of it is read, which is never while it is paused.
+    stream.on('aborted', () => {
+      this.lose()
+      process.nextTick(() => stream.destroy())
+    })
     stream.on('drain', () => this.#listener?.askerDrained())
     if (!hasBody) {
       stream.resume()

@@ -1,5 +1,5 @@
-import { Agent, get, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
+import { describe, expect, it } from 'vitest'
 import { until } from '../../../../../tests/servers/until.mjs'
 import { exchangeBytes, RecordingGate, type Setup, startApp, startGateway, startRaw, talkTo } from './gateway.suite.ts'
 
@@ -26,22 +26,23 @@ async function answerTo(answer: string, asked = `GET / HTTP/1.1\r\n${H}Connectio
   return exchangeBytes(port, asked)
 }
 
-const withoutOurs = (text: string): string => text.replace(/(?:date|x-request-id): [^\r]*\r\n/gi, '')
+const BROKEN = { code: 'ECONNRESET' }
 
-/** wholeAnswer reads an answer, and rejects where it is cut. */
-function wholeAnswer(url: string): Promise<string> {
+/** bodyOf reads an answer whole, and rejects if it breaks off. */
+function bodyOf(url: string, connection: string): Promise<string> {
   return new Promise((resolve, reject) => {
-    const agent = new Agent({ keepAlive: true })
-    onTestFinished(() => agent.destroy())
-    const asked = get(url, { agent }, (response) => {
+    const asked = httpRequest(url, { headers: { connection } }, (response) => {
       let body = ''
-      response.on('data', (chunk) => (body += chunk))
-      response.on('end', () => resolve(body))
+      response.on('data', (data) => (body += data))
       response.on('error', reject)
+      response.on('end', () => resolve(body))
     })
     asked.on('error', reject)
+    asked.end()
   })
 }
+
+const withoutOurs = (text: string): string => text.replace(/(?:date|x-request-id): [^\r]*\r\n/gi, '')
 
 describe('where a request came from', () => {
   it('is told by the gateway, not by the client', async () => {
@@ -207,9 +208,10 @@ describe('an answer', () => {
     const gate = new RecordingGate()
     const app = await startRaw((socket) => void socket.once('data', () => socket.end(upstream)))
     const { url } = await startGateway(app, { gate })
-    // A fetch that does not keep its connection takes its end for that of the answer.
-    await expect(wholeAnswer(url)).rejects.toThrow()
-    expect(gate.ended).toEqual(['upstream-error'])
+    // Not fetch: on a connection that is to be closed, it takes a reset for the end of a body in chunks.
+    for (const connection of ['keep-alive', 'close'])
+      await expect(bodyOf(url, connection)).rejects.toMatchObject(BROKEN)
+    expect(gate.ended).toEqual(['upstream-error', 'upstream-error'])
   })
 
   it('that says more than its length is cut there, and its connection is not used again', async () => {

@@ -6,7 +6,7 @@ import { TimerWheel } from '../../../grpc/timer-wheel.ts'
 import type { FieldSet } from '../fields.ts'
 import type { GatewayGate } from '../gate.ts'
 import type { Fault } from '../gateway-error.ts'
-import type { Gateway, GatewayAddress, GatewayOptions, GatewayStats } from '../gateway-options.ts'
+import type { Gateway, GatewayAddress, GatewayOptions, GatewayStats, RequestUnderWay } from '../gateway-options.ts'
 import type { Host } from '../host.ts'
 import {
   DEFAULT_GATEWAY_BOUNDS,
@@ -88,6 +88,10 @@ class RunningGateway implements Gateway, Host, ExchangeHost {
       for (const { pool } of members) upstreamConnections += pool.connections
     }
     return { connections: this.#connections.size, requests: this.#exchanges.size, upstreamConnections, retries }
+  }
+
+  underWay(): readonly RequestUnderWay[] {
+    return Array.from(this.#exchanges, (exchange) => exchange.progress())
   }
 
   get hasRoom(): boolean {

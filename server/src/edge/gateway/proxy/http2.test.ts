@@ -8,7 +8,7 @@ import {
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { until } from '../../../../../tests/servers/until.mjs'
-import { exchangeBytes, RecordingGate, startApp, startGateway } from './gateway.suite.ts'
+import { exchangeBytes, RecordingGate, startApp, startGateway, startRaw } from './gateway.suite.ts'
 
 async function startHttp2App(
   taken: (stream: ServerHttp2Stream, headers: Record<string, unknown>) => void,
@@ -133,6 +133,33 @@ describe('HTTP/2 from the client', () => {
     await until('it has come', () => hasCome)
     asked.close(8)
     await until('it is given up', () => isGivenUp)
+    expect(gate.ended).toEqual(['abort'])
+  })
+
+  it.each([
+    ['NO_ERROR', 0],
+    ['CANCEL', 8],
+  ])('that resets its stream with %s while its body is not read has the request given up', async (_, code) => {
+    const gate = new RecordingGate()
+    const app = await startRaw((socket) => void socket.pause())
+    const { url, gateway } = await startGateway(app, { gate, route: { maxBodyBytes: 2 ** 30 } })
+    const stream = session(url).request({ ':path': '/', ':method': 'POST' })
+    stream.on('error', () => {})
+    const send = (): void => {
+      while (stream.write(Buffer.alloc(65_536)));
+    }
+    stream.on('drain', send)
+    send()
+    let before = -1
+    await until('the upstream takes no more', () => {
+      const [{ phase, bodyBytes, isClientPaused } = { phase: 'done', bodyBytes: 0, isClientPaused: false }] =
+        gateway.underWay()
+      const isFull = phase === 'send' && isClientPaused && bodyBytes === before
+      before = bodyBytes
+      return isFull
+    })
+    stream.close(code)
+    await until('the request is over', () => gateway.stats.requests === 0)
     expect(gate.ended).toEqual(['abort'])
   })
 

@@ -132,6 +132,10 @@ describe('the time of each phase', () => {
       return gate.ended.length === 1
     })
     expect([gate.ended, gateway.stats.requests]).toEqual([['abort'], 0])
+    await until('its connection is closed', () => {
+      clock.advance(1_000)
+      return gateway.stats.connections === 0
+    })
   })
 
   it('bounds the whole', async () => {

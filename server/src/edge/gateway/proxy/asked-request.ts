@@ -1,0 +1,61 @@
+import type { Fields, GatewayRequest } from '../gate.ts'
+import type { Route } from '../options.ts'
+import { hostOf, type RequestHead } from '../request-head.ts'
+import type { Found } from '../routes/table.ts'
+import type { Asker } from '../sides.ts'
+import type { ExchangeHost } from './exchange-host.ts'
+
+/** AskedRequest is a request as a gate sees it. What a gate may never ask for is not worked out. */
+export class AskedRequest implements GatewayRequest {
+  protected readonly gateway: ExchangeHost
+  protected readonly asker: Asker
+  protected readonly head: RequestHead
+  /** The route, which there is before a gate is asked. */
+  protected found: Found | undefined
+  protected whenLeft: (() => void) | undefined
+  #ip: string | undefined
+  readonly id: string
+  body: Buffer | undefined
+
+  constructor(gateway: ExchangeHost, asker: Asker, head: RequestHead) {
+    this.gateway = gateway
+    this.asker = asker
+    this.head = head
+    this.id = gateway.requestId(asker.facts.peer, head.fields)
+  }
+
+  get method(): string {
+    return this.head.method
+  }
+  get target(): string {
+    return this.head.target
+  }
+  get host(): string {
+    return hostOf(this.head.authority)
+  }
+  get headers(): Fields {
+    return this.head.fields.list
+  }
+  get scheme(): 'http' | 'https' {
+    return this.asker.facts.scheme
+  }
+  get path(): string {
+    return (this.found as Found).path
+  }
+  get route(): Route {
+    return (this.found as Found).route
+  }
+  get parameters(): ReadonlyMap<string, string> {
+    return (this.found as Found).parameters
+  }
+  get ip(): string {
+    this.#ip ??= this.gateway.clientAddress(this.asker.facts.peer, this.head.fields)
+    return this.#ip
+  }
+  header(name: string): string | undefined {
+    return this.head.fields.value(name)
+  }
+  onLeave(run: () => void): void {
+    this.whenLeft = run
+  }
+}

@@ -1,0 +1,26 @@
+import { hasOption } from '../fields.ts'
+import { outgoingFields } from '../outgoing-fields.ts'
+import type { RequestHead } from '../request-head.ts'
+import type { ClientFacts, OutgoingRequest } from '../sides.ts'
+import type { Member } from '../upstreams/member.ts'
+import type { ExchangeHost } from './exchange-host.ts'
+
+/** outgoingRequest is a request as it goes to an address, with what the gateway says about where it came from. */
+export function outgoingRequest(
+  { method, target, authority, fields, bodyLength, wantsWebSocket, version }: RequestHead,
+  { peer, scheme }: ClientFacts,
+  { member, id, host }: { readonly member: Member; readonly id: string; readonly host: ExchangeHost },
+): OutgoingRequest {
+  const via = version === '2.0' ? host.via2 : host.via1
+  const origin = { method, peer, scheme, authority, isTrusted: host.trusts(peer), id, via }
+  return {
+    method,
+    target,
+    authority: authority === '' ? member.authority : authority,
+    scheme: member.scheme,
+    fields: outgoingFields(fields, origin),
+    bodyLength,
+    wantsWebSocket,
+    takesTrailers: hasOption(fields.te, 'trailers'),
+  }
+}
