@@ -1,4 +1,4 @@
-import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks'
+import type { IntervalHistogram } from 'node:perf_hooks'
 
 const RESOLUTION_MS = 10
 const NS_PER_MS = 1e6
@@ -41,6 +41,8 @@ class ProcessLoopSampler implements LoopSampler {
   }
 
   #start(): void {
+    // Loaded when somebody listens: nobody else waits for it.
+    const { monitorEventLoopDelay } = process.getBuiltinModule('node:perf_hooks')
     this.#histograms = [delayHistogram(), delayHistogram()].filter((histogram) => histogram !== undefined)
     this.#lastMs = performance.now()
     this.#timer = setInterval(() => this.#sample(), SAMPLE_MS)
