@@ -41,8 +41,6 @@ class ProcessLoopSampler implements LoopSampler {
   }
 
   #start(): void {
-    // Loaded when somebody listens: nobody else waits for it.
-    const { monitorEventLoopDelay } = process.getBuiltinModule('node:perf_hooks')
     this.#histograms = [delayHistogram(), delayHistogram()].filter((histogram) => histogram !== undefined)
     this.#lastMs = performance.now()
     this.#timer = setInterval(() => this.#sample(), SAMPLE_MS)
@@ -77,6 +75,8 @@ class ProcessLoopSampler implements LoopSampler {
 /** Some runtimes have the function, and throw. */
 function delayHistogram(): IntervalHistogram | undefined {
   try {
+    // Loaded when somebody listens: nobody else waits for it.
+    const { monitorEventLoopDelay } = process.getBuiltinModule('node:perf_hooks')
     const histogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
     histogram.enable()
     return histogram
