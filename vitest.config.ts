@@ -26,8 +26,8 @@ export default defineConfig({
   test: {
     environment: 'node',
     retry: 0,
-    // Tests of servers wait more than they work: on two cores, two workers take half the time of one.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // Tests of servers wait more than they work: on two cores, three workers keep both busy.
+    maxWorkers: Math.max(3, availableParallelism() - 1),
     // Hooks start servers, on a machine that may be busy. A test that hangs is ended; one that is slow is not wrong.
     hookTimeout: 60_000,
     testTimeout: 60_000,
