@@ -35,7 +35,7 @@ async function logging(env: Record<string, string> = {}, ...args: string[]) {
 
 const withRedis = async (): Promise<string[]> => {
   const { url } = await sharedRedis()
-  return ['--redis', url, '--key-prefix', `decisions-${process.pid}-${performance.now()}:`]
+  return ['--redis', url, '--redis-timeout', '20s', '--key-prefix', `decisions-${process.pid}-${performance.now()}:`]
 }
 
 describe('the decision log', () => {
