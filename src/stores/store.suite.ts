@@ -35,13 +35,16 @@ export interface StoreSuiteOptions {
 
 const SEEDS = [1, 2, 1_034, 3_729_438_487, 4_294_967_295, Date.now() % 4_294_967_296] as const
 
+/** More of them find rarer faults: SLUICE_OPERATIONS=100000. */
+const OPERATIONS = Number(process.env.SLUICE_OPERATIONS ?? 5_000)
+
 /** storeSuite is the conformance kit: what every store promises, as claims. makeStore returns an empty store each time. */
 export function storeSuite(
   name: string,
   makeStore: (options: { readonly startMs: number }) => Promise<StoreUnderTest>,
   options: StoreSuiteOptions = {},
 ): void {
-  const { skip = {}, operations = 10_000, seeds = SEEDS, run = {} } = options
+  const { skip = {}, operations = OPERATIONS, seeds = SEEDS, run = {} } = options
   const subject = new Subject()
 
   const part = (title: Part, claims: () => void): void => {

@@ -80,6 +80,8 @@ describe.each([
   let redis: RedisServer
   let store: RedisStore
 
+  // What stands in a counter's place is read alike, whatever the counter is called: a third of it will do for the second kind of names.
+  const garbageHere = compactKeys === undefined ? GARBAGE : GARBAGE.filter((_, i) => i % 3 === 0 || i < 50)
   const names = compactKeys === undefined ? readableKeys('') : new CompactKeys(compactKeys, '', false)
   const nameOf = (key: string, limit: Limit): string => names.of(storedKey(key, limit))
 
@@ -127,7 +129,7 @@ describe.each([
 
     it('limits whatever stands in its place, in numbers', async () => {
       await Promise.all(
-        GARBAGE.map(async (garbage) => {
+        garbageHere.map(async (garbage) => {
           const key = keyOf()
           await redis.call('SET', nameOf(key, limit), garbage)
           expectNumbers((await store.decide([chargeOf(key, limit, 0)]))[0], limit)
@@ -138,7 +140,7 @@ describe.each([
 
     it('takes refunds whatever stands in its place', async () => {
       await Promise.all(
-        GARBAGE.map(async (garbage) => {
+        garbageHere.map(async (garbage) => {
           const key = keyOf()
           await redis.call('SET', nameOf(key, limit), garbage)
           expectNumbers((await store.decide([chargeOf(key, limit, -2)]))[0], limit)
@@ -160,7 +162,7 @@ describe.each([
       const later = new RedisStore({ url: redis.url, compactKeys, timeoutMs: 30_000, scriptNowMs: () => nowMs })
       try {
         await until('the store answers', async () => (await later.decide([chargeOf(keyOf(), limit, 0)])).length === 1)
-        for (const garbage of GARBAGE) {
+        for (const garbage of garbageHere) {
           const key = keyOf()
           await redis.call('SET', nameOf(key, limit), garbage)
           await later.acquire([chargeOf(key, limit)])
