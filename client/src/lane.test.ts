@@ -137,7 +137,7 @@ describe('Lane', () => {
     })
   })
 
-  it('gives up on those who wait as soon as an answer says that they wait in vain', async () => {
+  it('gives up on those who wait as soon as an answer says that waiting is of no use', async () => {
     const lane = emptied(1_000)
     const short = lane.enter(call({ deadlineAtMs: now() + 3_000 }), MAX_WAITING)
     void lane.enter(call({ deadlineAtMs: now() + 60_000 }), MAX_WAITING)

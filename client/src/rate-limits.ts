@@ -166,7 +166,7 @@ function windowed(text: string | null) {
   return { count: counted(members[0]?.value), windowMs: seconds(window) }
 }
 
-/** retryAfterMs reads `Retry-After` in seconds, with decimals too, or as a date; and its kin in milliseconds. */
+/** retryAfterMs reads `Retry-After` in seconds, with decimals too, or as a date; and the fields like it that are in milliseconds. */
 function retryAfterMs(fields: Fields, moment: number): number | undefined {
   const exact = fields.get('retry-after-ms')
   const text = fields.get('retry-after')?.trim() ?? ''

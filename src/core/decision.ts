@@ -18,7 +18,7 @@ interface VerdictFields {
   readonly unasked?: boolean
   /** Set when the caller is blocked, and no rule was asked: which block, and why. */
   readonly block?: { readonly id: string; readonly reason?: string }
-  /** Set when the request was shed, whoever asked: by the usage of the fleet, or of this worker. */
+  /** Set when the request was shed for the sake of all: by the usage of the fleet, or of this worker. */
   readonly shed?: 'fleet' | 'worker'
   /** The id of the grant that was charged, because the caller's own limit has nothing left. */
   readonly grant?: string

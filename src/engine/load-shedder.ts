@@ -10,7 +10,7 @@ import { WorkerLaw, type WorkerLawOptions } from '../core/shedding/worker-law.ts
 import type { PlannedCharge } from './charge.ts'
 import { LOOP, type LoopSampler } from './loop-sampler.ts'
 
-/** A ShedLayer refuses for the sake of the system, whoever asks: because of the whole fleet, or of one worker. */
+/** A ShedLayer refuses for the sake of the system: because of the whole fleet, or of one worker. */
 export type ShedLayer = 'fleet' | 'worker'
 
 /** on sheds; shadow counts what it would shed; off does nothing. */
@@ -111,7 +111,7 @@ export class LoadShedder {
 
   /**
    * shed says whether this worker sheds a request: undefined admits it. Otherwise it is a charge that is decided already, whose
-   * verdict says when to come back. Whoever asks twice about one request counts it twice.
+   * verdict says when to come back. Asking twice about one request counts it twice.
    */
   shed(priority: Priority): PlannedCharge | undefined {
     if (this.#law.level === 0 || priority === 0) return undefined

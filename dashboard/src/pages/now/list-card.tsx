@@ -5,7 +5,7 @@ import { useHeld } from './held.ts'
 
 interface ListProps<Row> {
   readonly label: string
-  /** Which rows: those of another name are shown at once, whoever is on the list. */
+  /** Which rows: those of another name are shown at once, even while rows are held. */
   readonly name: string
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[] | undefined

@@ -87,7 +87,7 @@ function scattered(bin: number, i: number, caller: number): number {
   return ((hash ^ (hash >>> 15)) >>> 0) / 2 ** 32
 }
 
-/** totalsOf returns how many requests come in each bin, whoever makes them. */
+/** totalsOf returns how many requests of all callers come in each bin. */
 export function totalsOf(traffic: Traffic): readonly number[] {
   return Array.from({ length: BINS }, (_, bin) => clamp(traffic.reduce((sum, counts) => sum + (counts[bin] ?? 0), 0)))
 }

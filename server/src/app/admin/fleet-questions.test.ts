@@ -94,7 +94,7 @@ describe('nodes that ask each other', () => {
     expect(asked).toHaveLength(8)
   })
 
-  it('answer a bounded number of questions in a second, whoever publishes them', async () => {
+  it('answer a bounded number of questions in a second, also from strangers', async () => {
     const { node, asked, heardAll } = await fleet()
     const { store } = await node('1', [])
     for (let i = 0; i < 500; i++) {

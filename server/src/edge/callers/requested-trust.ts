@@ -10,7 +10,7 @@ const OWN_PRIORITY = new SluiceError('CALLER_NOT_TRUSTED', 'priority', 'critical
 
 /**
  * requireTrust throws when a request asks for what only a trusted caller may have: to give back what was spent, to be
- * measured by a limit of its own, or never to be shed. Each would lift every limit for whoever can reach a port.
+ * measured by a limit of its own, or never to be shed. Each would lift every limit for anyone who can reach a port.
  */
 export function requireTrust({ cost = 1, priority, descriptors }: CheckRequest, isTrusted: boolean): void {
   if (isTrusted) return

@@ -181,7 +181,7 @@ function joined(before: string | undefined, value: string): string {
 }
 
 /**
- * kindOfAlias takes away what CGI and its kin would read as a field that gateways set: x_forwarded_for is
+ * kindOfAlias takes away what CGI and programs like it would read as a field that gateways set: x_forwarded_for is
  * X-Forwarded-For to them.
  */
 function kindOfAlias(lower: string): number {

@@ -132,7 +132,7 @@ function ruleOf({ queue, ...limit }: LimitObject): RateLimitRule {
   return queue === undefined ? rule : { algorithm: 'leaky_bucket', ...rule, burst: queue }
 }
 
-/** strikesOf is the limit of refusals: whoever has used it up is blocked until its window is over. */
+/** strikesOf is the limit of refusals: a caller who has used it up is blocked until its window is over. */
 function strikesOf(
   { escalate, response, priority }: LimitObject,
   name: string,

@@ -231,7 +231,7 @@ export class ServerConnection implements Asker, BodySink, Member {
       return
     }
     if (!this.#writer.flush()) {
-      // Whoever sends requests and reads no answers has to read first.
+      // A client that sends requests and reads no answers has to read first.
       this.#waitsForDrain = true
       this.pause()
     }

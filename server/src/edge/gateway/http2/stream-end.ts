@@ -15,7 +15,7 @@ export function resetStream(stream: Http2Stream, code: number): void {
   stream.destroy()
 }
 
-/** lingerOn reads on for a while after an answer: whoever is still sending has time to read it. */
+/** lingerOn reads on for a while after an answer: a client that is still sending has time to read it. */
 export function lingerOn(stream: ServerHttp2Stream): void {
   let bytes = 0
   const cut = (): void => {
