@@ -1,10 +1,29 @@
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { writeLuaModules } from './scripts/lua.mjs'
 
 // Tests run on the Lua as it is now, also without a build.
 writeLuaModules()
+
+/** Files that take a minute begin first: one that began last would be waited for by idle workers. */
+const SLOW = [
+  'tests/dashboard/dashboard',
+  'tests/packages/',
+  'tests/quotas/fleet',
+  'leased-model',
+  'pglite-database',
+  'deploy/image',
+]
+
+class SlowFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isSlow = ({ moduleId }: TestSpecification): boolean => SLOW.some((part) => moduleId.includes(part))
+    const sorted = await super.sort(files)
+    return [...sorted.filter(isSlow), ...sorted.filter((file) => !isSlow(file))]
+  }
+}
 
 const project = (name: string, include: string[], globalSetup: string[] = []) => ({
   extends: true as const,
@@ -26,6 +45,7 @@ export default defineConfig({
   test: {
     environment: 'node',
     retry: 0,
+    sequence: { sequencer: SlowFirst },
     // Tests of servers wait more than they work: on two cores, three workers keep both busy.
     maxWorkers: Math.max(3, availableParallelism() - 1),
     // Hooks start servers, on a machine that may be busy. A test that hangs is ended; one that is slow is not wrong.

@@ -3,7 +3,7 @@ import { cpSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { rolldown } from 'rolldown'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { sharedRedis } from '../servers/shared.ts'
 import { esbuildPath, hasEsbuild, installCompilers } from './compilers.suite.ts'
 import { type Packed, Project, pack } from './project.suite.ts'
@@ -36,7 +36,6 @@ beforeAll(async () => {
   await installCompilers()
   packed = await pack()
 }, 600_000)
-afterAll(() => packed?.remove())
 
 /** What is bundled: it decides in memory, by rules, by rules in YAML, by tokens and in Redis. */
 const app = (url: string) => `import { createHmac, randomUUID } from 'node:crypto'

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { manifestOf, type Packed, pack, root } from './project.suite.ts'
 
 const LIBRARY =
@@ -14,7 +14,6 @@ let packed: Packed
 beforeAll(async () => {
   packed = await pack()
 }, 300_000)
-afterAll(() => packed?.remove())
 
 const filesIn = (folder: string): string[] =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })

@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { homedir, tmpdir } from 'node:os'
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { packAll } from '../../scripts/pack.mjs'
+import { sharedPackages } from '../servers/shared.ts'
+import { cleanFolder } from './packed.ts'
 
 const execute = promisify(execFile)
 export const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -17,30 +17,10 @@ export interface Ended {
   readonly stderr: string
 }
 
-/** Packed are the packages as they are published, unpacked: the folders of `sluice`, `sluice-server` and `sluice-client`. */
-export interface Packed {
-  readonly library: string
-  readonly server: string
-  readonly client: string
-  remove(): void
-}
+export type { Packed } from './packed.ts'
 
-/** pack packs the packages, and unpacks them. */
-export async function pack(): Promise<Packed> {
-  const folder = cleanFolder()
-  const [library, server, client] = await packAll(folder)
-  const unpack = async (tarball: string, name: string): Promise<string> => {
-    mkdirSync(join(folder, name))
-    await execute('tar', ['-xzf', tarball, '-C', join(folder, name), '--strip-components=1'])
-    return join(folder, name)
-  }
-  return {
-    library: await unpack(library, 'library'),
-    server: await unpack(server, 'server'),
-    client: await unpack(client, 'client'),
-    remove: () => rmSync(folder, { recursive: true }),
-  }
-}
+/** pack returns the packages as they are published, packed once for the whole run. They are to be copied, not changed. */
+export const pack = sharedPackages
 
 /** A Project is an app of somebody's who has installed packages. */
 export class Project {
@@ -108,17 +88,4 @@ interface Manifest {
   readonly version: string
   readonly bin?: Readonly<Record<string, string>>
   readonly exports: Readonly<Record<string, unknown>>
-}
-
-/** cleanFolder makes a folder that has no packages above it: what a project did not install, it must not find. */
-function cleanFolder(): string {
-  const parent = [tmpdir(), '/var/tmp', homedir()].find((each) => existsSync(each) && !seesPackages(each))
-  if (parent === undefined) throw new Error(`there is a node_modules in ${tmpdir()} or above it; remove it`)
-  return mkdtempSync(join(parent, 'sluice-project-'))
-}
-
-function seesPackages(folder: string): boolean {
-  if (existsSync(join(folder, 'node_modules'))) return true
-  const parent = dirname(folder)
-  return parent !== folder && seesPackages(parent)
 }

@@ -119,7 +119,6 @@ beforeAll(async () => {
     .write(FILES)
 }, 600_000)
 afterAll(() => {
-  packed?.remove()
   project?.remove()
 })
 

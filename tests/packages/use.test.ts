@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { sharedRedis } from '../servers/shared.ts'
 import { manifestOf, type Packed, Project, pack } from './project.suite.ts'
 
@@ -9,7 +9,6 @@ let project: Project
 beforeAll(async () => {
   packed = await pack()
 }, 300_000)
-afterAll(() => packed?.remove())
 afterEach(() => project?.remove())
 
 const OPTIONAL = ['yaml', 'jose']

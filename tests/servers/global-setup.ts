@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestProject } from 'vitest/node'
+import { type Packed, packAndUnpack } from '../packages/packed.ts'
 import { startCluster } from './cluster.mjs'
 import { makePglite } from './pglite.mjs'
 import { type PostgresAddress, startPostgres } from './postgres.mjs'
@@ -22,6 +23,7 @@ export interface SharedServers {
   cluster: RedisAddress[]
   postgres: PostgresAddress
   pglite: { dir: string }
+  packages: Packed
   sentinel: { name: string; sentinels: RedisAddress[]; nodes: RedisAddress[] }
 }
 
@@ -49,6 +51,10 @@ const starters: { [Kind in keyof SharedServers]: () => Promise<Started<SharedSer
     const dir = makeTemporaryDir('pglite')
     await makePglite(dir)
     return { description: { dir }, stop: async () => {} }
+  },
+  async packages() {
+    const { packed, remove } = await packAndUnpack()
+    return { description: packed, stop: async () => remove() }
   },
   async sentinel() {
     const system = await startSentinel()

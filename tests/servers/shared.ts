@@ -41,3 +41,8 @@ export async function sharedPostgres(): Promise<PostgresEndpoint> {
 export function sharedPglite(): Promise<SharedServers['pglite']> {
   return ask('pglite')
 }
+
+/** sharedPackages returns the packages of this repository as they are published: to copy, not to change. */
+export function sharedPackages(): Promise<SharedServers['packages']> {
+  return ask('packages')
+}
