@@ -55,6 +55,10 @@ describe('the workflows', () => {
     expect(release.jobs.npm).toMatchObject({ needs: 'test' })
     const commands = commandsOf(release)
     expect(commands).toContain('npm publish "./$tarball" --provenance')
+    for (const name of ['sluice-[0-9]', 'sluice-server-', 'sluice-client-']) {
+      expect(commands).toContain(`release/${name}*.tgz`)
+    }
+    // npm makes no list for a package without dependencies, which the client is.
     expect(commands).toContain('npm sbom --sbom-format cyclonedx --omit dev')
     expect(commands).toContain('npm run version:check -- "$GITHUB_REF_NAME"')
   })
