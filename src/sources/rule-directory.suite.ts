@@ -55,9 +55,9 @@ export class RuleDirectory {
   }
 }
 
-/** ruleText returns a rule file with one limit for each value of `user`. */
+/** ruleText returns a rule file with one limit for each value of `user`: of a day, so that no test meets the edge of a window. */
 export function ruleText(requests: number, domain = 'api'): string {
-  return `domain: ${domain}\ndescriptors:\n  - key: user\n    rate_limit: { unit: minute, requests_per_unit: ${requests} }\n`
+  return `domain: ${domain}\ndescriptors:\n  - key: user\n    rate_limit: { unit: day, requests_per_unit: ${requests} }\n`
 }
 
 /** longRuleText is ruleText with so many more descriptors: 200 are more than are loaded at once. */

@@ -64,7 +64,7 @@ async function started(files: Record<string, string> = { 'api.yaml': ruleText(1)
 }
 
 const UNREADABLE = 'rules are a readable file, or a directory of .yaml and .yml files'
-const TYPO = ruleText(9).replace('minute', 'minut')
+const TYPO = ruleText(9).replace('unit: day', 'unit: minut')
 const TOLD =
   'RULE_INVALID: rules/api.yaml:4:25: unit: got "minut" ' +
   '(invalid option: expected one of "second"|"minute"|"hour"|"day"|"week"|"month"|"year"); ' +

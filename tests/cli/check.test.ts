@@ -140,7 +140,7 @@ descriptors:
     const rules = new RuleDirectory({ 'api.yaml': ruleText(2) })
     expect(run(['check', 'rules/api.yaml'], { cwd: rules.at('..') })).toEqual({
       status: 0,
-      stdout: 'domain api\n  user\n    2 per 1m, sliding_window\n\nok: 1 limit in 1 domain, 1 file\n',
+      stdout: 'domain api\n  user\n    2 per 1d, sliding_window\n\nok: 1 limit in 1 domain, 1 file\n',
       stderr: '',
     })
   })

@@ -9,7 +9,7 @@ import { run, startWith } from './sluice-process.suite.ts'
 
 const server = fileURLToPath(new URL('../../server', import.meta.url))
 const listing = new URL('./loaded-files.mjs', import.meta.url).href
-const RULES = 'domain: api\ndescriptors:\n  - key: user\n    rate_limit: { unit: minute, requests_per_unit: 5 }\n'
+const RULES = 'domain: api\ndescriptors:\n  - key: user\n    rate_limit: { unit: day, requests_per_unit: 5 }\n'
 
 /** loadedBy returns the addresses of the files that a run loaded. `end` carries it out, with these variables. */
 async function loadedBy(end: (env: Record<string, string>) => unknown): Promise<string[]> {

@@ -7,7 +7,7 @@ import { run, start } from '../cli/sluice-process.suite.ts'
 // Each test starts a process, on a machine that may be busy.
 vi.setConfig({ testTimeout: 30_000 })
 
-const TYPO = ruleText(9).replace('minute', 'minut')
+const TYPO = ruleText(9).replace('unit: day', 'unit: minut')
 const UNIT_RULE =
   '(invalid option: expected one of "second"|"minute"|"hour"|"day"|"week"|"month"|"year"); ' +
   'rules follow the rule language, docs/rules.md'
@@ -72,7 +72,7 @@ describe('sluice serve --rules DIR', () => {
     expect((await ask(url, 'alice', 2)).status).toBe(200)
     rules.replace('api.yaml', longRuleText(50))
     expect(await askUntil(url, 50)).toEqual({ status: 200, limit: 50, remaining: 48 })
-    rules.replace('api.yaml', longRuleText(9).replace('minute', 'minut'))
+    rules.replace('api.yaml', longRuleText(9).replace('unit: day', 'unit: minut'))
     expect(await printed(REFUSED)).toContain(
       `  RULE_INVALID: ${rules.at('api.yaml')}:4:25: unit: got "minut" ${UNIT_RULE}`,
     )

@@ -152,7 +152,7 @@ describe('sluice serve --workers 2', () => {
       return one === 0 && two === 0
     })
     expect(await (await fetch(`${admin}/rlconfig`)).text()).toMatch(
-      /^load\.user: unit=MINUTE requests_per_unit=1000000000,/,
+      /^load\.user: unit=DAY requests_per_unit=1000000000,/,
     )
   })
 
