@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
-import { defineConfig } from 'vitest/config'
+import { configDefaults, defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { writeLuaModules } from './scripts/lua.mjs'
 
@@ -25,12 +25,33 @@ class SlowFirst extends BaseSequencer {
   }
 }
 
-const project = (name: string, include: string[], globalSetup: string[] = []) => ({
+/** Tests that start no process and change no module: they share what they have loaded. */
+const UNITS = [
+  'src/{core,engine,http-door,identity,library,middleware,observers,sources}/**/*.test.ts',
+  'server/src/{cli,edge,observe}/**/*.test.ts',
+]
+
+/** Those among them that need modules of their own: they replace one, or look at all of the process. */
+const ALONE = ['src/sources/rule-watcher.test.ts', 'server/src/edge/gateway/proxy/**/*.test.ts']
+
+/** What a project of tests is, apart from the files in it. */
+interface Kind {
+  /** Files that are left to another project. */
+  exclude?: string[]
+  /** Files of one worker load each module once: half the time of tests that are mostly loading. */
+  sharesModules?: boolean
+  /** Whether there are servers for all files of the run. */
+  hasServers?: boolean
+}
+
+const project = (name: string, include: string[], { exclude = [], sharesModules, hasServers }: Kind = {}) => ({
   extends: true as const,
   test: {
     name,
     include,
-    globalSetup,
+    exclude: [...configDefaults.exclude, ...exclude],
+    isolate: sharesModules !== true,
+    globalSetup: hasServers === true ? ['./tests/servers/global-setup.ts'] : [],
     setupFiles: ['./tests/servers/away-from-the-edge.ts', './tests/servers/short-connections.ts'],
   },
 })
@@ -53,13 +74,14 @@ export default defineConfig({
     testTimeout: 60_000,
     reporters: ['default', './scripts/closing-line-reporter.mjs'],
     projects: [
-      project(
-        'sluice',
-        ['src/**/*.test.ts', 'server/src/**/*.test.ts', 'tests/**/*.test.ts'],
-        ['./tests/servers/global-setup.ts'],
-      ),
-      project('client', ['client/src/**/*.test.ts']),
-      project('dashboard', ['dashboard/src/**/*.test.ts']),
+      project('units', UNITS, { exclude: ALONE, sharesModules: true, hasServers: true }),
+      project('sluice', ['src/**/*.test.ts', 'server/src/**/*.test.ts', 'tests/**/*.test.ts'], {
+        exclude: UNITS,
+        hasServers: true,
+      }),
+      project('alone', ALONE),
+      project('client', ['client/src/**/*.test.ts'], { sharesModules: true }),
+      project('dashboard', ['dashboard/src/**/*.test.ts'], { sharesModules: true }),
       project('scripts', ['scripts/**/*.test.mjs']),
     ],
   },
