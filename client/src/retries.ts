@@ -1,5 +1,5 @@
 /** How many retries may be saved up. */
-const MOST_SAVED = 10
+const MOST_SAVED = 100
 
 /** RetryBudget keeps retries to a share of the calls, so that a server in trouble is not sent a multiple of its load. */
 export class RetryBudget {

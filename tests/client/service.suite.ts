@@ -6,7 +6,7 @@ import { logTo } from '../../server/src/app/log/log.ts'
 import { readConfig } from '../../server/src/app/settings/config.ts'
 import { startService } from '../../server/src/app/wire.ts'
 
-export const PER_SECOND = 100
+export const PER_SECOND = 200
 
 const RULES = `
 domain: api

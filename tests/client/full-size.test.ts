@@ -1,0 +1,68 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { expect, it, onTestFinished } from 'vitest'
+import { createFetch } from '../../client/src/index.ts'
+import { reapAtExit } from '../servers/reaper.mjs'
+import { callOf, PER_SECOND, startApi } from './service.suite.ts'
+
+// A real service, real sockets, real time. What depends on how busy the machine is (seconds, refusals to the last one) is exact
+// in pacing.test.ts and measured by `npm run bench -- client`.
+
+const CALLS = 10 * PER_SECOND
+const SCRIPT = fileURLToPath(new URL('./paced-process.mjs', import.meta.url))
+
+/** A counting fetch keeps how many of its requests were refused. */
+function counting() {
+  const counts = { asked: 0, refused: 0 }
+  const ask = async (...request: Parameters<typeof fetch>): Promise<Response> => {
+    counts.asked++
+    const response = await fetch(...request)
+    if (response.status === 429) counts.refused++
+    return response
+  }
+  return { counts, ask }
+}
+
+it('ten seconds of work at once are answered, and hardly a request is refused', async () => {
+  const url = `${await startApi()}/v1/check`
+  const ours = counting()
+  const paced = createFetch({ retryMethods: ['POST'], fetch: ours.ask })
+  const answers = await Promise.all(Array.from({ length: CALLS }, () => paced(url, callOf('alice'))))
+  expect(answers.filter(({ status }) => status !== 200)).toEqual([])
+  expect(paced.counts()).toMatchObject({ waiting: 0, gaveUp: 0 })
+  expect(ours.counts.refused).toBeLessThan(CALLS / 10)
+})
+
+/** A PacedProcess calls as one caller, with a share of the work. */
+class PacedProcess {
+  answered = 0
+  refused = 0
+  readonly over: Promise<void>
+
+  constructor(url: string, calls: number) {
+    const child: ChildProcess = spawn(process.execPath, [SCRIPT, url, String(callOf('carol').body), `${calls}`], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    reapAtExit(child)
+    onTestFinished(() => void child.kill('SIGKILL'))
+    const lines = createInterface({ input: child.stdout! })
+    lines.on('line', (line) => {
+      if (line.startsWith('refused ')) this.refused = Number(line.slice('refused '.length))
+      else if (line === '200') this.answered++
+    })
+    this.over = once(lines, 'close').then(() => {})
+  }
+}
+
+it('two processes with one key share it fairly', async () => {
+  const url = `${await startApi()}/v1/check`
+  const share = CALLS / 2
+  const [one, two] = [new PacedProcess(url, share), new PacedProcess(url, share)]
+  await Promise.race([one.over, two.over])
+  expect(Math.min(one.answered, two.answered)).toBeGreaterThan(share * 0.6)
+  await Promise.all([one.over, two.over])
+  expect([one.answered, two.answered]).toEqual([share, share])
+  expect(one.refused + two.refused).toBeLessThan(CALLS / 4)
+})
