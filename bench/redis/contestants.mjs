@@ -22,11 +22,12 @@ const HASH = new KeyedHash(17, 42)
 /** Overload is to show as a longer wait, not as an answer by the rule's policy. */
 const TIMEOUT_MS = 10_000
 
-async function sluice({ url, servers, callers, algorithm, secret, requests, compact = false }) {
+/** Several stores are as many nodes, each with connections of its own: callers are divided among them. */
+async function sluice({ url, servers, callers, algorithm, secret, requests, compact = false, nodes = 1 }) {
   const seen = { calls: 0, decisions: 0 }
   const names = compact ? new CompactKeys(HASH, '', false) : readableKeys('')
   let carried = 0
-  let unconnected = servers.length
+  let unconnected = servers.length * nodes
   let isConnected = () => {}
   const connected = new Promise((resolve) => {
     isConnected = resolve
@@ -42,18 +43,19 @@ async function sluice({ url, servers, callers, algorithm, secret, requests, comp
       seen.decisions += decisions
     },
   }
-  const store = new RedisStore({ url, timeoutMs: TIMEOUT_MS, events, compactKeys: compact ? HASH : undefined })
+  const options = { url, timeoutMs: TIMEOUT_MS, events, compactKeys: compact ? HASH : undefined }
+  const stores = Array.from({ length: nodes }, () => new RedisStore(options))
   await connected
   const charges = chargesOf(callers, { algorithm, secret, requests }).map(([{ key, limit, cost, enforce }]) => [
     { key, limit, cost, enforce },
   ])
   return {
-    decide: async (n) => (await store.decide(charges[n]))[0].allowed,
+    decide: async (n) => (await stores[n % nodes].decide(charges[n]))[0].allowed,
     // A bucket fills up again and a log forgets: what the server confirmed is all that is known of those.
-    counted: async () => (WINDOWS.includes(algorithm) ? chargedTo(store, charges.flat()) : carried),
+    counted: async () => (WINDOWS.includes(algorithm) ? chargedTo(stores[0], charges.flat()) : carried),
     calls: () => ({ ...seen }),
     storedKeys: (n) => charges[n].map(({ key, limit }) => names.of(`${key}|${limit.shape}`)),
-    close: () => store.close(),
+    close: () => Promise.all(stores.map((store) => store.close())),
   }
 }
 

@@ -105,6 +105,8 @@ export const ERROR_RULES = {
   ADMIN_URL_INVALID: 'an admin port is http://HOST:PORT or https://HOST:PORT, without a password or a query',
   ADMIN_UNREACHABLE: 'a command that asks a service reaches its admin port, with a token that may do it',
   NOT_HEALTHY: 'a node that takes requests says so at /readyz of its admin port, one that runs at /livez',
+  SIZE_INVALID:
+    'size takes --rate and --keys, whole numbers such as 10000, 500k or 10M; --limits from 1 to 100, --leased a share such as 90%',
   SUBCOMMAND_INVALID: 'token takes create, list or revoke ID; audit takes verify, list or export',
   AUDIT_BROKEN: 'every entry of the audit log is as it was written, and none is missing',
   COMMAND_UNKNOWN: 'commands are listed by --help',

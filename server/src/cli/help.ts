@@ -51,6 +51,8 @@ Usage:
                                    latency, its store, its busiest keys
   sluice health [--admin URL]      succeed if a service takes requests; with
                                    --live, if it runs. For health checks
+  sluice size --rate N --keys N    how many nodes and Redis shards so many
+                                   decisions a second and callers take
   sluice token create [--name TEXT] [--role ROLE] [--expires-in DURATION]
   sluice token list|revoke ID      tokens of the admin API: viewer, operator or
                                    admin; a new one is printed once
@@ -77,6 +79,8 @@ top takes
 the service that its variables and config file set up. token and audit work
 in a database (--database URL, --data DIR, and SLUICE_SECRET where the service
 has it) or, also while it runs, through a service (--admin URL, --token).
+size takes --limits N (of a decision), --leased SHARE (of decisions that leases
+answer), --compact-keys and --json; docs/sizing.md says what it computes.
 Rules are described in docs/rules.md, errors in docs/errors.md, running it in
 docs/operate.md.
 

@@ -12,6 +12,7 @@ const COMMANDS: ReadonlyMap<string, (args: readonly string[]) => Promise<void>> 
   ['reset', async (args: readonly string[]) => (await import('./reset.ts')).reset(args)],
   ['top', async (args: readonly string[]) => (await import('./top.ts')).top(args)],
   ['health', async (args: readonly string[]) => (await import('./health.ts')).health(args)],
+  ['size', async (args: readonly string[]) => (await import('./size.ts')).size(args)],
   ['token', async (args: readonly string[]) => (await import('./token.ts')).token(args)],
   ['audit', async (args: readonly string[]) => (await import('./audit.ts')).audit(args)],
   ['explain', async (args: readonly string[]) => (await import('./explain.ts')).explain(args)],

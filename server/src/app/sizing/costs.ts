@@ -1,0 +1,23 @@
+/**
+ * What a decision was measured to cost, on a core of the machine that docs/sizing.md names. `npm run bench -- size` measures
+ * the part of Redis anew and prints it beside these.
+ */
+export const COSTS = {
+  /** Calls a second over gRPC that one worker answered, with its counters in Redis (`npm run bench -- latency`). */
+  workerPerSecond: 46_000,
+  /** What a further limit adds to a decision in a worker, as a share of the first (`npm run bench -- rls`, from memory). */
+  workerFurtherLimit: 0.6,
+  /** What a process of a node may have of memory: each worker, and the primary. */
+  processMib: 340,
+  /** Processor time of Redis for a call, whatever it carries, in µs. */
+  redisCallUs: 14,
+  /** Processor time of Redis for each decision in a call, in µs. */
+  redisDecisionUs: 4,
+  /** What a further limit adds to a decision in Redis, as a share of the first. */
+  redisFurtherLimit: 0.9,
+  /** How long a call takes under load; arrivals of that time travel together. Two calls are under way at once. */
+  callMs: 0.5,
+  callsAtOnce: 2,
+  /** Bytes of `used_memory` for a counter: keys in full or hashed, and compact (`npm run bench -- redis --bytes`). */
+  bytesOfCounter: { readable: 213, compact: 117 },
+} as const
