@@ -1,10 +1,15 @@
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { loadRules } from '../../../../src/core/rules/load.ts'
 import { Limiter } from '../../../../src/engine/limiter.ts'
 import { MemoryStore } from '../../../../src/stores/memory/memory-store.ts'
+import { openStore } from '../../../../src/stores/open/open-store.ts'
+import { sharedCluster, sharedRedis } from '../../../../tests/servers/shared.ts'
+import { until } from '../../../../tests/servers/until.mjs'
 import { ReservationTokens } from '../leases/reservation-tokens.ts'
+import type { LimiterPort } from '../limiter-port.ts'
 import { checkServer } from './check-server.ts'
 
 const RULES = `domain: api
@@ -12,10 +17,11 @@ descriptors: [{ key: user, rate_limit: { algorithm: fixed_window, calendar: { un
 `
 const about = { domain: 'api', descriptors: [{ entries: [{ key: 'user', value: 'alice' }] }] }
 
-async function start(now: () => number = Date.now) {
-  const rules = loadRules([{ file: 'rules', text: RULES }])
-  const limiter = new Limiter(() => rules, new MemoryStore())
-  const server = checkServer(limiter, { reservations: new ReservationTokens(undefined, now) })
+const rules = loadRules([{ file: 'rules', text: RULES }])
+
+/** serve answers for a limiter, and returns what posts to it. */
+async function serve(limiter: LimiterPort, reservations: ReservationTokens) {
+  const server = checkServer(limiter, { reservations })
   await once(server.listen(0, '127.0.0.1'), 'listening')
   onTestFinished(() => {
     server.closeAllConnections()
@@ -33,6 +39,69 @@ async function start(now: () => number = Date.now) {
     return { status: response.status, left: response.headers.get('x-ratelimit-remaining'), ...json }
   }
 }
+
+const start = (now: () => number = Date.now) =>
+  serve(new Limiter(() => rules, new MemoryStore()), new ReservationTokens(undefined, now))
+
+/** startNode starts a node of a fleet, which shares counters and a secret. */
+async function startNode(redis: string, keyPrefix: string) {
+  // A machine that is busy must not make Redis look away.
+  const open = openStore({ redis, keyPrefix, timeoutMs: 10_000, secret: 'of this test' })
+  onTestFinished(() => open.close())
+  const limiter = new Limiter(() => rules, open.store, open.parts)
+  return { limiter, post: await serve(limiter, new ReservationTokens('of this test')) }
+}
+
+/** startFleet starts two nodes, and waits until both are connected. */
+async function startFleet(url: string) {
+  const prefix = `${randomUUID()}:`
+  return Promise.all(
+    [1, 2].map(async () => {
+      const { limiter, post } = await startNode(url, prefix)
+      const look = async () => (await limiter.check({ ...about, cost: 0 })).verdicts[0].verdict.fallback
+      await until('it is connected', async () => (await look()) === undefined)
+      return post
+    }),
+  )
+}
+
+const SHARED = {
+  Redis: async () => (await sharedRedis()).url,
+  'a Redis Cluster': async () => {
+    const masters = await (await sharedCluster()).masters()
+    return `redis+cluster://${masters.map(({ url }) => new URL(url).host).join()}`
+  },
+}
+
+describe.each(Object.entries(SHARED))('nodes with %s', (_, urlOf) => {
+  it('settle what another has reserved, once', async () => {
+    const [here, there] = await startFleet(await urlOf())
+    const { status, reservation, left } = await here({ ...about, reserve: 30 })
+    expect([status, left]).toEqual([200, '70'])
+    const all = await Promise.all([here, there, here, there].map((post) => post({ settle: reservation, cost: 5 })))
+    expect(all.filter(({ settled }) => settled)).toHaveLength(1)
+    expect(await here({ ...about, cost: 0 })).toMatchObject({ left: '95' })
+    expect(await there({ ...about, cost: 0 })).toMatchObject({ left: '95' })
+  })
+
+  it('carry a debt over for each other', async () => {
+    const [here, there] = await startFleet(await urlOf())
+    const { reservation } = await here({ ...about, reserve: 1 })
+    expect(await there({ settle: reservation, cost: 100_000 })).toMatchObject({ settled: true })
+    expect(await here({ ...about })).toMatchObject({ status: 429, left: '0' })
+  })
+})
+
+describe('without Redis', () => {
+  it('an estimate is charged in the process, and nothing is settled', async () => {
+    const { post } = await startNode('redis://127.0.0.1:1', '')
+    expect(await post({ ...about, reserve: 30 })).toMatchObject({ status: 200, left: '70' })
+    const [shared] = await startFleet((await sharedRedis()).url)
+    const { reservation } = await shared({ ...about, reserve: 30 })
+    expect(await post({ settle: reservation, cost: 0 })).toMatchObject({ status: 200, settled: false })
+    expect(await post({ ...about, cost: 0 })).toMatchObject({ left: '70' })
+  })
+})
 
 describe('reserve and settle of POST /v1/check', () => {
   it.each<[cost: number, left: string]>([
