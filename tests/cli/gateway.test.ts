@@ -92,6 +92,35 @@ describe('sluice gateway', () => {
     expect(await ended).toEqual([0, null])
   })
 
+  it('has no moment without limits in any worker while routes and their limits change', async () => {
+    const app = await startApp((_, response) => response.end())
+    const text = (n: number) =>
+      `upstreams: { app: "${app}" }\nroutes: [{ path: /*, limits: [{ name: n${n}, requests_per_unit: 5, unit: day }] }]\n`
+    const { file, change } = routesFile(text(0))
+    const { url, child } = await startGateway([...(await redisArgs()), '--routes', file, '--workers', '2'], SECRET)
+    let isOver = false
+    const unlimited: number[] = []
+    const ask = async (): Promise<void> => {
+      while (!isOver) {
+        const response = await fetch(url)
+        await response.arrayBuffer()
+        if (!response.headers.has('ratelimit')) unlimited.push(response.status)
+      }
+    }
+    const asking = Promise.all(Array.from({ length: 8 }, ask))
+    for (let n = 1; n <= 8; n++) {
+      change(text(n))
+      child.kill('SIGHUP')
+      await until(
+        'it is in force',
+        async () => (await fetch(url)).headers.get('ratelimit')?.includes(`"n${n}"`) === true,
+      )
+    }
+    isOver = true
+    await asking
+    expect(unlimited).toEqual([])
+  })
+
   it('loses no place for ever when it is killed', async () => {
     const waiting: unknown[] = []
     const app = await startApp((request, response) => {

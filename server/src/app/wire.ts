@@ -478,7 +478,7 @@ function startWorkers(config: Config, log: Log, given?: QuotaOrigin): Promise<Se
       decisions: (text) => void outlet?.send(text),
       ...(data && { usage: data.usage.take }),
       keySecret: origin && (() => origin.keySecret()),
-      routes: routes && (() => routes.current.input),
+      routes: routes && ((inputs) => routes.inputFor(inputs)),
     })
     primary.prepare()
     undo.push(() => primary.kill())

@@ -26,6 +26,8 @@ export class RoutesSource implements RuleSource {
   readonly #files: FileSource | undefined
   #receiver: RuleReceiver | undefined
   #current: RoutesInForce | undefined
+  /** What is to come into force with its rules. */
+  #next: RoutesInForce | undefined
   #rules: (() => RuleSet) | undefined
   #changed: (routes: RoutesInForce) => void = () => {}
 
@@ -38,6 +40,15 @@ export class RoutesSource implements RuleSource {
   /** The routes in force. There are some when the source has been started, or that failed. */
   get current(): RoutesInForce {
     return this.#current as RoutesInForce
+  }
+
+  /**
+   * inputFor is the routes file that goes with these rules: the one to come, once its limits are among them. Who puts rules
+   * into force elsewhere puts it into force with them, so that no request meets routes without their limits.
+   */
+  inputFor(inputs: readonly RuleInput[]): RuleInput {
+    const next = this.#next
+    return next?.plan.rules.every((rule) => inputs.includes(rule)) ? next.input : this.current.input
   }
 
   /** follow checks domains from now on, and tells of every change. It throws where a route asks for rules that there are not. */
@@ -70,14 +81,18 @@ export class RoutesSource implements RuleSource {
     try {
       const plan = readRoutes(input)
       this.#requireDomains(plan)
+      const next = { input, plan }
+      this.#next = next
       if (!(await receiver.apply(plan.rules))) return false
-      this.#current = { input, plan }
-      this.#changed(this.#current)
+      this.#current = next
+      this.#changed(next)
       return true
     } catch (error) {
       if (!(error instanceof RulesError)) throw error
       receiver.refuse(error)
       return false
+    } finally {
+      this.#next = undefined
     }
   }
 

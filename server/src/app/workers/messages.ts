@@ -20,10 +20,11 @@ export type ToWorker =
       /** Undefined: there are none. */
       readonly quotas: Extract<QuotaNews, { type: 'quotas' }> | undefined
     }
-  | { readonly type: 'rules'; readonly inputs: readonly RuleInput[] }
+  /** With the routes of a gateway that go with them. */
+  | { readonly type: 'rules'; readonly inputs: readonly RuleInput[]; readonly routes: RuleInput | undefined }
   | { readonly type: 'routes'; readonly input: RuleInput }
-  /** There are new rules, in parts that it may ask for. */
-  | { readonly type: 'packed-rules'; readonly version: number }
+  /** There are new rules, in parts that it may ask for. The routes wait for the last part. */
+  | { readonly type: 'packed-rules'; readonly version: number; readonly routes: RuleInput | undefined }
   | { readonly type: 'rule-part'; readonly version: number; readonly part: RulePart }
   | { readonly type: 'connection'; readonly door: DoorName; readonly number: number }
   /** Others have fewer connections: so many are to connect anew. */

@@ -42,8 +42,8 @@ export interface PrimaryParts {
   readonly usage?: (news: UsageNews) => void
   /** What keys of quotas are hashed under. Undefined: there are no quotas. */
   readonly keySecret?: (() => string) | undefined
-  /** The routes file of the gateway, where there is one. */
-  readonly routes?: (() => RuleInput) | undefined
+  /** The routes file of the gateway that goes with some rules, where there is one. */
+  readonly routes?: ((inputs: readonly RuleInput[]) => RuleInput) | undefined
 }
 
 /**
@@ -88,7 +88,7 @@ export class Primary {
     () => this.#keySecret?.() ?? '',
   )
   readonly #keySecret: (() => string) | undefined
-  readonly #routes: (() => RuleInput) | undefined
+  readonly #routes: PrimaryParts['routes']
 
   constructor(config: Config, log: Log, parts: PrimaryParts) {
     const { origin, decisions = () => {}, usage = () => {}, keySecret, routes } = parts
@@ -146,12 +146,13 @@ export class Primary {
   applyRules({ inputs, parts }: RuleOrigin): void {
     const version = ++this.#version
     if (!this.#hasRules) return
+    const routes = this.#routes?.(inputs)
     for (const worker of this.#workers) {
-      worker.tell(parts === undefined ? { type: 'rules', inputs } : { type: 'packed-rules', version })
+      worker.tell(parts === undefined ? { type: 'rules', inputs, routes } : { type: 'packed-rules', version, routes })
     }
   }
 
-  /** applyRoutes has the gateway of every worker go by other routes. */
+  /** applyRoutes has the gateway of every worker go by other routes, whose rules it has. */
   applyRoutes(input: RuleInput): void {
     if (this.#hasRules) for (const worker of this.#workers) worker.tell({ type: 'routes', input })
   }
@@ -276,7 +277,7 @@ export class Primary {
     this.#awaitReady(worker)
     const quotas = this.#keySecret && this.quotas.announce()
     const { inputs } = this.#origin()
-    worker.tell({ type: 'start', id: worker.id, config: this.#config, inputs, routes: this.#routes?.(), quotas })
+    worker.tell({ type: 'start', id: worker.id, config: this.#config, inputs, routes: this.#routes?.(inputs), quotas })
   }
 
   #give(connection: Connection): void {

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import { SluiceError } from 'sluice/internal/core/errors'
 import type { CompileOptions } from 'sluice/internal/core/rules/compile'
 import type { RuleInput } from 'sluice/internal/core/rules/load'
+import type { GatewayPlan } from '../../edge/gateway-rules/file/compile-routes.ts'
 import { hashApiKey } from '../../quotas/tables/api-key-hash.ts'
 import type { UsageNews } from '../../quotas/usage/usage-news.ts'
 import type { DoorName } from '../doors/door.ts'
@@ -36,6 +37,8 @@ let passedOver: PassedOverLog | undefined
 let keySecret = ''
 let options: CompileOptions = {}
 let isLeaving = false
+/** Reads routes, where this worker has a gateway. */
+let planOf: ((input: RuleInput) => GatewayPlan) | undefined
 
 /** send gives lines of the decision log to the primary, which alone writes them. */
 function send(text: string): Promise<void> {
@@ -75,13 +78,18 @@ async function start({ config, inputs, routes, quotas: first }: Extract<ToWorker
 /** openGateway loads what only a gateway needs. */
 async function openGateway(config: Config, routes: RuleInput) {
   const { gatewayDoor } = await import('../doors/gateway-door.ts')
-  const { readRoutes } = await import('../gateway/read-routes.ts')
-  return gatewayDoor(config, readRoutes(routes), log)
+  planOf = (await import('../gateway/read-routes.ts')).readRoutes
+  return gatewayDoor(config, planOf(routes), log)
 }
 
-async function setRoutes(routes: RuleInput): Promise<void> {
-  const { readRoutes } = await import('../gateway/read-routes.ts')
-  doors?.setRoutes(readRoutes(routes))
+function applyRules(inputs: readonly RuleInput[], routes: RuleInput | undefined): void {
+  rules.apply(inputs, options)
+  setRoutes(routes)
+}
+
+/** setRoutes has the gateway go by routes, in this very turn: no request is to meet rules of one version and routes of another. */
+function setRoutes(routes: RuleInput | undefined): void {
+  if (routes !== undefined && planOf !== undefined) doors?.setRoutes(planOf(routes))
 }
 
 function take(door: DoorName, number: number, socket: Socket | undefined): void {
@@ -122,9 +130,9 @@ function hearQuotas(news: QuotaNews): void {
 function receive(message: ToWorker, socket?: Socket): void {
   if (message.type === 'connection') take(message.door, message.number, socket)
   else if (message.type === 'start') void start(message).catch(crash)
-  else if (message.type === 'rules') rules.apply(message.inputs, options)
-  else if (message.type === 'routes') void setRoutes(message.input).catch(crash)
-  else if (message.type === 'packed-rules') rules.announce(message.version)
+  else if (message.type === 'rules') applyRules(message.inputs, message.routes)
+  else if (message.type === 'routes') rules.whenInForce(() => setRoutes(message.input))
+  else if (message.type === 'packed-rules') rules.announce(message.version, () => setRoutes(message.routes))
   else if (message.type === 'rule-part') rules.take(message.version, message.part)
   else if (message.type === 'shed') doors?.all[message.door]?.shed(message.count)
   else if (message.type === 'not-serving') doors?.notServing()

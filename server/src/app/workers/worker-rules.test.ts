@@ -42,6 +42,19 @@ describe('WorkerRules', () => {
     expect(questions).toHaveLength(SEVEN.length)
   })
 
+  it('says in the same turn that a version is in force, to the last one who asked', () => {
+    const { own, limit } = worker()
+    const heard: string[] = []
+    const hear = (who: string) => () => heard.push(`${who} ${limit()}`)
+    own.whenInForce(hear('now'))
+    own.announce(1, hear('announced'))
+    own.whenInForce(hear('asked'))
+    own.announce(2, hear('newer'))
+    own.whenInForce(hear('last'))
+    for (const part of SEVEN) own.take(2, part)
+    expect(heard).toEqual(['now 1', 'last 7'])
+  })
+
   it('drops a version of which it has some parts when there is a newer one', async () => {
     const { own, questions, limit, turn } = worker()
     own.announce(1)

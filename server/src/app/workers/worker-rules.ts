@@ -7,6 +7,13 @@ import { RuleUnpacker } from 'sluice/internal/core/rules/rule-unpacker'
 /** How to ask for the part at a position of a version of the rules. */
 type Ask = (version: number, at: number) => void
 
+interface Unpacking {
+  readonly version: number
+  readonly unpacker: RuleUnpacker
+  inForce: () => void
+  taken: number
+}
+
 /**
  * WorkerRules are the rules in force in a worker. The primary has found them right. Few are loaded here; many come in
  * parts, one at a time, between which requests are answered by the rules before.
@@ -14,7 +21,7 @@ type Ask = (version: number, at: number) => void
 export class WorkerRules {
   readonly #ask: Ask
   #rules: RuleSet = NO_RULES
-  #unpacking: { readonly version: number; readonly unpacker: RuleUnpacker; taken: number } | undefined
+  #unpacking: Unpacking | undefined
 
   constructor(ask: Ask) {
     this.#ask = ask
@@ -28,10 +35,19 @@ export class WorkerRules {
     this.#rules = loadRules(inputs, options)
   }
 
-  /** announce is told of a version that comes in parts. What is left of one before it is not wanted any more. */
-  announce(version: number): void {
-    this.#unpacking = { version, unpacker: new RuleUnpacker(), taken: 0 }
+  /**
+   * announce is told of a version that comes in parts. What is left of one before it is not wanted any more. `inForce` is called in
+   * the turn in which it comes into force.
+   */
+  announce(version: number, inForce: () => void = () => {}): void {
+    this.#unpacking = { version, unpacker: new RuleUnpacker(), taken: 0, inForce }
     this.#ask(version, 0)
+  }
+
+  /** whenInForce calls back when the version that comes in parts is in force, in place of what was to be called then; without one, now. */
+  whenInForce(run: () => void): void {
+    if (this.#unpacking === undefined) run()
+    else this.#unpacking.inForce = run
   }
 
   take(version: number, part: RulePart): void {
@@ -46,6 +62,7 @@ export class WorkerRules {
     }
     this.#rules = rules
     this.#unpacking = undefined
+    unpacking.inForce()
   }
 
   #askAgain(version: number): void {

@@ -9,7 +9,7 @@ import { openStore } from '../../../../src/stores/open/open-store.ts'
 import { sharedCluster, sharedRedis } from '../../../../tests/servers/shared.ts'
 import { until } from '../../../../tests/servers/until.mjs'
 import { ReservationTokens } from '../leases/reservation-tokens.ts'
-import type { LimiterPort } from '../limiter-port.ts'
+import type { ReservingPort } from '../limiter-port.ts'
 import { checkServer } from './check-server.ts'
 
 const RULES = `domain: api
@@ -20,7 +20,7 @@ const about = { domain: 'api', descriptors: [{ entries: [{ key: 'user', value: '
 const rules = loadRules([{ file: 'rules', text: RULES }])
 
 /** serve answers for a limiter, and returns what posts to it. */
-async function serve(limiter: LimiterPort, reservations: ReservationTokens) {
+async function serve(limiter: ReservingPort, reservations: ReservationTokens) {
   const server = checkServer(limiter, { reservations })
   await once(server.listen(0, '127.0.0.1'), 'listening')
   onTestFinished(() => {
