@@ -189,7 +189,8 @@ describe(`a storm of requests, seed ${SEED}`, () => {
       await until('all clients are gone', () => {
         if (gateway.stats.connections === 0) return true
         const ours = sessions.filter(({ destroyed }) => !destroyed).length
-        throw new Error(`${JSON.stringify(gateway.stats)}, ${ours} sessions of the clients are open`)
+        const left = gateway.connectionsUnderWay().map((each) => JSON.stringify(each))
+        throw new Error([...left, JSON.stringify(gateway.stats), `${ours} sessions of the clients are open`].join('\n'))
       })
       await gateway.close()
       await until('all sockets are gone', () => sockets() <= before)

@@ -86,6 +86,8 @@ export class ServerSessions {
     this.#arriving = { facts, guest }
     this.#server.emit('connection', socket)
     this.#arriving = undefined
+    // node:http2 leaves the end to the socket, and sockets that may be half open do nothing about it.
+    socket.once('end', () => guest.leave())
     return guest
   }
 
