@@ -17,6 +17,13 @@ import { fieldLines, Writer } from './writer.ts'
 const LINGER_BYTES = 1_048_576
 const LINGER_MS = 2_000
 
+/**
+ * Nobody hears that a client has left while it is not read from. So one that waits is read from once a second, and then no
+ * more of it than this: what it may have sent before it left.
+ */
+const LOOK_MS = 1_000
+const LOOK_BYTES = 262_144
+
 const CR = 0x0d
 const LF = 0x0a
 
@@ -37,6 +44,8 @@ export class ServerConnection implements Asker, BodySink, Member {
   #bodyToldEnd = false
   #isReading = false
   #isPaused = false
+  #isLooking = false
+  #lookedBytes = 0
   #waitsForDrain = false
   #keepsAlive = true
   #isChunked = false
@@ -80,12 +89,15 @@ export class ServerConnection implements Asker, BodySink, Member {
   }
 
   pause(): void {
+    if (this.#listener !== undefined) this.#host.wheel.set(this.#timer, this.#host.clock.nowMs() + LOOK_MS)
     if (this.#isPaused) return
     this.#isPaused = true
     this.#socket.pause()
   }
 
   resume(): void {
+    this.#lookedBytes = 0
+    this.#isLooking = false
     if (!this.#isPaused || this.#waitsForDrain || this.#rest !== undefined) return
     this.#isPaused = false
     this.#socket.resume()
@@ -154,6 +166,8 @@ export class ServerConnection implements Asker, BodySink, Member {
 
   /** #read takes bytes from `from` on: heads, bodies, and what has to wait until an answer is written. */
   #read(data: Buffer, from: number): void {
+    if (this.#isLooking) this.#lookedBytes += data.length
+    this.#isLooking = false
     if (this.#isTunnel) {
       this.#listener?.bodyPiece(data)
       this.#listener?.readDone()
@@ -169,7 +183,8 @@ export class ServerConnection implements Asker, BodySink, Member {
       if (this.#listener === undefined && !this.#waitsForDrain) at = this.#readHead(data, at)
       else if (this.#listener !== undefined && !this.#body.isDone) at = this.#readBody(data, at)
       else {
-        this.#rest = at === 0 ? data : data.subarray(at)
+        const rest = at === 0 ? data : data.subarray(at)
+        this.#rest = this.#rest === undefined ? rest : Buffer.concat([this.#rest, rest])
         this.pause()
         break
       }
@@ -319,8 +334,19 @@ export class ServerConnection implements Asker, BodySink, Member {
     if (this.#timer.tick < 0) this.#host.wheel.set(this.#timer, dueMs)
   }
 
+  /** #look reads once from a client that waits. What comes is held as if it had come before. */
+  #look(): void {
+    if (!this.#isPaused || this.#lookedBytes >= LOOK_BYTES || (this.#rest?.length ?? 0) >= LOOK_BYTES) return
+    this.#isPaused = false
+    this.#isLooking = true
+    this.#socket.resume()
+  }
+
   #due(): void {
-    if (this.#listener !== undefined) return
+    if (this.#listener !== undefined) {
+      this.#look()
+      return
+    }
     if (!this.#isClosing && this.#dueMs > this.#host.clock.nowMs()) {
       if (this.#dueMs !== Number.POSITIVE_INFINITY) this.#host.wheel.set(this.#timer, this.#dueMs)
       return

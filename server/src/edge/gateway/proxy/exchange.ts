@@ -103,9 +103,10 @@ export class Exchange extends AskedRequest implements AskerListener, CarrierList
       if (this.#isBodyEnded || this.#bodyBytes >= (this.found as Found).settings.peekBytes) this.#peeked()
       return
     }
-    this.#timer.active()
-    if (this.#isBodyEnded && this.#carrier === undefined) return
-    if (this.#carrier === undefined || !this.#carrier.flush()) this.#pauseAsker()
+    // A client that waits is read from now and then: that is no progress.
+    if (!this.#isAskerPaused) this.#timer.active()
+    const isTaken = this.#carrier?.flush() ?? false
+    if (!isTaken && !this.#isBodyEnded) this.#pauseAsker()
   }
 
   bodyFault(detail: string): void {
