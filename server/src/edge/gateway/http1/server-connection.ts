@@ -13,7 +13,7 @@ import { BARE_LF, HeadBuffer, TOO_LARGE } from './head-buffer.ts'
 import { readRequest } from './read-request.ts'
 import { fieldLines, Writer } from './writer.ts'
 
-/** After an answer to a request that was not read to its end, so much more is read, or for so long, before the end. */
+/** After the last answer, once it is all written, so much more is read, or for so long, before the end. */
 const LINGER_BYTES = 1_048_576
 const LINGER_MS = 2_000
 
@@ -54,6 +54,7 @@ export class ServerConnection implements Asker, BodySink, Member {
   #isClosing = false
   #isGone = false
   #hasAsked = false
+  #lastCallMs = -1
   #lingered = 0
 
   constructor(socket: Socket, facts: ClientFacts, host: Host) {
@@ -83,7 +84,8 @@ export class ServerConnection implements Asker, BodySink, Member {
   /** retire lets the request under way end, and one more come if the connection waits for one, for `ms`. */
   retire(ms: number): void {
     this.#keepsAlive = false
-    if (this.#listener !== undefined) return
+    this.#lastCallMs = ms
+    if (this.#listener !== undefined || this.#waitsForDrain || this.#isClosing) return
     this.#host.wheel.set(this.#timer, this.#host.clock.nowMs() + ms)
     this.#dueMs = 0
   }
@@ -266,6 +268,7 @@ export class ServerConnection implements Asker, BodySink, Member {
     if (this.#waitsForDrain) {
       this.#waitsForDrain = false
       if (this.#listener === undefined && !this.#isReading) this.#readRest()
+      if (this.#lastCallMs >= 0) this.retire(this.#lastCallMs)
     }
     this.#listener?.askerDrained()
   }
@@ -287,11 +290,17 @@ export class ServerConnection implements Asker, BodySink, Member {
     this.#isClosing = true
     this.#rest = undefined
     this.#isTunnel = false
-    this.#socket.end()
     this.#waitsForDrain = false
     this.resume()
-    this.#host.wheel.set(this.#timer, this.#host.clock.nowMs() + LINGER_MS)
     this.#dueMs = 0
+    this.#endWithin(Math.max(this.#host.bounds.keepAliveMs, LINGER_MS))
+    this.#socket.end(() => {
+      if (!this.#isGone) this.#endWithin(LINGER_MS)
+    })
+  }
+
+  #endWithin(ms: number): void {
+    this.#host.wheel.set(this.#timer, this.#host.clock.nowMs() + ms)
   }
 
   #linger(bytes: number): void {
