@@ -18,7 +18,19 @@ const MAX_BODY = { maxBodyBytes: 2 ** 40 }
 
 /** A connection of HTTP/2 that asks for /, in frames. */
 const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00'
-const GET_FRAME = '\x00\x00\x06\x01\x05\x00\x00\x00\x01\x82\x84\x86\x41\x01a'
+const GET_FRAME = getFrame(1)
+
+function idOf(stream: number): string {
+  return String.fromCharCode(0, stream >> 16, (stream >> 8) & 255, stream & 255)
+}
+
+function getFrame(stream: number): string {
+  return `\x00\x00\x06\x01\x05${idOf(stream)}\x82\x84\x86\x41\x01a`
+}
+
+function resetFrame(stream: number): string {
+  return `\x00\x00\x04\x03\x00${idOf(stream)}\x00\x00\x00\x08`
+}
 
 describe('a client of HTTP/2 that ends its side of the connection', () => {
   it('is gone, without a word of HTTP/2 about it', async () => {
@@ -45,6 +57,29 @@ describe('a client of HTTP/2 that ends its side of the connection', () => {
     talk.socket.end()
     await until('it is given up', () => isGivenUp && gateway.stats.connections === 0)
     expect(gate.ended).toEqual(['abort'])
+  })
+})
+
+describe('a client of HTTP/2 that resets too many streams, and ends its connection when it is told', () => {
+  // nghttp2 tells it, and not node:http2; without streams, it does not even hear the end any more.
+  it.each([
+    ['a stream is open', '', 75_000],
+    ['no stream is open', resetFrame(1), 100],
+  ])('leaves nothing behind where %s', async (_, last, keepAliveMs) => {
+    const gate = new RecordingGate()
+    const app = await startApp((_, response) => response.end(Buffer.alloc(200_000)))
+    const { port, gateway } = await startGateway(app, { gate, bounds: { keepAliveMs } })
+    const talk = talkTo(port, PREFACE + GET_FRAME)
+    await until('its window is full', () => talk.text().length > 65_535)
+    let flood = ''
+    for (let stream = 3; stream < 5_003; stream += 2) flood += getFrame(stream) + resetFrame(stream)
+    talk.socket.write(flood, 'latin1')
+    const goaway = '\x00\x00\x08\x07\x00\x00\x00\x00\x00'
+    await until('it is told', () => talk.text().includes(goaway))
+    talk.socket.end(last, 'latin1')
+    await until('it is forgotten', () => gateway.stats.connections === 0)
+    expect([gateway.stats.requests, new Set(gate.ended)]).toEqual([0, new Set(['abort'])])
+    expect(gate.ended.length).toBe(gate.admitted)
   })
 })
 
