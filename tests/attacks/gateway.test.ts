@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import {
   exchangeBytes,
+  ManualClock,
   RecordingGate,
   startApp,
   startGateway,
@@ -71,6 +72,29 @@ describe('greedy clients of the gateway', () => {
     await until('they are cut off', () => talk.socket.destroyed)
     expect(talk.text()).toContain('HTTP/1.1 413 ')
     expect(sent).toBeLessThan(32 * 1_048_576)
+  })
+
+  it.each([
+    ['a body', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000000\r\n\r\n'],
+    ['more requests', 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'],
+  ])('who go on sending %s while they have to wait are hardly read from', async (_, head) => {
+    const clock = new ManualClock()
+    const gate = { admit: () => new Promise<never>(() => {}) }
+    const { port, gateway } = await startGateway('http://127.0.0.1:9', {
+      clock,
+      gate,
+      route: { maxBodyBytes: 2 ** 40 },
+    })
+    const talk = talkTo(port, head)
+    talk.socket.write(Buffer.alloc(32 * 1_048_576))
+    await until('it is under way', () => gateway.stats.requests === 1)
+    const readBytes = (): number => gateway.connectionsUnderWay()[0]?.bytesRead ?? 0
+    let looks = 0
+    await until('it is read no further', () => {
+      clock.advance(1_000)
+      return readBytes() > 262_144 && ++looks === 20
+    })
+    expect(readBytes()).toBeLessThan(8 * 65_536)
   })
 
   it('who take all connections have to leave for others', async () => {

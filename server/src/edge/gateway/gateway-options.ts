@@ -53,12 +53,33 @@ export interface RequestUnderWay {
   readonly idleMs: number
 }
 
+/** ConnectionUnderWay says what a client's connection is doing, and why it may not have closed. */
+export interface ConnectionUnderWay {
+  readonly peer: string
+  /** Undefined before its first bytes, or its handshake, have told. */
+  readonly version: 'HTTP/1' | 'HTTP/2' | undefined
+  /** It has asked for nothing yet, waits for its next request, or has one that is not over. */
+  readonly use: 'none' | 'idle' | 'busy'
+  /** Of HTTP/2: those that are open, which may be more than the requests. */
+  readonly streams: number
+  readonly isPaused: boolean
+  /** The client has ended its side; we have ended ours. */
+  readonly hasClientEnded: boolean
+  readonly hasEnded: boolean
+  readonly bytesRead: number
+  readonly bytesWritten: number
+  /** Bytes that the client has not taken yet. */
+  readonly bytesWaiting: number
+}
+
 /** A Gateway is a reverse proxy that runs. */
 export interface Gateway {
   readonly addresses: readonly GatewayAddress[]
   readonly stats: GatewayStats
   /** underWay tells what every request that has not ended is doing. */
   underWay(): readonly RequestUnderWay[]
+  /** connectionsUnderWay tells what every connection of a client is doing. */
+  connectionsUnderWay(): readonly ConnectionUnderWay[]
   /** reload checks a table and swaps it in one step; what is wrong with it is thrown, and the old one stays. */
   reload(table: RoutingTable): void
   /** setTls has new connections to a listener see another certificate. */

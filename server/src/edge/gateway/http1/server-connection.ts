@@ -13,9 +13,16 @@ import { BARE_LF, HeadBuffer, TOO_LARGE } from './head-buffer.ts'
 import { readRequest } from './read-request.ts'
 import { fieldLines, Writer } from './writer.ts'
 
-/** After an answer to a request that was not read to its end, so much more is read, or for so long, before the end. */
+/** After the last answer, once it is all written, so much more is read, or for so long, before the end. */
 const LINGER_BYTES = 1_048_576
 const LINGER_MS = 2_000
+
+/**
+ * Nobody hears that a client has left while it is not read from. So one that waits is read from once a second, and then no
+ * more of it than this: what it may have sent before it left.
+ */
+const LOOK_MS = 1_000
+const LOOK_BYTES = 262_144
 
 const CR = 0x0d
 const LF = 0x0a
@@ -37,6 +44,8 @@ export class ServerConnection implements Asker, BodySink, Member {
   #bodyToldEnd = false
   #isReading = false
   #isPaused = false
+  #isLooking = false
+  #lookedBytes = 0
   #waitsForDrain = false
   #keepsAlive = true
   #isChunked = false
@@ -45,6 +54,7 @@ export class ServerConnection implements Asker, BodySink, Member {
   #isClosing = false
   #isGone = false
   #hasAsked = false
+  #lastCallMs = -1
   #lingered = 0
 
   constructor(socket: Socket, facts: ClientFacts, host: Host) {
@@ -74,18 +84,22 @@ export class ServerConnection implements Asker, BodySink, Member {
   /** retire lets the request under way end, and one more come if the connection waits for one, for `ms`. */
   retire(ms: number): void {
     this.#keepsAlive = false
-    if (this.#listener !== undefined) return
+    this.#lastCallMs = ms
+    if (this.#listener !== undefined || this.#waitsForDrain || this.#isClosing) return
     this.#host.wheel.set(this.#timer, this.#host.clock.nowMs() + ms)
     this.#dueMs = 0
   }
 
   pause(): void {
+    if (this.#listener !== undefined) this.#host.wheel.set(this.#timer, this.#host.clock.nowMs() + LOOK_MS)
     if (this.#isPaused) return
     this.#isPaused = true
     this.#socket.pause()
   }
 
   resume(): void {
+    this.#lookedBytes = 0
+    this.#isLooking = false
     if (!this.#isPaused || this.#waitsForDrain || this.#rest !== undefined) return
     this.#isPaused = false
     this.#socket.resume()
@@ -154,6 +168,8 @@ export class ServerConnection implements Asker, BodySink, Member {
 
   /** #read takes bytes from `from` on: heads, bodies, and what has to wait until an answer is written. */
   #read(data: Buffer, from: number): void {
+    if (this.#isLooking) this.#lookedBytes += data.length
+    this.#isLooking = false
     if (this.#isTunnel) {
       this.#listener?.bodyPiece(data)
       this.#listener?.readDone()
@@ -169,7 +185,8 @@ export class ServerConnection implements Asker, BodySink, Member {
       if (this.#listener === undefined && !this.#waitsForDrain) at = this.#readHead(data, at)
       else if (this.#listener !== undefined && !this.#body.isDone) at = this.#readBody(data, at)
       else {
-        this.#rest = at === 0 ? data : data.subarray(at)
+        const rest = at === 0 ? data : data.subarray(at)
+        this.#rest = this.#rest === undefined ? rest : Buffer.concat([this.#rest, rest])
         this.pause()
         break
       }
@@ -251,6 +268,7 @@ export class ServerConnection implements Asker, BodySink, Member {
     if (this.#waitsForDrain) {
       this.#waitsForDrain = false
       if (this.#listener === undefined && !this.#isReading) this.#readRest()
+      if (this.#lastCallMs >= 0) this.retire(this.#lastCallMs)
     }
     this.#listener?.askerDrained()
   }
@@ -272,11 +290,17 @@ export class ServerConnection implements Asker, BodySink, Member {
     this.#isClosing = true
     this.#rest = undefined
     this.#isTunnel = false
-    this.#socket.end()
     this.#waitsForDrain = false
     this.resume()
-    this.#host.wheel.set(this.#timer, this.#host.clock.nowMs() + LINGER_MS)
     this.#dueMs = 0
+    this.#endWithin(Math.max(this.#host.bounds.keepAliveMs, LINGER_MS))
+    this.#socket.end(() => {
+      if (!this.#isGone) this.#endWithin(LINGER_MS)
+    })
+  }
+
+  #endWithin(ms: number): void {
+    this.#host.wheel.set(this.#timer, this.#host.clock.nowMs() + ms)
   }
 
   #linger(bytes: number): void {
@@ -319,8 +343,19 @@ export class ServerConnection implements Asker, BodySink, Member {
     if (this.#timer.tick < 0) this.#host.wheel.set(this.#timer, dueMs)
   }
 
+  /** #look reads once from a client that waits. What comes is held as if it had come before. */
+  #look(): void {
+    if (!this.#isPaused || this.#lookedBytes >= LOOK_BYTES || (this.#rest?.length ?? 0) >= LOOK_BYTES) return
+    this.#isPaused = false
+    this.#isLooking = true
+    this.#socket.resume()
+  }
+
   #due(): void {
-    if (this.#listener !== undefined) return
+    if (this.#listener !== undefined) {
+      this.#look()
+      return
+    }
     if (!this.#isClosing && this.#dueMs > this.#host.clock.nowMs()) {
       if (this.#dueMs !== Number.POSITIVE_INFINITY) this.#host.wheel.set(this.#timer, this.#dueMs)
       return

@@ -8,7 +8,7 @@ import type { ClientFacts } from '../sides.ts'
 import { fieldMap } from './field-map.ts'
 import { readHttp2Request } from './read-request.ts'
 import { StreamAsker } from './stream-asker.ts'
-import { lingerOn } from './stream-end.ts'
+import { boundEnd, lingerOn } from './stream-end.ts'
 
 const END_STREAM = 1
 /** Streams that a client opens and resets at once: so many together, and so many a second. More end the connection. */
@@ -86,6 +86,8 @@ export class ServerSessions {
     this.#arriving = { facts, guest }
     this.#server.emit('connection', socket)
     this.#arriving = undefined
+    // node:http2 leaves the end to the socket, and sockets that may be half open do nothing about it.
+    socket.once('end', () => guest.leave())
     return guest
   }
 
@@ -125,10 +127,11 @@ export class ServerSessions {
       const { status, headers, body } = errorAnswer(head, ['date', httpDate()])
       stream.respond({ ...fieldMap(headers), ':status': status })
       lingerOn(stream)
+      boundEnd(stream, this.#host)
       stream.end(body)
       return
     }
-    const asker = new StreamAsker(stream, facts)
+    const asker = new StreamAsker(stream, facts, this.#host)
     guest.askers.add(asker)
     stream.once('close', () => guest.askers.delete(asker))
     const listener = this.#host.begin(asker, head)

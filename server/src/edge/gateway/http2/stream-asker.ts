@@ -1,8 +1,9 @@
 import type { ServerHttp2Stream } from 'node:http2'
 import type { Fields } from '../gate.ts'
+import type { Host } from '../host.ts'
 import type { Asker, AskerListener, ClientFacts } from '../sides.ts'
 import { fieldMap, readFields } from './field-map.ts'
-import { lingerOn, resetStream } from './stream-end.ts'
+import { boundEnd, lingerOn, resetStream } from './stream-end.ts'
 
 const NO_ERROR = 0
 const INTERNAL_ERROR = 2
@@ -11,14 +12,16 @@ const INTERNAL_ERROR = 2
 export class StreamAsker implements Asker {
   readonly facts: ClientFacts
   readonly #stream: ServerHttp2Stream
+  readonly #host: Host
   #listener: AskerListener | undefined
   #trailersSent: Fields | undefined
   #isBodyDone = false
   #hasBody = false
 
-  constructor(stream: ServerHttp2Stream, facts: ClientFacts) {
+  constructor(stream: ServerHttp2Stream, facts: ClientFacts, host: Host) {
     this.#stream = stream
     this.facts = facts
+    this.#host = host
   }
 
   /** attach has a listener hear what the client does. */
@@ -102,6 +105,7 @@ export class StreamAsker implements Asker {
     this.#trailersSent = trailers
     if (stream.destroyed) return
     if (!this.#isBodyDone) lingerOn(stream)
+    boundEnd(stream, this.#host)
     stream.end()
   }
 

@@ -1,6 +1,9 @@
 import type { Http2Stream, ServerHttp2Stream } from 'node:http2'
+import { Timer } from '../../../grpc/timer-wheel.ts'
+import type { Host } from '../host.ts'
 
 const NO_ERROR = 0
+const CANCEL = 8
 /** After an answer to a request that was not read to its end, so much more is read, or for so long, before it is cut. */
 const LINGER_BYTES = 1_048_576
 const LINGER_MS = 2_000
@@ -28,4 +31,11 @@ export function lingerOn(stream: ServerHttp2Stream): void {
   })
   stream.once('close', () => clearTimeout(timer))
   stream.resume()
+}
+
+/** boundEnd resets a stream whose answer is written when the client has not taken it after the time of an idle connection. */
+export function boundEnd(stream: ServerHttp2Stream, { clock, wheel, bounds }: Host): void {
+  const timer = new Timer(() => resetStream(stream, CANCEL))
+  wheel.set(timer, clock.nowMs() + bounds.keepAliveMs)
+  stream.once('close', () => wheel.clear(timer))
 }

@@ -2,9 +2,10 @@ import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { Crowds, type Member } from '../../../grpc/crowds.ts'
 import { Timer } from '../../../grpc/timer-wheel.ts'
+import type { ConnectionUnderWay } from '../gateway-options.ts'
 import type { Host } from '../host.ts'
 import { ServerConnection } from '../http1/server-connection.ts'
-import { ServerSessions } from '../http2/server-sessions.ts'
+import { ServerSessions, SessionGuest } from '../http2/server-sessions.ts'
 import type { ClientFacts } from '../sides.ts'
 
 const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'
@@ -31,6 +32,10 @@ export class Connections {
 
   get size(): number {
     return this.#sockets.size
+  }
+
+  underWay(): readonly ConnectionUnderWay[] {
+    return Array.from(this.#sockets, (socket) => progressOf(socket, this.#guests.get(socket)))
   }
 
   /** admit says whether there is room for one more, and counts it until it closes. A TLS socket is counted once. */
@@ -125,6 +130,22 @@ export class Connections {
     if (place.destroyed) return
     this.#guests.set(place, guest)
     if (this.#retiredForMs >= 0) guest.retire(this.#retiredForMs)
+  }
+}
+
+function progressOf(socket: Socket, guest: Guest | undefined): ConnectionUnderWay {
+  const isHttp2 = guest instanceof SessionGuest
+  return {
+    peer: `${socket.remoteAddress}:${socket.remotePort}`,
+    version: guest === undefined ? undefined : isHttp2 ? 'HTTP/2' : 'HTTP/1',
+    use: guest?.use ?? 'none',
+    streams: isHttp2 ? guest.streams : 0,
+    isPaused: socket.isPaused(),
+    hasClientEnded: socket.readableEnded,
+    hasEnded: socket.writableEnded,
+    bytesRead: socket.bytesRead,
+    bytesWritten: socket.bytesWritten,
+    bytesWaiting: socket.writableLength,
   }
 }
 

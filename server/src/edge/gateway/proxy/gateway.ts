@@ -6,7 +6,14 @@ import { TimerWheel } from '../../../grpc/timer-wheel.ts'
 import type { FieldSet } from '../fields.ts'
 import type { GatewayGate } from '../gate.ts'
 import type { Fault } from '../gateway-error.ts'
-import type { Gateway, GatewayAddress, GatewayOptions, GatewayStats, RequestUnderWay } from '../gateway-options.ts'
+import type {
+  ConnectionUnderWay,
+  Gateway,
+  GatewayAddress,
+  GatewayOptions,
+  GatewayStats,
+  RequestUnderWay,
+} from '../gateway-options.ts'
 import type { Host } from '../host.ts'
 import {
   DEFAULT_GATEWAY_BOUNDS,
@@ -92,6 +99,10 @@ class RunningGateway implements Gateway, Host, ExchangeHost {
 
   underWay(): readonly RequestUnderWay[] {
     return Array.from(this.#exchanges, (exchange) => exchange.progress())
+  }
+
+  connectionsUnderWay(): readonly ConnectionUnderWay[] {
+    return this.#connections.underWay()
   }
 
   get hasRoom(): boolean {

@@ -1,0 +1,75 @@
+import type { MaybePromise } from 'sluice/internal/engine/ports'
+import type { Admission, EndKind, Fields, Pass } from '../gate.ts'
+import { AskedRequest } from './asked-request.ts'
+import { Phase } from './phase.ts'
+
+/** GatedRequest asks the gate about a request, and tells it what becomes of one that it lets through. */
+export abstract class GatedRequest extends AskedRequest {
+  protected phase: number = Phase.gate
+  protected pass: Pass | undefined
+
+  /** decided hears what the gate has decided, and `undecided` that it could not. */
+  protected abstract decided(admission: Admission): void
+  protected abstract undecided(): void
+  /** waitsForGate is called when the gate takes its time. */
+  protected abstract waitsForGate(): void
+
+  protected askGate(): void {
+    this.phase = Phase.gate
+    let admission: MaybePromise<Admission>
+    try {
+      admission = this.gateway.gate.admit(this)
+    } catch (error) {
+      this.#failed(error)
+      return
+    }
+    if (!(admission instanceof Promise)) {
+      this.#take(admission)
+      return
+    }
+    this.waitsForGate()
+    admission.then(
+      (value) => this.#take(value),
+      (error: unknown) => this.#failed(error),
+    )
+  }
+
+  protected tellResponded(status: number, fields: Fields): void {
+    if (this.pass?.responded !== undefined) this.#guard(() => this.pass?.responded?.(status, fields))
+  }
+
+  protected tellHeard(piece: Buffer): void {
+    if (this.pass?.heard !== undefined) this.#guard(() => this.pass?.heard?.(piece))
+  }
+
+  protected tellEnded(kind: EndKind): void {
+    const { pass } = this
+    this.pass = undefined
+    if (pass !== undefined) this.#guard(() => pass.ended(kind))
+  }
+
+  protected tellLeft(): void {
+    if (this.whenLeft !== undefined) this.#guard(this.whenLeft)
+  }
+
+  #take(admission: Admission): void {
+    if (admission.kind === 'admitted') this.pass = admission
+    // The client left, or its time was over, while the gate was thinking.
+    if (this.phase === Phase.done) this.tellEnded('abort')
+    else this.decided(admission)
+  }
+
+  #failed(error: unknown): void {
+    this.gateway.failed(error)
+    if (this.phase !== Phase.done) this.undecided()
+  }
+
+  /** #guard keeps what a gate throws away from the connection. */
+  #guard(run: () => void): void {
+    try {
+      run()
+    } catch (error) {
+      this.gateway.failed(error)
+    }
+  }
+}
