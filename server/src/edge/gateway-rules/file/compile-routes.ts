@@ -13,6 +13,7 @@ import type { RouteTimes, RoutingTable } from '../../gateway/options.ts'
 import { Table } from '../../gateway/routes/table.ts'
 import { UpstreamGroup } from '../../gateway/upstreams/upstream-group.ts'
 import type { PlannedRoute, SharedPlan, ValueSource } from '../planned-route.ts'
+import type { PriorityHeader } from '../priority-header.ts'
 import { gatewayReader } from '../request-reader.ts'
 import { fixedSource, wordSource } from '../value-source.ts'
 import { DEFAULT_ROOM } from '../waiting-room.ts'
@@ -200,7 +201,17 @@ class RoutesCompiler {
         perCaller: queue?.per_caller ?? DEFAULT_ROOM.perCaller,
         longestMs: longestMs ?? DEFAULT_ROOM.longestMs,
       },
+      priorityHeader: this.#priorityHeader(),
     }
+  }
+
+  #priorityHeader(): PriorityHeader | undefined {
+    const given = this.#file.priority_header
+    if (given === undefined) return undefined
+    const { name, from } = typeof given === 'string' ? { name: given } : given
+    const trust =
+      from && this.#places.attempt(['priority_header', 'from'], () => new ProxyTrust({ trustedProxies: from }))
+    return { name: name.toLowerCase(), from: trust }
   }
 
   #finder(): CallerFinder<GatewayRequest> {

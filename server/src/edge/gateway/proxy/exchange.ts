@@ -1,7 +1,7 @@
 import type { MaybePromise } from 'sluice/internal/engine/ports'
 import type { FieldSet } from '../fields.ts'
 import type { Admission, EndKind, Fields, Pass, Refusal } from '../gate.ts'
-import { type AnsweredCode, errorAnswer, type Fault, fault, invalid } from '../gateway-error.ts'
+import { type AnsweredCode, errorAnswer, type Fault, fault, invalid, SHED_BY_UPSTREAM } from '../gateway-error.ts'
 import type { RequestUnderWay } from '../gateway-options.ts'
 import type { RouteTimes } from '../options.ts'
 import { answerFields, trailerFields } from '../outgoing-fields.ts'
@@ -65,7 +65,7 @@ export class Exchange extends AskedRequest implements AskerListener, CarrierList
       this.#answerOwn(LAST_HOP)
       return
     }
-    this.#attempts = new Attempts(this.#table, found, this.head)
+    this.#attempts = new Attempts(this.#table, found, this.head, this)
     this.#timer.start(times.totalMs)
     if (peekBytes > 0 && !this.#isBodyEnded) {
       this.#peek()
@@ -147,10 +147,10 @@ export class Exchange extends AskedRequest implements AskerListener, CarrierList
     if (carrier.flush()) this.#resumeAsker()
   }
 
-  unreachable(reason: 'failed' | 'busy', detail: string): void {
-    if (reason === 'busy') {
+  unreachable(reason: 'failed' | 'busy' | 'shed', detail: string): void {
+    if (reason !== 'failed') {
       this.#tries.leave()
-      this.#refuse('GATEWAY_OVERLOADED', detail)
+      this.#fail(fault('GATEWAY_OVERLOADED', detail, reason === 'shed' ? SHED_BY_UPSTREAM : undefined), 'unserved')
       return
     }
     this.#notConnected(fault('GATEWAY_UPSTREAM_FAILED', `no connection to the upstream (${detail})`))
@@ -329,11 +329,17 @@ export class Exchange extends AskedRequest implements AskerListener, CarrierList
 
   #request(): OutgoingRequest {
     const { member } = this.#tries
-    this.#outgoing ??= outgoingRequest(this.head, this.asker.facts, { member, id: this.id, host: this.gateway })
+    this.#outgoing ??= outgoingRequest(this.head, this.asker.facts, {
+      member,
+      id: this.id,
+      host: this.gateway,
+      hidden: this.hidden,
+    })
     return this.#outgoing
   }
 
   #wait(): void {
+    this.#tries.sent()
     this.#phase = Phase.wait
     this.#timer.begin(this.#settings.firstByteMs)
   }

@@ -6,7 +6,15 @@ import { TimerWheel } from '../../../grpc/timer-wheel.ts'
 import type { FieldSet } from '../fields.ts'
 import type { GatewayGate } from '../gate.ts'
 import type { Fault } from '../gateway-error.ts'
-import type { Gateway, GatewayAddress, GatewayOptions, GatewayStats, RequestUnderWay } from '../gateway-options.ts'
+import type {
+  Gateway,
+  GatewayAddress,
+  GatewayOptions,
+  GatewayStats,
+  RequestUnderWay,
+  UpstreamLimit,
+  UpstreamShedding,
+} from '../gateway-options.ts'
 import type { Host } from '../host.ts'
 import {
   DEFAULT_GATEWAY_BOUNDS,
@@ -32,6 +40,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
 }
 
 const SILENT: GatewayLog = { info: () => {}, warn: () => {}, error: () => {} }
+const ALWAYS: UpstreamShedding = { isOn: () => true, shed: () => {} }
 const REQUEST_ID = /^[\w.:/+=-]{1,128}$/
 /** How long an idle connection of HTTP/1.1 may still bring a request when the gateway drains. */
 const LAST_CALL_MS = 1_000
@@ -43,6 +52,7 @@ class RunningGateway implements Gateway, Host, ExchangeHost {
   readonly gate: GatewayGate
   readonly via1: string
   readonly via2: string
+  readonly shedding: UpstreamShedding
   readonly #log: GatewayLog
   readonly #trust: ProxyTrust | undefined
   readonly #connections: Connections
@@ -55,7 +65,9 @@ class RunningGateway implements Gateway, Host, ExchangeHost {
   table: Table
   addresses: readonly GatewayAddress[] = []
 
-  constructor({ gate, bounds, trust, via = 'sluice', log = SILENT, clock = systemClock, ...table }: GatewayOptions) {
+  constructor({ gate, bounds, trust, via = 'sluice', log = SILENT, clock = systemClock, ...rest }: GatewayOptions) {
+    const { shedding = ALWAYS, ...table } = rest
+    this.shedding = shedding
     this.clock = clock
     this.wheel = new TimerWheel(clock)
     this.bounds = { ...DEFAULT_GATEWAY_BOUNDS, ...bounds }
@@ -88,6 +100,16 @@ class RunningGateway implements Gateway, Host, ExchangeHost {
       for (const { pool } of members) upstreamConnections += pool.connections
     }
     return { connections: this.#connections.size, requests: this.#exchanges.size, upstreamConnections, retries }
+  }
+
+  upstreamLimits(): readonly UpstreamLimit[] {
+    return [...this.table.upstreams].flatMap(([upstream, { members }]) =>
+      members.flatMap(({ endpoint, limited }) => {
+        if (limited === undefined) return []
+        const { limit, inFlight } = limited.adaptive
+        return [{ upstream, address: endpoint.url, limit, inFlight, waiting: limited.waiting }]
+      }),
+    )
   }
 
   underWay(): readonly RequestUnderWay[] {

@@ -1,0 +1,150 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { describe, expect, it } from 'vitest'
+import { until } from '../../../../tests/servers/until.mjs'
+import { startRoutes } from './gateway.suite.ts'
+
+const ROUTES = `
+upstreams: { app: { addresses: [APP], concurrency: { min: 2, max: 2 } } }
+routes:
+  - { name: pay, path: /pay, priority: critical, limits: [100/1h] }
+  - { name: all, limits: [100/1h] }
+`
+
+/** holding is an app whose requests wait until they are let go. */
+function holding() {
+  const held: ServerResponse[] = []
+  const listener = (_: IncomingMessage, response: ServerResponse): void => void held.push(response)
+  const go = (count = held.length): void => {
+    for (const response of held.splice(0, count)) response.end('done')
+  }
+  return { held, listener, go }
+}
+
+describe('a gateway before an upstream with adaptive concurrency', () => {
+  it('sheds what the upstream has no room for, by priority, and charges nothing for it', async () => {
+    const { held, listener, go } = holding()
+    const { url, admin } = await startRoutes(ROUTES, listener)
+    const first = fetch(`${url}/pay`)
+    const second = fetch(`${url}/pay`)
+    await until('both are at the app', () => held.length === 2)
+    // The first of them waits for a moment, as in a burst.
+    const late = await fetch(`${url}/a`)
+    expect([late.status, late.headers.get('sluice-shed'), late.headers.get('retry-after')]).toEqual([
+      503,
+      'upstream',
+      '1',
+    ])
+    expect(await late.json()).toMatchObject({ code: 'GATEWAY_OVERLOADED' })
+    const shed = await fetch(`${url}/a`)
+    expect([shed.status, shed.headers.get('sluice-shed'), shed.headers.get('ratelimit')]).toEqual([
+      503,
+      'upstream',
+      null,
+    ])
+    expect(Number(shed.headers.get('retry-after'))).toBeGreaterThanOrEqual(2)
+    expect(await shed.json()).toMatchObject({ error: { code: 'LOAD_SHED' } })
+    const metrics = async (): Promise<string> => (await fetch(`${admin}/metrics`)).text()
+    expect(await metrics()).toMatch(/^ratelimit_upstream_limit\{.*upstream="app",address="http:.*\} 2$/m)
+    expect(await metrics()).toMatch(/^ratelimit_upstream_in_flight\{.*\} 2$/m)
+    expect(await metrics()).toMatch(/^ratelimit_shed_total\{layer="upstream",priority="read",mode="on"\} 2$/m)
+    const third = fetch(`${url}/pay`)
+    await until('it waits', async () => /^ratelimit_upstream_waiting\{.*\} 1$/m.test(await metrics()))
+    go(2)
+    await until('the third is at the app', () => held.length === 1)
+    go()
+    expect((await Promise.all([first, second, third])).map(({ status }) => status)).toEqual([200, 200, 200])
+    const last = fetch(`${url}/a`)
+    await until('it is at the app', () => held.length === 1)
+    go()
+    expect((await last).headers.get('x-ratelimit-remaining')).toBe('99')
+  })
+
+  it('has its places free again when clients leave and the app fails', async () => {
+    const { held, listener, go } = holding()
+    const { url } = await startRoutes(ROUTES, listener)
+    const gone = new AbortController()
+    const left = fetch(`${url}/pay`, { signal: gone.signal }).catch(() => 'left')
+    const failed = fetch(`${url}/pay`, { method: 'POST' })
+    await until('both are at the app', () => held.length === 2)
+    gone.abort()
+    expect(await left).toBe('left')
+    for (const response of held.splice(0)) response.destroy()
+    expect((await failed).status).toBe(502)
+    const next = [fetch(`${url}/pay`), fetch(`${url}/pay`)]
+    await until('both are at the app', () => held.length === 2)
+    go()
+    expect((await Promise.all(next)).map(({ status }) => status)).toEqual([200, 200])
+  })
+
+  it('holds no place for an answer that has begun', async () => {
+    const { url } = await startRoutes(ROUTES, (_, response) => {
+      response.writeHead(200)
+      response.write('begun')
+    })
+    const streams = await Promise.all(Array.from({ length: 2 }, () => fetch(`${url}/pay`)))
+    streams.push(await fetch(`${url}/pay`), await fetch(`${url}/a`))
+    expect(streams.map(({ status }) => status)).toEqual([200, 200, 200, 200])
+    await Promise.all(streams.map(({ body }) => body?.cancel()))
+  })
+
+  it('refuses nobody in shadow mode', async () => {
+    const { held, listener, go } = holding()
+    const { url } = await startRoutes(ROUTES, listener, ['--shadow-mode'])
+    const all = Array.from({ length: 6 }, () => fetch(`${url}/a`))
+    await until('all are at the app', () => held.length === 6)
+    go()
+    expect((await Promise.all(all)).map(({ status }) => status)).toEqual(Array(6).fill(200))
+  })
+})
+
+describe('a caller that is trusted to say how much a request matters', () => {
+  const TEXT = ROUTES.replace('upstreams', 'priority_header: X-Priority\nupstreams')
+
+  /** asked fills the upstream, and says what becomes of a request that says that it is critical. */
+  async function asked(text: string, args: readonly string[], headers: Record<string, string> = {}) {
+    const { held, listener, go } = holding()
+    const seen: (string | undefined)[] = []
+    const { url, admin } = await startRoutes(
+      text,
+      (request, response) => {
+        seen.push(request.headers['x-priority'] as string | undefined)
+        listener(request, response)
+      },
+      args,
+    )
+    const before = [fetch(`${url}/pay`), fetch(`${url}/pay`)]
+    await until('both are at the app', () => held.length === 2)
+    await fetch(`${url}/a`)
+    // Others are refused at once now; what is critical waits.
+    const answer = fetch(`${url}/a`, { headers: { 'x-priority': 'critical', ...headers } })
+    const waits = async (): Promise<boolean> =>
+      /^ratelimit_upstream_waiting\{.*\} 1$/m.test(await (await fetch(`${admin}/metrics`)).text())
+    const first = await Promise.race([
+      answer.then(({ status }) => status),
+      until('it waits', waits, 60_000).then(() => 'waits'),
+    ])
+    go()
+    if (first === 'waits') {
+      await until('it is at the app', () => held.length > 0)
+      go()
+      expect((await answer).status).toBe(200)
+    }
+    await Promise.all(before)
+    return { first, seen: seen.slice(2) }
+  }
+
+  it('is a proxy that is trusted', async () => {
+    expect(await asked(TEXT, ['--trusted-proxies', 'loopback'])).toEqual({ first: 'waits', seen: ['critical'] })
+  })
+
+  it('is one of the networks that are named, and nobody who comes from elsewhere', async () => {
+    const named = TEXT.replace('X-Priority', '{ name: X-Priority, from: [192.0.2.0/24] }')
+    const args = ['--trusted-proxies', 'loopback']
+    expect(await asked(named, args, { 'x-forwarded-for': '192.0.2.9' })).toEqual({ first: 'waits', seen: ['critical'] })
+    expect((await asked(named, args, { 'x-forwarded-for': '203.0.113.9' })).first).toBe(503)
+  })
+
+  it('is nobody where nobody is trusted', async () => {
+    expect((await asked(TEXT, [])).first).toBe(503)
+  })
+})
