@@ -14,18 +14,21 @@ export const ADAPTIVE = Object.freeze({
   min: 4,
   queue: Math.sqrt,
   tolerance: 1.2,
+  fall: 0.5,
   rise: 1.5,
   holds: true,
   sampleMs: 250,
-  probeAfter: 40,
+  probeAfter: 20,
 })
 
 /** The share of the limit that requests of each priority may fill. What is left over is for those that matter more. */
-const SHARES: readonly number[] = [1, 0.9, 0.8, 0.7]
+const SHARES: readonly number[] = [1, 0.8, 0.7, 0.6]
 /** A sample needs so many times: single ones are too different from each other. */
 const MIN_TIMES = 10
 /** Half as many requests that still take this much of the time are not slow because of each other. */
-const NO_FASTER = 0.8
+const NO_FASTER = 0.9
+/** One look may have met a stall: the second one follows after so many samples, and decides. */
+const SECOND_LOOK_AFTER = 4
 /** Times above this many times the usual one are slow. */
 const SLOW = 1.25
 
@@ -34,7 +37,7 @@ const SLOW = 1.25
  * matter less find it full sooner, so that those that matter more find room.
  *
  * Slow requests have two reasons: too many at once, or an upstream that is slower than it was. From time to time it
- * admits half as many for a moment. If they take as long, it is the upstream, and that is what requests take from then on.
+ * admits half as many for a moment. If they take as long, twice, it is the upstream, and that is what requests take from then on.
  */
 export class AdaptiveConcurrency {
   readonly #limit: GradientLimit
@@ -46,6 +49,7 @@ export class AdaptiveConcurrency {
   #times = 0
   #mostInFlight = 0
   #slowSamples = 0
+  #isSecondLook = false
   #probe: { readonly sinceMs: number; readonly beforeMs: number } | undefined
 
   constructor({ sampleMs = 1_000, probeAfter = Number.POSITIVE_INFINITY, ...options }: AdaptiveOptions = {}) {
@@ -103,17 +107,25 @@ export class AdaptiveConcurrency {
 
   #sample(nowMs: number, shortMs: number): void {
     if (this.#probe !== undefined) {
-      if (shortMs > NO_FASTER * this.#probe.beforeMs) this.#limit.relearn(shortMs)
+      this.#looked(shortMs, shortMs > NO_FASTER * this.#probe.beforeMs)
       this.#probe = undefined
       return
     }
     const isUsed = this.#mostInFlight >= this.#limit.limit / 2
     this.#limit.sample(shortMs, this.#mostInFlight)
-    if (!isUsed || shortMs <= SLOW * this.#limit.longMs) this.#slowSamples = 0
-    else if (++this.#slowSamples >= this.#probeAfter) {
+    if (!isUsed || shortMs <= SLOW * this.#limit.longMs) {
+      this.#slowSamples = 0
+      this.#isSecondLook = false
+    } else if (++this.#slowSamples >= this.#probeAfter) {
       this.#slowSamples = 0
       this.#probe = { sinceMs: nowMs, beforeMs: shortMs }
     }
+  }
+
+  #looked(shortMs: number, isNoFaster: boolean): void {
+    if (isNoFaster && this.#isSecondLook) this.#limit.relearn(shortMs)
+    this.#isSecondLook = isNoFaster && !this.#isSecondLook
+    if (this.#isSecondLook) this.#slowSamples = this.#probeAfter - SECOND_LOOK_AFTER
   }
 
   #forget(nowMs: number): void {

@@ -12,7 +12,12 @@ export interface GradientOptions {
   readonly tolerance?: number
   /** The weight of what is new. Default: 0.2. */
   readonly smoothing?: number
-  /** Until requests take longer for the first time, the limit grows by this factor where it is used. Default: 1. */
+  /** The weight of what is new where it is lower. Default: `smoothing`. */
+  readonly fall?: number
+  /**
+   * The limit grows by this factor while it is nearly full and requests take no longer: from the start on until they do, and again
+   * after four such samples. Default: 1.
+   */
   readonly rise?: number
   /**
    * What requests take while the limit is used does not count as usual: they may be slow because they are many. So a long
@@ -23,8 +28,11 @@ export interface GradientOptions {
 
 const WARM_UP = 10
 const WINDOW = 600
-/** Times that are this much longer than usual end the fast growth. */
+/** Times that are this much longer than usual end the fast growth; so many samples in a row that are not begin it. */
 const SLOWER = 1.1
+const RISE_AFTER = 4
+/** The share of the limit that is nearly all of it: what matters least may fill no more than 0.6. */
+const FULL = 0.55
 
 /**
  * GradientLimit finds how many requests at once something can take, from how long they take: `limit · g + queue`, smoothed, where
@@ -37,16 +45,18 @@ export class GradientLimit {
   readonly #queue: (limit: number) => number
   readonly #tolerance: number
   readonly #smoothing: number
+  readonly #fall: number
   readonly #rise: number
   readonly #holds: boolean
-  #isRising: boolean
+  /** Samples of a limit that is nearly full, without a slow one. */
+  #fullSamples = RISE_AFTER
   #estimated: number
   #longMs = 0
   #count = 0
 
   constructor(options: GradientOptions = {}) {
     const { initial = 20, min = 20, max = 200, queue = 4, tolerance = 1.5, smoothing = 0.2 } = options
-    const { rise = 1, holds = false } = options
+    const { fall = smoothing, rise = 1, holds = false } = options
     this.#min = min
     this.#max = max
     this.#queue = typeof queue === 'number' ? () => queue : queue
@@ -54,7 +64,7 @@ export class GradientLimit {
     this.#smoothing = smoothing
     this.#rise = rise
     this.#holds = holds
-    this.#isRising = rise > 1
+    this.#fall = fall
     this.#estimated = initial
   }
 
@@ -76,22 +86,25 @@ export class GradientLimit {
     // After a bad time, the average is too high for long: it comes down faster.
     if (longMs / shortMs > 2) this.#longMs *= 0.95
     if (!isUsed) return
-    if (shortMs > SLOWER * longMs) this.#isRising = false
-    this.#estimated = Math.max(this.#min, Math.min(this.#max, this.#next(longMs, shortMs)))
+    if (shortMs > SLOWER * longMs) this.#fullSamples = 0
+    else if (inFlight >= this.#estimated * FULL) this.#fullSamples++
+    this.#estimated = Math.max(this.#min, Math.min(this.#max, this.#next(longMs, shortMs, inFlight)))
   }
 
   /** relearn says what requests take usually from now on. */
   relearn(longMs: number): void {
     if (!(longMs > 0)) return
     this.#longMs = longMs
-    this.#isRising = this.#rise > 1
+    this.#fullSamples = RISE_AFTER
   }
 
-  #next(longMs: number, shortMs: number): number {
-    if (this.#isRising) return this.#estimated * this.#rise
+  #next(longMs: number, shortMs: number, inFlight: number): number {
+    const isFull = inFlight >= this.#estimated * FULL
+    if (this.#rise > 1 && isFull && this.#fullSamples > RISE_AFTER) return this.#estimated * this.#rise
     const gradient = Math.max(0.5, Math.min(1, (this.#tolerance * longMs) / shortMs))
     const wanted = this.#estimated * gradient + this.#queue(this.#estimated)
-    return this.#estimated * (1 - this.#smoothing) + wanted * this.#smoothing
+    const weight = wanted < this.#estimated ? this.#fall : this.#smoothing
+    return this.#estimated * (1 - weight) + wanted * weight
   }
 
   #learn(ms: number, isUsed: boolean): number {
