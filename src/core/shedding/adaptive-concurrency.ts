@@ -15,14 +15,14 @@ export const ADAPTIVE = Object.freeze({
   queue: Math.sqrt,
   tolerance: 1.2,
   fall: 0.5,
-  rise: 1.5,
+  rise: 1.3,
   holds: true,
   sampleMs: 250,
   probeAfter: 20,
 })
 
 /** The share of the limit that requests of each priority may fill. What is left over is for those that matter more. */
-const SHARES: readonly number[] = [1, 0.8, 0.7, 0.6]
+const SHARES: readonly number[] = [1, 0.75, 0.67, 0.6]
 /** A sample needs so many times: single ones are too different from each other. */
 const MIN_TIMES = 10
 /** Half as many requests that still take this much of the time are not slow because of each other. */
