@@ -133,15 +133,30 @@ describe('a caller that is trusted to say how much a request matters', () => {
     return { first, seen: seen.slice(2) }
   }
 
-  it('is a proxy that is trusted', async () => {
-    expect(await asked(TEXT, ['--trusted-proxies', 'loopback'])).toEqual({ first: 'waits', seen: ['critical'] })
+  const LOOPBACK = ['--trusted-proxies', 'loopback']
+  const STRANGER = { 'x-forwarded-for': '203.0.113.9' }
+
+  it('is in a network that is trusted, and nobody whose requests a proxy there passes on', async () => {
+    expect(await asked(TEXT, LOOPBACK)).toEqual({ first: 'waits', seen: ['critical'] })
+    expect((await asked(TEXT, LOOPBACK, STRANGER)).first).toBe(503)
+  })
+
+  it('is a proxy that is trusted, where the file says so', async () => {
+    const proxies = TEXT.replace('X-Priority', '{ name: X-Priority, from: proxies }')
+    expect(await asked(proxies, LOOPBACK, STRANGER)).toEqual({ first: 'waits', seen: ['critical'] })
+  })
+
+  it('is nobody where proxies are counted, and not named', async () => {
+    expect((await asked(TEXT, ['--trusted-proxies', '1'])).first).toBe(503)
   })
 
   it('is one of the networks that are named, and nobody who comes from elsewhere', async () => {
     const named = TEXT.replace('X-Priority', '{ name: X-Priority, from: [192.0.2.0/24] }')
-    const args = ['--trusted-proxies', 'loopback']
-    expect(await asked(named, args, { 'x-forwarded-for': '192.0.2.9' })).toEqual({ first: 'waits', seen: ['critical'] })
-    expect((await asked(named, args, { 'x-forwarded-for': '203.0.113.9' })).first).toBe(503)
+    expect(await asked(named, LOOPBACK, { 'x-forwarded-for': '192.0.2.9' })).toEqual({
+      first: 'waits',
+      seen: ['critical'],
+    })
+    expect((await asked(named, LOOPBACK, STRANGER)).first).toBe(503)
   })
 
   it('is nobody where nobody is trusted', async () => {

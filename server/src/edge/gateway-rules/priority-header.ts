@@ -7,8 +7,11 @@ import { joinedField } from './request-reader.ts'
 export interface PriorityHeader {
   /** In lower case. */
   readonly name: string
-  /** The networks of callers that are believed. Undefined: the proxies that are trusted. */
-  readonly from: ProxyTrust | undefined
+  /**
+   * The networks of callers that are believed. Undefined: those of the trusted proxies, for requests that begin there.
+   * `proxies`: what a trusted proxy passes on is believed, wherever it comes from.
+   */
+  readonly from: ProxyTrust | 'proxies' | undefined
 }
 
 /**
@@ -17,10 +20,14 @@ export interface PriorityHeader {
  */
 export function saidPriority(request: GatewayRequest, header: PriorityHeader | undefined): Priority | undefined {
   if (header === undefined) return undefined
-  const isBelieved = header.from === undefined ? request.isFromProxy : header.from.trusts(request.ip)
-  if (!isBelieved) {
+  if (!isBelieved(request, header)) {
     request.hide(header.name)
     return undefined
   }
   return readPriority(joinedField(request.headers, header.name)?.trim().toLowerCase())
+}
+
+function isBelieved(request: GatewayRequest, { from }: PriorityHeader): boolean {
+  if (from === undefined) return request.isInside
+  return from === 'proxies' ? request.isFromProxy : from.knows(request.ip)
 }

@@ -20,6 +20,8 @@ export interface GatewayRequest {
   readonly ip: string
   /** Whether the peer is a trusted proxy. */
   readonly isFromProxy: boolean
+  /** Whether the client itself, and not only who passes its requests on, has an address that is trusted by name. */
+  readonly isInside: boolean
   readonly scheme: 'http' | 'https'
   readonly route: Route
   /** What `{name}` stands for in the route's path. */

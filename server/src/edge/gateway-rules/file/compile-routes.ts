@@ -208,10 +208,11 @@ class RoutesCompiler {
   #priorityHeader(): PriorityHeader | undefined {
     const given = this.#file.priority_header
     if (given === undefined) return undefined
-    const { name, from } = typeof given === 'string' ? { name: given } : given
-    const trust =
-      from && this.#places.attempt(['priority_header', 'from'], () => new ProxyTrust({ trustedProxies: from }))
-    return { name: name.toLowerCase(), from: trust }
+    const { name: text, from } = typeof given === 'string' ? { name: given } : given
+    const name = text.toLowerCase()
+    if (from === undefined || from === 'proxies') return { name, from }
+    const trust = this.#places.attempt(['priority_header', 'from'], () => new ProxyTrust({ trustedProxies: from }))
+    return { name, from: trust ?? new ProxyTrust({ trustedProxies: [] }) }
   }
 
   #finder(): CallerFinder<GatewayRequest> {

@@ -336,8 +336,15 @@ const FILE_FIELDS = {
           fields: {
             name: { schema: FIELD, required: true },
             from: {
-              schema: { kind: 'list', of: TEXT, min: 1, max: 1_000 },
-              doc: 'Networks of callers that are believed. Default: the trusted proxies',
+              schema: {
+                kind: 'either',
+                of: [
+                  { kind: 'choice', of: ['proxies'] },
+                  { kind: 'list', of: TEXT, min: 1, max: 1_000 },
+                ],
+                expected: 'expected proxies, or a list of networks',
+              },
+              doc: 'Networks of callers that are believed, or proxies: what those pass on. Default: the networks of trusted proxies',
             },
           },
         },

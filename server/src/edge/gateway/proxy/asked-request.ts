@@ -62,6 +62,9 @@ export class AskedRequest implements GatewayRequest {
   get isFromProxy(): boolean {
     return this.gateway.trusts(this.asker.facts.peer)
   }
+  get isInside(): boolean {
+    return this.gateway.knows(this.ip)
+  }
   claim(priority: Priority): boolean {
     this.priority = priority
     return this.#table.upstream(this.route).takes(this.gateway.clock.nowMs(), priority)

@@ -141,6 +141,10 @@ class RunningGateway implements Gateway, Host, ExchangeHost {
     return this.#trust?.trusts(peer) ?? false
   }
 
+  knows(address: string): boolean {
+    return this.#trust?.knows(address) ?? false
+  }
+
   clientAddress(peer: string, fields: FieldSet): string {
     if (this.#trust === undefined) return peer
     return this.#trust.clientAddress(peer, allOf(fields, this.#trust.header)) ?? peer
