@@ -69,7 +69,8 @@ export class ProxyTrust {
   }
 
   #trusts(address: string, hop: number): boolean {
-    return this.#hops > 0 ? hop < this.#hops : this.knows(address)
+    if (this.#hops > 0) return hop < this.#hops
+    return this.knows(address)
   }
 }
 

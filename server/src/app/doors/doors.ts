@@ -106,7 +106,7 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
   const metrics = config.metrics.isOn
     ? new DoorMetrics(rules, config.metrics.maxRules, [
         ...more,
-        { report: (into) => shedder && reportShedding(into, shedder) },
+        { report: (into) => shedder && reportShedding(into, shedder, config.gateway !== undefined) },
         { report: (into) => gateway && reportUpstreams(into, gateway.upstreamLimits()) },
       ])
     : undefined

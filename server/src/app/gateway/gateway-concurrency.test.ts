@@ -87,6 +87,20 @@ describe('a gateway before an upstream with adaptive concurrency', () => {
     await Promise.all(streams.map(({ body }) => body?.cancel()))
   })
 
+  it('does not take an address for broken because requests wait for a place longer than for a connection', async () => {
+    const { held, listener, go } = holding()
+    const text = ROUTES.replace('priority: critical,', 'priority: critical, times: { connect: 50ms },')
+    const { url } = await startRoutes(text, listener)
+    const before = [fetch(`${url}/pay`), fetch(`${url}/pay`)]
+    await until('both are at the app', () => held.length === 2)
+    const late = await Promise.all(Array.from({ length: 6 }, () => fetch(`${url}/pay`)))
+    expect(late.map(({ status, headers }) => [status, headers.get('sluice-shed')])).toEqual(
+      Array(6).fill([503, 'upstream']),
+    )
+    go()
+    expect((await Promise.all(before)).map(({ status }) => status)).toEqual([200, 200])
+  })
+
   it('refuses nobody in shadow mode', async () => {
     const { held, listener, go } = holding()
     const { url } = await startRoutes(ROUTES, listener, ['--shadow-mode'])

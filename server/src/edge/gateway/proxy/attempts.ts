@@ -51,6 +51,11 @@ export class Attempts {
     place?.left()
   }
 
+  /** giveUp refuses a request that still waits for a place at its address, which is full and not broken: true, if it did. */
+  giveUp(listener: CarrierListener): boolean {
+    return this.#member?.limited?.giveUp(listener) ?? false
+  }
+
   /** forget stops waiting for a connection. */
   forget(listener: CarrierListener): void {
     this.#member?.pool.forget(listener)

@@ -363,6 +363,7 @@ export class Exchange extends AskedRequest implements AskerListener, CarrierList
       return
     }
     if (phase === Phase.connect && !isTotal) {
+      if (this.#tries.giveUp(this)) return
       this.#tries.forget(this)
       this.#notConnected(fault('GATEWAY_UPSTREAM_TIMEOUT', 'no connection in time'))
       return

@@ -92,6 +92,14 @@ export class LimitedPool implements Pool, PlaceKeeper {
     if (!this.#waiting.some((list) => list.delete(listener))) this.#pool.forget(listener)
   }
 
+  /** giveUp refuses a listener that waits for a place: true, if it did. */
+  giveUp(listener: CarrierListener): boolean {
+    const priority = PRIORITIES.find((each) => this.#waiting[each]?.delete(listener))
+    if (priority === undefined) return false
+    this.#refuse(listener, priority)
+    return true
+  }
+
   retire(): void {
     this.#pool.retire()
   }
