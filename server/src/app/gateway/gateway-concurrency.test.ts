@@ -76,6 +76,34 @@ describe('a gateway before an upstream with adaptive concurrency', () => {
     expect((await Promise.all(next)).map(({ status }) => status)).toEqual([200, 200])
   })
 
+  it('has no place lost after many that left, failed, were slow and were refused', async () => {
+    const text = ROUTES.replace('min: 2, max: 2', 'min: 4, max: 8')
+    let count = 0
+    const { url, admin } = await startRoutes(text, (request, response) => {
+      request.resume()
+      const kind = count++ % 5
+      if (kind === 0) response.destroy()
+      else if (kind === 1) setImmediate(() => response.end('late'))
+      else if (kind === 2) response.writeHead(200).write('half')
+      else response.end('done')
+    })
+    const one = async (i: number): Promise<void> => {
+      const leaves = new AbortController()
+      const method = i % 2 === 0 ? 'POST' : 'GET'
+      const body = method === 'POST' ? { body: 'x'.repeat((i % 3) * 50_000) } : {}
+      const asked = fetch(`${url}/${i % 4 === 0 ? 'pay' : 'a'}`, { method, signal: leaves.signal, ...body })
+      if (i % 7 === 0) setImmediate(() => leaves.abort())
+      await asked.then((response) => response.body?.cancel()).catch(() => {})
+    }
+    for (let round = 0; round < 2; round++) await Promise.all(Array.from({ length: 40 }, (_, i) => one(round * 40 + i)))
+    await until('nothing is under way', async () => {
+      const metrics = await (await fetch(`${admin}/metrics`)).text()
+      return ['in_flight', 'waiting'].every((what) =>
+        new RegExp(`^ratelimit_upstream_${what}\\{.*\\} 0$`, 'm').test(metrics),
+      )
+    })
+  })
+
   it('holds no place for an answer that has begun', async () => {
     const { url } = await startRoutes(ROUTES, (_, response) => {
       response.writeHead(200)
