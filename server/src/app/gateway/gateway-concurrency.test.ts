@@ -90,12 +90,12 @@ describe('a gateway before an upstream with adaptive concurrency', () => {
     const one = async (i: number): Promise<void> => {
       const leaves = new AbortController()
       const method = i % 2 === 0 ? 'POST' : 'GET'
-      const body = method === 'POST' ? { body: 'x'.repeat((i % 3) * 50_000) } : {}
+      const body = method === 'POST' ? { body: 'x'.repeat((i % 3) * 5_000) } : {}
       const asked = fetch(`${url}/${i % 4 === 0 ? 'pay' : 'a'}`, { method, signal: leaves.signal, ...body })
       if (i % 7 === 0) setImmediate(() => leaves.abort())
       await asked.then((response) => response.body?.cancel()).catch(() => {})
     }
-    for (let round = 0; round < 2; round++) await Promise.all(Array.from({ length: 40 }, (_, i) => one(round * 40 + i)))
+    for (let round = 0; round < 2; round++) await Promise.all(Array.from({ length: 24 }, (_, i) => one(round * 24 + i)))
     await until('nothing is under way', async () => {
       const metrics = await (await fetch(`${admin}/metrics`)).text()
       return ['in_flight', 'waiting'].every((what) =>
