@@ -28,7 +28,7 @@ describe('a stranger who says that its requests are critical', () => {
   it('is shed as before, and the upstream hears nothing of it', async () => {
     const held: ServerResponse[] = []
     const heard: string[] = []
-    const { url } = await startRoutes(ROUTES, (request: IncomingMessage, response) => {
+    const { url, admin } = await startRoutes(ROUTES, (request: IncomingMessage, response) => {
       heard.push(...request.rawHeaders.filter((name, i) => i % 2 === 0 && /x.priority/i.test(name)))
       if (request.url === '/pay') held.push(response)
       else response.end()
@@ -38,11 +38,15 @@ describe('a stranger who says that its requests are critical', () => {
     for (const lines of spellings) expect(await send(lines)).toMatch(/^HTTP\/1\.1 200 /)
     const before = [fetch(`${url}/pay`), fetch(`${url}/pay`)]
     await until('both are at the app', () => held.length === 2)
-    // What is critical would wait until these two end.
     for (const lines of spellings) expect(await send(lines)).toMatch(/^HTTP\/1\.1 503 [\s\S]*sluice-shed: upstream/i)
     for (const response of held) response.end()
     await Promise.all(before)
     expect(heard).toEqual([])
+    const metrics = await (await fetch(`${admin}/metrics`)).text()
+    const shed = [...metrics.matchAll(/^ratelimit_shed_total\{layer="upstream",(.*)\} ([1-9]\d*)$/gm)]
+    expect(shed.map(([, labels, count]) => [labels, Number(count)])).toEqual([
+      ['priority="read",mode="on"', spellings.length],
+    ])
   })
 })
 
