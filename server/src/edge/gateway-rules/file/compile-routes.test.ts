@@ -129,7 +129,11 @@ describe('compileRoutes', () => {
       'app: { addresses: [http://a:1], concurrency: fixed }',
       'ROUTES_INVALID gw.yaml:3:8 app: got an object',
     ],
-    ['upstreams:', 'priority_header: { name: x, from: [everywhere] }\nupstreams:', 'PROXY_TRUST_INVALID gw.yaml:2:35 got "everywhere"'],
+    [
+      'upstreams:',
+      'priority_header: { name: x, from: [everywhere] }\nupstreams:',
+      'PROXY_TRUST_INVALID gw.yaml:2:35 got "everywhere"',
+    ],
     ['upstreams:', 'priority_header: a b\nupstreams:', 'gw.yaml:2:18 '],
   ])('says what is wrong when %s becomes %s', (change, to, expected) => {
     const found = wrongWith(GOOD.replace(change, to))
