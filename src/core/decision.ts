@@ -18,8 +18,8 @@ interface VerdictFields {
   readonly unasked?: boolean
   /** Set when the caller is blocked, and no rule was asked: which block, and why. */
   readonly block?: { readonly id: string; readonly reason?: string }
-  /** Set when the request was shed for the sake of all: by the usage of the fleet, or of this worker. */
-  readonly shed?: 'fleet' | 'worker'
+  /** Set when the request was shed for the sake of all: by the usage of the fleet, of this worker, or of an upstream. */
+  readonly shed?: 'fleet' | 'worker' | 'upstream'
   /** The id of the grant that was charged, because the caller's own limit has nothing left. */
   readonly grant?: string
   /** True when it is refused only because of what is lent to others: a store's word to the node that asks, who asks the lender. */

@@ -54,7 +54,7 @@ export const ERROR_RULES = {
   RULE_DUPLICATE_DOMAIN: 'a domain is defined once',
   RULE_DUPLICATE_KEY: 'a key, or a key with its value, is defined once within a level',
   REQUEST_INVALID:
-    'a check is {"domain": text, "descriptors": [{"entries": [{"key": text, "value": text}]}], "cost": whole number}',
+    'a check is {"domain": text, "descriptors": [{"entries": [{"key": text, "value": text}]}], "cost": whole number, "priority": critical, write, read or test}',
   LIMITS_TOO_MANY: 'a message of sluice.v1.Limiter brings at most 256 limits of its own, over all its requests',
   BODIES_TOO_MANY: 'bodies of requests that are not complete take at most 32 MiB together',
   HOT_KEYS_QUERY_INVALID:

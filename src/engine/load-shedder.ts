@@ -10,13 +10,13 @@ import { WorkerLaw, type WorkerLawOptions } from '../core/shedding/worker-law.ts
 import type { PlannedCharge } from './charge.ts'
 import { LOOP, type LoopSampler } from './loop-sampler.ts'
 
-/** A ShedLayer refuses for the sake of the system: because of the whole fleet, or of one worker. */
-export type ShedLayer = 'fleet' | 'worker'
+/** A ShedLayer refuses for the sake of the system: because of the whole fleet, of one worker, or of an upstream of the gateway. */
+export type ShedLayer = 'fleet' | 'worker' | 'upstream'
 
 /** on sheds; shadow counts what it would shed; off does nothing. */
 export type LayerMode = 'on' | 'shadow' | 'off'
 
-export const SHED_LAYERS: readonly ShedLayer[] = ['fleet', 'worker']
+export const SHED_LAYERS: readonly ShedLayer[] = ['fleet', 'worker', 'upstream']
 export const LAYER_MODES: readonly LayerMode[] = ['on', 'shadow', 'off']
 
 /** The mean delay of the event loop at which a worker is used to 100 %, unless told otherwise. */
@@ -81,6 +81,7 @@ export class LoadShedder {
   readonly #random: () => number
   readonly #sampler: LoopSampler
   readonly #workerCharges: readonly PlannedCharge[]
+  readonly #upstreamCharges: readonly PlannedCharge[]
   readonly #fleetCharges: { readonly on: PlannedCharge; readonly shadow: PlannedCharge } | undefined
   readonly #counts = new Float64Array(SHED_LAYERS.length * PRIORITIES.length * 2)
   #stopListening: (() => void) | undefined
@@ -97,7 +98,8 @@ export class LoadShedder {
     this.#modes = modes
     this.#random = random
     this.#sampler = sampler
-    this.#workerCharges = PRIORITIES.map(workerCharge)
+    this.#workerCharges = PRIORITIES.map((priority) => shedCharge('worker', priority))
+    this.#upstreamCharges = PRIORITIES.map((priority) => shedCharge('upstream', priority))
     this.#fleetCharges = fleet && fleetCharges(fleet, keys)
     // What may be switched on at any time has to know by then how busy the worker is.
     if (worker !== undefined || modes !== undefined) this.#listen()
@@ -106,7 +108,7 @@ export class LoadShedder {
   /** modeOf is what a layer does now. */
   modeOf(layer: ShedLayer): LayerMode {
     if (layer === 'fleet' && this.#fleetCharges === undefined) return 'off'
-    return this.#modes?.(layer) ?? (layer === 'fleet' ? this.#fleetMode : this.#workerMode)
+    return this.#modes?.(layer) ?? this.#givenMode(layer)
   }
 
   /**
@@ -119,6 +121,17 @@ export class LoadShedder {
     if (mode === 'off' || !this.#law.sheds(priority, this.#random())) return undefined
     this.#count('worker', priority, mode)
     return mode === 'on' ? this.#workerCharges[priority] : undefined
+  }
+
+  /**
+   * shedUpstream says whether a request is shed for which its upstream has no room: undefined lets it through. Asking twice about
+   * one request counts it twice. Critical ones are shed too: there is nothing that they could have.
+   */
+  shedUpstream(priority: Priority): PlannedCharge | undefined {
+    const mode = this.modeOf('upstream')
+    if (mode === 'off') return undefined
+    this.#count('upstream', priority, mode)
+    return mode === 'on' ? this.#upstreamCharges[priority] : undefined
   }
 
   /** fleetCharge is what a request takes of the fleet's capacity, to be charged beside all others; undefined for none. */
@@ -188,6 +201,12 @@ export class LoadShedder {
     this.#stopListening = undefined
   }
 
+  /** #givenMode is what the options say. Which upstreams have a limit, the routes say. */
+  #givenMode(layer: ShedLayer): LayerMode {
+    if (layer === 'upstream') return 'on'
+    return layer === 'fleet' ? this.#fleetMode : this.#workerMode
+  }
+
   #listen(): void {
     this.#stopListening = this.#sampler.listen((delayMs, sinceMs) => {
       const latencyMs = this.#ended === 0 ? 0 : this.#endedMs / this.#ended
@@ -204,7 +223,7 @@ export class LoadShedder {
 }
 
 function placeOf(layer: ShedLayer, priority: Priority, mode: 'on' | 'shadow'): number {
-  return ((layer === 'fleet' ? 0 : PRIORITIES.length) + priority) * 2 + (mode === 'on' ? 0 : 1)
+  return (SHED_LAYERS.indexOf(layer) * PRIORITIES.length + priority) * 2 + (mode === 'on' ? 0 : 1)
 }
 
 function definedBounds({ delayMs, inFlight, latencyMs }: Partial<WorkerBounds> = {}): Partial<WorkerBounds> {
@@ -228,10 +247,10 @@ function shedRule(layer: ShedLayer, priority: Priority): Rule {
   })
 }
 
-function workerCharge(priority: Priority): PlannedCharge {
-  const rule = shedRule('worker', priority)
+function shedCharge(layer: 'worker' | 'upstream', priority: Priority): PlannedCharge {
+  const rule = shedRule(layer, priority)
   const waitMs = RETRY_MS[priority]
-  const verdict: Verdict = Object.freeze({ ...refusedVerdict(0, 0, waitMs, waitMs), shed: 'worker' as const })
+  const verdict: Verdict = Object.freeze({ ...refusedVerdict(0, 0, waitMs, waitMs), shed: layer })
   const about = { domain: '', entries: [], descriptor: 0 }
   return Object.freeze({ key: '', limit: NOTHING, cost: 1, enforce: true, policy: rule, rule, verdict, ...about })
 }

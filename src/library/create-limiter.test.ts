@@ -118,7 +118,7 @@ describe('createLimiter', () => {
     ],
   ])('refuses a request with %s', (_, request, reason) => {
     const limiter = createLimiter({ rules: RULES, clock })
-    const message = `REQUEST_INVALID: ${reason}; a check is {"domain": text, "descriptors": [{"entries": [{"key": text, "value": text}]}], "cost": whole number}`
+    const message = `REQUEST_INVALID: ${reason}; a check is {"domain": text, "descriptors": [{"entries": [{"key": text, "value": text}]}], "cost": whole number, "priority": critical, write, read or test}`
     expect(() => limiter.check(request as CheckRequest)).toThrow(expect.objectContaining({ message }))
     expect(() => limiter.acquire(request as CheckRequest)).toThrow(expect.objectContaining({ message }))
     expect(() => limiter.reset(request as CheckRequest)).toThrow(expect.objectContaining({ message }))

@@ -10,8 +10,11 @@ import { OWN_LIMIT_FIELDS, ROUTES_FILE } from '../../server/src/edge/gateway-rul
 const root = new URL('../../', import.meta.url)
 const read = (file: string): string => readFileSync(new URL(file, root), 'utf8')
 const page = read('docs/gateway.md')
+const examplesIn = (file: string): string[][] =>
+  [...read(file).matchAll(/^```yaml\n(.*?)^```$/gms)].map(([, text], i) => [`${file}, example ${i + 1}`, text])
 const files = [
-  ...[...page.matchAll(/^```yaml\n(.*?)^```$/gms)].map(([, text], i) => [`docs/gateway.md, example ${i + 1}`, text]),
+  ...examplesIn('docs/gateway.md'),
+  ...examplesIn('docs/shedding.md'),
   ['examples/gateway/gateway.yaml', read('examples/gateway/gateway.yaml')],
 ] as [file: string, text: string][]
 

@@ -105,6 +105,14 @@ export const CLAIMS: readonly (readonly [metric: string, claim: string, expressi
     'count(ratelimit_worker_utilization >= 0) == 4',
   ],
   ['ratelimit_shed_share', 'every worker tells it of three priorities', 'count(ratelimit_shed_share <= 1) == 12'],
+  ...['limit', 'in_flight', 'waiting'].map(
+    (what) =>
+      [
+        `ratelimit_upstream_${what}`,
+        'a service tells nothing of upstreams',
+        `absent(ratelimit_upstream_${what})`,
+      ] as const,
+  ),
   ['ratelimit_unmatched_total', 'both reasons are told apart', 'count(ratelimit_unmatched_total > 0) == 4'],
   [
     'ratelimit_config_loads_total',

@@ -54,6 +54,19 @@ async function letExpire(fleet: QuotaFleet): Promise<void> {
   await becomes(fleet, '+', 'the override has expired')
 }
 
+/** switchLayer turns a whole layer off through one node, and on again through another. */
+async function switchLayer(fleet: QuotaFleet): Promise<void> {
+  const [node] = fleet.nodes
+  const limit = { requests_per_unit: 1, unit: 'day' }
+  expect((await fleet.ask(node, 'POST', 'customers/acme/overrides', limit)).status).toBe(201)
+  await becomes(fleet, '-', 'the smaller limit is in force')
+  const body = { layer: 'rate', mode: 'off', reason: 'a look at it first' }
+  expect((await fleet.ask(node, 'PUT', 'layers', body)).status).toBe(200)
+  await becomes(fleet, '+', 'the layer is off, on every worker of every node')
+  expect((await fleet.ask(fleet.nodes.at(-1)!, 'DELETE', 'layers?layer=rate')).status).toBe(204)
+  await becomes(fleet, '-', 'the layer is on again')
+}
+
 const verified = (fleet: QuotaFleet, ...args: string[]) => fleet.run('audit', 'verify', ...args)
 
 describe('a customer', () => {
@@ -100,6 +113,7 @@ describe('a customer', () => {
     const third = await fleet.start()
     expect(await fleet.check(4, [third])).toBe('++++')
     await letExpire(fleet)
+    await switchLayer(fleet)
 
     const whole = verified(fleet)
     expect([whole.stderr, whole.status, whole.stdout]).toEqual([

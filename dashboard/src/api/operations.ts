@@ -167,7 +167,7 @@ export type KeyUsage = {
 }
 
 export type Layer = {
-  readonly layer: 'rate' | 'concurrency' | 'fleet' | 'worker'
+  readonly layer: 'rate' | 'concurrency' | 'fleet' | 'worker' | 'upstream'
   /** null: what the settings and the rules say */
   readonly mode: 'on' | 'shadow' | 'off' | null
   readonly reason: string | null
@@ -418,7 +418,7 @@ export type NewKey = {
 }
 
 export type NewLayer = {
-  readonly layer: 'rate' | 'concurrency' | 'fleet' | 'worker'
+  readonly layer: 'rate' | 'concurrency' | 'fleet' | 'worker' | 'upstream'
   readonly mode: 'on' | 'shadow' | 'off'
   readonly reason?: string | null | undefined
 }
@@ -1151,7 +1151,7 @@ export interface Operations {
   putLayer: { params: Nothing; query: Nothing; body: NewLayer; answer: Layer }
   removeLayer: {
     params: Nothing
-    query: { readonly layer: 'rate' | 'concurrency' | 'fleet' | 'worker' }
+    query: { readonly layer: 'rate' | 'concurrency' | 'fleet' | 'worker' | 'upstream' }
     body: undefined
     answer: undefined
   }

@@ -116,7 +116,7 @@ export interface RuleSwitch {
  * LAYERS are what may refuse a request, in order: rules that count hits, rules that count requests at once, the usage of the
  * fleet, and that of a worker.
  */
-export const LAYERS = ['rate', 'concurrency', 'fleet', 'worker'] as const
+export const LAYERS = ['rate', 'concurrency', 'fleet', 'worker', 'upstream'] as const
 
 export type Layer = (typeof LAYERS)[number]
 

@@ -36,4 +36,5 @@ export function reasonOf({ rule, verdict }: RuleVerdict): string {
 const SHED_REASONS = {
   fleet: 'the fleet has no capacity left but what is kept for critical requests',
   worker: 'the worker is overloaded, and serves more important requests first',
+  upstream: 'the upstream has as many requests as it can take',
 } as const

@@ -62,10 +62,15 @@ export class ProxyTrust {
     return this.#trusts(peer, 0)
   }
 
-  #trusts(address: string, hop: number): boolean {
-    if (this.#hops > 0) return hop < this.#hops
+  /** knows says whether an address is one of those that are named. Where proxies are counted, none is. */
+  knows(address: string): boolean {
     const ip = parseNode(address)
     return ip !== undefined && this.#blocks.some((block) => isInside(ip, block))
+  }
+
+  #trusts(address: string, hop: number): boolean {
+    if (this.#hops > 0) return hop < this.#hops
+    return this.knows(address)
   }
 }
 

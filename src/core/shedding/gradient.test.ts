@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { AdaptiveConcurrency, GradientLimit } from './gradient.ts'
+import { GradientLimit } from './gradient.ts'
 
 /** expected computes the law once more, from its formulas. */
 function oracle(samples: readonly (readonly [shortMs: number, inFlight: number])[]): number {
@@ -55,31 +55,26 @@ describe('a gradient limit', () => {
     for (const shortMs of [0, -1, Number.NaN]) limit.sample(shortMs, 100)
     expect([limit.limit, limit.longMs]).toEqual([20, 0])
   })
-})
 
-describe('adaptive concurrency', () => {
-  it('takes as many as its limit, and one more when one has ended', () => {
-    const adaptive = new AdaptiveConcurrency({ initial: 2, min: 1 })
-    expect([adaptive.begin(), adaptive.begin(), adaptive.begin()]).toEqual([true, true, false])
-    adaptive.end(0, undefined)
-    expect([adaptive.inFlight, adaptive.begin()]).toEqual([1, true])
+  it('grows by a factor until requests take longer, where it is told to', () => {
+    const limit = new GradientLimit({ rise: 1.5, max: 1_000 })
+    for (let i = 0; i < 10; i++) limit.sample(10, 1_000)
+    expect(limit.limit).toBe(1_000)
+    const other = new GradientLimit({ rise: 1.5, max: 1_000 })
+    for (const shortMs of [10, 10, 12, 10, 10]) other.sample(shortMs, 1_000)
+    expect(other.limit).toBe(47)
   })
 
-  it('learns once a second, from ten requests at the least', () => {
-    const adaptive = new AdaptiveConcurrency({ initial: 20 })
-    const round = (nowMs: number, times: number): number => {
-      for (let i = 0; i < times; i++) adaptive.begin()
-      for (let i = 0; i < times; i++) adaptive.end(nowMs, 10)
-      return adaptive.limit
-    }
-    expect([round(0, 20), round(900, 20), round(1_000, 20), round(1_500, 20)]).toEqual([20, 20, 20, 20])
-    for (let second = 2; second < 20; second++) round(second * 1_000, 20)
-    expect(adaptive.limit).toBeGreaterThan(25)
-  })
-
-  it('is not fooled by more ends than beginnings', () => {
-    const adaptive = new AdaptiveConcurrency()
-    adaptive.end(0, 1)
-    expect(adaptive.inFlight).toBe(0)
+  it('does not take an overload for usual, however long it lasts, where it is told to hold', () => {
+    const limit = new GradientLimit({ holds: true })
+    for (let i = 0; i < 20; i++) limit.sample(10, 5)
+    for (let i = 0; i < 10_000; i++) limit.sample(20, 200)
+    expect(limit.longMs).toBeCloseTo(10)
+    // Where few are under way, slow is the usual time.
+    for (let i = 0; i < 2_000; i++) limit.sample(20, 5)
+    expect(limit.longMs).toBeCloseTo(20, 1)
+    limit.relearn(30)
+    limit.relearn(Number.NaN)
+    expect(limit.longMs).toBe(30)
   })
 })

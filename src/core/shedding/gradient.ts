@@ -7,15 +7,32 @@ export interface GradientOptions {
   /** Default: 200. */
   readonly max?: number
   /** Requests that may queue without a lower limit. Default: 4. */
-  readonly queue?: number
+  readonly queue?: number | ((limit: number) => number)
   /** How much slower than usual is still usual. Default: 1.5. */
   readonly tolerance?: number
   /** The weight of what is new. Default: 0.2. */
   readonly smoothing?: number
+  /** The weight of what is new where it is lower. Default: `smoothing`. */
+  readonly fall?: number
+  /**
+   * The limit grows by this factor while it is nearly full and requests take no longer: from the start on until they do, and again
+   * after four such samples. Default: 1.
+   */
+  readonly rise?: number
+  /**
+   * What requests take while the limit is used does not count as usual: they may be slow because they are many. So a long
+   * overload does not become the usual state. Default: false, as Gradient2.
+   */
+  readonly holds?: boolean
 }
 
 const WARM_UP = 10
 const WINDOW = 600
+/** Times that are this much longer than usual end the fast growth; so many samples in a row that are not begin it. */
+const SLOWER = 1.1
+const RISE_AFTER = 4
+/** The share of the limit that is nearly all of it: what matters least may fill no more than 0.6. */
+const FULL = 0.55
 
 /**
  * GradientLimit finds how many requests at once something can take, from how long they take: `limit · g + queue`, smoothed, where
@@ -25,20 +42,29 @@ const WINDOW = 600
 export class GradientLimit {
   readonly #min: number
   readonly #max: number
-  readonly #queue: number
+  readonly #queue: (limit: number) => number
   readonly #tolerance: number
   readonly #smoothing: number
+  readonly #fall: number
+  readonly #rise: number
+  readonly #holds: boolean
+  /** Samples of a limit that is nearly full, without a slow one. */
+  #fullSamples = RISE_AFTER
   #estimated: number
   #longMs = 0
   #count = 0
 
   constructor(options: GradientOptions = {}) {
     const { initial = 20, min = 20, max = 200, queue = 4, tolerance = 1.5, smoothing = 0.2 } = options
+    const { fall = smoothing, rise = 1, holds = false } = options
     this.#min = min
     this.#max = max
-    this.#queue = queue
+    this.#queue = typeof queue === 'number' ? () => queue : queue
     this.#tolerance = tolerance
     this.#smoothing = smoothing
+    this.#rise = rise
+    this.#holds = holds
+    this.#fall = fall
     this.#estimated = initial
   }
 
@@ -55,76 +81,40 @@ export class GradientLimit {
   /** sample tells how long requests take now, and how many were under way. */
   sample(shortMs: number, inFlight: number): void {
     if (!(shortMs > 0)) return
-    const longMs = this.#learn(shortMs)
+    const isUsed = inFlight >= this.#estimated / 2
+    const longMs = this.#learn(shortMs, isUsed)
     // After a bad time, the average is too high for long: it comes down faster.
     if (longMs / shortMs > 2) this.#longMs *= 0.95
-    if (inFlight < this.#estimated / 2) return
-    const gradient = Math.max(0.5, Math.min(1, (this.#tolerance * longMs) / shortMs))
-    const wanted = this.#estimated * gradient + this.#queue
-    const smoothed = this.#estimated * (1 - this.#smoothing) + wanted * this.#smoothing
-    this.#estimated = Math.max(this.#min, Math.min(this.#max, smoothed))
+    if (!isUsed) return
+    if (shortMs > SLOWER * longMs) this.#fullSamples = 0
+    else if (inFlight >= this.#estimated * FULL) this.#fullSamples++
+    this.#estimated = Math.max(this.#min, Math.min(this.#max, this.#next(longMs, shortMs, inFlight)))
   }
 
-  #learn(ms: number): number {
+  /** relearn says what requests take usually from now on. */
+  relearn(longMs: number): void {
+    if (!(longMs > 0)) return
+    this.#longMs = longMs
+    this.#fullSamples = RISE_AFTER
+  }
+
+  #next(longMs: number, shortMs: number, inFlight: number): number {
+    const isFull = inFlight >= this.#estimated * FULL
+    if (this.#rise > 1 && isFull && this.#fullSamples > RISE_AFTER) return this.#estimated * this.#rise
+    const gradient = Math.max(0.5, Math.min(1, (this.#tolerance * longMs) / shortMs))
+    const wanted = this.#estimated * gradient + this.#queue(this.#estimated)
+    const weight = wanted < this.#estimated ? this.#fall : this.#smoothing
+    return this.#estimated * (1 - weight) + wanted * weight
+  }
+
+  #learn(ms: number, isUsed: boolean): number {
     if (this.#count < WARM_UP) {
       this.#longMs = (this.#longMs * this.#count + ms) / (this.#count + 1)
       this.#count++
-    } else {
+    } else if (!(this.#holds && isUsed && ms > this.#longMs)) {
       const weight = 2 / (WINDOW + 1)
       this.#longMs = this.#longMs * (1 - weight) + ms * weight
     }
     return this.#longMs
-  }
-}
-
-/** How long times are gathered for one sample, and how many it takes at least. */
-const SAMPLE_MS = 1_000
-const MIN_TIMES = 10
-
-/**
- * AdaptiveConcurrency is a GradientLimit that gathers the times of requests for a second, ten at the least: single ones
- * are too different from each other.
- */
-export class AdaptiveConcurrency {
-  readonly #limit: GradientLimit
-  #inFlight = 0
-  #sinceMs: number | undefined
-  #sumMs = 0
-  #times = 0
-  #mostInFlight = 0
-
-  constructor(options: GradientOptions = {}) {
-    this.#limit = new GradientLimit(options)
-  }
-
-  get limit(): number {
-    return this.#limit.limit
-  }
-
-  get inFlight(): number {
-    return this.#inFlight
-  }
-
-  /** begin takes a place, if there is one: false is a request to shed. */
-  begin(): boolean {
-    if (this.#inFlight >= this.#limit.limit) return false
-    this.#inFlight++
-    if (this.#inFlight > this.#mostInFlight) this.#mostInFlight = this.#inFlight
-    return true
-  }
-
-  /** end gives a place back. `tookMs` is undefined where the time says nothing, as of a request that was cancelled. */
-  end(nowMs: number, tookMs: number | undefined): void {
-    this.#inFlight = Math.max(0, this.#inFlight - 1)
-    if (tookMs === undefined) return
-    this.#sinceMs ??= nowMs
-    this.#sumMs += tookMs
-    this.#times++
-    if (this.#times < MIN_TIMES || nowMs - this.#sinceMs < SAMPLE_MS) return
-    this.#limit.sample(this.#sumMs / this.#times, this.#mostInFlight)
-    this.#sinceMs = nowMs
-    this.#sumMs = 0
-    this.#times = 0
-    this.#mostInFlight = this.#inFlight
   }
 }

@@ -26,6 +26,7 @@ import { HotKeys, TURNS_A_SECOND } from '../../observe/hot-keys/hot-keys.ts'
 import { NO_HOT_KEYS } from '../../observe/hot-keys/hot-keys-report.ts'
 import { ProcessWatch } from '../../observe/live/process-watch.ts'
 import { reportShedding } from '../../observe/metrics/shed-metrics.ts'
+import { reportUpstreams } from '../../observe/metrics/upstream-metrics.ts'
 import { RuleStats } from '../../observe/rule-stats.ts'
 import { StoreStats } from '../../observe/store-stats.ts'
 import { Unmatched } from '../../observe/unmatched.ts'
@@ -105,7 +106,8 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
   const metrics = config.metrics.isOn
     ? new DoorMetrics(rules, config.metrics.maxRules, [
         ...more,
-        { report: (into) => shedder && reportShedding(into, shedder) },
+        { report: (into) => shedder && reportShedding(into, shedder, config.gateway !== undefined) },
+        { report: (into) => gateway && reportUpstreams(into, gateway.upstreamLimits()) },
       ])
     : undefined
   const statsdStats = config.statsd === undefined ? undefined : new RuleStats({ asReference: true })
@@ -160,7 +162,7 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
     usage: quotas && desk,
   })
   tls?.start()
-  const gateway = parts.gateway?.({ limiter: limiterOf('gateway'), readsTraces: asked.length > 0 })
+  const gateway = parts.gateway?.({ limiter: limiterOf('gateway'), readsTraces: asked.length > 0, shedder })
   const elsewhere = { store: () => open.stats(), grpc: () => grpc.stats }
   return {
     all: { http: httpDoor(http), grpc: grpcDoor(grpc, config), ...(gateway && { gateway }) },
@@ -213,11 +215,17 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
   }
 }
 
-/** shedderOf makes what sheds load, where a layer is on, or may be switched on while the process runs. */
-function shedderOf({ shedding }: Config, keys: KeySpeller, quotas: DoorParts['quotas']): LoadShedder | undefined {
+/** shedderOf makes what sheds load, where a layer is on, or may be switched on while the process runs. A gateway's upstreams may. */
+function shedderOf(
+  { shedding, gateway }: Config,
+  keys: KeySpeller,
+  quotas: DoorParts['quotas'],
+): LoadShedder | undefined {
   const { worker, fleet } = shedding
-  if (worker.mode === 'off' && fleet === undefined && quotas === undefined) return undefined
-  return new LoadShedder({ worker, fleet, keys, modes: quotas && ((layer) => quotas().layers?.(layer)) })
+  if (worker.mode === 'off' && fleet === undefined && quotas === undefined && gateway === undefined) return undefined
+  // Where nothing can switch it on, nobody has to measure how busy the worker is.
+  const measured = worker.mode === 'off' && quotas === undefined ? undefined : worker
+  return new LoadShedder({ worker: measured, fleet, keys, modes: quotas && ((layer) => quotas().layers?.(layer)) })
 }
 
 /** openDecisionLog makes the observer that writes the decision log, if there is one. */

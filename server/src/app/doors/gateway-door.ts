@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
+import type { LoadShedder } from 'sluice/internal/engine/load-shedder'
 import { MemoryStore } from 'sluice/internal/stores/memory/memory-store'
-import type { Gateway } from '../../edge/gateway/gateway-options.ts'
+import type { Gateway, UpstreamLimit } from '../../edge/gateway/gateway-options.ts'
 import { openGateway } from '../../edge/gateway/proxy/gateway.ts'
 import { Ceiling } from '../../edge/gateway-rules/ceiling.ts'
 import type { GatewayPlan } from '../../edge/gateway-rules/file/compile-routes.ts'
@@ -22,6 +23,8 @@ export interface GatewayLimits {
   readonly limiter: GatewayLimiter
   /** Somebody wants to know the traces of requests. */
   readonly readsTraces: boolean
+  /** What sheds requests that an upstream has no room for. */
+  readonly shedder: Pick<LoadShedder, 'modeOf' | 'shedUpstream'> | undefined
 }
 
 interface GatewayDoorParts extends GatewayLimits {
@@ -66,6 +69,11 @@ export class GatewayDoor implements Door {
     return { ...this.#gateway?.stats }
   }
 
+  /** What its upstreams take at once; nothing before it is open. */
+  upstreamLimits(): readonly UpstreamLimit[] {
+    return this.#gateway?.upstreamLimits() ?? []
+  }
+
   async listen(place: Place): Promise<string> {
     if ('path' in place) throw new Error('a gateway listens on a port')
     try {
@@ -83,7 +91,7 @@ export class GatewayDoor implements Door {
   }
 
   async #open(place: { readonly host?: string; readonly port?: number }): Promise<void> {
-    const { config, log } = this.#parts
+    const { config, log, shedder, isShadow } = this.#parts
     const { tls } = config
     // Made before the files are read, so that no change is missed.
     this.#certificates = tls && new CertificateWatch(tls, (options) => this.#gateway?.setTls(0, options), log)
@@ -93,6 +101,10 @@ export class GatewayDoor implements Door {
       listeners: [{ ...place, ...(tls && { tls: grpcTls(tls) }) }],
       gate: this.#gate,
       log,
+      shedding: {
+        isOn: () => !isShadow && (shedder?.modeOf('upstream') ?? 'on') === 'on',
+        shed: (priority) => shedder?.shedUpstream(priority),
+      },
       ...(trust && { trust }),
     })
     this.#certificates?.start()

@@ -89,6 +89,29 @@ describe('the doors of a service that sheds', () => {
     expect((await stranger.post('/v1/check', { priority: 'urgent' })).status).toBe(400)
   })
 
+  it('believe over gRPC what they believe over HTTP', async () => {
+    const [CRITICAL, TEST] = [0x01, 0x04]
+    const ask = (client: ReturnType<typeof grpcClient>, priority: number): Promise<Buffer> => {
+      const request = Buffer.concat([rlsRequest('api', 'u'), Buffer.from([0x20, priority])])
+      const message = Buffer.concat([Buffer.from([0x0a, request.length]), request])
+      return shouldRateLimit(client, message, '/sluice.v1.Limiter/Check')
+    }
+    const { doors: trusting } = await open([...FULL, '--trust-callers'])
+    const trusted = grpcClient(await trusting.all.grpc.listen(HERE))
+    await until('a test is shed', async () => {
+      await ask(trusted, TEST)
+      return (await ask(trusted, TEST)).includes('fleet_shed')
+    })
+    for (let i = 0; i < 5; i++) expect(await ask(trusted, CRITICAL)).not.toContain('fleet_shed')
+    trusted.close()
+    await trusting.close()
+    const { doors: strict } = await open(FULL)
+    const stranger = grpcClient(await strict.all.grpc.listen(HERE))
+    expect((await ask(stranger, CRITICAL)).toString('latin1')).toContain('CALLER_NOT_TRUSTED')
+    expect((await ask(stranger, 9)).toString('latin1')).toContain('REQUEST_INVALID')
+    stranger.close()
+  })
+
   it('shed nothing in shadow mode, and count what they would', async () => {
     const { post, doors } = await open([...FULL, '--shed-fleet', 'shadow'])
     const shadowed = (): number => {

@@ -61,6 +61,7 @@ describe('versions', () => {
       ['concurrency', null],
       ['fleet', null],
       ['worker', 'on'],
+      ['upstream', null],
     ])
     expect((await ask('DELETE', 'layers?layer=worker')).status).toBe(204)
     expect((await ask('DELETE', 'layers?layer=worker')).json.code).toBe('RECORD_UNKNOWN')

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { parseCheckRequest } from './check-request.ts'
 
 const RULE =
-  'a check is {"domain": text, "descriptors": [{"entries": [{"key": text, "value": text}]}], "cost": whole number}'
+  'a check is {"domain": text, "descriptors": [{"entries": [{"key": text, "value": text}]}], "cost": whole number, "priority": critical, write, read or test}'
 const descriptors = [{ entries: [{ key: 'user', value: 'alice' }] }]
 const check = (changes: object): string => JSON.stringify({ domain: 'api', descriptors, ...changes })
 

@@ -12,7 +12,7 @@ import type { Checker } from '../limiter-port.ts'
 import { checkServer } from './check-server.ts'
 
 const RULE =
-  'a check is {"domain": text, "descriptors": [{"entries": [{"key": text, "value": text}]}], "cost": whole number}'
+  'a check is {"domain": text, "descriptors": [{"entries": [{"key": text, "value": text}]}], "cost": whole number, "priority": critical, write, read or test}'
 const descriptors = [{ entries: [{ key: 'user', value: 'alice' }] }]
 const CHECK = JSON.stringify({ domain: 'api', descriptors })
 

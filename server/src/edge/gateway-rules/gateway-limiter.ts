@@ -11,7 +11,7 @@ export interface GatewayLimiter {
   plan(request: CheckRequest): readonly PlannedCharge[]
   hold(charges: readonly PlannedCharge[], context?: RequestContext, priority?: Priority): MaybePromise<Held>
   /** What sheds load, and wants to know what is under way. */
-  readonly shedder?: Pick<LoadShedder, 'began' | 'ended'> | undefined
+  readonly shedder?: Pick<LoadShedder, 'began' | 'ended' | 'shedUpstream'> | undefined
   decide(charges: readonly PlannedCharge[]): MaybePromise<Decision>
   settleCharges(charges: readonly PlannedCharge[], decision: Decision, cost: number): MaybePromise<Decision | undefined>
   refundCharges(charges: readonly PlannedCharge[], decision: Decision): MaybePromise<unknown>

@@ -68,7 +68,7 @@ export class HeldPass implements Pass {
     const { permits } = held
     limiter.shedder?.ended(kind === 'finish' ? performance.now() - this.#startedAt : undefined)
     if (permits !== undefined && permits.held.length > 0) this.#later(() => limiter.release(permits))
-    if (this.#isGivenUp)
+    if (this.#isGivenUp || kind === 'unserved')
       this.#later(() =>
         this.#some(
           () => true,

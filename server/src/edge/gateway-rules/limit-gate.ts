@@ -13,7 +13,8 @@ import type { Ceiling, CeilingHit } from './ceiling.ts'
 import type { GatewayLimiter } from './gateway-limiter.ts'
 import { HeldPass } from './held-pass.ts'
 import type { PlannedRoute } from './planned-route.ts'
-import { planRequest, type RequestPlan } from './request-plan.ts'
+import { saidPriority } from './priority-header.ts'
+import { isDecided, planRequest, type RequestPlan } from './request-plan.ts'
 import { gatewayReader, joinedField } from './request-reader.ts'
 import { type Waited, WaitingRoom } from './waiting-room.ts'
 
@@ -57,9 +58,19 @@ export class LimitGate implements GatewayGate {
 
   #ask(request: GatewayRequest, caller: Caller): MaybePromise<Admission> {
     const plan = planRequest(this.#limiter, request, caller)
-    const priority = this.#limiter.shedder && priorityOf(request, plan)
-    const held = this.#limiter.hold(plan.charges, this.#contextOf?.(request), priority)
+    const priority = priorityOf(request, plan)
+    const charges = this.#shedByUpstream(request, plan, priority) ?? plan.charges
+    const held = this.#limiter.hold(charges, this.#contextOf?.(request), this.#limiter.shedder && priority)
     return andThen(held, (answer) => this.#answer(request, plan, answer))
+  }
+
+  /** #shedByUpstream is the charge of a request that its upstream has no room for, told with what it was about. */
+  #shedByUpstream(request: GatewayRequest, { charges }: RequestPlan, priority: Priority) {
+    // A block stays a block.
+    if (request.claim(priority) || isDecided(charges)) return undefined
+    const shed = this.#limiter.shedder?.shedUpstream(priority)
+    if (shed === undefined) return undefined
+    return [charges.length === 0 ? shed : { ...shed, domain: charges[0].domain, entries: charges[0].entries }]
   }
 
   #answer(request: GatewayRequest, planned: RequestPlan, held: Held): MaybePromise<Admission> {
@@ -123,9 +134,12 @@ export class LimitGate implements GatewayGate {
 
 const NOTHING: RequestPlan = { charges: [], limits: [], descriptors: [] }
 
-/** priorityOf is what the route says, else its rules, else the method. */
-function priorityOf({ route, method }: GatewayRequest, { charges }: RequestPlan): Priority {
-  return (route as PlannedRoute).priority ?? rulePriority(charges) ?? methodPriority(method)
+/** priorityOf is what a trusted caller says, else the route, else its rules, else the method. */
+function priorityOf(request: GatewayRequest, { charges }: RequestPlan): Priority {
+  const { shared, priority } = request.route as PlannedRoute
+  return (
+    saidPriority(request, shared.priorityHeader) ?? priority ?? rulePriority(charges) ?? methodPriority(request.method)
+  )
 }
 
 /** nearLimitMs is how long a request is held that leaves little of a limit which says so. */

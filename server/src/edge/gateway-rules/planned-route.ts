@@ -4,6 +4,7 @@ import type { Priority } from 'sluice/internal/core/shedding/priority'
 import type { Caller, CallerFinder } from 'sluice/internal/http-door/caller'
 import type { GatewayRequest } from '../gateway/gate.ts'
 import type { Route } from '../gateway/options.ts'
+import type { PriorityHeader } from './priority-header.ts'
 import type { RoomBounds } from './waiting-room.ts'
 
 /** The domain that the limits of a routes file are in. */
@@ -55,6 +56,8 @@ export interface SharedPlan {
   readonly finder: CallerFinder<GatewayRequest>
   readonly ceiling: { readonly all: Limit | undefined; readonly perIp: Limit | undefined }
   readonly room: RoomBounds
+  /** By which trusted callers say how much a request matters. */
+  readonly priorityHeader: PriorityHeader | undefined
 }
 
 /** A PlannedRoute is a route with its limits. */

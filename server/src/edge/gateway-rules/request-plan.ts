@@ -28,15 +28,16 @@ export function planRequest(limiter: GatewayLimiter, request: GatewayRequest, ca
   const descriptors: Descriptor[] = []
   for (const limit of route.limits) addLimit(limit, request, caller, limits, descriptors)
   const own = descriptors.length === 0 ? [] : limiter.plan({ domain: GATEWAY_DOMAIN, descriptors, cost: route.cost })
-  if (route.domain === undefined || isBlocked(own)) return { charges: own, limits, descriptors }
+  if (route.domain === undefined || isDecided(own)) return { charges: own, limits, descriptors }
   const given = { domain: route.domain.name, descriptors: domainDescriptors(route.domain, request, caller) }
   const others = limiter.plan({ ...given, cost: route.cost })
-  if (isBlocked(others)) return { charges: others, limits: [], descriptors: [] }
+  if (isDecided(others)) return { charges: others, limits: [], descriptors: [] }
   const shifted = others.map((charge) => ({ ...charge, descriptor: charge.descriptor + descriptors.length }))
   return { charges: own.length === 0 ? shifted : [...own, ...shifted], limits, descriptors }
 }
 
-function isBlocked(charges: readonly PlannedCharge[]): boolean {
+/** isDecided: the caller is blocked, and no counter is asked. */
+export function isDecided(charges: readonly PlannedCharge[]): boolean {
   return charges.length === 1 && charges[0].verdict !== undefined
 }
 

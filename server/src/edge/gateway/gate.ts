@@ -1,3 +1,4 @@
+import type { Priority } from 'sluice/internal/core/shedding/priority'
 import type { MaybePromise } from 'sluice/internal/engine/ports'
 import type { Route } from './options.ts'
 
@@ -17,6 +18,10 @@ export interface GatewayRequest {
   readonly headers: Fields
   /** The client's address: the peer's, or what trusted proxies say. */
   readonly ip: string
+  /** Whether the peer is a trusted proxy. */
+  readonly isFromProxy: boolean
+  /** Whether the client itself, and not only who passes its requests on, has an address that is trusted by name. */
+  readonly isInside: boolean
   readonly scheme: 'http' | 'https'
   readonly route: Route
   /** What `{name}` stands for in the route's path. */
@@ -27,12 +32,22 @@ export interface GatewayRequest {
   readonly body: Buffer | undefined
   /** header returns the first field of this name (in lower case). */
   header(name: string): string | undefined
+  /**
+   * claim says how much the request matters to its upstream, and returns whether that takes it now: false is a request to
+   * shed. What is let through all the same is counted, and may be refused in the end.
+   */
+  claim(priority: Priority): boolean
+  /** hide keeps a field from the upstream, by its name in lower case. At most one is kept. */
+  hide(name: string): void
   /** onLeave calls back once if the client leaves while the gate still thinks. At most one is kept. */
   onLeave(run: () => void): void
 }
 
-/** How an admitted request ended. `abort`: the client left, or a time or bound of its own was exceeded. */
-export type EndKind = 'finish' | 'abort' | 'upstream-error'
+/**
+ * How an admitted request ended. `abort`: the client left, or a time or bound of its own was exceeded. `unserved`: the upstream
+ * was full, and has not heard of it.
+ */
+export type EndKind = 'finish' | 'abort' | 'upstream-error' | 'unserved'
 
 /** A Refusal is answered as it is; nothing reaches the upstream. */
 export interface Refusal {

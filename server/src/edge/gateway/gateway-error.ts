@@ -1,6 +1,6 @@
 import { type ErrorCode, SluiceError } from 'sluice/internal/core/errors'
 import { problem } from 'sluice/internal/core/http/problem'
-import type { Refusal } from './gate.ts'
+import type { Fields, Refusal } from './gate.ts'
 
 type GatewayCode = Extract<ErrorCode, `GATEWAY_${string}`>
 
@@ -29,11 +29,16 @@ export type AnsweredCode = keyof typeof ANSWERS
 export interface Fault {
   readonly code: AnsweredCode
   readonly detail: string
+  /** What the answer has in addition. */
+  readonly fields?: Fields | undefined
 }
 
-export function fault(code: AnsweredCode, detail: string): Fault {
-  return { code, detail }
+export function fault(code: AnsweredCode, detail: string, fields?: Fields): Fault {
+  return { code, detail, fields }
 }
+
+/** Tells clients and proxies that no limit was exceeded. */
+export const SHED_BY_UPSTREAM: Fields = ['sluice-shed', 'upstream']
 
 /** invalid is a fault of a request that is no HTTP, or could be read in two ways. */
 export function invalid(detail: string): Fault {
@@ -41,7 +46,7 @@ export function invalid(detail: string): Fault {
 }
 
 /** errorAnswer is the gateway's own answer to a request that it could not serve. */
-export function errorAnswer({ code, detail }: Fault, extra: readonly string[] = []): Refusal {
+export function errorAnswer({ code, detail, fields }: Fault, extra: Fields = fields ?? []): Refusal {
   const [status, title] = ANSWERS[code]
   const { message } = new SluiceError(code, 'request', detail)
   const body = `${JSON.stringify(problem(status, title, message, code))}\n`

@@ -1,8 +1,26 @@
 import type { Socket } from 'node:net'
 import type { ProxyTrustOptions } from 'sluice/internal/core/identity/proxy-trust'
+import type { Priority } from 'sluice/internal/core/shedding/priority'
 import type { GrpcClock } from '../../grpc/clock.ts'
 import type { GatewayGate } from './gate.ts'
 import type { GatewayBounds, GatewayLog, GatewayTls, ListenerOptions, RoutingTable } from './options.ts'
+
+/** UpstreamShedding is what happens where an upstream has as many requests as it can take. */
+export interface UpstreamShedding {
+  /** Requests above that are refused. Otherwise they are only counted. */
+  isOn(): boolean
+  /** shed is told of a request that was let through by its gate, and refused in the end. */
+  shed(priority: Priority): void
+}
+
+/** An UpstreamLimit is how many requests at once an address takes, and what it has. */
+export interface UpstreamLimit {
+  readonly upstream: string
+  readonly address: string
+  readonly limit: number
+  readonly inFlight: number
+  readonly waiting: number
+}
 
 /** GatewayOptions are what a gateway is opened with. */
 export interface GatewayOptions extends RoutingTable {
@@ -15,6 +33,8 @@ export interface GatewayOptions extends RoutingTable {
   readonly via?: string
   readonly log?: GatewayLog
   readonly clock?: GrpcClock
+  /** Default: requests above a limit are refused, and nobody is told. */
+  readonly shedding?: UpstreamShedding
 }
 
 /** GatewayAddress is where a listener listens. */
@@ -76,6 +96,8 @@ export interface ConnectionUnderWay {
 export interface Gateway {
   readonly addresses: readonly GatewayAddress[]
   readonly stats: GatewayStats
+  /** upstreamLimits are those of addresses that have one. */
+  upstreamLimits(): readonly UpstreamLimit[]
   /** underWay tells what every request that has not ended is doing. */
   underWay(): readonly RequestUnderWay[]
   /** connectionsUnderWay tells what every connection of a client is doing. */

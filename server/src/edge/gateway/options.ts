@@ -51,6 +51,9 @@ export interface HealthCheck {
   readonly successes?: number
 }
 
+/** Connections to each address of an upstream, unless told otherwise. */
+export const DEFAULT_CONNECTIONS = 256
+
 /** An Upstream is a service at one or several addresses. */
 export interface Upstream {
   /** `http://host:port` or `https://host:port`. */
@@ -68,6 +71,8 @@ export interface Upstream {
   readonly keepAliveMs?: number
   /** So many failures in a row take an address out for a time; 0 is never. Default: 5. */
   readonly ejectAfter?: number
+  /** How many requests at once an address takes, found out from how long they take; undefined is no such limit. */
+  readonly adaptive?: { readonly min: number; readonly max: number }
 }
 
 /** RoutingTable is what a reload swaps, in one step. Requests that run keep the table they began with. */

@@ -12,6 +12,8 @@ export interface Origin {
   readonly isTrusted: boolean
   readonly id: string
   readonly via: string
+  /** A field that does not go on, by its name in lower case; nor does one that CGI reads as the same. */
+  readonly hidden?: string | undefined
 }
 
 /**
@@ -26,10 +28,12 @@ export function outgoingFields(fields: FieldSet, origin: Origin): string[] {
   let forwarded = ''
   let said = 0
   let cookies = ''
+  const { hidden } = origin
   for (let i = 0; i < kinds.length; i++) {
     const name = list[2 * i] as string
     const value = list[2 * i + 1] as string
     if (nominated !== undefined && isNominated(nominated, name)) continue
+    if (hidden !== undefined && isSpelledAs(name, hidden)) continue
     const kind = kinds[i]
     if (kind === Kind.ordinary || kind === Kind.date || kind === Kind.trailer) out.push(name, value)
     else if (kind === Kind.maxForwards) out.push(name, forwardsLeft(value, origin.method))
@@ -50,6 +54,12 @@ export function outgoingFields(fields: FieldSet, origin: Origin): string[] {
   out.push('forwarded', forwarded + element(peer, scheme, authority))
   out.push('via', origin.via, 'x-request-id', origin.id)
   return out
+}
+
+function isSpelledAs(name: string, hidden: string): boolean {
+  if (name.length !== hidden.length) return false
+  const lower = name.toLowerCase()
+  return lower === hidden || lower.replaceAll('_', '-') === hidden.replaceAll('_', '-')
 }
 
 /** forwardsLeft counts down where a client counts hops (RFC 9110, 7.6.2). */

@@ -1,5 +1,7 @@
+import type { Priority } from 'sluice/internal/core/shedding/priority'
 import type { FieldSet } from './fields.ts'
 import type { Fields } from './gate.ts'
+import type { Place } from './place.ts'
 
 /** ClientFacts are what the gateway knows of a connection without asking its client. */
 export interface ClientFacts {
@@ -76,9 +78,13 @@ export type CarrierFailure = 'unsent' | 'closed' | 'invalid'
 
 /** CarrierListener hears what the upstream does. After `answerEnd` and `carrierFailed`, nothing more. */
 export interface CarrierListener {
+  /** How much it matters, where not all can be served. Default: a write. */
+  readonly priority?: Priority
+  /** What it holds of an address that takes so many at once. Its listener gives it back. */
+  place?: Place | undefined
   connected(carrier: Carrier): void
-  /** unreachable: there is no connection, and will be none. */
-  unreachable(reason: 'failed' | 'busy', detail: string): void
+  /** unreachable: there is no connection, and will be none. `busy` and `shed`: the upstream has not heard of the request. */
+  unreachable(reason: 'failed' | 'busy' | 'shed', detail: string): void
   informed(status: number, fields: FieldSet): void
   /** `length` is −1 if nobody knows it. */
   answered(status: number, fields: FieldSet, length: number, hasBody: boolean): void

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { combine, UNLIMITED } from 'sluice/internal/core/combine'
 import { decisionJson } from 'sluice/internal/core/http/decision-json'
+import { PRIORITY_WORDS, type Priority } from 'sluice/internal/core/shedding/priority'
 import { describe, expect, it } from 'vitest'
 import { allowed, impossible, refused, ruleNamed, verdictBy } from '../../../../src/core/verdicts.suite.ts'
 import { codecOf } from '../protobuf/protos.suite.ts'
@@ -34,12 +35,19 @@ const request = fc.record({
     { maxLength: 4 },
   ),
   cost,
+  priority: fc.option(fc.constantFrom<Priority[]>(0, 1, 2, 3), { nil: undefined }),
 })
 
 /** wire is a request as a client sends it. */
-const wire = ({ domain, descriptors, cost: own }: typeof request extends fc.Arbitrary<infer R> ? R : never) => ({
+const wire = ({
+  domain,
+  descriptors,
+  cost: own,
+  priority,
+}: typeof request extends fc.Arbitrary<infer R> ? R : never) => ({
   domain,
   cost: own,
+  ...(priority !== undefined && { priority: `PRIORITY_${PRIORITY_WORDS[priority].toUpperCase()}` }),
   descriptors: descriptors.map((each) => ({
     ...each,
     limit: each.limit && { ...each.limit, unit: `UNIT_${each.limit.unit.toUpperCase()}` },
@@ -69,6 +77,12 @@ describe('requests of sluice.v1.Limiter', () => {
       cost: -3,
     })
     expect(decodeReleaseRequest(reader, codecOf('sluice.v1.ReleaseRequest').encode({ lease: 'text' }))).toBe('text')
+  })
+
+  it('have no priority of another number', () => {
+    const [read] = decodeCheckRequest(reader, join([messageField(1, textField(1, 'd'), numberField(4, 5))]))
+    expect(() => checkRequest(read)).toThrow('REQUEST_INVALID: priority: there is none of this number')
+    expect(() => checkRequest({ ...read, priority: undefined })).toThrow('descriptor list must not be empty')
   })
 
   it('are bounded', () => {
@@ -138,6 +152,15 @@ describe('answers of sluice.v1.Limiter', () => {
     expect(answers.map(({ decision }) => jsonOf(decision))).toEqual(
       decisions.map((each) => JSON.parse(JSON.stringify(decisionJson(each)))),
     )
+  })
+
+  it('name the layer that shed a request', () => {
+    const shed = combine([verdictBy('worker_shed', { ...refused(0), shed: 'worker' })])
+    const { answers } = CHECK_RESPONSE.decode(encodeCheckResponse([shed])) as {
+      answers: { decision: { reason: string; verdicts: { shed: string }[] } }[]
+    }
+    expect(answers[0].decision.verdicts[0].shed).toBe('worker')
+    expect(answers[0].decision.reason).toBe('the worker is overloaded, and serves more important requests first')
   })
 
   it('are errors where a request was not decided', () => {

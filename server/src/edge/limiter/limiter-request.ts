@@ -1,5 +1,6 @@
 import { SluiceError } from 'sluice/internal/core/errors'
 import type { CheckRequest, Descriptor, Entry, LimitOverride } from 'sluice/internal/core/request'
+import type { Priority } from 'sluice/internal/core/shedding/priority'
 import { MalformedMessage, type ProtoReader } from '../protobuf/reader.ts'
 import { MAX_DESCRIPTORS, MAX_ENTRIES, readEntry, UNITS } from '../rls/rls-request.ts'
 
@@ -62,9 +63,12 @@ export function decodeReleaseRequest(reader: ProtoReader, bytes: Uint8Array): st
 const NO_DOMAIN = new SluiceError('REQUEST_INVALID', 'domain', 'rate limit domain must not be empty')
 const NO_DESCRIPTORS = new SluiceError('REQUEST_INVALID', 'descriptors', 'rate limit descriptor list must not be empty')
 
-/** checkRequest refuses what asks for nothing, as every door does. */
-export function checkRequest({ domain, descriptors }: CheckRequest): void {
+const NO_PRIORITY = new SluiceError('REQUEST_INVALID', 'priority', 'there is none of this number')
+
+/** checkRequest refuses what asks for nothing, as every door does, and a priority that there is not. */
+export function checkRequest({ domain, descriptors, priority = 0 }: CheckRequest): void {
   if (domain === '') throw NO_DOMAIN
+  if (priority > LAST_PRIORITY) throw NO_PRIORITY
   if (descriptors.length === 0) throw NO_DESCRIPTORS
   for (const [i, { limit }] of descriptors.entries()) {
     if (limit !== undefined && limit.unit === undefined) {
@@ -73,9 +77,13 @@ export function checkRequest({ domain, descriptors }: CheckRequest): void {
   }
 }
 
+const LAST_PRIORITY: Priority = 3
+
 class Request implements CheckRequest {
   domain = ''
   cost = 1
+  /** As its sender numbers it: checkRequest refuses what is none. */
+  priority: Priority | undefined = undefined
   readonly descriptors: Described[] = []
 }
 
@@ -98,9 +106,15 @@ function readRequest(reader: ProtoReader, end: number, request: Request): Reques
     if (tag === 0x0a) request.domain = reader.name(reader.part(end))
     else if (tag === 0x12) request.descriptors.push(readDescriptor(reader, reader.part(end), request))
     else if (tag === 0x18) request.cost = reader.sint64(end)
+    else if (tag === 0x20) request.priority = readPriority(reader.uint32(end))
     else reader.skip(tag, end)
   }
   return request
+}
+
+/** readPriority: on the wire 0 is none, and 1 is critical. */
+function readPriority(number: number): Priority | undefined {
+  return number === 0 ? undefined : ((number - 1) as Priority)
 }
 
 function readDescriptor(reader: ProtoReader, end: number, { descriptors }: Request): Described {

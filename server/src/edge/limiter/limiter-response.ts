@@ -36,6 +36,7 @@ function verdictField({ rule, descriptor, verdict }: RuleVerdict): ProtoField {
     boolField(12, verdict.unasked === true),
     textField(13, verdict.block?.id ?? ''),
     textField(14, verdict.grant ?? ''),
+    textField(15, verdict.shed ?? ''),
   )
 }
 

@@ -38,7 +38,7 @@ export const LAYER_OPERATIONS = [
     path: '/layers',
     tag: 'rules',
     role: 'viewer',
-    summary: 'what the layers were switched to: rate, concurrency, fleet and worker',
+    summary: 'what the layers were switched to: rate, concurrency, fleet, worker and upstream',
     answer: { status: 200, schema: object({ items: needed(list(LAYER_SWITCH)) }) },
     run: async (call) => {
       const quotas = quotasOf(call)

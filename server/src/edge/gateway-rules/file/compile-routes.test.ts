@@ -64,6 +64,16 @@ describe('compileRoutes', () => {
     expect(compile(GOOD.replace('{ header: X-Tenant }', '{ json: a.b }')).table.routes[0]?.peekBytes).toBe(16_384)
   })
 
+  it('keeps adaptive concurrency between what the file says', () => {
+    const adaptive = (form: string) =>
+      compile(`upstreams: { a: { addresses: [http://a:1], ${form} } }\nlimits: [1/s]\n`).table.upstreams.a?.adaptive
+    expect(adaptive('concurrency: adaptive')).toEqual({ min: 4, max: 256 })
+    expect(adaptive('concurrency: adaptive, max_connections: 3')).toEqual({ min: 3, max: 3 })
+    expect(adaptive('concurrency: { min: 300 }')).toEqual({ min: 300, max: 300 })
+    expect(adaptive('concurrency: { max: 10 }')).toEqual({ min: 4, max: 10 })
+    expect(adaptive('http2: false')).toBeUndefined()
+  })
+
   it('leads everything to the only upstream where nothing else is said', () => {
     expect(compile('upstreams: { a: [http://a:1, http://b:1] }\nlimits: [1/s]\n').table.routes).toMatchObject([
       { name: '/', path: '/*', upstream: 'a' },
@@ -109,6 +119,22 @@ describe('compileRoutes', () => {
       'escalate: { block_after: 3 }, by: [',
       'ROUTES_INVALID gw.yaml:6:68 block_after and block_for need each other',
     ],
+    [
+      'app: http://localhost:3000',
+      'app: { addresses: [http://a:1], concurrency: { min: 9, max: 3 } }',
+      'ROUTES_INVALID gw.yaml:3:55 min: got 9, and max is 3',
+    ],
+    [
+      'app: http://localhost:3000',
+      'app: { addresses: [http://a:1], concurrency: fixed }',
+      'ROUTES_INVALID gw.yaml:3:8 app: got an object',
+    ],
+    [
+      'upstreams:',
+      'priority_header: { name: x, from: [everywhere] }\nupstreams:',
+      'PROXY_TRUST_INVALID gw.yaml:2:35 got "everywhere"',
+    ],
+    ['upstreams:', 'priority_header: a b\nupstreams:', 'gw.yaml:2:18 '],
   ])('says what is wrong when %s becomes %s', (change, to, expected) => {
     const found = wrongWith(GOOD.replace(change, to))
     expect(found.length).toBeGreaterThan(0)

@@ -13,6 +13,7 @@ import type { RouteTimes, RoutingTable } from '../../gateway/options.ts'
 import { Table } from '../../gateway/routes/table.ts'
 import { UpstreamGroup } from '../../gateway/upstreams/upstream-group.ts'
 import type { PlannedRoute, SharedPlan, ValueSource } from '../planned-route.ts'
+import type { PriorityHeader } from '../priority-header.ts'
 import { gatewayReader } from '../request-reader.ts'
 import { fixedSource, wordSource } from '../value-source.ts'
 import { DEFAULT_ROOM } from '../waiting-room.ts'
@@ -200,7 +201,18 @@ class RoutesCompiler {
         perCaller: queue?.per_caller ?? DEFAULT_ROOM.perCaller,
         longestMs: longestMs ?? DEFAULT_ROOM.longestMs,
       },
+      priorityHeader: this.#priorityHeader(),
     }
+  }
+
+  #priorityHeader(): PriorityHeader | undefined {
+    const given = this.#file.priority_header
+    if (given === undefined) return undefined
+    const { name: text, from } = typeof given === 'string' ? { name: given } : given
+    const name = text.toLowerCase()
+    if (from === undefined || from === 'proxies') return { name, from }
+    const trust = this.#places.attempt(['priority_header', 'from'], () => new ProxyTrust({ trustedProxies: from }))
+    return { name, from: trust ?? new ProxyTrust({ trustedProxies: [] }) }
   }
 
   #finder(): CallerFinder<GatewayRequest> {

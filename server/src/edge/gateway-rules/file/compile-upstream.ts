@@ -1,4 +1,5 @@
-import type { Upstream } from '../../gateway/options.ts'
+import { ADAPTIVE } from 'sluice/internal/core/shedding/adaptive-concurrency'
+import { DEFAULT_CONNECTIONS, type Upstream } from '../../gateway/options.ts'
 import { readEndpoint } from '../../gateway/upstreams/endpoint.ts'
 import type { Path, Places } from './places.ts'
 import type { RoutesFile, UpstreamObject } from './schema.ts'
@@ -23,6 +24,7 @@ export function compileUpstream(
     places.attempt(path, () => readEndpoint(address, '', undefined))
   })
   const { http2, max_connections, max_waiting, keep_alive, eject_after } = given
+  const adaptive = adaptiveOf(given, at, places)
   const keepAliveMs = places.duration(keep_alive, [...at, 'keep_alive'])
   const tls = tlsOf(given, at, places, resources)
   const health = healthOf(given, at, places)
@@ -35,7 +37,17 @@ export function compileUpstream(
     ...(max_waiting !== undefined && { maxWaiting: max_waiting }),
     ...(keepAliveMs !== undefined && { keepAliveMs }),
     ...(eject_after !== undefined && { ejectAfter: eject_after }),
+    ...(adaptive !== undefined && { adaptive }),
   }
+}
+
+function adaptiveOf({ concurrency, max_connections }: UpstreamObject, at: Path, places: Places): Upstream['adaptive'] {
+  if (concurrency === undefined) return undefined
+  const given = concurrency === 'adaptive' ? {} : concurrency
+  const max = given.max ?? Math.max(max_connections ?? DEFAULT_CONNECTIONS, given.min ?? 1)
+  const min = given.min ?? Math.min(ADAPTIVE.min, max)
+  if (min > max) places.wrong([...at, 'concurrency', 'min'], `min: got ${min}, and max is ${max}`)
+  return { min, max }
 }
 
 function tlsOf(given: UpstreamObject, at: Path, places: Places, resources: Resources): Upstream['tls'] {

@@ -152,6 +152,22 @@ const LIMITS = {
   max: 16,
 } as const
 
+const PLACES = { kind: 'integer', min: 1, max: 65_536 } as const
+const CONCURRENCY = {
+  kind: 'either',
+  of: [
+    { kind: 'choice', of: ['adaptive'] },
+    {
+      kind: 'object',
+      fields: {
+        min: { schema: PLACES, doc: 'Never fewer. Default: 4' },
+        max: { schema: PLACES, doc: 'Never more. Default: max_connections' },
+      },
+    },
+  ],
+  expected: 'expected adaptive, or {min: NUMBER, max: NUMBER}',
+} as const
+
 const UPSTREAM_FIELDS = {
   addresses: { schema: { kind: 'list', of: TEXT, min: 1, max: 256 }, required: true, doc: 'http://host:port' },
   http2: { schema: BOOLEAN, doc: 'It speaks HTTP/2: what gRPC needs. Default: false' },
@@ -178,6 +194,10 @@ const UPSTREAM_FIELDS = {
   max_connections: { schema: { kind: 'integer', min: 1, max: 65_536 }, doc: 'To each address. Default: 256' },
   max_waiting: { schema: { kind: 'integer', min: 0, max: 65_536 }, doc: 'Requests that wait for one. Default: 256' },
   keep_alive: { schema: DURATION, doc: 'Idle connections are closed after this. Default: 4s' },
+  concurrency: {
+    schema: CONCURRENCY,
+    doc: 'Requests at once, found out from how long they take; above it 503 by priority. Default: no such limit',
+  },
   eject_after: { schema: { kind: 'integer', min: 0, max: 1_000 }, doc: 'Failures in a row. 0: never. Default: 5' },
 } as const satisfies Readonly<Record<string, Field>>
 const UPSTREAM = {
@@ -306,6 +326,33 @@ const FILE_FIELDS = {
     doc: 'Whose word about the client counts. Read at the start',
   },
   forwarded_header: { schema: { kind: 'choice', of: ['x-forwarded-for', 'forwarded'] } },
+  priority_header: {
+    schema: {
+      kind: 'either',
+      of: [
+        FIELD,
+        {
+          kind: 'object',
+          fields: {
+            name: { schema: FIELD, required: true },
+            from: {
+              schema: {
+                kind: 'either',
+                of: [
+                  { kind: 'choice', of: ['proxies'] },
+                  { kind: 'list', of: TEXT, min: 1, max: 1_000 },
+                ],
+                expected: 'expected proxies, or a list of networks',
+              },
+              doc: 'Networks of callers that are believed, or proxies: what those pass on. Default: the networks of trusted proxies',
+            },
+          },
+        },
+      ],
+      expected: 'expected the name of a field, or {name: NAME, from: [NETWORK]}',
+    },
+    doc: 'By which trusted callers say how much a request matters: critical, write, read or test',
+  },
   ceiling: {
     schema: {
       kind: 'object',

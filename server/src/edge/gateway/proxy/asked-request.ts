@@ -1,7 +1,9 @@
+import type { Priority } from 'sluice/internal/core/shedding/priority'
 import type { Fields, GatewayRequest } from '../gate.ts'
 import type { Route } from '../options.ts'
+import type { Place } from '../place.ts'
 import { hostOf, type RequestHead } from '../request-head.ts'
-import type { Found } from '../routes/table.ts'
+import type { Found, Table } from '../routes/table.ts'
 import type { Asker } from '../sides.ts'
 import type { ExchangeHost } from './exchange-host.ts'
 
@@ -13,12 +15,17 @@ export class AskedRequest implements GatewayRequest {
   /** The route, which there is before a gate is asked. */
   protected found: Found | undefined
   protected whenLeft: (() => void) | undefined
+  protected hidden: string | undefined
+  readonly #table: Table
   #ip: string | undefined
   readonly id: string
   body: Buffer | undefined
+  priority?: Priority
+  place?: Place | undefined
 
   constructor(gateway: ExchangeHost, asker: Asker, head: RequestHead) {
     this.gateway = gateway
+    this.#table = gateway.table
     this.asker = asker
     this.head = head
     this.id = gateway.requestId(asker.facts.peer, head.fields)
@@ -51,6 +58,19 @@ export class AskedRequest implements GatewayRequest {
   get ip(): string {
     this.#ip ??= this.gateway.clientAddress(this.asker.facts.peer, this.head.fields)
     return this.#ip
+  }
+  get isFromProxy(): boolean {
+    return this.gateway.trusts(this.asker.facts.peer)
+  }
+  get isInside(): boolean {
+    return this.gateway.knows(this.ip)
+  }
+  claim(priority: Priority): boolean {
+    this.priority = priority
+    return this.#table.upstream(this.route).takes(this.gateway.clock.nowMs(), priority)
+  }
+  hide(name: string): void {
+    this.hidden = name
   }
   header(name: string): string | undefined {
     return this.head.fields.value(name)

@@ -10,12 +10,15 @@ export class Attempts {
   readonly #table: Table
   readonly #found: Found
   readonly #isSafe: boolean
+  /** Whose tries these are: it has the place that an address gave it. */
+  readonly #asked: CarrierListener
   #member: Member | undefined
   #isInMember = false
   #hadFreeTry = false
   count = 0
 
-  constructor(table: Table, found: Found, { method, bodyLength, wantsWebSocket }: RequestHead) {
+  constructor(table: Table, found: Found, { method, bodyLength, wantsWebSocket }: RequestHead, asked: CarrierListener) {
+    this.#asked = asked
     this.#table = table
     this.#found = found
     this.#isSafe = bodyLength === 0 && !wantsWebSocket && SAFE.has(method)
@@ -28,7 +31,7 @@ export class Attempts {
 
   /** next picks an address: another than the one before, if there is one. */
   next(nowMs: number): Member {
-    this.#member = this.#table.upstream(this.#found.route).pick(nowMs, this.#member)
+    this.#member = this.#table.upstream(this.#found.route).pick(nowMs, this.#member, this.#asked.priority)
     return this.#member
   }
 
@@ -43,6 +46,14 @@ export class Attempts {
   leave(): void {
     if (this.#isInMember) this.#member?.end()
     this.#isInMember = false
+    const { place } = this.#asked
+    this.#asked.place = undefined
+    place?.left()
+  }
+
+  /** giveUp refuses a request that still waits for a place at its address, which is full and not broken: true, if it did. */
+  giveUp(listener: CarrierListener): boolean {
+    return this.#member?.limited?.giveUp(listener) ?? false
   }
 
   /** forget stops waiting for a connection. */
@@ -50,8 +61,14 @@ export class Attempts {
     this.#member?.pool.forget(listener)
   }
 
+  /** sent says that the request is out. */
+  sent(): void {
+    this.#asked.place?.sent()
+  }
+
   succeeded(): void {
     this.#member?.succeeded()
+    this.#asked.place?.answered()
   }
 
   failed(): void {

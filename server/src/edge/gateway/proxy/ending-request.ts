@@ -26,6 +26,8 @@ export abstract class EndingRequest extends GatedRequest {
 
   /** notConnected says that there is no connection, and why. */
   protected abstract notConnected(wrong: Fault): void
+  /** giveUpPlace refuses a request that still waits for a place at its address: true, if it did. */
+  protected abstract giveUpPlace(): boolean
   /** forgetConnection stops waiting for a connection. */
   protected abstract forgetConnection(): void
   /** forgetBody lets go of what is held of a body. */
@@ -103,6 +105,7 @@ export abstract class EndingRequest extends GatedRequest {
       return
     }
     if (phase === Phase.connect && !isTotal) {
+      if (this.giveUpPlace()) return
       this.forgetConnection()
       this.notConnected(fault('GATEWAY_UPSTREAM_TIMEOUT', 'no connection in time'))
       return

@@ -17,6 +17,8 @@ export interface ExchangeHost {
   readonly via1: string
   readonly via2: string
   trusts(peer: string): boolean
+  /** knows: the address is one of the trusted ones, by name. */
+  knows(address: string): boolean
   clientAddress(peer: string, fields: FieldSet): string
   requestId(peer: string, fields: FieldSet): string
   /** failed hears what a gate throws. */

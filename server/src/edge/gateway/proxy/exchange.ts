@@ -1,6 +1,6 @@
 import type { FieldSet } from '../fields.ts'
 import type { Admission } from '../gate.ts'
-import { errorAnswer, type Fault, fault, invalid } from '../gateway-error.ts'
+import { errorAnswer, type Fault, fault, invalid, SHED_BY_UPSTREAM } from '../gateway-error.ts'
 import type { RequestUnderWay } from '../gateway-options.ts'
 import { answerFields, trailerFields } from '../outgoing-fields.ts'
 import { hostOf, type RequestHead } from '../request-head.ts'
@@ -54,7 +54,7 @@ export class Exchange extends EndingRequest implements AskerListener, CarrierLis
       this.answerOwn(LAST_HOP)
       return
     }
-    this.attempts = new Attempts(this.#table, found, this.head)
+    this.attempts = new Attempts(this.#table, found, this.head, this)
     this.timer.start(times.totalMs)
     if (peekBytes > 0 && !this.#isBodyEnded) {
       this.#peek()
@@ -137,10 +137,10 @@ export class Exchange extends EndingRequest implements AskerListener, CarrierLis
     if (carrier.flush()) this.#resumeAsker()
   }
 
-  unreachable(reason: 'failed' | 'busy', detail: string): void {
-    if (reason === 'busy') {
+  unreachable(reason: 'failed' | 'busy' | 'shed', detail: string): void {
+    if (reason !== 'failed') {
       this.tries.leave()
-      this.refuse('GATEWAY_OVERLOADED', detail)
+      this.fail(fault('GATEWAY_OVERLOADED', detail, reason === 'shed' ? SHED_BY_UPSTREAM : undefined), 'unserved')
       return
     }
     this.notConnected(fault('GATEWAY_UPSTREAM_FAILED', `no connection to the upstream (${detail})`))
@@ -253,6 +253,10 @@ export class Exchange extends EndingRequest implements AskerListener, CarrierLis
     else this.#connect()
   }
 
+  protected giveUpPlace(): boolean {
+    return this.tries.giveUp(this)
+  }
+
   protected forgetConnection(): void {
     this.tries.forget(this)
   }
@@ -282,11 +286,17 @@ export class Exchange extends EndingRequest implements AskerListener, CarrierLis
 
   #request(): OutgoingRequest {
     const { member } = this.tries
-    this.#outgoing ??= outgoingRequest(this.head, this.asker.facts, { member, id: this.id, host: this.gateway })
+    this.#outgoing ??= outgoingRequest(this.head, this.asker.facts, {
+      member,
+      id: this.id,
+      host: this.gateway,
+      hidden: this.hidden,
+    })
     return this.#outgoing
   }
 
   #wait(): void {
+    this.tries.sent()
     this.phase = Phase.wait
     this.timer.begin(this.times.firstByteMs)
   }

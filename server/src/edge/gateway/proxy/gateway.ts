@@ -13,6 +13,8 @@ import type {
   GatewayOptions,
   GatewayStats,
   RequestUnderWay,
+  UpstreamLimit,
+  UpstreamShedding,
 } from '../gateway-options.ts'
 import type { Host } from '../host.ts'
 import {
@@ -39,6 +41,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
 }
 
 const SILENT: GatewayLog = { info: () => {}, warn: () => {}, error: () => {} }
+const ALWAYS: UpstreamShedding = { isOn: () => true, shed: () => {} }
 const REQUEST_ID = /^[\w.:/+=-]{1,128}$/
 /** How long an idle connection of HTTP/1.1 may still bring a request when the gateway drains. */
 const LAST_CALL_MS = 1_000
@@ -50,6 +53,7 @@ class RunningGateway implements Gateway, Host, ExchangeHost {
   readonly gate: GatewayGate
   readonly via1: string
   readonly via2: string
+  readonly shedding: UpstreamShedding
   readonly #log: GatewayLog
   readonly #trust: ProxyTrust | undefined
   readonly #connections: Connections
@@ -62,7 +66,9 @@ class RunningGateway implements Gateway, Host, ExchangeHost {
   table: Table
   addresses: readonly GatewayAddress[] = []
 
-  constructor({ gate, bounds, trust, via = 'sluice', log = SILENT, clock = systemClock, ...table }: GatewayOptions) {
+  constructor({ gate, bounds, trust, via = 'sluice', log = SILENT, clock = systemClock, ...rest }: GatewayOptions) {
+    const { shedding = ALWAYS, ...table } = rest
+    this.shedding = shedding
     this.clock = clock
     this.wheel = new TimerWheel(clock)
     this.bounds = { ...DEFAULT_GATEWAY_BOUNDS, ...bounds }
@@ -97,6 +103,16 @@ class RunningGateway implements Gateway, Host, ExchangeHost {
     return { connections: this.#connections.size, requests: this.#exchanges.size, upstreamConnections, retries }
   }
 
+  upstreamLimits(): readonly UpstreamLimit[] {
+    return [...this.table.upstreams].flatMap(([upstream, { members }]) =>
+      members.flatMap(({ endpoint, limited }) => {
+        if (limited === undefined) return []
+        const { limit, inFlight } = limited.adaptive
+        return [{ upstream, address: endpoint.url, limit, inFlight, waiting: limited.waiting }]
+      }),
+    )
+  }
+
   underWay(): readonly RequestUnderWay[] {
     return Array.from(this.#exchanges, (exchange) => exchange.progress())
   }
@@ -128,6 +144,10 @@ class RunningGateway implements Gateway, Host, ExchangeHost {
 
   trusts(peer: string): boolean {
     return this.#trust?.trusts(peer) ?? false
+  }
+
+  knows(address: string): boolean {
+    return this.#trust?.knows(address) ?? false
   }
 
   clientAddress(peer: string, fields: FieldSet): string {

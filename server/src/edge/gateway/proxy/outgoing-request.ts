@@ -5,14 +5,22 @@ import type { ClientFacts, OutgoingRequest } from '../sides.ts'
 import type { Member } from '../upstreams/member.ts'
 import type { ExchangeHost } from './exchange-host.ts'
 
+interface OutgoingParts {
+  readonly member: Member
+  readonly id: string
+  readonly host: ExchangeHost
+  /** A field that does not go on, by its name in lower case. */
+  readonly hidden?: string | undefined
+}
+
 /** outgoingRequest is a request as it goes to an address, with what the gateway says about where it came from. */
 export function outgoingRequest(
   { method, target, authority, fields, bodyLength, wantsWebSocket, version }: RequestHead,
   { peer, scheme }: ClientFacts,
-  { member, id, host }: { readonly member: Member; readonly id: string; readonly host: ExchangeHost },
+  { member, id, host, hidden }: OutgoingParts,
 ): OutgoingRequest {
   const via = version === '2.0' ? host.via2 : host.via1
-  const origin = { method, peer, scheme, authority, isTrusted: host.trusts(peer), id, via }
+  const origin = { method, peer, scheme, authority, isTrusted: host.trusts(peer), id, via, hidden }
   return {
     method,
     target,

@@ -1,5 +1,6 @@
 import type { Pool } from '../sides.ts'
 import type { Endpoint } from './endpoint.ts'
+import { LimitedPool } from './limited-pool.ts'
 
 /** An address is out for so long at first, and for twice as long each time, up to five minutes. */
 const EJECT_MS = 5_000
@@ -9,6 +10,8 @@ const MAX_EJECT_MS = 300_000
 export class Member {
   readonly endpoint: Endpoint
   readonly pool: Pool
+  /** The pool, where it takes so many requests at once. */
+  readonly limited: LimitedPool | undefined
   readonly #ejectAfter: number
   readonly #nowMs: () => number
   inFlight = 0
@@ -21,6 +24,7 @@ export class Member {
   constructor(endpoint: Endpoint, pool: Pool, ejectAfter: number, nowMs: () => number) {
     this.endpoint = endpoint
     this.pool = pool
+    this.limited = pool instanceof LimitedPool ? pool : undefined
     this.#ejectAfter = ejectAfter
     this.#nowMs = nowMs
   }

@@ -1,0 +1,21 @@
+import { labelsOf } from './labels.ts'
+import type { ReportBuilder } from './metrics-report.ts'
+
+/** How many requests at once an address takes, and what it has. */
+interface UpstreamFigures {
+  readonly upstream: string
+  readonly address: string
+  readonly limit: number
+  readonly inFlight: number
+  readonly waiting: number
+}
+
+/** reportUpstreams tells what the limits of upstreams are, and how they are used. */
+export function reportUpstreams(into: ReportBuilder, limits: readonly UpstreamFigures[]): void {
+  for (const { upstream, address, limit, inFlight, waiting } of limits) {
+    const labels = labelsOf({ upstream, address })
+    into.add('ratelimit_upstream_limit', labels, limit)
+    into.add('ratelimit_upstream_in_flight', labels, inFlight)
+    into.add('ratelimit_upstream_waiting', labels, waiting)
+  }
+}

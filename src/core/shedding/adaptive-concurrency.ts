@@ -1,0 +1,137 @@
+import { GradientLimit, type GradientOptions } from './gradient.ts'
+import type { Priority } from './priority.ts'
+
+export interface AdaptiveOptions extends GradientOptions {
+  /** How long times are gathered for one sample. Default: 1,000. */
+  readonly sampleMs?: number
+  /** After so many samples of a limit that is used and of slow requests, it looks whether fewer are faster. Default: never. */
+  readonly probeAfter?: number
+}
+
+/** ADAPTIVE is Gradient2 as an upstream needs it: up within seconds, and the same after an hour of overload as after a second. */
+export const ADAPTIVE = Object.freeze({
+  initial: 20,
+  min: 4,
+  queue: Math.sqrt,
+  tolerance: 1.2,
+  fall: 0.5,
+  rise: 1.3,
+  holds: true,
+  sampleMs: 250,
+  probeAfter: 20,
+})
+
+/** The share of the limit that requests of each priority may fill. What is left over is for those that matter more. */
+const SHARES: readonly number[] = [1, 0.75, 0.67, 0.6]
+/** A sample needs so many times: single ones are too different from each other. */
+const MIN_TIMES = 10
+/** Half as many requests that still take this much of the time are not slow because of each other. */
+const NO_FASTER = 0.9
+/** One look may have met a stall: the second one follows after so many samples, and decides. */
+const SECOND_LOOK_AFTER = 4
+/** Times above this many times the usual one are slow. */
+const SLOW = 1.25
+
+/**
+ * AdaptiveConcurrency is a GradientLimit that gathers the times of requests for a while, ten at the least. Requests that
+ * matter less find it full sooner, so that those that matter more find room.
+ *
+ * Slow requests have two reasons: too many at once, or an upstream that is slower than it was. From time to time it
+ * admits half as many for a moment. If they take as long, twice, it is the upstream, and that is what requests take from then on.
+ */
+export class AdaptiveConcurrency {
+  readonly #limit: GradientLimit
+  readonly #sampleMs: number
+  readonly #probeAfter: number
+  #inFlight = 0
+  #sinceMs: number | undefined
+  #sumMs = 0
+  #times = 0
+  #mostInFlight = 0
+  #slowSamples = 0
+  #isSecondLook = false
+  #probe: { readonly sinceMs: number; readonly beforeMs: number } | undefined
+
+  constructor({ sampleMs = 1_000, probeAfter = Number.POSITIVE_INFINITY, ...options }: AdaptiveOptions = {}) {
+    this.#limit = new GradientLimit(options)
+    this.#sampleMs = sampleMs
+    this.#probeAfter = probeAfter
+  }
+
+  get limit(): number {
+    const { limit } = this.#limit
+    return this.#probe === undefined ? limit : Math.max(1, Math.floor(limit / 2))
+  }
+
+  get inFlight(): number {
+    return this.#inFlight
+  }
+
+  /** What a request takes usually, in milliseconds. */
+  get usualMs(): number {
+    return this.#limit.longMs
+  }
+
+  /** hasRoom says whether one more request of a priority may be under way. Critical ones are spared from looks. */
+  hasRoom(priority: Priority): boolean {
+    const limit = priority === 0 ? this.#limit.limit : this.limit
+    return this.#inFlight < Math.max(1, Math.floor(limit * (SHARES[priority] as number)))
+  }
+
+  /** begin takes a place, if there is one: false is a request to shed. */
+  begin(priority: Priority = 0): boolean {
+    if (!this.hasRoom(priority)) return false
+    this.add()
+    return true
+  }
+
+  /** add takes a place, whether there is one or not. */
+  add(): void {
+    this.#inFlight++
+    if (this.#inFlight > this.#mostInFlight) this.#mostInFlight = this.#inFlight
+  }
+
+  /** end gives a place back. `tookMs` is undefined where the time says nothing, as of a request that was cancelled. */
+  end(nowMs: number, tookMs: number | undefined): void {
+    this.#inFlight = Math.max(0, this.#inFlight - 1)
+    if (tookMs === undefined) return
+    // While it looks whether fewer are faster, those that began among many say nothing.
+    if (this.#probe !== undefined && nowMs - tookMs < this.#probe.sinceMs) return
+    this.#sinceMs ??= nowMs
+    this.#sumMs += tookMs
+    this.#times++
+    if (this.#times < MIN_TIMES || nowMs - this.#sinceMs < this.#sampleMs) return
+    this.#sample(nowMs, this.#sumMs / this.#times)
+    this.#forget(nowMs)
+  }
+
+  #sample(nowMs: number, shortMs: number): void {
+    if (this.#probe !== undefined) {
+      this.#looked(shortMs, shortMs > NO_FASTER * this.#probe.beforeMs)
+      this.#probe = undefined
+      return
+    }
+    const isUsed = this.#mostInFlight >= this.#limit.limit / 2
+    this.#limit.sample(shortMs, this.#mostInFlight)
+    if (!isUsed || shortMs <= SLOW * this.#limit.longMs) {
+      this.#slowSamples = 0
+      this.#isSecondLook = false
+    } else if (++this.#slowSamples >= this.#probeAfter) {
+      this.#slowSamples = 0
+      this.#probe = { sinceMs: nowMs, beforeMs: shortMs }
+    }
+  }
+
+  #looked(shortMs: number, isNoFaster: boolean): void {
+    if (isNoFaster && this.#isSecondLook) this.#limit.relearn(shortMs)
+    this.#isSecondLook = isNoFaster && !this.#isSecondLook
+    if (this.#isSecondLook) this.#slowSamples = this.#probeAfter - SECOND_LOOK_AFTER
+  }
+
+  #forget(nowMs: number): void {
+    this.#sinceMs = this.#probe === undefined ? nowMs : undefined
+    this.#sumMs = 0
+    this.#times = 0
+    this.#mostInFlight = this.#inFlight
+  }
+}
