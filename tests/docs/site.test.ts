@@ -1,0 +1,54 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { makeTree } from '../../scripts/temporary-tree.mjs'
+import { MENU, MODULES } from '../../site/pages.mjs'
+import { documentsOf, stagePages } from '../../site/stage.mjs'
+import { root } from '../packages/project.suite.ts'
+
+const read = (path: string): string => readFileSync(path, 'utf8')
+const exportsOf = (dir: string): string[] => {
+  const { name, exports } = JSON.parse(read(join(root, dir, 'package.json'))) as { name: string; exports: object }
+  const paths = Object.keys(exports).filter((path) => !/internal|\.json$/.test(path))
+  return paths.map((path) => name + path.slice(1))
+}
+
+describe('the site of the documents', () => {
+  it('has every document of docs/ in its menu, once', () => {
+    const inDocs = documentsOf(root).filter((path) => path.startsWith('docs/'))
+    const inMenu = MENU.flatMap(({ pages }) => pages.map((page) => `docs/${page}.md`))
+    expect(inMenu.sort(), 'site/pages.mjs').toEqual(inDocs.sort())
+  })
+
+  it('has a reference for everything that can be imported', () => {
+    expect([...MODULES.keys()].sort()).toEqual([...exportsOf('.'), ...exportsOf('client')].sort())
+    for (const source of MODULES.values()) expect(existsSync(join(root, source)), source).toBe(true)
+  })
+
+  it('shows files of the repository that a document links to, and leaves all other links as they are', () => {
+    const tree = makeTree({
+      'README.md': '# Readme',
+      'CHANGELOG.md': '# Changes\n[a](docs/a.md)',
+      'docs/a.md':
+        '# A\n[b](deep/b.md#part) [log](../CHANGELOG.md) [home](../README.md) [web](https://example.com) [here](#a)',
+      'docs/deep/b.md': '# B\n## Part\n[app](../../app/main.mjs) [folder](../../app) `[code](x.md)`',
+      'app/main.mjs': 'start()\n',
+    })
+    const into = join(tree, 'site')
+    stagePages(tree, into)
+    expect(read(join(into, 'a.md'))).toBe(
+      '# A\n[b](./deep/b.md#part) [log](./changelog.md) [home](./index.md) [web](https://example.com) [here](#a)',
+    )
+    expect(read(join(into, 'deep/b.md'))).toBe(
+      '# B\n## Part\n[app](../files/app/main.mjs.md) [folder](../files/app/index.md) `[code](x.md)`',
+    )
+    expect(read(join(into, 'changelog.md'))).toBe('# Changes\n[a](./a.md)')
+    expect(read(join(into, 'files/app/main.mjs.md'))).toBe('# app/main.mjs\n````js\nstart()\n````\n')
+    expect(read(join(into, 'files/app/index.md'))).toContain('- `main.mjs`')
+  })
+
+  it('is not staged with a link that leads nowhere', () => {
+    const tree = makeTree({ 'docs/a.md': '[b](b.md)' })
+    expect(() => stagePages(tree, join(tree, 'site'))).toThrow('docs/a.md: there is no docs/b.md')
+  })
+})
