@@ -9,11 +9,21 @@ const installScripts = ['preinstall', 'install', 'postinstall']
 
 const readJson = (path) => JSON.parse(readFileSync(path, 'utf8'))
 
-/** checkDependencies returns one line for each rule that a package of the lockfile breaks. */
+/** The folders with a lockfile: the project's, and those whose packages are installed apart. */
+const lockedDirs = ['', 'site']
+
+/** checkDependencies returns one line for each rule that a package of a lockfile breaks. */
 export function checkDependencies(dir) {
-  return Object.entries(readJson(join(dir, 'package-lock.json')).packages)
+  return lockedDirs.filter((each) => existsSync(join(dir, each, 'package-lock.json'))).flatMap((each) => checkLockfile(dir, each))
+}
+
+function checkLockfile(dir, locked) {
+  return Object.entries(readJson(join(dir, locked, 'package-lock.json')).packages)
     .filter(([path, entry]) => path.includes('node_modules/') && !entry.link)
-    .flatMap(([path, entry]) => problemsOf(dir, path, entry).map((problem) => `${path}@${entry.version}: ${problem}`))
+    .flatMap(([path, entry]) => {
+      const named = join(locked, path)
+      return problemsOf(dir, named, entry).map((problem) => `${named}@${entry.version}: ${problem}`)
+    })
 }
 
 function problemsOf(dir, path, entry) {

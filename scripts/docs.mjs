@@ -1,7 +1,8 @@
 import { cpSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { npm, requireNode, root, runMain, SetupError, say } from './setup.mjs'
+import { writeLuaModules } from './lua.mjs'
+import { ensureInstalled, npm, requireNode, root, runMain, SetupError, say } from './setup.mjs'
 
 // npm run docs                       builds the site of the documents into site/dist
 // npm run docs -- --base /sluice/    the same, for a place below the root of a host
@@ -12,6 +13,9 @@ await runMain(async () => {
   requireNode()
   const { values } = parseArgs({ options: { base: { type: 'string', default: '/' }, serve: { type: 'boolean' } } })
   if (!/^\/(.*\/)?$/.test(values.base)) throw new SetupError('--base begins and ends with a "/", such as /sluice/')
+  // The types name those of other packages, and modules that are written.
+  await ensureInstalled()
+  writeLuaModules()
   await installOnce()
   const { stagePages } = await import('../site/stage.mjs')
   const { writeReference } = await import('../site/reference.mjs')
