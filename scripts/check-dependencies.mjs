@@ -14,7 +14,9 @@ const lockedDirs = ['', 'site']
 
 /** checkDependencies returns one line for each rule that a package of a lockfile breaks. */
 export function checkDependencies(dir) {
-  return lockedDirs.filter((each) => existsSync(join(dir, each, 'package-lock.json'))).flatMap((each) => checkLockfile(dir, each))
+  return lockedDirs
+    .filter((each) => existsSync(join(dir, each, 'package-lock.json')))
+    .flatMap((each) => checkLockfile(dir, each))
 }
 
 function checkLockfile(dir, locked) {

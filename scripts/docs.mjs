@@ -25,7 +25,13 @@ await runMain(async () => {
   await writeReference(root, join(content, 'api'))
   // Found from the folder of the site, which alone has it.
   const { build, serve } = await import('../site/press.mjs')
-  await build(site, { base: values.base })
+  // It has said by itself what is wrong.
+  await build(site, { base: values.base }).catch(() => {
+    throw new SetupError('the site could not be built')
+  })
+  const { brokenAnchors } = await import('../site/anchors.mjs')
+  const broken = brokenAnchors(join(site, 'dist'), values.base)
+  if (broken.length > 0) throw new SetupError(`links that lead nowhere:\n${broken.join('\n')}`)
   say(`the site is in ${join('site', 'dist')}`)
   if (values.serve) await serve({ root: site, base: values.base, port: 4173 })
 })

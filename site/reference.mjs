@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Application } from 'typedoc'
 import { MODULES } from './pages.mjs'
@@ -16,8 +17,15 @@ export async function writeReference(root, into) {
   const names = new Map([...MODULES].map(([name, source]) => [source.replace(/\/index\.ts$/, ''), name]))
   for (const module of project.children) module.name = names.get(module.name) ?? module.name
   await app.generateOutputs(project)
+  for (const path of readdirSync(into, { recursive: true }).filter((each) => each.endsWith('.md'))) {
+    const page = join(into, path)
+    writeFileSync(page, readFileSync(page, 'utf8').replaceAll(ORIGIN, ''))
+  }
   if (app.logger.hasErrors() || app.logger.hasWarnings()) throw new Error('the reference has the problems above')
 }
+
+/** Where a member comes from: classes and interfaces that nobody can import. */
+const ORIGIN = /^#+ (?:Inherited from|Overrides|Implementation of|Extends|Implements)\n\n(?:.+\n)+\n/gm
 
 const FORM = {
   plugin: ['typedoc-plugin-markdown'],
@@ -34,6 +42,7 @@ const FORM = {
   hideBreadcrumbs: true,
   hidePageHeader: true,
   useCodeBlocks: true,
+  useHTMLAnchors: true,
   parametersFormat: 'table',
   interfacePropertiesFormat: 'table',
   typeAliasPropertiesFormat: 'table',

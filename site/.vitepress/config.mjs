@@ -40,6 +40,9 @@ const sidebar = [
   { text: 'Project', collapsed: true, items: ['changelog', 'contributing', 'security'].map(itemOf) },
 ]
 
+/** Pages with tables of many columns. */
+const WIDE = new Set(['comparison.md', 'performance.md'])
+
 export default defineConfig({
   title: 'Sluice',
   description: 'A rate limiter for APIs: a library, middleware and a service, in memory or on Redis.',
@@ -58,6 +61,9 @@ export default defineConfig({
     anchor: { slugify: slugOf },
     languageAlias: { promql: 'txt' },
   },
+  // In a document itself, GitHub would show such settings.
+  transformPageData: ({ relativePath, frontmatter }) =>
+    WIDE.has(relativePath) ? { frontmatter: { ...frontmatter, aside: false, pageClass: 'wide' } } : undefined,
   themeConfig: {
     logo: icon,
     search: { provider: 'local' },

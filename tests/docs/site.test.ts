@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { makeTree } from '../../scripts/temporary-tree.mjs'
+import { brokenAnchors } from '../../site/anchors.mjs'
 import { MENU, MODULES } from '../../site/pages.mjs'
 import { documentsOf, stagePages } from '../../site/stage.mjs'
 import { root } from '../packages/project.suite.ts'
@@ -45,6 +46,19 @@ describe('the site of the documents', () => {
     expect(read(join(into, 'changelog.md'))).toBe('# Changes\n[a](./a.md)')
     expect(read(join(into, 'files/app/main.mjs.md'))).toBe('# app/main.mjs\n````js\nstart()\n````\n')
     expect(read(join(into, 'files/app/index.md'))).toContain('- `main.mjs`')
+  })
+
+  it('has no link to a place that is not in the page', () => {
+    const page = '<h2 id="part">Part</h2><a href="#part">a</a><a class="x" href="/base/deep/b.html#no">b</a>'
+    const tree = makeTree({
+      'index.html': page,
+      'deep/b.html':
+        '<a href="../index.html#part">c</a><a href="/base/">d</a><a href="/base/gone">e</a><a href="https://f#g">f</a>',
+    })
+    expect(brokenAnchors(tree, '/base/').sort()).toEqual([
+      'deep/b.html: /base/gone: no such page',
+      'index.html: /base/deep/b.html#no: no such place',
+    ])
   })
 
   it('is not staged with a link that leads nowhere', () => {
