@@ -33,7 +33,9 @@ await runMain(async () => {
   const broken = brokenAnchors(join(site, 'dist'), values.base)
   if (broken.length > 0) throw new SetupError(`links that lead nowhere:\n${broken.join('\n')}`)
   say(`the site is in ${join('site', 'dist')}`)
-  if (values.serve) await serve({ root: site, base: values.base, port: 4173 })
+  if (!values.serve) return
+  await serve({ root: site, base: values.base, port: 4173 })
+  say(`it is shown at http://localhost:4173${values.base}`)
 })
 
 /** installOnce installs what makes the site, unless that is in place: only those who build the site need it. */

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Application } from 'typedoc'
+import { SetupError } from '../scripts/setup.mjs'
 import { MODULES } from './pages.mjs'
 
 /** writeReference writes a page for every module that users import, made of its types and their comments. */
@@ -12,7 +13,7 @@ export async function writeReference(root, into) {
     outputs: [{ name: 'markdown', path: into }],
   })
   const project = await app.convert()
-  if (project === undefined) throw new Error('the reference could not be made of the types')
+  if (project === undefined) throw new SetupError('the reference could not be made of the types')
   // typedoc calls a module by its path.
   const names = new Map([...MODULES].map(([name, source]) => [source.replace(/\/index\.ts$/, ''), name]))
   for (const module of project.children) module.name = names.get(module.name) ?? module.name
@@ -21,7 +22,7 @@ export async function writeReference(root, into) {
     const page = join(into, path)
     writeFileSync(page, readFileSync(page, 'utf8').replaceAll(ORIGIN, ''))
   }
-  if (app.logger.hasErrors() || app.logger.hasWarnings()) throw new Error('the reference has the problems above')
+  if (app.logger.hasErrors() || app.logger.hasWarnings()) throw new SetupError('the reference has the problems above')
 }
 
 /** Where a member comes from: classes and interfaces that nobody can import. */

@@ -1,5 +1,6 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, extname, join, posix, relative, sep } from 'node:path'
+import { SetupError } from '../scripts/setup.mjs'
 import { isElsewhere, linksOf } from './links.mjs'
 import { BESIDE } from './pages.mjs'
 
@@ -29,7 +30,7 @@ function withSiteLinks(root, path, text, shown) {
     if (isElsewhere(target) || target.startsWith('#')) return rewritten
     const [file, anchor] = target.split('#')
     const leadsTo = posix.join(posix.dirname(path), file).replace(/\/$/, '')
-    if (!existsSync(join(root, leadsTo))) throw new Error(`${path}: there is no ${leadsTo}`)
+    if (!existsSync(join(root, leadsTo))) throw new SetupError(`${path}: there is no ${leadsTo}`)
     if (isShown(leadsTo)) shown.add(leadsTo)
     const place = posix.relative(posix.dirname(sitePath(root, path)), sitePath(root, leadsTo))
     const link = `${place.startsWith('.') ? '' : './'}${place}${anchor === undefined ? '' : `#${anchor}`}`

@@ -92,7 +92,7 @@ function ask(grpc: string, request: object): Promise<string> {
     client.makeUnaryRequest(
       SHOULD_RATE_LIMIT,
       (message: object) => RLS_REQUEST.encode(message),
-      (bytes: Buffer) => RLS_RESPONSE.decode(bytes),
+      (bytes: Buffer) => RLS_RESPONSE.decode(bytes) as object,
       request,
       (error: ServiceError | null, answer?: object) =>
         error === null ? resolve((answer as { overallCode: string }).overallCode) : reject(error),

@@ -30,7 +30,7 @@ export class Newcomer {
   #isChanged = false
   #shown = ''
   /** Each caller of an app that is not ready yet has an address of its own: 127.0.0.2 and so on. */
-  #callers = 1
+  #callers = 2
 
   constructor(redis: RedisServer, dataDir: string) {
     this.#redis = redis
@@ -83,9 +83,12 @@ export class Newcomer {
     // Others call until the app answers and, where it counts in Redis, has counted one of them there: before it is
     // connected, it counts by itself.
     await until(`the app for port ${port} is ready`, async () => {
-      const caller = `127.0.0.${++this.#callers}`
+      const caller = `127.0.${this.#callers >> 8}.${this.#callers & 255}`
       await call(own, caller)
-      return !isShared || (await this.#redis.call('KEYS', `*ip=${caller}|*`)).length > 0
+      this.#callers++
+      if (!isShared) return true
+      const keys = (await this.#redis.call('KEYS', `*ip=${caller}|*`)) as string[]
+      return keys.length > 0
     })
     this.#addresses.set(port, `http://127.0.0.1:${own}`)
   }
