@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join, relative, sep } from 'node:path'
 import { Application } from 'typedoc'
 import { SetupError } from '../scripts/setup.mjs'
 import { MODULES } from './pages.mjs'
+import { tidyPage } from './tidy.mjs'
 
 /** writeReference writes a page for every module that users import, made of its types and their comments. */
 export async function writeReference(root, into) {
@@ -20,13 +21,11 @@ export async function writeReference(root, into) {
   await app.generateOutputs(project)
   for (const path of readdirSync(into, { recursive: true }).filter((each) => each.endsWith('.md'))) {
     const page = join(into, path)
-    writeFileSync(page, readFileSync(page, 'utf8').replaceAll(ORIGIN, ''))
+    const types = relative(dirname(page), join(into, 'sluice.md')).replaceAll(sep, '/')
+    writeFileSync(page, tidyPage(readFileSync(page, 'utf8'), path === 'sluice.md' ? '' : types))
   }
   if (app.logger.hasErrors() || app.logger.hasWarnings()) throw new SetupError('the reference has the problems above')
 }
-
-/** Where a member comes from: classes and interfaces that nobody can import. */
-const ORIGIN = /^#+ (?:Inherited from|Overrides|Implementation of|Extends|Implements)\n\n(?:.+\n)+\n/gm
 
 const FORM = {
   plugin: ['typedoc-plugin-markdown'],
@@ -35,6 +34,7 @@ const FORM = {
   skipErrorChecking: true,
   excludePrivate: true,
   excludeInternal: true,
+  excludeExternals: true,
   disableSources: true,
   logLevel: 'Warn',
   validation: { notExported: false, invalidLink: true },
@@ -44,6 +44,7 @@ const FORM = {
   hidePageHeader: true,
   useCodeBlocks: true,
   useHTMLAnchors: true,
+  expandObjects: true,
   parametersFormat: 'table',
   interfacePropertiesFormat: 'table',
   typeAliasPropertiesFormat: 'table',

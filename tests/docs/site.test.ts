@@ -5,6 +5,7 @@ import { makeTree } from '../../scripts/temporary-tree.mjs'
 import { brokenAnchors } from '../../site/anchors.mjs'
 import { MENU, MODULES } from '../../site/pages.mjs'
 import { documentsOf, stagePages } from '../../site/stage.mjs'
+import { tidyPage } from '../../site/tidy.mjs'
 import { root } from '../packages/project.suite.ts'
 
 const read = (path: string): string => readFileSync(path, 'utf8')
@@ -58,6 +59,23 @@ describe('the site of the documents', () => {
     expect(brokenAnchors(tree, '/base/').sort()).toEqual([
       'deep/b.html: /base/gone: no such page',
       'index.html: /base/deep/b.html#no: no such place',
+    ])
+  })
+
+  it('has a reference in which types are called by their names', () => {
+    const codes = Array.from({ length: 12 }, (_, i) => `\`"CODE_${'ABCDEFGHIJKL'[i]}"\``).join(' \\| ')
+    const file = '`Flat`\\<\\{ `domain`: `string`; \\}\\>'
+    const page = [
+      `| \`code\` | \\| ${codes} | - |`,
+      `| \`rules?\` | \\| \`string\` \\| ${file} \\| readonly ${file}[] | The rules. |`,
+      '###### Inherited from\n\n`Hidden.add`\n',
+      '##### add()\n',
+    ].join('\n')
+    expect(tidyPage(page, '../sluice.md').split('\n')).toEqual([
+      '| `code` | [`ErrorCode`](../sluice.md#errorcode) | - |',
+      '| `rules?` | `string` \\| [`RuleFile`](../sluice.md#rulefile) \\| [`RuleFile`](../sluice.md#rulefile)[] | The rules. |',
+      '##### add()',
+      '',
     ])
   })
 
