@@ -20,12 +20,28 @@ export function checkDependencies(dir) {
 }
 
 function checkLockfile(dir, locked) {
-  return Object.entries(readJson(join(dir, locked, 'package-lock.json')).packages)
+  const { packages } = readJson(join(dir, locked, 'package-lock.json'))
+  return Object.entries(packages)
     .filter(([path, entry]) => path.includes('node_modules/') && !entry.link)
     .flatMap(([path, entry]) => {
       const named = join(locked, path)
-      return problemsOf(dir, named, entry).map((problem) => `${named}@${entry.version}: ${problem}`)
+      const problems = [...problemsOf(dir, named, entry), ...missingFrom(packages, path, entry)]
+      return problems.map((problem) => `${named}@${entry.version}: ${problem}`)
     })
+}
+
+/** npm may leave packages for other platforms out when it writes a lockfile, and then refuses to install it. */
+function missingFrom(packages, path, { dependencies = {}, optionalDependencies = {} }) {
+  return Object.keys({ ...dependencies, ...optionalDependencies })
+    .filter((name) => !isLocked(packages, path, name))
+    .map((name) => `needs ${name}, which the lockfile does not have; npm ci would refuse it`)
+}
+
+/** isLocked looks for a package as Node.js does: beside the one that needs it, and in every folder above. */
+function isLocked(packages, path, name) {
+  if (`${path}/node_modules/${name}` in packages || `node_modules/${name}` in packages) return true
+  const above = path.lastIndexOf('/node_modules/')
+  return above !== -1 && isLocked(packages, path.slice(0, above), name)
 }
 
 function problemsOf(dir, path, entry) {

@@ -45,6 +45,12 @@ test('a download address in the lockfile fails', () => {
   ])
 })
 
+test('a package that needs another which is not locked fails', () => {
+  expect(check({ optionalDependencies: { 'peer-linux': '1.2.3' } })).toEqual([
+    'node_modules/peer@1.2.3: needs peer-linux, which the lockfile does not have; npm ci would refuse it',
+  ])
+})
+
 test('what is installed apart is held to the same', () => {
   const packages = { 'node_modules/peer': { version: '1.2.3', hasInstallScript: true } }
   const files = { 'package-lock.json': '{"packages": {}}', 'site/package-lock.json': JSON.stringify({ packages }) }

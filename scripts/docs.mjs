@@ -2,7 +2,7 @@ import { cpSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { writeLuaModules } from './lua.mjs'
-import { ensureInstalled, npm, requireNode, root, runMain, SetupError, say } from './setup.mjs'
+import { ensureInstalled, npm, npmReason, requireNode, root, runMain, SetupError, say } from './setup.mjs'
 
 // npm run docs                       builds the site of the documents into site/dist
 // npm run docs -- --base /sluice/    the same, for a place below the root of a host
@@ -51,6 +51,6 @@ async function installOnce() {
   const installed = new Set(versionsIn(join(site, 'node_modules', '.package-lock.json')))
   if (wanted.every((each) => installed.has(each))) return
   say('installing what makes the site (once) …')
-  const { ok, text } = await npm(['ci', '--prefix', site, '--workspaces=false', '--prefer-offline'], true)
-  if (!ok) throw new SetupError(`what makes the site could not be installed:\n${text}`)
+  const { ok, text } = await npm(['ci', '--prefix', site, '--workspaces=false', '--loglevel=error'], true)
+  if (!ok) throw new SetupError(`what makes the site could not be installed: ${npmReason(text)}`)
 }
