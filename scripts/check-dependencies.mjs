@@ -9,11 +9,39 @@ const installScripts = ['preinstall', 'install', 'postinstall']
 
 const readJson = (path) => JSON.parse(readFileSync(path, 'utf8'))
 
-/** checkDependencies returns one line for each rule that a package of the lockfile breaks. */
+/** The folders with a lockfile: the project's, and those whose packages are installed apart. */
+const lockedDirs = ['', 'site']
+
+/** checkDependencies returns one line for each rule that a package of a lockfile breaks. */
 export function checkDependencies(dir) {
-  return Object.entries(readJson(join(dir, 'package-lock.json')).packages)
+  return lockedDirs
+    .filter((each) => existsSync(join(dir, each, 'package-lock.json')))
+    .flatMap((each) => checkLockfile(dir, each))
+}
+
+function checkLockfile(dir, locked) {
+  const { packages } = readJson(join(dir, locked, 'package-lock.json'))
+  return Object.entries(packages)
     .filter(([path, entry]) => path.includes('node_modules/') && !entry.link)
-    .flatMap(([path, entry]) => problemsOf(dir, path, entry).map((problem) => `${path}@${entry.version}: ${problem}`))
+    .flatMap(([path, entry]) => {
+      const named = join(locked, path)
+      const problems = [...problemsOf(dir, named, entry), ...missingFrom(packages, path, entry)]
+      return problems.map((problem) => `${named}@${entry.version}: ${problem}`)
+    })
+}
+
+/** npm may leave packages for other platforms out when it writes a lockfile, and then refuses to install it. */
+function missingFrom(packages, path, { dependencies = {}, optionalDependencies = {} }) {
+  return Object.keys({ ...dependencies, ...optionalDependencies })
+    .filter((name) => !isLocked(packages, path, name))
+    .map((name) => `needs ${name}, which the lockfile does not have; npm ci would refuse it`)
+}
+
+/** isLocked looks for a package as Node.js does: beside the one that needs it, and in every folder above. */
+function isLocked(packages, path, name) {
+  if (`${path}/node_modules/${name}` in packages || `node_modules/${name}` in packages) return true
+  const above = path.lastIndexOf('/node_modules/')
+  return above !== -1 && isLocked(packages, path.slice(0, above), name)
 }
 
 function problemsOf(dir, path, entry) {

@@ -45,6 +45,20 @@ test('a download address in the lockfile fails', () => {
   ])
 })
 
+test('a package that needs another which is not locked fails', () => {
+  expect(check({ optionalDependencies: { 'peer-linux': '1.2.3' } })).toEqual([
+    'node_modules/peer@1.2.3: needs peer-linux, which the lockfile does not have; npm ci would refuse it',
+  ])
+})
+
+test('what is installed apart is held to the same', () => {
+  const packages = { 'node_modules/peer': { version: '1.2.3', hasInstallScript: true } }
+  const files = { 'package-lock.json': '{"packages": {}}', 'site/package-lock.json': JSON.stringify({ packages }) }
+  expect(checkDependencies(makeTree(files))).toEqual([
+    'site/node_modules/peer@1.2.3: has an install script; dependencies must install without running code',
+  ])
+})
+
 test('the link to a workspace passes', () => {
   expect(check({ link: true, resolved: 'client' })).toEqual([])
 })

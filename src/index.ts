@@ -1,7 +1,7 @@
 export type { CalendarOptions } from './core/calendar.ts'
 export type { Clock } from './core/clock.ts'
 export type { Decision, RuleVerdict } from './core/combine.ts'
-export type { Verdict } from './core/decision.ts'
+export type { Verdict, VerdictFields } from './core/decision.ts'
 export type { Duration } from './core/duration.ts'
 export type { ErrorCode } from './core/errors.ts'
 export { SluiceError } from './core/errors.ts'

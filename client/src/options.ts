@@ -22,6 +22,7 @@ export interface PacedInit extends RequestInit {
   readonly rateLimit?: CallOptions
 }
 
+/** PacedFetchOptions say how long a call may wait, how often it is tried again, and who hears of it. */
 export interface PacedFetchOptions {
   /** Default: the global fetch. */
   readonly fetch?: Fetch

@@ -1,7 +1,8 @@
 import type { Outcome } from './algorithms/outcome.ts'
 import { type Limit, MAX_COUNT } from './limit.ts'
 
-interface VerdictFields {
+/** VerdictFields are what every verdict says, whatever its kind. */
+export interface VerdictFields {
   readonly limit: number
   /** Whole hits that still fit, after this request's charge. */
   readonly remaining: number

@@ -198,6 +198,7 @@ export const ERROR_RULES = {
   RESERVATION_INVALID: 'a reservation is one that a check with "reserve" returned, settled once and within an hour',
 } as const
 
+/** ErrorCode is the code of an error; docs/errors.md has the rule behind each. */
 export type ErrorCode = keyof typeof ERROR_RULES
 
 /**

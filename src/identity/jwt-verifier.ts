@@ -8,6 +8,7 @@ export interface JsonWebKeySet {
   readonly keys: readonly object[]
 }
 
+/** JwtOptions say which tokens are good: the keys that sign them, and what has to be in them. */
 export interface JwtOptions {
   /** A shared secret, for HS256, HS384 and HS512. At least 32 bytes. */
   readonly secret?: string | Uint8Array

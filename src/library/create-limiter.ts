@@ -63,10 +63,12 @@ export function createLimiter(options: AnyOptions): RuleLimiter | SharedRuleLimi
   )
 }
 
+/** RuleLimiter is a set of rules with their counters in memory, as `createLimiter()` makes it. Every call answers at once. */
 export class RuleLimiter {
   readonly #open: () => Limiter<MemoryStore>
   #limiter: Limiter<MemoryStore>
 
+  /** @internal */
   constructor(rules: RuleSet, open: () => MemoryStore, parts: LimiterParts) {
     this.#open = () => new Limiter(() => rules, open(), parts)
     this.#limiter = this.#open()
@@ -117,6 +119,7 @@ export class SharedRuleLimiter {
   readonly #limiter: Limiter<Store>
   readonly #ready: () => Promise<void> | undefined
 
+  /** @internal */
   constructor(rules: RuleSet, open: OpenStore, parts: LimiterParts) {
     this.#open = open
     this.#limiter = new Limiter(() => rules, open.store, { ...open.parts, ...parts })

@@ -14,6 +14,7 @@ export class Permit<T extends Decided = Verdict> implements Disposable {
   readonly decision: T
   #giveBack: (() => void) | undefined
 
+  /** @internal */
   constructor(decision: T, giveBack: (() => void) | undefined) {
     this.allowed = decision.allowed
     this.decision = decision
@@ -40,6 +41,7 @@ export class SharedPermit<T extends Decided = Verdict> implements AsyncDisposabl
   readonly decision: T
   #giveBack: (() => Promise<void>) | undefined
 
+  /** @internal */
   constructor(decision: T, giveBack: (() => Promise<void>) | undefined) {
     this.allowed = decision.allowed
     this.decision = decision

@@ -70,6 +70,7 @@ export function rateLimit(options: AnyOptions): RateLimiter | SharedRateLimiter 
   )
 }
 
+/** RateLimiter is one limit with its counters in memory, as `rateLimit()` makes it. Every call answers at once. */
 export class RateLimiter {
   readonly limit: Limit
   readonly #rule: Rule
@@ -78,6 +79,7 @@ export class RateLimiter {
   #store: MemoryStore
   #decider: Decider<MemoryStore>
 
+  /** @internal */
   constructor(rule: Rule, open: () => MemoryStore, observer: Observer | undefined) {
     this.limit = rule.limit
     this.#rule = rule

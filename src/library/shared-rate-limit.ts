@@ -24,7 +24,7 @@ export class SharedRateLimiter {
   readonly #decider: Decider<Store>
   readonly #ready: () => Promise<void> | undefined
 
-  /** A limit that has no name of its own shares its counters with no other of its process. */
+  /** @internal A limit that has no name of its own shares its counters with no other of its process. */
   constructor(rule: Rule, isNamed: boolean, options: StoreOptions, observer: Observer | undefined) {
     this.limit = rule.limit
     this.#rule = rule

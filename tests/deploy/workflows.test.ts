@@ -49,6 +49,10 @@ describe('the workflows', () => {
     expect(library.strategy?.matrix).toEqual({ os: ['macos-latest', 'windows-latest'], node: [20, 22, 24, 26] })
   })
 
+  it('build the site of the documents', () => {
+    expect(commandsOf(workflow('test.yml'))).toContain('npm run docs')
+  })
+
   it('publish what is packed, after the tests, with provenance and a list of what is in it', () => {
     const release = workflow('release.yml')
     expect(release.jobs.npm.permissions).toEqual({ contents: 'write', 'id-token': 'write' })

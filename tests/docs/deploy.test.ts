@@ -5,11 +5,6 @@ import { settingOf, unknownVariables } from '../deploy/settings-check.suite.ts'
 
 const root = new URL('../../', import.meta.url)
 const read = (path: string): string => readFileSync(new URL(path, root), 'utf8')
-const anchorOf = (heading: string): string =>
-  heading
-    .toLowerCase()
-    .replace(/[^\w -]/g, '')
-    .replaceAll(' ', '-')
 
 describe.each(['deploy', 'aws', 'upgrade'])('docs/%s.md', (name) => {
   const page = read(`docs/${name}.md`)
@@ -19,17 +14,6 @@ describe.each(['deploy', 'aws', 'upgrade'])('docs/%s.md', (name) => {
       ([, path]) => path,
     )
     for (const path of named) expect(existsSync(new URL(path, root)), path).toBe(true)
-  })
-
-  it('links to pages and places that there are', () => {
-    for (const [, path, anchor] of page.matchAll(/\]\((?!http)([^)#]*)(?:#([^)]*))?\)/g)) {
-      const file =
-        path === '' ? `docs/${name}.md` : new URL(path, new URL('docs/', root)).pathname.slice(root.pathname.length)
-      expect(existsSync(new URL(file, root)), file).toBe(true)
-      if (anchor === undefined) continue
-      const headings = [...read(file).matchAll(/^#+ (.*)$/gm)].map(([, heading]) => anchorOf(heading))
-      expect(headings, `${file}#${anchor}`).toContain(anchor)
-    }
   })
 
   it('names variables that the service knows', () => {

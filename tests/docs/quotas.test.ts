@@ -1,42 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { copyPglite, makeDataDir, SLOW_MS } from '../../server/src/quotas/database/databases.suite.ts'
-import { type Started, startWith } from '../cli/sluice-process.suite.ts'
+import { startWith } from '../cli/sluice-process.suite.ts'
 import { until } from '../servers/until.mjs'
+import { curlExample } from './curl.suite.ts'
 
 const page = readFileSync(new URL('../../docs/quotas.md', import.meta.url), 'utf8')
-
-interface Example {
-  readonly command: string
-  readonly url: string
-  readonly request: RequestInit
-  readonly status: number
-  /** What the answer contains. */
-  readonly text: string
-}
-
-/** exampleOf reads a curl command of the page, for a service that runs on other ports. */
-function exampleOf(command: string, { url, admin }: Started, token: string): Example {
-  const [, path = ''] = /localhost:(\S+?)'?\s/.exec(command) ?? []
-  const [, method] = /-X (\w+)/.exec(command) ?? []
-  const [, body] = /--json '([^']*)'/.exec(command) ?? []
-  const [, status = '', text = ''] = /# → (\d{3}) ?(.*)$/.exec(command) ?? []
-  const headers = [...command.matchAll(/-H '([^:']+): ([^']*)'/g)].map(([, name, value]) => [name, value])
-  return {
-    command,
-    url: path.replace(/^8080/, url).replace(/^8082/, admin),
-    request: {
-      method: method ?? (body === undefined ? 'GET' : 'POST'),
-      headers: Object.fromEntries([
-        ...headers.map(([name, value]) => [name, value.replace('TOKEN', token)]),
-        ...(body === undefined ? [] : [['content-type', 'application/json']]),
-      ]),
-      ...(body !== undefined && { body }),
-    },
-    status: Number(status),
-    text,
-  }
-}
 
 describe('docs/quotas.md', () => {
   it('has examples that a newcomer can follow, one after the other', { timeout: SLOW_MS }, async () => {
@@ -48,8 +17,12 @@ describe('docs/quotas.md', () => {
     const started = await startWith({ SLUICE_DATA: dataDir })
     await started.printed('quotas are in force')
     const [token = ''] = /sluice_[\w-]{43}/.exec(await started.printed('it is shown this once')) ?? []
+    const addresses = new Map([
+      ['8080', started.url],
+      ['8082', started.admin],
+    ])
     for (const command of commands) {
-      const { url, request, status, text } = exampleOf(command, started, token)
+      const { url, request, status, text } = curlExample(command, addresses, token)
       // A change is in force when the node has heard of it: a decision may have to be asked for again.
       const isDecision = url.includes('/v1/check')
       const ask = async () => {

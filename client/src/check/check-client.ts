@@ -62,6 +62,7 @@ export interface Reservation extends CheckDecision {
   settle(cost: number): Promise<boolean>
 }
 
+/** CheckClientOptions say where the service is, and what is decided when it does not answer. */
 export interface CheckClientOptions {
   /** Where the service listens, such as `http://localhost:8080`. */
   readonly url: string

@@ -17,6 +17,7 @@ const RECORDS = {
   concurrency: CONCURRENCY,
 } satisfies Record<string, AlgorithmRecord>
 
+/** Algorithm is the name of a way to count: docs/algorithms.md helps to choose. */
 export type Algorithm = keyof typeof RECORDS
 
 /** ALGORITHMS is every algorithm by its name: the one list of them. A limit carries the record of its own. */

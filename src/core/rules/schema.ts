@@ -115,7 +115,7 @@ const FILE_FIELDS = {
   descriptors: DESCRIPTORS,
 } as const satisfies Readonly<Record<string, Field>>
 
-/** A RuleFile is one file of rules, as its author writes it. */
+/** A RuleFile is one file of rules, as its author writes it: docs/rules.md has every key. */
 export type RuleFile = ObjectValue<typeof FILE_FIELDS>
 
 /** RULE_FILE is the schema of a whole rule file. */

@@ -40,9 +40,13 @@ export { ipKeyGenerator, MemoryStore, SluiceError }
 export class SluiceStore extends CounterStore {}
 export type { CounterStoreOptions as SluiceStoreOptions }
 
+/** A second in ms, for `windowMs`. */
 export const SECOND = 1_000
+/** A minute in ms. */
 export const MINUTE = 60 * SECOND
+/** An hour in ms. */
 export const HOUR = 60 * MINUTE
+/** A day of 24 hours in ms. */
 export const DAY = 24 * HOUR
 
 /**

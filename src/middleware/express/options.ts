@@ -22,17 +22,24 @@ export interface PlainFields extends GateOptions<Request> {
   readonly requestPropertyName?: string
 }
 
+/** ClientRateLimitInfo is what a store knows of a key: its hits, and when they are forgotten. */
 export type ClientRateLimitInfo = Hits
+/** IncrementResponse is what a store knows of a key after one more hit. */
 export type IncrementResponse = Hits
+/** DraftHeadersVersion is a draft of the RateLimit fields, for `standardHeaders`. */
 export type DraftHeadersVersion = 'draft-6' | 'draft-7' | 'draft-8'
+/** ValueDeterminingMiddleware computes the value of an option for a request. */
 export type ValueDeterminingMiddleware<T> = (request: Request, response: Response) => T | Promise<T>
+/** RateLimitExceededEventHandler answers a refused request. */
 export type RateLimitExceededEventHandler = (
   request: Request,
   response: Response,
   next: NextFunction,
   optionsUsed: Options,
 ) => void
+/** IncrementCallback is how a LegacyStore answers. */
 export type IncrementCallback = (error: Error | undefined, totalHits: number, resetTime: Date | undefined) => void
+/** A Store counts hits. Any that was written for express-rate-limit is one. */
 export type Store = HitStore<Options>
 
 /** A LegacyStore is one for express-rate-limit 5 and older. */
@@ -112,6 +119,7 @@ export interface RateLimitInfo {
   key: string
 }
 
+/** AugmentedRequest is a request that says what is left of its budget, under `requestPropertyName`. */
 export type AugmentedRequest = Request & { [property: string]: RateLimitInfo }
 
 /** The middleware, and what can be asked of it. */

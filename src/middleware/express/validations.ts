@@ -160,6 +160,7 @@ const CHECKS = {
 }
 
 type Checks = typeof CHECKS
+/** EnabledValidations switch single checks on or off; `default` is for those that are not named. */
 export type EnabledValidations = { readonly [name in keyof Checks | 'default']?: boolean }
 
 /** Validations are the checks of one middleware: those that are enabled, each once. */

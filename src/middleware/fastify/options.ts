@@ -64,8 +64,10 @@ export interface PlainOptions extends GateOptions<FastifyRequest> {
   readonly hook?: RateLimitHook
 }
 
+/** RateLimitHook is the hook of Fastify in which requests are looked at. */
 export type RateLimitHook = 'onRequest' | 'preParsing' | 'preValidation' | 'preHandler'
 
+/** errorResponseBuilderContext is what `errorResponseBuilder` is told of a refused request. */
 export interface errorResponseBuilderContext {
   statusCode: number
   /** The caller was refused more often than `ban` allows. */
@@ -95,13 +97,16 @@ export interface FastifyRateLimitStore {
   child(routeOptions: RouteOptions & { path: string; prefix: string }): FastifyRateLimitStore
 }
 
+/** FastifyRateLimitOptions is the name that stores for @fastify/rate-limit are written against. */
 // biome-ignore lint/suspicious/noEmptyInterface: the name that stores of others are written against
 export interface FastifyRateLimitOptions {}
 
+/** FastifyRateLimitStoreCtor is a class of stores, for the option `store`. */
 export interface FastifyRateLimitStoreCtor {
   new (options: FastifyRateLimitOptions): FastifyRateLimitStore
 }
 
+/** CreateRateLimitOptions are the options of `createRateLimit`: those that say how hits are counted. */
 export interface CreateRateLimitOptions {
   store?: FastifyRateLimitStoreCtor
   /** Let requests pass that the store failed to count. Default: false. */
@@ -120,6 +125,7 @@ export interface CreateRateLimitOptions {
   ban?: number
 }
 
+/** RateLimitOptions are the options of @fastify/rate-limit that a route may have of its own. */
 export interface RateLimitOptions extends CreateRateLimitOptions {
   /** Default: `onRequest`. */
   hook?: RateLimitHook
@@ -184,4 +190,5 @@ export type RateLimitState =
       isBanned: boolean
     }
 
+/** RateLimitCheck counts a hit of a request, or only looks, and says what is left. */
 export type RateLimitCheck = (request: FastifyRequest, callOptions?: { increment?: boolean }) => Promise<RateLimitState>

@@ -9,6 +9,7 @@ export interface Refused {
   readonly refusal: Refusal
 }
 
+/** FetchOptions are the options for fetch handlers: those of every middleware, and two more. */
 export interface FetchOptions extends GateOptions<Request> {
   /**
    * The address of the connection, of the request and of what the runtime hands to handlers beside it. A Request does

@@ -32,8 +32,10 @@ export interface PlainFields<C> extends GateOptions<C>, ConnectionOptions {
   readonly requestPropertyName?: string
 }
 
+/** Promisify is a value, or a promise of it. */
 export type Promisify<T> = T | Promise<T>
 
+/** ClientRateLimitInfo is what a store knows of a key: its hits, and when they are forgotten. */
 export interface ClientRateLimitInfo {
   totalHits: number
   resetTime?: Date | undefined
@@ -80,6 +82,7 @@ export interface RateLimit {
   limit: (options: { key: string }) => Promisify<{ success: boolean }>
 }
 
+/** RateLimitExceededEventHandler answers a refused request. */
 export type RateLimitExceededEventHandler<E extends Env = Env, P extends string = string, I extends Input = Input> = (
   c: Context<E, P, I>,
   next: Next,
@@ -141,22 +144,27 @@ interface AddedOptions extends Pick<StoreOptions, 'redis' | 'secret' | 'log'>, C
   readonly passOnStoreError?: boolean
 }
 
+/** HonoConfigProps are the options of hono-rate-limiter as they are given: all of them optional, and what this package adds. */
 export type HonoConfigProps<E extends Env = Env, P extends string = string, I extends Input = Input> = Partial<
   HonoConfigType<E, P, I>
 > &
   AddedOptions & { readonly binding?: undefined }
+/** CloudflareConfigProps are the options for those who let Cloudflare count, as they are given. */
 export type CloudflareConfigProps<E extends Env = Env, P extends string = string, I extends Input = Input> = Partial<
   CloudflareConfigType<E, P, I>
 > &
   Pick<CloudflareConfigType<E, P, I>, 'binding'> &
   ConnectionOptions
+/** ConfigType are the options of hono-rate-limiter with all values filled in, as a handler hears of them. */
 export type ConfigType<E extends Env = Env, P extends string = string, I extends Input = Input> =
   | HonoConfigType<E, P, I>
   | CloudflareConfigType<E, P, I>
+/** ConfigProps are the options of hono-rate-limiter as they are given. */
 export type ConfigProps<E extends Env = Env, P extends string = string, I extends Input = Input> =
   | HonoConfigProps<E, P, I>
   | CloudflareConfigProps<E, P, I>
 
+/** WSStatusCode is a code that a WebSocket can be closed with. */
 export type WSStatusCode = 1000 | 1001 | 1002 | 1003 | 1004 | 1005 | 1006 | 1007 | 1008 | 1009 | 1010
 
 /** WSConfigType are the options for the messages of a WebSocket. */
@@ -175,12 +183,14 @@ export interface WSConfigType<E extends Env = Env, P extends string = string, I 
   skip: (event: unknown, ws: WSContext) => Promisify<boolean>
 }
 
+/** WSRateLimitExceededEventHandler hears of a message that is one too many. */
 export type WSRateLimitExceededEventHandler<E extends Env = Env, P extends string = string, I extends Input = Input> = (
   event: unknown,
   ws: WSContext,
   optionsUsed: WSConfigType<E, P, I>,
 ) => Promisify<void>
 
+/** WSConfigProps are the options for the messages of a WebSocket as they are given: all of them optional. */
 export type WSConfigProps<E extends Env = Env, P extends string = string, I extends Input = Input> = Partial<
   WSConfigType<E, P, I>
 > &

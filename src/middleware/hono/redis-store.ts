@@ -10,6 +10,7 @@ export interface RedisClient {
   del: (key: string) => Promise<number>
 }
 
+/** RedisStoreOptions are those of hono-rate-limiter's RedisStore. */
 export interface RedisStoreOptions {
   client: RedisClient
   /** What keys begin with. Default: `hrl:`. */

@@ -7,6 +7,7 @@ export interface UnstorageInstance {
   remove: (key: string) => Promise<void>
 }
 
+/** UnstorageStoreOptions are those of hono-rate-limiter's UnstorageStore. */
 export interface UnstorageStoreOptions {
   storage: UnstorageInstance
   /** What keys begin with. Default: `hrl:`. */

@@ -14,6 +14,7 @@ export interface MetricRegistry {
   registerMetric(metric: Metric): void
 }
 
+/** PrometheusOptions say where the metrics are registered, and how fine they are. */
 export interface PrometheusOptions {
   /** Where the metrics are registered. Default: that of prom-client. */
   readonly registry?: MetricRegistry

@@ -1,0 +1,54 @@
+/** The pages of the site by what a reader wants to do. Each is a document of docs/, without its ending. */
+export const MENU = [
+  { text: 'Start', pages: ['tutorial', 'comparison', 'migrate-from-envoy-ratelimit'] },
+  {
+    text: 'Limit',
+    pages: [
+      'algorithms',
+      'rules',
+      'identity',
+      'quotas',
+      'consistency',
+      'shedding',
+      'middleware',
+      'middleware/fastify',
+      'middleware/fetch',
+      'middleware/hono',
+      'middleware/koa',
+      'middleware/nest',
+      'client',
+      'testing',
+    ],
+  },
+  { text: 'Run', pages: ['deploy', 'aws', 'redis', 'gateway', 'upgrade'] },
+  { text: 'Operate', pages: ['operate', 'observability', 'dashboard', 'runbooks', 'performance'] },
+  {
+    text: 'Reference',
+    pages: ['http', 'grpc', 'admin-api', 'errors', 'architecture', 'walk', 'decisions'],
+  },
+]
+
+/** Documents outside of docs/ that are pages too, and where. */
+export const BESIDE = new Map([
+  ['CHANGELOG.md', 'changelog.md'],
+  ['CONTRIBUTING.md', 'contributing.md'],
+  ['SECURITY.md', 'security.md'],
+])
+
+/** The modules of the reference: what a user imports, and the source of it. */
+export const MODULES = new Map([
+  ['sluice', 'src/index.ts'],
+  ['sluice/express', 'src/middleware/express/index.ts'],
+  ['sluice/fastify', 'src/middleware/fastify/index.ts'],
+  ['sluice/fetch', 'src/middleware/fetch/index.ts'],
+  ['sluice/hono', 'src/middleware/hono/index.ts'],
+  ['sluice/koa', 'src/middleware/koa/index.ts'],
+  ['sluice/nest', 'src/middleware/nest/index.ts'],
+  ['sluice/opentelemetry', 'src/observers/opentelemetry/index.ts'],
+  ['sluice/prometheus', 'src/observers/prometheus/index.ts'],
+  ['sluice-client', 'client/src/index.ts'],
+  ['sluice-client/check', 'client/src/check/index.ts'],
+])
+
+/** pageOfModule is the page of a module in the reference, without its ending. */
+export const pageOfModule = (module) => `api/${module}`

@@ -1,0 +1,1 @@
+export { build, serve } from 'vitepress'
