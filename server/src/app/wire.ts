@@ -18,6 +18,7 @@ import { bothSinks, LiveQuotas, type QuotaOrigin } from '../quotas/book/live-quo
 import type { PassOver } from '../quotas/book/passed-over.ts'
 import type { QuotaBook } from '../quotas/book/quota-book.ts'
 import { hashApiKey } from '../quotas/tables/api-key-hash.ts'
+import type { RemoteSource } from '../sources/remote-source.ts'
 import { type DeskParts, type OpenDesk, openDesk } from './admin/open-desk.ts'
 import { type DecisionOutlet, openOutlet } from './decisions/decision-outlet.ts'
 import type { Door, DoorName } from './doors/door.ts'
@@ -38,6 +39,7 @@ import { compatibilityLine } from './settings/compatibility.ts'
 import type { Config, GatewayConfig } from './settings/config.ts'
 import { packageFile, packageVersion } from './settings/package-file.ts'
 import { requireFiles } from './settings/pem-files.ts'
+import { hasRemoteRules } from './settings/remote-rules.ts'
 import { StatsdExport } from './statsd.ts'
 import { openTraces } from './traces/open-traces.ts'
 import { requireTracePackages } from './traces/trace-packages.ts'
@@ -70,7 +72,7 @@ export interface Service {
 /** startService joins everything the service is made of, and starts it: in this process, or in several. */
 export async function startService(config: Config, log: Log, origin?: QuotaOrigin): Promise<Service> {
   for (const warning of config.warnings) log.warn('config.warning', warning)
-  if (config.rules.length === 0 && config.gateway === undefined)
+  if (config.rules.length === 0 && !hasRemoteRules(config.remoteRules) && config.gateway === undefined)
     throw new SluiceError('RULES_MISSING', 'serve', 'nothing says where the rules are')
   if (config.compatibility !== undefined) log.info('config.compatibility', compatibilityLine(config.compatibility))
   return config.workers > 1 ? startWorkers(config, log, origin) : startAlone(config, log, origin)
@@ -356,9 +358,20 @@ async function followAll(
   routes: RoutesSource | undefined,
   changed?: (origin: RuleOrigin) => void,
 ): Promise<FollowedRules> {
-  const rules = await followRules(config, log, changed, [...(node ? [node.rules] : []), ...(routes ? [routes] : [])])
+  const rules = await followRules(config, log, {
+    changed,
+    remote: await remoteSourcesOf(config, log),
+    beside: [...(node ? [node.rules] : []), ...(routes ? [routes] : [])],
+  })
   node?.rules.checkBeside(() => rules.origin().inputs)
   return rules
+}
+
+/** remoteSourcesOf loads what only rules from elsewhere need. */
+async function remoteSourcesOf(config: Config, log: Log): Promise<readonly RemoteSource[]> {
+  if (!hasRemoteRules(config.remoteRules)) return []
+  const { openRemoteSources } = await import('./rules/remote-sources.ts')
+  return openRemoteSources(config, log)
 }
 
 /** routesOf loads what only a gateway needs. */

@@ -1,6 +1,7 @@
 import { createLog, type Log } from '../app/log/log.ts'
 import { type Config, readConfig } from '../app/settings/config.ts'
 import { packageVersion } from '../app/settings/package-file.ts'
+import { rulePlaces } from '../app/settings/remote-rules.ts'
 import { secretsOf } from '../app/settings/secrets.ts'
 import { type Service, startService } from '../app/wire.ts'
 import { greeting } from './greeting.ts'
@@ -43,7 +44,7 @@ async function tellSystemd(log: Log): Promise<void> {
 }
 
 /** logStart says in one record what the greeting says to people. */
-function logStart({ addresses, storeName, rules }: Service, { rules: paths, workers }: Config, log: Log): void {
+function logStart({ addresses, storeName, rules }: Service, config: Config, log: Log): void {
   const doors = Object.entries(addresses)
     .filter(([, address]) => address !== '')
     .map(([door, address]) => `${door} ${address}`)
@@ -52,10 +53,10 @@ function logStart({ addresses, storeName, rules }: Service, { rules: paths, work
     pid: process.pid,
     ...addresses,
     counters: storeName,
-    workers,
+    workers: config.workers,
     limits: rules().ruleCount,
     domains: rules().domains.size,
-    rules: paths,
+    rules: rulePlaces(config),
   })
 }
 

@@ -19,6 +19,7 @@ import { misspelledVariables, refuseMisspelled } from './misspelled-variables.ts
 import { type TracesConfig, tracesOf } from './otel-settings.ts'
 import { packageFile } from './package-file.ts'
 import { redisUrlOf, redisWarnings } from './redis-settings.ts'
+import { isPath, type RemoteRulesConfig, remoteRulesOf, remoteRulesWarnings } from './remote-rules.ts'
 import { SettingSources } from './setting-sources.ts'
 import { type Address, type Given, isOn, type LogLevel, lastOf, pathsOf } from './setting-values.ts'
 import { SETTINGS } from './settings.ts'
@@ -26,8 +27,10 @@ import { type AdminTokenSetting, adminTokensOf, tokensOf } from './tokens.ts'
 
 /** A Config is everything `sluice serve` can be told. It is plain data: workers get it as a message. */
 export interface Config {
-  /** Rule files, and directories of them. None: nobody said where they are. */
+  /** Rule files, and directories of them. */
   readonly rules: readonly string[]
+  /** Rules that come from elsewhere. Where there are none either, nobody said where rules are. */
+  readonly remoteRules: RemoteRulesConfig
   /** The rules are the examples that come with the package. */
   readonly isExample: boolean
   readonly mergeDomains: boolean
@@ -223,9 +226,12 @@ export function readConfig(args: readonly string[], env: Env, command: CommandFl
   const redis = from.given('redis')
   const redisUrl = redis && redisUrlOf(lastOf(redis), redis.where, env)
   const host = from.value('host')
+  const remoteRules = remoteRulesOf(from, rules)
+  const isAnywhere = rules !== undefined
   return {
-    rules: rules === undefined ? (hasExamples ? [exampleRules()] : []) : pathsOf(rules),
-    isExample: rules === undefined && hasExamples,
+    rules: rules === undefined ? (hasExamples ? [exampleRules()] : []) : pathsOf(rules).filter(isPath),
+    isExample: !isAnywhere && hasExamples,
+    remoteRules,
     mergeDomains: from.value('merge-domains'),
     shadowMode: from.value('shadow-mode'),
     compatibility: from.value('compatibility'),
@@ -284,6 +290,7 @@ export function readConfig(args: readonly string[], env: Env, command: CommandFl
       ...misspelledVariables(env),
       ...(redisUrl === undefined ? redisWarnings(env) : []),
       ...tlsWarnings(from),
+      ...remoteRulesWarnings(remoteRules),
       ...trustWarnings(from),
       ...(redisUrl !== undefined && from.given('secret') === undefined ? [NO_SECRET] : []),
     ],
