@@ -24,6 +24,8 @@ export interface FollowedRules {
   fileChanges(): readonly FileChange[]
   /** sources are the figures of sources that may be away. */
   sources(): readonly SourceFigures[]
+  /** watch tells of every set that comes into force from now on. */
+  watch(heard: () => void): void
   /** reload reads the files at once, and logs what came of it. */
   reload(): Promise<void>
   stop(): void
@@ -68,6 +70,7 @@ export async function followRules(
   let refusal: RulesError | undefined
   let origin: RuleOrigin = { inputs: [] }
   let fileChanges: readonly FileChange[] = []
+  let heard = (): void => {}
   const isOfFile = (file: string): boolean => !beside.some(({ name }) => file.startsWith(name))
   let state: Omit<RulesState, 'version'> = { loadedAtMs: 0, refusedAtMs: undefined, isLastGood: false }
   // Workers make their rules of the parts.
@@ -83,6 +86,7 @@ export async function followRules(
         origin = from
         state = { ...state, loadedAtMs: Date.now(), isLastGood: true }
         changed?.(from)
+        heard()
       },
       refused: (error) => {
         told++
@@ -95,17 +99,21 @@ export async function followRules(
   const files = config.rules.length === 0 ? [] : [new FileSource(config.rules)]
   const stop = (): void => live.stop()
   signal?.addEventListener('abort', stop)
-  if (!(await live.follow([...files, ...remote, ...beside]))) {
+  if (signal?.aborted || !(await live.follow([...files, ...remote, ...beside]))) {
     live.stop()
     throw refusal ?? new RulesError([])
   }
   signal?.removeEventListener('abort', stop)
+  for (const source of remote) source.started()
   isStarted = true
   return {
     current: live.current,
     origin: () => origin,
     counts: () => live.counts,
     fileChanges: () => fileChanges,
+    watch: (listener) => {
+      heard = listener
+    },
     sources: () => remote.map((source) => source.figures()),
     state: () => ({ version: live.current().version, ...state }),
     reload: async () => {

@@ -17,11 +17,17 @@ export async function run(config: Config): Promise<void> {
   const format = config.logFormat ?? (isTerminal || config.isExample ? 'text' : 'json')
   const log = createLog({ level: config.logLevel, format, isTerminal, secrets: secretsOf(config) })
   process.on('uncaughtException', (error) => crash(log, error))
-  const starting = startService(config, log)
+  const told = new AbortController()
+  const starting = startService(config, log, undefined, told.signal)
   // From here on: to a process that has not said yet what a signal means to it, it means the end.
   process.on('SIGHUP', () => void starting.then((service) => service.reload(), ignore))
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stopper(starting, log, signal))
-  const service = await starting
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stopper(starting, log, signal, told))
+  const service = await starting.catch((error: unknown) => {
+    // It was waiting for its rules.
+    if (!told.signal.aborted) throw error
+    return undefined
+  })
+  if (service === undefined) return leave(log)
   if (format === 'text') log.print(greeting(service, config))
   else logStart(service, config, log)
   if (process.env.NOTIFY_SOCKET) await tellSystemd(log)
@@ -63,7 +69,12 @@ function logStart({ addresses, storeName, rules }: Service, config: Config, log:
 let signals = 0
 
 /** stopper returns what to do on a signal: the first one drains, the second ends at once. */
-function stopper(starting: Promise<Service>, log: Log, signal: 'SIGTERM' | 'SIGINT'): () => void {
+function stopper(
+  starting: Promise<Service>,
+  log: Log,
+  signal: 'SIGTERM' | 'SIGINT',
+  told: AbortController,
+): () => void {
   const exitCode = 128 + (signal === 'SIGTERM' ? 15 : 2)
   return () => {
     signals++
@@ -74,16 +85,21 @@ function stopper(starting: Promise<Service>, log: Log, signal: 'SIGTERM' | 'SIGI
       return
     }
     log.info('drain.started', `${signal}: health says no from now on`)
+    told.abort()
     void starting.then(async (service) => {
       await service.close()
       if (signals > 1) return
-      // What is still being counted comes before the last line.
-      await log.end()
-      log.info('service.stopped', 'stopped')
-      await log.end()
-      process.exit(0)
+      await leave(log)
     }, ignore)
   }
+}
+
+async function leave(log: Log): Promise<void> {
+  // What is still being counted comes before the last line.
+  await log.end()
+  log.info('service.stopped', 'stopped')
+  await log.end()
+  process.exit(0)
 }
 
 function crash(log: Log, error: Error): void {

@@ -1,13 +1,15 @@
 import { createHash } from 'node:crypto'
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
+import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { RuleInput } from 'sluice/internal/core/rules/load'
 
-/** Kept is what a source said, and when that was known to be good. */
+/** Kept is what a source said, as it said it, and when that was known to be good. */
 export interface Kept {
   readonly atMs: number
-  readonly inputs: readonly RuleInput[]
+  readonly body: Buffer
 }
+
+const LINE_END = 0x0a
 
 /**
  * KeptRules keeps the last good rules of sources in files, one for each, for a start while a source is away. A file that
@@ -15,6 +17,7 @@ export interface Kept {
  */
 export class KeptRules {
   readonly #directory: string
+  #lastWrite: Promise<void> = Promise.resolve()
 
   constructor(directory: string) {
     this.#directory = directory
@@ -23,31 +26,32 @@ export class KeptRules {
   /** read returns what was kept of a source. */
   read(source: string): Kept | undefined {
     try {
-      const { of, atMs, inputs } = JSON.parse(readFileSync(this.#fileOf(source), 'utf8'))
-      if (of !== source || typeof atMs !== 'number' || !Array.isArray(inputs)) return undefined
-      return inputs.every(isInput) ? { atMs, inputs } : undefined
+      const bytes = readFileSync(this.#fileOf(source))
+      const head = bytes.indexOf(LINE_END)
+      const { of, atMs, length } = JSON.parse(bytes.toString('utf8', 0, head))
+      const body = bytes.subarray(head + 1)
+      return of === source && typeof atMs === 'number' && length === body.length ? { atMs, body } : undefined
     } catch {
       return undefined
     }
   }
 
-  /** write keeps what a source said, in the place of what it said before. */
-  write(source: string, { atMs, inputs }: Kept): void {
+  /** write keeps what a source said, in the place of what it said before. It never rejects. */
+  write(source: string, { atMs, body }: Kept): Promise<void> {
+    this.#lastWrite = this.#lastWrite.then(() => this.#put(source, atMs, body)).catch(() => {})
+    return this.#lastWrite
+  }
+
+  async #put(source: string, atMs: number, body: Buffer): Promise<void> {
     const file = this.#fileOf(source)
-    try {
-      mkdirSync(this.#directory, { recursive: true, mode: 0o700 })
-      writeFileSync(`${file}.new`, JSON.stringify({ of: source, atMs, inputs }), { mode: 0o600 })
-      renameSync(`${file}.new`, file)
-    } catch {}
+    const head = `${JSON.stringify({ of: source, atMs, length: body.length })}\n`
+    await mkdir(this.#directory, { recursive: true, mode: 0o700 })
+    await writeFile(`${file}.new`, Buffer.concat([Buffer.from(head), body]), { mode: 0o600 })
+    await rename(`${file}.new`, file)
   }
 
   #fileOf(source: string): string {
     const name = createHash('sha256').update(source).digest('hex').slice(0, 16)
-    return join(this.#directory, `rules-${name}.json`)
+    return join(this.#directory, `${name}.rules`)
   }
-}
-
-function isInput(input: unknown): input is RuleInput {
-  const { file, text, value } = (input ?? {}) as Record<string, unknown>
-  return typeof file === 'string' && (typeof text === 'string') !== (typeof value === 'object' && value !== null)
 }

@@ -3,6 +3,8 @@ import type { RuleSource } from 'sluice/internal/engine/rule-source'
 /** A RemoteSource is a RuleSource at an address, which may be away. */
 export interface RemoteSource extends RuleSource {
   figures(): SourceFigures
+  /** started is told when the first rules of all sources are in force. */
+  started(): void
 }
 
 /** SourceFigures say how current the rules of a source are. */
@@ -22,6 +24,8 @@ export interface SourceEvents {
   away?(name: string, reason: string): void
   /** back is told when it is read again. */
   back?(name: string): void
+  /** waiting is told when the start waits for its rules, and why. */
+  waiting?(name: string, reason: string): void
   /** kept is told when the start goes by rules of an earlier run, and why. */
   kept?(name: string, keptAtMs: number, reason: string): void
   /** empty is told when the start goes on without its rules, and why. */

@@ -1,8 +1,8 @@
 import { SluiceError } from 'sluice/internal/core/errors'
 import type { RuleInput } from 'sluice/internal/core/rules/load'
 import { RulesError } from 'sluice/internal/core/rules/problems'
-import type { KeptRules } from './kept-rules.ts'
-import { type SourceEvents, SourceFault } from './remote-source.ts'
+import type { Kept, KeptRules } from './kept-rules.ts'
+import type { SourceEvents, SourceFault } from './remote-source.ts'
 
 /** StartOptions say what a service starts with whose rules are away or wrong. */
 export interface StartOptions {
@@ -15,23 +15,29 @@ export interface StartOptions {
   readonly events?: SourceEvents
 }
 
-/** firstOf returns what a start goes by: what was found, or what was kept, or nothing, or else what is wrong. */
-export function firstOf(
-  name: string,
-  found: readonly RuleInput[] | SourceFault,
-  options: StartOptions,
-): readonly RuleInput[] | RulesError {
-  const kept = options.kept?.read(name)
-  const fallback = kept?.inputs ?? (options.startsEmpty ? [] : undefined)
-  if (fallback === undefined) return found instanceof SourceFault ? awayError(name, found) : found
-  const problem = found instanceof SourceFault ? awayError(name, found) : problemOf(found, options)
-  if (problem === undefined) return found as readonly RuleInput[]
-  if (kept !== undefined) options.events?.kept?.(name, kept.atMs, problem.message)
-  else options.events?.empty?.(name, problem.message)
-  return fallback
+/** A Fallback is what a start goes by in the place of rules that are not there. */
+export interface Fallback<T extends RuleInput> {
+  readonly inputs: readonly T[]
+  /** tell says that it is used, and why. */
+  tell(problem: RulesError): void
 }
 
-function problemOf(inputs: readonly RuleInput[], { check }: StartOptions): RulesError | undefined {
+/** fallbackOf returns what was kept of a source, or nothing where that may be, or else undefined. */
+export async function fallbackOf<T extends RuleInput>(
+  name: string,
+  { kept, startsEmpty, events }: StartOptions,
+  restored: (kept: Kept) => Promise<readonly T[]>,
+): Promise<Fallback<T> | undefined> {
+  const found = kept?.read(name)
+  const inputs = found && (await restored(found).catch(() => undefined))
+  if (found !== undefined && inputs !== undefined) {
+    return { inputs, tell: ({ message }) => events?.kept?.(name, found.atMs, message) }
+  }
+  return startsEmpty ? { inputs: [], tell: ({ message }) => events?.empty?.(name, message) } : undefined
+}
+
+/** problemOf says what is wrong with rules by themselves. */
+export function problemOf(inputs: readonly RuleInput[], { check }: StartOptions): RulesError | undefined {
   try {
     check?.(inputs)
     return undefined

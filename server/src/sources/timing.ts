@@ -7,3 +7,9 @@ export const after: Schedule = (work, ms) => {
   timer.unref()
   return () => clearTimeout(timer)
 }
+
+/** keepingAlive is a Schedule that keeps the process alive: what waits is all that there is yet. */
+export const keepingAlive: Schedule = (work, ms) => {
+  const timer = setTimeout(work, ms)
+  return () => clearTimeout(timer)
+}

@@ -16,7 +16,7 @@ export async function readRules(places: readonly string[], flags: Flags): Promis
   const given = { values: places, where: 'rules', source: 'flag' } as const
   const files = paths.length === 0 ? [] : await readRuleFiles(paths)
   if (paths.length === places.length) return files
-  const remote = remoteRulesOf(new SettingSources(flags, process.env), given)
+  const remote = remoteRulesOf(new SettingSources(flags, process.env), given, {})
   const read = await Promise.all(remote.urls.map((url) => readUrl(url, remote)))
   const errors = read.flatMap((each) => (each instanceof RulesError ? each.errors : []))
   if (errors.length > 0) throw new RulesError(errors)

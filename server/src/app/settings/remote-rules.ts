@@ -2,6 +2,7 @@ import { SluiceError } from 'sluice/internal/core/errors'
 import { isLoopback, shownUrl } from '../../sources/url/rules-url.ts'
 import type { SettingSources } from './setting-sources.ts'
 import { type Given, lastOf, pathsOf } from './setting-values.ts'
+import { type XdsConfig, xdsOf } from './xds-settings.ts'
 
 /** RemoteRulesConfig is where rules come from beside files, and how they are asked for. It is plain data. */
 export interface RemoteRulesConfig {
@@ -12,6 +13,8 @@ export interface RemoteRulesConfig {
   readonly tokenFile: string | undefined
   readonly tls: RulesTls
   readonly startsEmpty: boolean
+  /** Undefined: there is no control plane. */
+  readonly xds: XdsConfig | undefined
 }
 
 /** A RulesUrl is an address of rules, and what people call it, without credentials. */
@@ -36,7 +39,11 @@ export function isPath(place: string): boolean {
 }
 
 /** remoteRulesOf reads the settings about rules that come from elsewhere. */
-export function remoteRulesOf(from: SettingSources, rules: Given | undefined): RemoteRulesConfig {
+export function remoteRulesOf(
+  from: SettingSources,
+  rules: Given | undefined,
+  env: NodeJS.ProcessEnv,
+): RemoteRulesConfig {
   const { token, tokenFile } = tokenOf(from)
   const places = rules === undefined ? [] : pathsOf(rules).filter((place) => !isPath(place))
   return {
@@ -47,11 +54,12 @@ export function remoteRulesOf(from: SettingSources, rules: Given | undefined): R
     tokenFile,
     tls: rulesTlsOf(from),
     startsEmpty: from.value('start-without-rules'),
+    xds: xdsOf(from, env),
   }
 }
 
-export function hasRemoteRules({ urls }: RemoteRulesConfig): boolean {
-  return urls.length > 0
+export function hasRemoteRules({ urls, xds }: RemoteRulesConfig): boolean {
+  return urls.length > 0 || xds !== undefined
 }
 
 /** rulePlaces names all places that rules come from, as people may see them. */
@@ -59,7 +67,8 @@ export function rulePlaces(config: {
   readonly rules: readonly string[]
   readonly remoteRules: RemoteRulesConfig
 }): readonly string[] {
-  return [...config.rules, ...config.remoteRules.urls.map(({ name }) => name)]
+  const { urls, xds } = config.remoteRules
+  return [...config.rules, ...urls.map(({ name }) => name), ...(xds === undefined ? [] : [xds.name])]
 }
 
 /** urlOf reads an address. What is shown of it, in errors too, has neither user nor query. */
@@ -123,12 +132,14 @@ export function remoteRulesWarnings({ urls }: RemoteRulesConfig): string[] {
 }
 
 /** secretsOfRemoteRules lists what nobody may read in a log: tokens, passwords, signatures in addresses. */
-export function secretsOfRemoteRules({ urls, token }: RemoteRulesConfig): string[] {
+export function secretsOfRemoteRules({ urls, token, xds }: RemoteRulesConfig): string[] {
   const inUrls = urls.flatMap(({ url }) => {
     const { password, search, searchParams } = new URL(url)
     return [password, decoded(password), search, ...[...searchParams.values()].filter((value) => value.length >= 16)]
   })
-  return [...inUrls, token ?? ''].filter((text) => text !== '')
+  // Headers may be anything; what is short is hardly a secret, and would be hidden everywhere.
+  const headers = Object.values(xds?.headers ?? {}).filter((value) => value.length >= 8)
+  return [...inUrls, token ?? '', ...headers].filter((text) => text !== '')
 }
 
 function decoded(text: string): string {

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import { SluiceError } from 'sluice/internal/core/errors'
 import type { CompileOptions } from 'sluice/internal/core/rules/compile'
 import type { RuleInput } from 'sluice/internal/core/rules/load'
+import type { RulePart } from 'sluice/internal/core/rules/packed-rules'
 import { hashApiKey } from '../../quotas/tables/api-key-hash.ts'
 import type { UsageNews } from '../../quotas/usage/usage-news.ts'
 import type { DoorName } from '../doors/door.ts'
@@ -84,6 +85,16 @@ async function setRoutes(routes: RuleInput): Promise<void> {
   doors?.setRoutes(readRoutes(routes))
 }
 
+function applyRules(inputs: readonly RuleInput[]): void {
+  rules.apply(inputs, options)
+  doors?.rulesChanged()
+}
+
+function takePart(version: number, part: RulePart): void {
+  rules.take(version, part)
+  doors?.rulesChanged()
+}
+
 function take(door: DoorName, number: number, socket: Socket | undefined): void {
   tell({ type: 'taken', number })
   // The client may have gone while its connection was on the way.
@@ -122,10 +133,10 @@ function hearQuotas(news: QuotaNews): void {
 function receive(message: ToWorker, socket?: Socket): void {
   if (message.type === 'connection') take(message.door, message.number, socket)
   else if (message.type === 'start') void start(message).catch(crash)
-  else if (message.type === 'rules') rules.apply(message.inputs, options)
+  else if (message.type === 'rules') applyRules(message.inputs)
   else if (message.type === 'routes') void setRoutes(message.input).catch(crash)
   else if (message.type === 'packed-rules') rules.announce(message.version)
-  else if (message.type === 'rule-part') rules.take(message.version, message.part)
+  else if (message.type === 'rule-part') takePart(message.version, message.part)
   else if (message.type === 'shed') doors?.all[message.door]?.shed(message.count)
   else if (message.type === 'not-serving') doors?.notServing()
   else if (message.type === 'drain') void leave()

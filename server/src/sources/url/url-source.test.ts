@@ -1,13 +1,10 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { loadRules } from 'sluice/internal/core/rules/load'
 import { LiveRules } from 'sluice/internal/engine/live-rules'
 import { FileSource } from 'sluice/internal/sources/file-source'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { RuleDirectory, ruleText } from '../../../../src/sources/rule-directory.suite.ts'
 import { until } from '../../../../tests/servers/until.mjs'
-import { KeptRules } from '../kept-rules.ts'
+import { keptIn } from '../kept-rules.suite.ts'
 import { ManualSchedule } from '../manual-schedule.suite.ts'
 import { type RulesServer, startRulesServer, status, text } from './rules-server.suite.ts'
 import { UrlSource, type UrlSourceOptions } from './url-source.ts'
@@ -52,12 +49,6 @@ function follow(server: Pick<RulesServer, 'url'>, options: Partial<UrlSourceOpti
   }
   const domains = (): string[] => [...live.current().domains.keys()].sort()
   return { live, source, clock, told, refused, look, domains }
-}
-
-function keptIn(): { readonly kept: KeptRules; readonly dir: string } {
-  const dir = mkdtempSync(join(tmpdir(), 'sluice-kept-'))
-  onTestFinished(() => rmSync(dir, { recursive: true }))
-  return { kept: new KeptRules(dir), dir }
 }
 
 describe('UrlSource', () => {
@@ -146,6 +137,7 @@ describe('UrlSource', () => {
     const before = Date.now()
     expect(source.figures()).toMatchObject({ name: 'the address', lastGoodAtMs: 0, failures: 0 })
     await live.follow([source])
+    source.started()
     const { lastGoodAtMs, ageMs } = source.figures()
     expect(lastGoodAtMs).toBeGreaterThanOrEqual(before)
     expect(ageMs).toBeLessThanOrEqual(Date.now() - before)
@@ -221,7 +213,8 @@ describe('UrlSource', () => {
       const server = await startRulesServer(text(ruleText(5, 'a')))
       const first = follow(server, { kept })
       await first.live.follow([first.source])
-      await first.look()
+      first.source.started()
+      await until('they are kept', () => kept.read('the address'))
       first.live.stop()
       server.answer(listener)
       const { live, source, domains, look, told, refused } = follow(server, { kept })
@@ -236,38 +229,5 @@ describe('UrlSource', () => {
       await look()
       expect(domains()).toEqual(['b'])
     })
-  })
-})
-
-describe('KeptRules', () => {
-  const inputs = [{ file: 'f', text: ruleText(5) }]
-
-  it('are files that nobody else reads', () => {
-    const { kept, dir } = keptIn()
-    kept.write('here', { atMs: 7, inputs })
-    expect(kept.read('here')).toEqual({ atMs: 7, inputs })
-    const [file] = readdirSync(dir)
-    expect(statSync(join(dir, file)).mode & 0o077).toBe(0)
-  })
-
-  it.each(['', '{', 'null', '[]', '{"of":"here"}', '{"of":"here","atMs":1,"inputs":[{"file":"f"}]}', '{"of":"there"}'])(
-    'that say %j are as good as none',
-    (nonsense) => {
-      const { kept, dir } = keptIn()
-      kept.write('here', { atMs: 7, inputs })
-      const [file] = readdirSync(dir)
-      writeFileSync(join(dir, file), nonsense)
-      expect(kept.read('here')).toBeUndefined()
-      expect(kept.read('elsewhere')).toBeUndefined()
-    },
-  )
-
-  it('that cannot be written change nothing', () => {
-    const { dir } = keptIn()
-    writeFileSync(join(dir, 'file'), 'x')
-    const kept = new KeptRules(join(dir, 'file', 'rules'))
-    kept.write('here', { atMs: 7, inputs })
-    expect(kept.read('here')).toBeUndefined()
-    expect(readFileSync(join(dir, 'file'), 'utf8')).toBe('x')
   })
 })

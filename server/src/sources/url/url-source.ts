@@ -1,10 +1,10 @@
 import type { SecureContext } from 'node:tls'
 import { SluiceError } from 'sluice/internal/core/errors'
-import type { RuleInput } from 'sluice/internal/core/rules/load'
+import type { RuleText } from 'sluice/internal/core/rules/load'
 import { RulesError } from 'sluice/internal/core/rules/problems'
 import type { RuleReceiver } from 'sluice/internal/engine/rule-source'
 import { type RemoteSource, SourceFault, type SourceFigures, SourceHealth } from '../remote-source.ts'
-import { firstOf, type StartOptions } from '../start.ts'
+import { awayError, fallbackOf, problemOf, type StartOptions } from '../start.ts'
 import { after, type Schedule } from '../timing.ts'
 import { fetchRules, type RulesAnswer, type Validators } from './fetch-rules.ts'
 
@@ -35,7 +35,7 @@ export class UrlSource implements RemoteSource {
   #cancel: (() => void) | undefined
   /** The version that was read last, and what it said, in force or not. */
   #known: Validators | undefined
-  #inputs: readonly RuleInput[] = []
+  #inputs: readonly RuleText[] = []
   #isInForce = false
   #isKept = false
   #retryAfterMs = 0
@@ -74,21 +74,26 @@ export class UrlSource implements RemoteSource {
   }
 
   /** #first is what a start goes by. */
-  async #first(): Promise<readonly RuleInput[] | RulesError> {
+  async #first(): Promise<readonly RuleText[] | RulesError> {
     const answer = await this.#ask().catch(asFault)
-    const found = answer instanceof SourceFault ? answer : [this.#inputOf(answer)]
-    const first = firstOf(this.name, found, this.#options)
+    const found = answer instanceof SourceFault ? awayError(this.name, answer) : [this.#inputOf(answer?.text ?? '')]
+    const fallback = await fallbackOf(this.name, this.#options, async ({ body }) => [this.#inputOf(body.toString())])
+    const isFound = !(found instanceof RulesError)
+    const problem = isFound ? fallback && problemOf(found, this.#options) : found
     if (answer instanceof SourceFault) this.#health.away(answer.message)
-    else if (first !== found) this.#health.refused()
-    else {
-      this.#known = answer
-      this.#health.current()
-    }
-    return first
+    else if (problem !== undefined) this.#health.refused()
+    else this.#known = answer
+    if (problem === undefined || fallback === undefined) return found
+    fallback.tell(problem)
+    return fallback.inputs
   }
 
-  #inputOf(answer: RulesAnswer): RuleInput {
-    return { file: this.name, text: answer?.text ?? '' }
+  started(): void {
+    if (this.#known !== undefined) this.#keep()
+  }
+
+  #inputOf(text: string): RuleText {
+    return { file: this.name, text }
   }
 
   async #ask(): Promise<RulesAnswer> {
@@ -118,11 +123,10 @@ export class UrlSource implements RemoteSource {
 
   /** #take applies what is new, and what was refused: what stood in its way may be gone. */
   async #take(answer: RulesAnswer): Promise<boolean> {
-    const [before] = this.#inputs
     if (answer !== undefined) {
       this.#known = answer
-      if (before === undefined || !('text' in before) || before.text !== answer.text) {
-        this.#inputs = [this.#inputOf(answer)]
+      if (this.#inputs[0]?.text !== answer.text) {
+        this.#inputs = [this.#inputOf(answer.text)]
         this.#isInForce = false
         this.#isKept = false
       }
@@ -137,8 +141,10 @@ export class UrlSource implements RemoteSource {
   /** #keep notes that the address says what is in force. */
   #keep(): void {
     this.#health.current()
-    if (!this.#isKept) this.#options.kept?.write(this.name, { atMs: Date.now(), inputs: this.#inputs })
+    if (this.#isKept) return
     this.#isKept = true
+    const body = Buffer.from(this.#inputs[0]?.text ?? '')
+    void this.#options.kept?.write(this.name, { atMs: Date.now(), body })
   }
 
   /** #again asks later. Nodes that started together do not ask together: a pause is up to a tenth shorter or longer. */
