@@ -206,10 +206,7 @@ describe('a control plane that turns against those who follow it', () => {
 
   it('by sending few bytes that are many descriptors is refused', async () => {
     const key = CONFIG.encode({ descriptors: [{ key: 'k' }] })
-    const config = Buffer.concat([
-      CONFIG.encode({ name: 'a', domain: 'a' }),
-      Buffer.alloc(600_000 * key.length, key),
-    ])
+    const config = Buffer.concat([CONFIG.encode({ name: 'a', domain: 'a' }), Buffer.alloc(600_000 * key.length, key)])
     const resources = [{ type_url: TYPE_URL, value: config }]
     const message = framed(RESPONSE.encode({ version_info: '2', type_url: TYPE_URL, nonce: '2', resources }))
     const { victim } = await turned((stream) => void stream.write(message))
