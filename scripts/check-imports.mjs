@@ -27,11 +27,14 @@ export const serverLayers = {
   observe: library('core', 'engine'),
   quotas: library('core', 'engine'),
   edge: ['grpc', 'observe', 'quotas', ...library('core', 'engine', 'identity', 'http-door')],
+  // Of edge, its protobuf.
+  sources: ['edge', ...library('core', 'engine', 'sources')],
   app: [
     'grpc',
     'observe',
     'quotas',
     'edge',
+    'sources',
     ...library('core', 'engine', 'stores', 'sources', 'identity', 'observers'),
   ],
   cli: ['app', ...library('core', 'engine', 'sources')],

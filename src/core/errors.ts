@@ -78,7 +78,15 @@ export const ERROR_RULES = {
   VARIABLE_UNSUPPORTED:
     'a variable of envoyproxy/ratelimit that would change the limits, and has no meaning here, is not set (docs/migrate-from-envoy-ratelimit.md)',
   RULES_MISSING:
-    'rules are named by --rules, SLUICE_RULES or, as in envoyproxy/ratelimit, RUNTIME_ROOT; --examples runs without rules of your own',
+    'rules are named by --rules, --rules-xds, SLUICE_RULES or, as in envoyproxy/ratelimit, RUNTIME_ROOT; --examples runs without rules of your own',
+  RULES_URL_INVALID:
+    'rules at an address are at http:// or https://; a token or a password is sent over https, or to this machine',
+  RULES_XDS_INVALID:
+    'a control plane is named HOST:PORT; node metadata is key=value and headers are name:value, separated by commas',
+  XDS_RESOURCE_INVALID:
+    'a control plane sends messages of the type ratelimit.config.ratelimit.v3.RateLimitConfig, up to 64 levels deep and with up to 500000 descriptors and values',
+  RULES_AWAY:
+    'rules that come from an address are there when the service starts, whole and in time; --start-without-rules starts without',
   PORT_INVALID: 'a port is a whole number from 0 to 65535, and 0 picks a free one',
   NODES_OR_RATE_INVALID: 'how many is a whole number, and of nodes there is at least one',
   FLAG_VALUE_MISSING: 'a flag is followed by its value, as in --flag VALUE or --flag=VALUE',

@@ -152,6 +152,17 @@ export const CLAIMS: readonly (readonly [metric: string, claim: string, expressi
     'one rule was added',
     onBothNodes('delta(ratelimit_config_rules[5m]) > 0 and ratelimit_config_rules == 8'),
   ],
+  [
+    'ratelimit_rules_source_age_seconds',
+    'an address that fails now and then is never away for long',
+    onBothNodes('max_over_time(ratelimit_rules_source_age_seconds[5m]) < 60'),
+  ],
+  [
+    'ratelimit_rules_source_last_success_timestamp_seconds',
+    'it was read a moment ago',
+    onBothNodes('time() - ratelimit_rules_source_last_success_timestamp_seconds < 60'),
+  ],
+  ['ratelimit_rules_source_failures_total', 'failures are counted', grows('ratelimit_rules_source_failures_total')],
   ['ratelimit_limit', 'it is the limit', 'max(ratelimit_limit{domain="api",rule="user"}) == 5'],
   ['ratelimit_limit_window_seconds', 'it is a day', 'max(ratelimit_limit_window_seconds{rule="user"}) == 86400'],
   [

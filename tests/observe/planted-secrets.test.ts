@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { startRulesServer, status, text } from '../../server/src/sources/url/rules-server.suite.ts'
 import { startWith } from '../cli/sluice-process.suite.ts'
 import { startRedis } from '../servers/redis.mjs'
 import { until } from '../servers/until.mjs'
@@ -20,6 +21,9 @@ const PLANTED = {
   redisPassword: randomBytes(12).toString('hex'),
   secret: randomBytes(24).toString('hex'),
   collectorKey: randomBytes(24).toString('hex'),
+  rulesToken: randomBytes(24).toString('hex'),
+  rulesPassword: randomBytes(12).toString('hex'),
+  rulesSignature: randomBytes(24).toString('hex'),
 }
 
 const RULES = `
@@ -57,6 +61,7 @@ async function started() {
   onTestFinished(() => redis.stop())
   const receiver = await startReceiver()
   const decisionLog = join(dir, 'decisions.log')
+  const elsewhere = await rulesOnce()
   const service = await startWith(
     {
       REDIS_URL: redis.url,
@@ -68,13 +73,24 @@ async function started() {
       OTEL_BSP_SCHEDULE_DELAY: '20',
       SLUICE_DECISION_LOG: decisionLog,
       SLUICE_DECISION_LOG_SHARE: '1',
+      SLUICE_RULES_TOKEN: PLANTED.rulesToken,
+      SLUICE_RULES: `${join(dir, 'd.yaml')},${elsewhere}`,
     },
-    ...['--rules', join(dir, 'd.yaml'), '--workers', '2', '--dynamic-metadata', '--response-headers'],
+    ...['--rules-poll', '1s', '--workers', '2', '--dynamic-metadata', '--response-headers'],
   )
   const stored = async (): Promise<string> => {
     return JSON.stringify(await redis.call('KEYS', '*'))
   }
   return { service, decisionLog, spans: receiver.bodies, received: receiver.spans, stored }
+}
+
+/** rulesOnce is an address that has rules for the start, and is away from then on. */
+async function rulesOnce(): Promise<string> {
+  const server = await startRulesServer((request, response) => {
+    text('domain: far\ndescriptors: []\n')(request, response)
+    server.answer(status(302, { location: `http://u:${PLANTED.rulesPassword}@[/?s=${PLANTED.rulesSignature}` }))
+  })
+  return `http://u:${PLANTED.rulesPassword}@${server.url.host}/r?X-Amz-Signature=${PLANTED.rulesSignature}`
 }
 
 /** traffic asks over all doors, in all ways that somebody might: right, refused, malformed, as a stranger. */

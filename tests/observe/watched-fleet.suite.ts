@@ -1,4 +1,7 @@
+import { once } from 'node:events'
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Started, startWith } from '../cli/sluice-process.suite.ts'
@@ -44,16 +47,31 @@ export async function watchFleet(): Promise<WatchedFleet> {
     renameSync(draft, join(rules, 'api.yaml'))
   }
   changeRules('')
+  const elsewhere = await unsteadyRules()
   // Time enough that only a Redis that is away is taken for one.
   const args = ['--workers', '2', '--rules', rules, '--redis-timeout', '250ms', '--shed-worker', 'shadow']
+  args.push('--rules', elsewhere.url, '--rules-poll', '1s')
   const env = { REDIS_URL: redis.url, SLUICE_SECRET: 'a secret of this test', LOG_LEVEL: 'warn' }
   const nodes = await Promise.all([startWith(env, ...args), startWith(env, ...args)])
   const prometheus = await startPrometheus({ config: configFor(nodes) })
   const stop = async (): Promise<void> => {
+    elsewhere.stop()
     await Promise.all([prometheus.stop(), redis.stop()])
   }
   await until('both nodes were read', async () => (await prometheus.value('count(ratelimit_build_info)')) === 2)
   return { nodes, redis, prometheus, changeRules, stop }
+}
+
+/** unsteadyRules is an address of rules that fails every third time. */
+async function unsteadyRules(): Promise<{ readonly url: string; stop(): void }> {
+  let asked = 0
+  const text = 'domain: elsewhere\ndescriptors: []\n'
+  const server = createServer((_, response) => {
+    if (++asked % 3 === 0) response.writeHead(503).end()
+    else response.writeHead(200, { 'content-length': text.length }).end(text)
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/rules.yaml`, stop: () => server.close() }
 }
 
 const configFor = (nodes: readonly Started[]): string =>

@@ -4,6 +4,7 @@ import { LiveRules, type RuleOrigin } from 'sluice/internal/engine/live-rules'
 import type { RuleSource } from 'sluice/internal/engine/rule-source'
 import { FileSource } from 'sluice/internal/sources/file-source'
 import { ThreadLoader } from 'sluice/internal/sources/thread-loader'
+import type { RemoteSource, SourceFigures } from '../sources/remote-source.ts'
 import type { FileChange } from './admin/made-changes.ts'
 import type { Log } from './log/log.ts'
 import { summary } from './plural.ts'
@@ -21,6 +22,10 @@ export interface FollowedRules {
   state(): RulesState
   /** fileChanges are the last changes of rule files that came into force, the newest first: up to 500, since the start. */
   fileChanges(): readonly FileChange[]
+  /** sources are the figures of sources that may be away. */
+  sources(): readonly SourceFigures[]
+  /** watch tells of every set that comes into force from now on. */
+  watch(heard: () => void): void
   /** reload reads the files at once, and logs what came of it. */
   reload(): Promise<void>
   stop(): void
@@ -39,22 +44,33 @@ export interface RulesState {
   readonly isLastGood: boolean
 }
 
+/** FollowParts are what rules are followed with, beside files. */
+export interface FollowParts {
+  /** changed is told of every set that comes into force. */
+  readonly changed?: ((origin: RuleOrigin) => void) | undefined
+  /** Sources at addresses, which are as good as files. */
+  readonly remote?: readonly RemoteSource[]
+  /** Sources whose rules are compiled together with those of the files, and whose changes are told elsewhere. */
+  readonly beside?: readonly RuleSource[]
+  /** Ends a start that waits for its rules. */
+  readonly signal?: AbortSignal | undefined
+}
+
 /**
  * followRules reads the rule files, and keeps an eye on them from then on. Rules that are wrong at the start are thrown;
- * later ones are logged, and leave the last good ones in force. `changed` is told of every set that comes into force, and
- * `beside` are sources whose rules are compiled together with those of the files.
+ * later ones are logged, and leave the last good ones in force.
  */
 export async function followRules(
   config: Pick<Config, 'rules' | 'mergeDomains' | 'compatibility'>,
   log: Log,
-  changed?: (origin: RuleOrigin) => void,
-  beside: readonly RuleSource[] = [],
+  { changed, remote = [], beside = [], signal }: FollowParts = {},
 ): Promise<FollowedRules> {
   let isStarted = false
   let told = 0
   let refusal: RulesError | undefined
   let origin: RuleOrigin = { inputs: [] }
   let fileChanges: readonly FileChange[] = []
+  let heard = (): void => {}
   const isOfFile = (file: string): boolean => !beside.some(({ name }) => file.startsWith(name))
   let state: Omit<RulesState, 'version'> = { loadedAtMs: 0, refusedAtMs: undefined, isLastGood: false }
   // Workers make their rules of the parts.
@@ -70,6 +86,7 @@ export async function followRules(
         origin = from
         state = { ...state, loadedAtMs: Date.now(), isLastGood: true }
         changed?.(from)
+        heard()
       },
       refused: (error) => {
         told++
@@ -79,16 +96,25 @@ export async function followRules(
       },
     },
   )
-  if (!(await live.follow([...(config.rules.length === 0 ? [] : [new FileSource(config.rules)]), ...beside]))) {
+  const files = config.rules.length === 0 ? [] : [new FileSource(config.rules)]
+  const stop = (): void => live.stop()
+  signal?.addEventListener('abort', stop)
+  if (signal?.aborted || !(await live.follow([...files, ...remote, ...beside]))) {
     live.stop()
     throw refusal ?? new RulesError([])
   }
+  signal?.removeEventListener('abort', stop)
+  for (const source of remote) source.started()
   isStarted = true
   return {
     current: live.current,
     origin: () => origin,
     counts: () => live.counts,
     fileChanges: () => fileChanges,
+    watch: (listener) => {
+      heard = listener
+    },
+    sources: () => remote.map((source) => source.figures()),
     state: () => ({ version: live.current().version, ...state }),
     reload: async () => {
       const before = told

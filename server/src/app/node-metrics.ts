@@ -58,6 +58,12 @@ export class NodeMetrics {
     into.add('ratelimit_config_last_refused_timestamp_seconds', '', refusedAtMs / 1000)
     into.add('ratelimit_config_last_load_successful', '', Number(isLastGood))
     into.add('ratelimit_config_rules', '', this.#rules.current().ruleCount)
+    for (const { name, ageMs, lastGoodAtMs, failures } of this.#rules.sources()) {
+      const labels = labelsOf({ source: name })
+      into.add('ratelimit_rules_source_age_seconds', labels, ageMs / 1000)
+      into.add('ratelimit_rules_source_last_success_timestamp_seconds', labels, lastGoodAtMs / 1000)
+      into.add('ratelimit_rules_source_failures_total', labels, failures)
+    }
   }
 
   #reportQuotas(into: ReportBuilder): void {

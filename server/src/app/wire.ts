@@ -18,6 +18,7 @@ import { bothSinks, LiveQuotas, type QuotaOrigin } from '../quotas/book/live-quo
 import type { PassOver } from '../quotas/book/passed-over.ts'
 import type { QuotaBook } from '../quotas/book/quota-book.ts'
 import { hashApiKey } from '../quotas/tables/api-key-hash.ts'
+import type { RemoteSource } from '../sources/remote-source.ts'
 import { type DeskParts, type OpenDesk, openDesk } from './admin/open-desk.ts'
 import { type DecisionOutlet, openOutlet } from './decisions/decision-outlet.ts'
 import type { Door, DoorName } from './doors/door.ts'
@@ -25,7 +26,7 @@ import { type Doors, openDoors } from './doors/doors.ts'
 import { listen, type Place, portOf, reachable } from './doors/listen.ts'
 import type { Reports } from './doors/reports.ts'
 import type { ServiceStats } from './doors/service-stats.ts'
-import { type FollowedRules, followRules } from './follow-rules.ts'
+import { type FollowedRules, type FollowParts, followRules } from './follow-rules.ts'
 import type { RoutesInForce, RoutesSource } from './gateway/routes-source.ts'
 import { type NodeHotKeys, openHotKeys } from './hot-keys/node-hot-keys.ts'
 import { faultLog } from './log/fault-log.ts'
@@ -38,6 +39,7 @@ import { compatibilityLine } from './settings/compatibility.ts'
 import type { Config, GatewayConfig } from './settings/config.ts'
 import { packageFile, packageVersion } from './settings/package-file.ts'
 import { requireFiles } from './settings/pem-files.ts'
+import { hasRemoteRules } from './settings/remote-rules.ts'
 import { StatsdExport } from './statsd.ts'
 import { openTraces } from './traces/open-traces.ts'
 import { requireTracePackages } from './traces/trace-packages.ts'
@@ -67,13 +69,22 @@ export interface Service {
   readonly failed: Promise<never>
 }
 
-/** startService joins everything the service is made of, and starts it: in this process, or in several. */
-export async function startService(config: Config, log: Log, origin?: QuotaOrigin): Promise<Service> {
+/**
+ * startService joins everything the service is made of, and starts it: in this process, or in several. A start that waits for
+ * its rules rejects when the signal is aborted.
+ */
+export async function startService(
+  config: Config,
+  log: Log,
+  origin?: QuotaOrigin,
+  signal?: AbortSignal,
+): Promise<Service> {
   for (const warning of config.warnings) log.warn('config.warning', warning)
-  if (config.rules.length === 0 && config.gateway === undefined)
+  if (config.rules.length === 0 && !hasRemoteRules(config.remoteRules) && config.gateway === undefined)
     throw new SluiceError('RULES_MISSING', 'serve', 'nothing says where the rules are')
   if (config.compatibility !== undefined) log.info('config.compatibility', compatibilityLine(config.compatibility))
-  return config.workers > 1 ? startWorkers(config, log, origin) : startAlone(config, log, origin)
+  const given = { origin, signal }
+  return config.workers > 1 ? startWorkers(config, log, given) : startAlone(config, log, given)
 }
 
 /** placesOf says where each door listens. */
@@ -348,17 +359,27 @@ async function closeData(data: NodeData | undefined): Promise<void> {
   await data?.quotas.close()
 }
 
+interface FollowedParts extends Pick<FollowParts, 'changed' | 'signal'> {
+  readonly node: NodeQuotas | undefined
+  readonly routes: RoutesSource | undefined
+}
+
 /** followAll follows the rules of files, and beside them those of the database. */
-async function followAll(
-  config: Config,
-  log: Log,
-  node: NodeQuotas | undefined,
-  routes: RoutesSource | undefined,
-  changed?: (origin: RuleOrigin) => void,
-): Promise<FollowedRules> {
-  const rules = await followRules(config, log, changed, [...(node ? [node.rules] : []), ...(routes ? [routes] : [])])
+async function followAll(config: Config, log: Log, { node, routes, ...parts }: FollowedParts): Promise<FollowedRules> {
+  const rules = await followRules(config, log, {
+    ...parts,
+    remote: await remoteSourcesOf(config, log),
+    beside: [...(node ? [node.rules] : []), ...(routes ? [routes] : [])],
+  })
   node?.rules.checkBeside(() => rules.origin().inputs)
   return rules
+}
+
+/** remoteSourcesOf loads what only rules from elsewhere need. */
+async function remoteSourcesOf(config: Config, log: Log): Promise<readonly RemoteSource[]> {
+  if (!hasRemoteRules(config.remoteRules)) return []
+  const { openRemoteSources } = await import('./rules/remote-sources.ts')
+  return openRemoteSources(config, log)
 }
 
 /** routesOf loads what only a gateway needs. */
@@ -390,14 +411,20 @@ function followRoutes(
   if (routes !== undefined) warn(routes.current)
 }
 
-function startAlone(config: Config, log: Log, given?: QuotaOrigin): Promise<Service> {
+/** What a start is given beside its settings. */
+interface Given {
+  readonly origin: QuotaOrigin | undefined
+  readonly signal: AbortSignal | undefined
+}
+
+function startAlone(config: Config, log: Log, given: Given): Promise<Service> {
   return starting(async (undo) => {
     const data = await openData(config, log, undo)
     const node = data?.quotas
     const routes = config.gateway && (await routesOf(config.gateway))
-    const rules = await followAll(config, log, node, routes)
+    const rules = await followAll(config, log, { node, routes, signal: given.signal })
     undo.push(rules.stop)
-    const origin = given ?? node
+    const origin = given.origin ?? node
     const passedOver = origin && new PassedOverLog(log)
     const quotas = liveQuotasOf(config, origin, passedOver?.hear)
     const unfollow = quotas && (await origin?.follow(quotas))
@@ -412,6 +439,7 @@ function startAlone(config: Config, log: Log, given?: QuotaOrigin): Promise<Serv
       usage: data && (async (news) => data.usage.take(news)),
     })
     undo.push(() => doors.close())
+    rules.watch(() => doors.rulesChanged())
     followRoutes(routes, rules, log, ({ plan }) => doors.setRoutes(plan))
     await doors.ready
     const addresses = await listenAll(config, (door, place) => (doors.all[door] as Door).listen(place))
@@ -462,7 +490,7 @@ function startAlone(config: Config, log: Log, given?: QuotaOrigin): Promise<Serv
   })
 }
 
-function startWorkers(config: Config, log: Log, given?: QuotaOrigin): Promise<Service> {
+function startWorkers(config: Config, log: Log, given: Given): Promise<Service> {
   requireFiles(config)
   return starting(async (undo) => {
     const { Primary } = await import('./workers/primary.ts')
@@ -471,7 +499,7 @@ function startWorkers(config: Config, log: Log, given?: QuotaOrigin): Promise<Se
     const outlet = openOutlet(config, log)
     const data = await openData(config, log, undo)
     const node = data?.quotas
-    const origin = given ?? node
+    const origin = given.origin ?? node
     const routes = config.gateway && (await routesOf(config.gateway))
     const primary = new Primary(config, log, {
       origin: () => rules.origin(),
@@ -482,7 +510,8 @@ function startWorkers(config: Config, log: Log, given?: QuotaOrigin): Promise<Se
     })
     primary.prepare()
     undo.push(() => primary.kill())
-    const rules = await followAll(config, log, node, routes, (from) => primary.applyRules(from))
+    const changed = (from: RuleOrigin): void => primary.applyRules(from)
+    const rules = await followAll(config, log, { node, routes, changed, signal: given.signal })
     const quotas = liveQuotasOf(config, origin)
     const unfollow = quotas && (await origin?.follow(bothSinks(quotas, primary.quotas)))
     undo.push(

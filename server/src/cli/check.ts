@@ -2,12 +2,12 @@ import { ERROR_RULES, SluiceError } from 'sluice/internal/core/errors'
 import { describeRules } from 'sluice/internal/core/rules/describe'
 import { loadRules, type RuleText } from 'sluice/internal/core/rules/load'
 import { placeOf, RulesError } from 'sluice/internal/core/rules/problems'
-import { readRuleFiles } from 'sluice/internal/sources/rule-files'
 import { describeRoutes } from '../app/gateway/describe-routes.ts'
 import { withRoutes } from '../app/gateway/with-routes.ts'
 import { plural, summary } from '../app/plural.ts'
+import { readRules } from '../app/rules/read-rules.ts'
 import { compatibilityLine, compileOptionsOf } from '../app/settings/compatibility.ts'
-import { parseFlags } from '../app/settings/flags.ts'
+import { type Flags, parseFlags } from '../app/settings/flags.ts'
 import { COMPATIBILITY_FLAG, givenCompatibility } from './given-compatibility.ts'
 
 const FLAGS = [{ flag: 'merge-domains' }, COMPATIBILITY_FLAG, { flag: 'json' }] as const
@@ -18,8 +18,8 @@ export async function check(args: readonly string[]): Promise<void> {
   if (flags.rest.length === 0) throw new SluiceError('ARGUMENT_MISSING', 'check', 'no rules given')
   const compatibility = givenCompatibility(flags, process.env)
   const options = compileOptionsOf(flags.isOn('merge-domains'), compatibility)
-  if (flags.isOn('json')) return checkForMachines(flags.rest, options)
-  const texts = await readRuleFiles(flags.rest)
+  if (flags.isOn('json')) return checkForMachines(flags, options)
+  const texts = await readRules(flags.rest, flags)
   const { inputs, routes } = withRoutes(texts)
   const rules = loadRules(inputs, options)
   const drawn = [...routes.flatMap(describeRoutes), ...describeRules(rules)].join('\n')
@@ -28,10 +28,10 @@ export async function check(args: readonly string[]): Promise<void> {
 }
 
 /** checkForMachines prints one line of JSON, whatever comes of it; docs/rules.md describes it. */
-async function checkForMachines(paths: readonly string[], options: ReturnType<typeof compileOptionsOf>): Promise<void> {
+async function checkForMachines(flags: Flags, options: ReturnType<typeof compileOptionsOf>): Promise<void> {
   let texts: readonly RuleText[] = []
   try {
-    texts = await readRuleFiles(paths)
+    texts = await readRules(flags.rest, flags)
     const { ruleCount, domains } = loadRules(withRoutes(texts).inputs, options)
     print({ ok: true, files: texts.length, domains: domains.size, limits: ruleCount, problems: [], omitted: 0 })
   } catch (error) {

@@ -16,10 +16,10 @@ import { loadRules, type RuleText } from 'sluice/internal/core/rules/load'
 import { parseRules } from 'sluice/internal/core/rules/parse'
 import type { Domain, Rule } from 'sluice/internal/core/rules/rule-set'
 import type { RuleFile } from 'sluice/internal/core/rules/schema'
-import { readRuleFiles } from 'sluice/internal/sources/rule-files'
 import { type CounterState, stateOf } from '../app/counters/counter-state.ts'
 import { COUNTER_FLAGS, keysOf, namesOf, openCounters } from '../app/counters/open-counters.ts'
 import { plural } from '../app/plural.ts'
+import { readRules } from '../app/rules/read-rules.ts'
 import { compatibilityLine, compileOptionsOf } from '../app/settings/compatibility.ts'
 import { type Flags, parseFlags } from '../app/settings/flags.ts'
 import { domainOf, entriesOf, entryOf } from './descriptor.ts'
@@ -43,7 +43,7 @@ export async function explain(args: readonly string[]): Promise<void> {
   const entries = pairs.map((pair) => entryOf('explain', pair))
   const compatibility = givenCompatibility(flags, process.env)
   const options = compileOptionsOf(flags.isOn('merge-domains'), compatibility)
-  const inputs = await readRuleFiles([path])
+  const inputs = await readRules([path], flags)
   const rules = loadRules(inputs, options)
   const fleet = { nodes: countOf('nodes', flags.last('nodes'), 1), rate: countOf('rate', flags.last('rate'), 0) }
   if (compatibility !== undefined) process.stdout.write(`${compatibilityLine(compatibility)}\n\n`)

@@ -1,6 +1,7 @@
 import { plural, summary } from '../app/plural.ts'
 import type { Config } from '../app/settings/config.ts'
 import { packageVersion } from '../app/settings/package-file.ts'
+import { rulePlaces } from '../app/settings/remote-rules.ts'
 import type { Service } from '../app/wire.ts'
 
 /** greeting says where the service is and what it runs on; with the example rules, also what to try. */
@@ -33,8 +34,9 @@ function customersLine({ database }: Config): string {
 
 const WIDTH = 'http://localhost:12345'.length
 
-function fromOf({ rules, gateway }: Config): string {
-  return [...(gateway === undefined ? [] : [gateway.file ?? 'the command line']), ...rules].join(', ')
+function fromOf(config: Config): string {
+  const { gateway } = config
+  return [...(gateway === undefined ? [] : [gateway.file ?? 'the command line']), ...rulePlaces(config)].join(', ')
 }
 
 function doorLines({ addresses }: Service): string[] {

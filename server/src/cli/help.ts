@@ -40,8 +40,8 @@ Usage:
   sluice serve [FLAGS]             run the service: gRPC for Envoy, HTTP, admin
   sluice gateway --to URL --limit N/TIME | --routes FILE
                                    run a reverse proxy with the limiter in it
-  sluice check RULES…              say whether rule files or a routes file are
-                                   right, and what they mean
+  sluice check RULES…              say whether rule files, rules at addresses or
+                                   a routes file are right, and what they mean
   sluice explain RULES [--domain NAME] KEY=VALUE…
                                    show which rules apply to a descriptor, why,
                                    and their keys in Redis

@@ -1,6 +1,7 @@
 import { createLog, type Log } from '../app/log/log.ts'
 import { type Config, readConfig } from '../app/settings/config.ts'
 import { packageVersion } from '../app/settings/package-file.ts'
+import { rulePlaces } from '../app/settings/remote-rules.ts'
 import { secretsOf } from '../app/settings/secrets.ts'
 import { type Service, startService } from '../app/wire.ts'
 import { greeting } from './greeting.ts'
@@ -16,11 +17,17 @@ export async function run(config: Config): Promise<void> {
   const format = config.logFormat ?? (isTerminal || config.isExample ? 'text' : 'json')
   const log = createLog({ level: config.logLevel, format, isTerminal, secrets: secretsOf(config) })
   process.on('uncaughtException', (error) => crash(log, error))
-  const starting = startService(config, log)
+  const told = new AbortController()
+  const starting = startService(config, log, undefined, told.signal)
   // From here on: to a process that has not said yet what a signal means to it, it means the end.
   process.on('SIGHUP', () => void starting.then((service) => service.reload(), ignore))
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stopper(starting, log, signal))
-  const service = await starting
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stopper(starting, log, signal, told))
+  const service = await starting.catch((error: unknown) => {
+    // It was waiting for its rules.
+    if (!told.signal.aborted) throw error
+    return undefined
+  })
+  if (service === undefined) return leave(log)
   if (format === 'text') log.print(greeting(service, config))
   else logStart(service, config, log)
   if (process.env.NOTIFY_SOCKET) await tellSystemd(log)
@@ -43,7 +50,7 @@ async function tellSystemd(log: Log): Promise<void> {
 }
 
 /** logStart says in one record what the greeting says to people. */
-function logStart({ addresses, storeName, rules }: Service, { rules: paths, workers }: Config, log: Log): void {
+function logStart({ addresses, storeName, rules }: Service, config: Config, log: Log): void {
   const doors = Object.entries(addresses)
     .filter(([, address]) => address !== '')
     .map(([door, address]) => `${door} ${address}`)
@@ -52,17 +59,22 @@ function logStart({ addresses, storeName, rules }: Service, { rules: paths, work
     pid: process.pid,
     ...addresses,
     counters: storeName,
-    workers,
+    workers: config.workers,
     limits: rules().ruleCount,
     domains: rules().domains.size,
-    rules: paths,
+    rules: rulePlaces(config),
   })
 }
 
 let signals = 0
 
 /** stopper returns what to do on a signal: the first one drains, the second ends at once. */
-function stopper(starting: Promise<Service>, log: Log, signal: 'SIGTERM' | 'SIGINT'): () => void {
+function stopper(
+  starting: Promise<Service>,
+  log: Log,
+  signal: 'SIGTERM' | 'SIGINT',
+  told: AbortController,
+): () => void {
   const exitCode = 128 + (signal === 'SIGTERM' ? 15 : 2)
   return () => {
     signals++
@@ -73,16 +85,21 @@ function stopper(starting: Promise<Service>, log: Log, signal: 'SIGTERM' | 'SIGI
       return
     }
     log.info('drain.started', `${signal}: health says no from now on`)
+    told.abort()
     void starting.then(async (service) => {
       await service.close()
       if (signals > 1) return
-      // What is still being counted comes before the last line.
-      await log.end()
-      log.info('service.stopped', 'stopped')
-      await log.end()
-      process.exit(0)
+      await leave(log)
     }, ignore)
   }
+}
+
+async function leave(log: Log): Promise<void> {
+  // What is still being counted comes before the last line.
+  await log.end()
+  log.info('service.stopped', 'stopped')
+  await log.end()
+  process.exit(0)
 }
 
 function crash(log: Log, error: Error): void {

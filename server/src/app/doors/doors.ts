@@ -58,6 +58,7 @@ const IDLE_MS = 1_000
 const MAX_WAIT_MS = 1_000
 
 const NO_REDIS = 'Redis is not reached'
+const NO_RULES = 'no rules are in force'
 
 /** Doors are what one process needs to answer requests. */
 export interface Doors {
@@ -70,6 +71,8 @@ export interface Doors {
   readonly counters: { readonly memory: MemoryStore | undefined; readonly keys: KeySpeller }
   /** setRoutes has the gateway go by other routes. */
   setRoutes(plan: GatewayPlan): void
+  /** rulesChanged is told when other rules are in force: without any it may not be healthy. */
+  rulesChanged(): void
   /** notServing has health checks say no from now on. */
   notServing(): void
   /** close answers what is under way, gives back what the store lent, and ends. */
@@ -113,14 +116,21 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
   const statsdStats = config.statsd === undefined ? undefined : new RuleStats({ asReference: true })
   const watch = new ProcessWatch(config.redisUrl !== undefined)
   // Until it is known that Redis can be reached, it is not.
-  if (config.healthNeedsRedis && config.redisUrl !== undefined) health.set(false, NO_REDIS)
+  let isMissingRedis = config.healthNeedsRedis && config.redisUrl !== undefined
+  const judge = (): void => {
+    if (isLeaving) return
+    const isMissingRules = config.healthNeedsRules && rules().domains.size === 0
+    health.set(!isMissingRedis && !isMissingRules, isMissingRedis ? NO_REDIS : NO_RULES)
+  }
+  judge()
   const open = openServiceStore(
     config,
     log,
     storeStats,
     (isReached) => {
       if (isReached) arrive()
-      if (config.healthNeedsRedis && !isLeaving) health.set(isReached, NO_REDIS)
+      isMissingRedis = config.healthNeedsRedis && !isReached
+      judge()
     },
     { metrics: metrics?.store, watch },
   )
@@ -196,6 +206,7 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
     },
     counters: { memory: open.memory, keys: open.keys },
     setRoutes: (plan) => gateway?.setRoutes(plan),
+    rulesChanged: judge,
     notServing: () => {
       isLeaving = true
       health.set(false, 'draining')

@@ -19,15 +19,19 @@ import { misspelledVariables, refuseMisspelled } from './misspelled-variables.ts
 import { type TracesConfig, tracesOf } from './otel-settings.ts'
 import { packageFile } from './package-file.ts'
 import { redisUrlOf, redisWarnings } from './redis-settings.ts'
+import { hasRemoteRules, isPath, type RemoteRulesConfig, remoteRulesOf, remoteRulesWarnings } from './remote-rules.ts'
 import { SettingSources } from './setting-sources.ts'
 import { type Address, type Given, isOn, type LogLevel, lastOf, pathsOf } from './setting-values.ts'
 import { SETTINGS } from './settings.ts'
 import { type AdminTokenSetting, adminTokensOf, tokensOf } from './tokens.ts'
+import { isXdsWanted } from './xds-settings.ts'
 
 /** A Config is everything `sluice serve` can be told. It is plain data: workers get it as a message. */
 export interface Config {
-  /** Rule files, and directories of them. None: nobody said where they are. */
+  /** Rule files, and directories of them. */
   readonly rules: readonly string[]
+  /** Rules that come from elsewhere. Where there are none either, nobody said where rules are. */
+  readonly remoteRules: RemoteRulesConfig
   /** The rules are the examples that come with the package. */
   readonly isExample: boolean
   readonly mergeDomains: boolean
@@ -83,6 +87,8 @@ export interface Config {
   readonly drainDelayMs: number
   readonly drainTimeoutMs: number
   readonly healthNeedsRedis: boolean
+  /** Not healthy while there is no domain with rules. */
+  readonly healthNeedsRules: boolean
   readonly metrics: MetricsConfig
   /** Undefined: counts are not sent anywhere. */
   readonly statsd: StatsdConfig | undefined
@@ -218,14 +224,17 @@ export function readConfig(args: readonly string[], env: Env, command: CommandFl
   refuseMisspelled(env)
   refuseUnsupported(env)
   const from = new SettingSources(flags, env)
-  const rules = from.given('rules') ?? runtimeRules(env)
+  const rules = from.given('rules') ?? (isXdsWanted(env) ? undefined : runtimeRules(env))
   const hasExamples = from.value('examples')
   const redis = from.given('redis')
   const redisUrl = redis && redisUrlOf(lastOf(redis), redis.where, env)
   const host = from.value('host')
+  const remoteRules = remoteRulesOf(from, rules, env)
+  const isAnywhere = rules !== undefined || hasRemoteRules(remoteRules)
   return {
-    rules: rules === undefined ? (hasExamples ? [exampleRules()] : []) : pathsOf(rules),
-    isExample: rules === undefined && hasExamples,
+    rules: rules !== undefined ? pathsOf(rules).filter(isPath) : !isAnywhere && hasExamples ? [exampleRules()] : [],
+    isExample: !isAnywhere && hasExamples,
+    remoteRules,
     mergeDomains: from.value('merge-domains'),
     shadowMode: from.value('shadow-mode'),
     compatibility: from.value('compatibility'),
@@ -265,6 +274,7 @@ export function readConfig(args: readonly string[], env: Env, command: CommandFl
     drainDelayMs: from.value('drain-delay'),
     drainTimeoutMs: from.value('drain-timeout'),
     healthNeedsRedis: from.value('health-needs-redis'),
+    healthNeedsRules: from.value('health-needs-rules'),
     metrics: metricsOf(from),
     statsd: statsdOf(from, env),
     logLevel: from.value('log-level'),
@@ -284,6 +294,7 @@ export function readConfig(args: readonly string[], env: Env, command: CommandFl
       ...misspelledVariables(env),
       ...(redisUrl === undefined ? redisWarnings(env) : []),
       ...tlsWarnings(from),
+      ...remoteRulesWarnings(remoteRules),
       ...trustWarnings(from),
       ...(redisUrl !== undefined && from.given('secret') === undefined ? [NO_SECRET] : []),
     ],

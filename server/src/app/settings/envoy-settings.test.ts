@@ -6,7 +6,8 @@ import { ENVOY_SETTINGS } from './envoy-settings.ts'
 import { SETTINGS } from './settings.ts'
 
 /** Variables that take part in another setting, instead of being one. */
-const READ_ELSEWHERE = /^(RUNTIME_|REDIS_(TYPE|SOCKET_TYPE|AUTH|TLS|SENTINEL_AUTH|TLS_SKIP_HOSTNAME_VERIFICATION)$)/
+const READ_ELSEWHERE =
+  /^(RUNTIME_|CONFIG_GRPC_XDS_SERVER_URL$|REDIS_(TYPE|SOCKET_TYPE|AUTH|TLS|SENTINEL_AUTH|TLS_SKIP_HOSTNAME_VERIFICATION)$)/
 
 describe('ENVOY_SETTINGS', () => {
   it('has each variable once', () => {

@@ -1,5 +1,6 @@
 import type { Config } from './config.ts'
 import { credentialsOf } from './redis-settings.ts'
+import { secretsOfRemoteRules } from './remote-rules.ts'
 
 /** secretsOf lists every text of the configuration that nobody may read in a log. */
 export function secretsOf(config: Config): string[] {
@@ -9,9 +10,11 @@ export function secretsOf(config: Config): string[] {
     redisUrl,
     ...(database !== undefined && 'url' in database ? [database.url, database.listenUrl] : []),
   ]
-  return [secret, leaseSecret, ...addresses.map(passwordOf), redisSentinelAuth, auditKafka?.sasl?.password, ...tokens]
-    .flatMap((text) => (text === undefined ? [] : [text, credentialsOf(text).password]))
-    .filter((text) => text !== '')
+  const own = [
+    ...[secret, leaseSecret, ...addresses.map(passwordOf), redisSentinelAuth, auditKafka?.sasl?.password],
+    ...tokens,
+  ].flatMap((text) => (text === undefined ? [] : [text, credentialsOf(text).password]))
+  return [...own, ...secretsOfRemoteRules(config.remoteRules)].filter((text) => text !== '')
 }
 
 /** passwordOf is the password of an address, or all of what stands for it. */

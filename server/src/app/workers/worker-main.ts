@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import { SluiceError } from 'sluice/internal/core/errors'
 import type { CompileOptions } from 'sluice/internal/core/rules/compile'
 import type { RuleInput } from 'sluice/internal/core/rules/load'
+import type { RulePart } from 'sluice/internal/core/rules/packed-rules'
 import type { GatewayPlan } from '../../edge/gateway-rules/file/compile-routes.ts'
 import { hashApiKey } from '../../quotas/tables/api-key-hash.ts'
 import type { UsageNews } from '../../quotas/usage/usage-news.ts'
@@ -85,11 +86,17 @@ async function openGateway(config: Config, routes: RuleInput) {
 function applyRules(inputs: readonly RuleInput[], routes: RuleInput | undefined): void {
   rules.apply(inputs, options)
   setRoutes(routes)
+  doors?.rulesChanged()
 }
 
 /** setRoutes has the gateway go by routes, in this very turn: no request is to meet rules of one version and routes of another. */
 function setRoutes(routes: RuleInput | undefined): void {
   if (routes !== undefined && planOf !== undefined) doors?.setRoutes(planOf(routes))
+}
+
+function takePart(version: number, part: RulePart): void {
+  rules.take(version, part)
+  doors?.rulesChanged()
 }
 
 function take(door: DoorName, number: number, socket: Socket | undefined): void {
@@ -133,7 +140,7 @@ function receive(message: ToWorker, socket?: Socket): void {
   else if (message.type === 'rules') applyRules(message.inputs, message.routes)
   else if (message.type === 'routes') rules.whenInForce(() => setRoutes(message.input))
   else if (message.type === 'packed-rules') rules.announce(message.version, () => setRoutes(message.routes))
-  else if (message.type === 'rule-part') rules.take(message.version, message.part)
+  else if (message.type === 'rule-part') takePart(message.version, message.part)
   else if (message.type === 'shed') doors?.all[message.door]?.shed(message.count)
   else if (message.type === 'not-serving') doors?.notServing()
   else if (message.type === 'drain') void leave()

@@ -53,6 +53,15 @@ export const FAMILIES: readonly Family[] = [
   max('ratelimit_config_last_refused_timestamp_seconds', 'When rules were last refused; 0 for never.'),
   max('ratelimit_config_last_load_successful', 'Whether the last rules that were read are in force.'),
   max('ratelimit_config_rules', 'Rules in force.'),
+  max(
+    'ratelimit_rules_source_age_seconds',
+    'How long ago it was known that rules from elsewhere are still as they are in force.',
+  ),
+  max(
+    'ratelimit_rules_source_last_success_timestamp_seconds',
+    'When rules from elsewhere were last known to be as they are in force; 0 for never.',
+  ),
+  counter('ratelimit_rules_source_failures_total', 'Reads of rules from elsewhere that failed or were refused.'),
   max('ratelimit_limit', 'Requests that a rule admits in its window.'),
   max('ratelimit_limit_window_seconds', 'The window of a rule.'),
   sum('ratelimit_slices_held', 'Slices of leased budgets that the node holds.'),

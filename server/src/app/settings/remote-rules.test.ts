@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest'
+import { raisedBy } from '../../../../src/core/raised.suite.ts'
+import { readConfig } from './config.ts'
+import { rulePlaces } from './remote-rules.ts'
+import { secretsOf } from './secrets.ts'
+
+const URL_RULE =
+  'rules at an address are at http:// or https://; a token or a password is sent over https, or to this machine'
+
+describe('rules at addresses', () => {
+  it('are told apart from files', () => {
+    const config = readConfig(['--rules', 'a.yaml,https://h.example/r.yaml', '--rules', 'HTTPS://h.example/s'], {})
+    expect(config.rules).toEqual(['a.yaml'])
+    expect(config.remoteRules.urls).toEqual([
+      { url: 'https://h.example/r.yaml', name: 'https://h.example/r.yaml' },
+      { url: 'https://h.example/s', name: 'https://h.example/s' },
+    ])
+    expect(config.isExample).toBe(false)
+  })
+
+  it('are shown without users and queries, and each by a name of its own', () => {
+    const config = readConfig(
+      ['--rules', 'https://u:p%40ss@h.example/r?X-Amz-Signature=0123456789abcdef,https://h.example/r?v=2'],
+      {},
+    )
+    expect(rulePlaces(config)).toEqual(['https://h.example/r?…', 'https://h.example/r?… (2)'])
+    expect(secretsOf(config)).toEqual(
+      expect.arrayContaining(['p%40ss', 'p@ss', '?X-Amz-Signature=0123456789abcdef', '0123456789abcdef']),
+    )
+  })
+
+  it('are asked for every 30 seconds unless told otherwise, and never more often than every second', () => {
+    expect(readConfig([], {}).remoteRules).toMatchObject({ pollMs: 30_000, timeoutMs: 10_000, startsEmpty: false })
+    const env = { SLUICE_RULES_POLL: '10ms', SLUICE_RULES_TIMEOUT: '0s', SLUICE_START_WITHOUT_RULES: 'true' }
+    expect(readConfig([], env).remoteRules).toMatchObject({ pollMs: 1_000, timeoutMs: 100, startsEmpty: true })
+  })
+
+  it.each([
+    ['http://rules.example/r', { SLUICE_RULES_TOKEN: 'abc' }, 'a token or a password for http://rules.example/r'],
+    ['http://u:hidden@rules.example/r', {}, 'a token or a password for http://rules.example/r'],
+    ['http://[', {}, 'not an address'],
+    ['https://', {}, 'not an address'],
+  ])('are refused as %s with %j', (url, env, detail) => {
+    expect(raisedBy(() => readConfig(['--rules', url], env))).toBe(`RULES_URL_INVALID: --rules: ${detail}; ${URL_RULE}`)
+  })
+
+  it('are shown a token that a header can hold', () => {
+    expect(raisedBy(() => readConfig([], { SLUICE_RULES_TOKEN: 'a b' }))).toBe(
+      `RULES_URL_INVALID: SLUICE_RULES_TOKEN: a token with a space or another sign that no header has; ${URL_RULE}`,
+    )
+    const config = readConfig(['--rules', 'http://localhost:1/r', '--rules-token', 'a-token'], {})
+    expect(config.remoteRules.token).toBe('a-token')
+    expect(secretsOf(config)).toContain('a-token')
+    expect(config.warnings).toEqual([])
+  })
+
+  it('are warned about where anybody on the way can change them', () => {
+    expect(readConfig(['--rules', 'http://rules.example/r?v=1'], {}).warnings).toEqual([
+      'rules come from http://rules.example/r?… without TLS: anybody on the way can change them',
+    ])
+  })
+
+  it('take a certificate with its key', () => {
+    const rule = 'a certificate and its key are given together; a name to ask of clients needs their authority'
+    expect(raisedBy(() => readConfig(['--rules-cert', 'c'], {}))).toBe(
+      `TLS_INCOMPLETE: --rules-cert: --rules-key is not given; ${rule}`,
+    )
+    expect(raisedBy(() => readConfig(['--rules-key', 'c'], {}))).toBe(
+      `TLS_INCOMPLETE: --rules-key: --rules-cert is not given; ${rule}`,
+    )
+  })
+})
