@@ -20,7 +20,7 @@ export const MENU = [
       'testing',
     ],
   },
-  { text: 'Run', pages: ['deploy', 'aws', 'redis', 'gateway', 'upgrade'] },
+  { text: 'Run', pages: ['deploy', 'rules-sources', 'sizing', 'aws', 'redis', 'gateway', 'upgrade'] },
   { text: 'Operate', pages: ['operate', 'observability', 'dashboard', 'runbooks', 'performance'] },
   {
     text: 'Reference',
