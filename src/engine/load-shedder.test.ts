@@ -265,3 +265,29 @@ function away(store: Store): Store {
     close: () => store.close(),
   }
 }
+
+describe('the layer of upstreams', () => {
+  it('sheds every priority where it is on, counts in shadow mode, and does neither where it is off', () => {
+    let mode: LayerMode | undefined
+    const { shedder } = bench({ modes: (layer: ShedLayer) => (layer === 'upstream' ? mode : undefined) })
+    const counted = () =>
+      shedder
+        .counts()
+        .filter(({ layer, count }) => layer === 'upstream' && count > 0)
+        .map(({ priority, mode: how, count }) => [priority, how, count])
+    expect(shedder.modeOf('upstream')).toBe('on')
+    expect([0, 3].map((priority) => shedder.shedUpstream(priority as Priority)?.verdict)).toMatchObject([
+      { shed: 'upstream', retryAfterMs: 1_000 },
+      { shed: 'upstream', retryAfterMs: 5_000 },
+    ])
+    mode = 'shadow'
+    expect(shedder.shedUpstream(3)).toBeUndefined()
+    mode = 'off'
+    expect(shedder.shedUpstream(3)).toBeUndefined()
+    expect(counted()).toEqual([
+      [0, 'on', 1],
+      [3, 'on', 1],
+      [3, 'shadow', 1],
+    ])
+  })
+})
