@@ -1,5 +1,7 @@
+import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { describe, expect, it } from 'vitest'
+import { connect } from 'node:net'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { startRoutes, statuses } from './gateway.suite.ts'
 
 const json = (url: string, body: unknown, headers: Record<string, string> = {}) =>
@@ -141,6 +143,23 @@ describe('a ceiling', () => {
     expect(await statuses(2, from('192.0.2.2'))).toEqual([200, 503])
     const refused = await from('192.0.2.3')()
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, expect.stringMatching(/^\d+$/)])
+  })
+})
+
+describe('a ceiling of a route that reads bodies', () => {
+  it('refuses before anything of a body has come', async () => {
+    const text = `
+upstreams: { app: APP }
+ceiling: { per_ip: 1/1h }
+limits: [{ requests_per_unit: 100, unit: hour, by: { json: email } }]
+`
+    const { url } = await startRoutes(text, (request, response) => request.resume().on('end', () => response.end()))
+    expect((await json(url, { email: 'a@b.c' })).status).toBe(200)
+    const socket = connect(Number(new URL(url).port), '127.0.0.1')
+    onTestFinished(() => void socket.destroy())
+    socket.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n')
+    const [answer] = (await once(socket, 'data')) as [Buffer]
+    expect(String(answer)).toMatch(/^HTTP\/1.1 429 /)
   })
 })
 

@@ -49,10 +49,14 @@ export class LimitGate implements GatewayGate {
     this.#failed = failed
   }
 
-  admit(request: GatewayRequest): MaybePromise<Admission> {
+  before(request: GatewayRequest): Refusal | undefined {
     const { shared } = request.route as PlannedRoute
     const hit = this.#ceiling.hit(request.ip, shared.ceiling)
-    if (hit !== undefined && !this.#isShadow) return tooMuch(hit, request)
+    return hit === undefined || this.#isShadow ? undefined : tooMuch(hit, request)
+  }
+
+  admit(request: GatewayRequest): MaybePromise<Admission> {
+    const { shared } = request.route as PlannedRoute
     return andThen(shared.finder.find(request), (caller) => this.#ask(request, caller))
   }
 

@@ -75,6 +75,8 @@ export type Admission = Refusal | Pass
 
 /** GatewayGate decides which requests reach an upstream. What it throws is answered 500. */
 export interface GatewayGate {
+  /** before is asked first, when nothing of the body has been read: it refuses what is not even to be looked at. */
+  before?(request: GatewayRequest): Refusal | undefined
   admit(request: GatewayRequest): MaybePromise<Admission>
 }
 

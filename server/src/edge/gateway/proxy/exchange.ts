@@ -56,6 +56,7 @@ export class Exchange extends EndingRequest implements AskerListener, CarrierLis
     }
     this.attempts = new Attempts(this.#table, found, this.head, this)
     this.timer.start(times.totalMs)
+    if (this.isTurnedAway()) return
     if (peekBytes > 0 && !this.#isBodyEnded) {
       this.#peek()
       return

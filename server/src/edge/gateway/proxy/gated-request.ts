@@ -14,6 +14,18 @@ export abstract class GatedRequest extends AskedRequest {
   /** waitsForGate is called when the gate takes its time. */
   protected abstract waitsForGate(): void
 
+  /** isTurnedAway asks the gate before anything is read of the body, and answers where it refuses. */
+  protected isTurnedAway(): boolean {
+    try {
+      const refusal = this.gateway.gate.before?.(this)
+      if (refusal === undefined) return false
+      this.decided(refusal)
+    } catch (error) {
+      this.#failed(error)
+    }
+    return true
+  }
+
   protected askGate(): void {
     this.phase = Phase.gate
     let admission: MaybePromise<Admission>
