@@ -1,6 +1,8 @@
 import type { Socket } from 'node:net'
+import type { MaybePromise } from 'sluice/internal/engine/ports'
 import { describe, expect, it } from 'vitest'
 import { until } from '../../../../../tests/servers/until.mjs'
+import type { Admission } from '../gate.ts'
 import {
   type Gateway,
   ManualClock,
@@ -66,20 +68,27 @@ describe('a client of HTTP/2 that resets too many streams, and ends its connecti
     ['a stream is open', '', 75_000],
     ['no stream is open', resetFrame(1), 100],
   ])('leaves nothing behind where %s', async (_, last, keepAliveMs) => {
-    const gate = new RecordingGate()
+    const ended: string[] = []
+    let isFirst = true
+    const gate = {
+      admit: (): MaybePromise<Admission> => {
+        if (!isFirst) return new Promise(() => {})
+        isFirst = false
+        return { kind: 'admitted', ended: (kind) => void ended.push(kind) }
+      },
+    }
     const app = await startApp((_, response) => response.end(Buffer.alloc(200_000)))
     const { port, gateway } = await startGateway(app, { gate, bounds: { keepAliveMs } })
     const talk = talkTo(port, PREFACE + GET_FRAME)
     await until('its window is full', () => talk.text().length > 65_535)
     let flood = ''
-    for (let stream = 3; stream < 5_003; stream += 2) flood += getFrame(stream) + resetFrame(stream)
+    for (let stream = 3; stream < 3_203; stream += 2) flood += getFrame(stream) + resetFrame(stream)
     talk.socket.write(flood, 'latin1')
     const goaway = '\x00\x00\x08\x07\x00\x00\x00\x00\x00'
     await until('it is told', () => talk.text().includes(goaway))
     talk.socket.end(last, 'latin1')
     await until('it is forgotten', () => gateway.stats.connections === 0)
-    expect([gateway.stats.requests, new Set(gate.ended)]).toEqual([0, new Set(['abort'])])
-    expect(gate.ended.length).toBe(gate.admitted)
+    expect([gateway.stats.requests, ended]).toEqual([0, ['abort']])
   })
 })
 
