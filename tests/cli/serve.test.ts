@@ -167,7 +167,7 @@ describe('sluice serve', () => {
     ],
     [
       ['serve'],
-      'RULES_MISSING: serve: nothing says where the rules are; rules are named by --rules, SLUICE_RULES or, as in ' +
+      'RULES_MISSING: serve: nothing says where the rules are; rules are named by --rules, --rules-xds, SLUICE_RULES or, as in ' +
         'envoyproxy/ratelimit, RUNTIME_ROOT; --examples runs without rules of your own',
     ],
     [['serve', '--merge-domains=maybe'], 'SWITCH_INVALID: --merge-domains: got "maybe"; a switch is true or false'],

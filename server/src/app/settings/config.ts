@@ -225,15 +225,15 @@ export function readConfig(args: readonly string[], env: Env, command: CommandFl
   refuseUnsupported(env)
   const from = new SettingSources(flags, env)
   const rules = from.given('rules') ?? (isXdsWanted(env) ? undefined : runtimeRules(env))
-  const hasExamples = from.value('examples')
   const redis = from.given('redis')
   const redisUrl = redis && redisUrlOf(lastOf(redis), redis.where, env)
   const host = from.value('host')
   const remoteRules = remoteRulesOf(from, rules, env)
   const isAnywhere = rules !== undefined || hasRemoteRules(remoteRules)
+  const hasExamples = from.value('examples') && !isAnywhere
   return {
-    rules: rules !== undefined ? pathsOf(rules).filter(isPath) : !isAnywhere && hasExamples ? [exampleRules()] : [],
-    isExample: !isAnywhere && hasExamples,
+    rules: rules === undefined ? (hasExamples ? [exampleRules()] : []) : pathsOf(rules).filter(isPath),
+    isExample: hasExamples,
     remoteRules,
     mergeDomains: from.value('merge-domains'),
     shadowMode: from.value('shadow-mode'),

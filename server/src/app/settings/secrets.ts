@@ -10,11 +10,10 @@ export function secretsOf(config: Config): string[] {
     redisUrl,
     ...(database !== undefined && 'url' in database ? [database.url, database.listenUrl] : []),
   ]
-  const own = [
-    ...[secret, leaseSecret, ...addresses.map(passwordOf), redisSentinelAuth, auditKafka?.sasl?.password],
-    ...tokens,
-  ].flatMap((text) => (text === undefined ? [] : [text, credentialsOf(text).password]))
-  return [...own, ...secretsOfRemoteRules(config.remoteRules)].filter((text) => text !== '')
+  return [secret, leaseSecret, ...addresses.map(passwordOf), redisSentinelAuth, auditKafka?.sasl?.password, ...tokens]
+    .flatMap((text) => (text === undefined ? [] : [text, credentialsOf(text).password]))
+    .concat(secretsOfRemoteRules(config.remoteRules))
+    .filter((text) => text !== '')
 }
 
 /** passwordOf is the password of an address, or all of what stands for it. */

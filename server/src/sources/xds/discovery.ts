@@ -5,7 +5,7 @@ import { readText } from './texts.ts'
 /** TYPE_URL names what is asked for: rate limits, one message for each domain. */
 export const TYPE_URL = 'type.googleapis.com/ratelimit.config.ratelimit.v3.RateLimitConfig'
 
-/** A XdsNode is what a client says of itself. */
+/** An XdsNode is what a client says of itself. */
 export interface XdsNode {
   readonly id: string
   readonly metadata: Readonly<Record<string, string>>

@@ -1,12 +1,21 @@
 import { isUtf8 } from 'node:buffer'
 import { MalformedMessage, type ProtoReader } from '../../edge/protobuf/reader.ts'
 
+/** As long as a text may be that the reader makes anew, or has already. */
+const MAX_SHORT = 64
+const SURROGATE = /[\ud800-\udfff]/
+
 /**
  * readText reads a text up to `end`. It is a text of its own: one that the reader cuts out of the whole message would keep
  * that in memory for as long as the rules are in force.
  */
 export function readText(reader: ProtoReader, end: number): string {
   const { bytes, at } = reader
+  if (end - at <= MAX_SHORT) {
+    const text = reader.name(end)
+    // Bytes that are not UTF-8 are surrogates here, and so are halves of rare characters.
+    if (!SURROGATE.test(text)) return text
+  }
   const part = bytes.subarray(at, end)
   if (!isUtf8(part)) throw new MalformedMessage('a text is not UTF-8')
   reader.at = end

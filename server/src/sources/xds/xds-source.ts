@@ -73,7 +73,7 @@ export class XdsSource implements RemoteSource {
     return this.#health.figures()
   }
 
-  /** start resolves when there are rules to begin with. That may take for ever: whoever does not want to wait stops it. */
+  /** start resolves when there are rules to begin with. That may take for ever; stop ends the wait. */
   async start(receiver: RuleReceiver): Promise<boolean> {
     this.#receiver = receiver
     this.#fallback = await fallbackOf(this.name, this.#options, (kept) => this.#restored(kept))
