@@ -46,7 +46,9 @@ export class FakeConnection implements RedisConnection {
 
 /** groupSizes reads how many charges each group of a call has. */
 export function groupSizes(args: Args): number[] {
-  const packed = args.at(-1) as Buffer
+  const packed = args.at(-1)
+  // The plain form has one group, and a key for each charge.
+  if (!Buffer.isBuffer(packed)) return [Number(args[2])]
   const sizes: number[] = []
   for (let at = 0; at < packed.length; at += 2 + 21 * (sizes.at(-1) as number)) sizes.push(packed.readUInt16LE(at))
   return sizes
