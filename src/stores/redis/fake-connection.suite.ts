@@ -34,7 +34,7 @@ export class FakeConnection implements RedisConnection {
   ask(key: string, args: Args, asker: Asker): void {
     const resolve = (reply: unknown): void => asker.answered(reply as Reply)
     const reject = (error: unknown): void => asker.failed(error as Error)
-    this.sent.push({ key, args, resolve, reject })
+    this.sent.push({ key, args: [...args], resolve, reject })
   }
 
   reset(shard: string): void {

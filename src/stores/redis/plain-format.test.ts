@@ -81,8 +81,8 @@ describe('a number as the answer', () => {
 describe('both forms', () => {
   let redis: RespClient
   beforeAll(async () => {
-    const { host, port } = (await sharedRedis()).address
-    redis = await RespClient.open({ at: { host, port }, tls: false })
+    const { port } = (await sharedRedis()).address
+    redis = await RespClient.open({ at: { host: '127.0.0.1', port }, tls: false })
   })
   afterAll(() => redis.destroy())
 

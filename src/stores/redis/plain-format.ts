@@ -1,4 +1,4 @@
-import { allowedVerdict, type Verdict } from '../../core/decision.ts'
+import { allowedVerdict, compact, type Verdict } from '../../core/decision.ts'
 import { type Charge, mayBeLent } from '../../engine/ports.ts'
 import { type EncodedBatch, isSpanOf } from './batch-format.ts'
 import type { LimitTexts } from './limit-texts.ts'
@@ -16,10 +16,13 @@ export function encodePlain(
   nowMs: number | undefined,
 ): EncodedBatch | undefined {
   if (charges.length === 0 || charges.length > MAX_CHARGES || !charges.every(isPlain)) return undefined
-  const [{ key, limit, cost }] = charges
+  const { key, limit, cost } = charges[0]
   // Most calls of a quiet service.
-  if (charges.length === 1)
-    return { keys: [limitTexts.keyOf(key, limit)], args: argsOf(limitTexts.of(limit), cost, nowMs) }
+  if (charges.length === 1) {
+    const isBare = cost === 1 && nowMs === undefined
+    const args = isBare ? limitTexts.aloneOf(limit) : argsOf(limitTexts.of(limit), cost, nowMs)
+    return { keys: [limitTexts.keyOf(key, limit)], args }
+  }
   const keys = charges.map((charge) => limitTexts.keyOf(charge.key, charge.limit))
   if (new Set(keys).size < keys.length) return undefined
   const limits = charges.map((charge) => markOf(charge) + limitTexts.of(charge.limit)).join('\n')
@@ -49,5 +52,7 @@ export function decodeWhole(whole: number, { limit }: Charge): Verdict | undefin
   const scale = limit.capacity + 1
   const remaining = whole % scale
   const resetAfterMs = (whole - remaining) / scale
-  return isSpanOf(limit, resetAfterMs) ? allowedVerdict(limit.max, remaining, resetAfterMs) : undefined
+  return isSpanOf(limit, resetAfterMs)
+    ? allowedVerdict(limit.max, compact(remaining), compact(resetAfterMs))
+    : undefined
 }

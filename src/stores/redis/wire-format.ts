@@ -206,16 +206,25 @@ function sizeOf({ charges }: Group): number {
 
 /** encode spells a batch in the form of decide.lua that is the cheaper one. */
 function encode(groups: readonly Group[], limitTexts: LimitTexts, nowMs: number | undefined): EncodedBatch {
-  const plain = groups.length === 1 ? encodePlain(groups[0].charges, limitTexts, nowMs) : undefined
-  return plain ?? encodeGroups(groups, limitTexts, nowMs)
+  return groups.length === 1 ? encodeLone(groups[0], limitTexts, nowMs) : encodeGroups(groups, limitTexts, nowMs)
+}
+
+function encodeLone(group: Group, limitTexts: LimitTexts, nowMs: number | undefined): EncodedBatch {
+  return encodePlain(group.charges, limitTexts, nowMs) ?? encodeGroups([group], limitTexts, nowMs)
 }
 
 /** decode is decodeVerdicts, and reads the number that answers a lone charge. Some clients have numbers as texts. */
-function decode(reply: unknown, groups: readonly Group[]): (Verdict[] | undefined)[] | undefined {
+function decode(reply: unknown, groups: readonly Group[]): (readonly Verdict[] | undefined)[] | undefined {
   if (typeof reply !== 'number' && typeof reply !== 'string') return decodeVerdicts(reply, groups)
   if (groups.length !== 1 || groups[0].charges.length !== 1) return undefined
-  const verdict = decodeWhole(Number(reply), groups[0].charges[0])
-  return [verdict === undefined ? undefined : [verdict]]
+  return [decodeLone(Number(reply), groups[0])]
+}
+
+/** decodeLone reads the number that answers a lone charge. */
+function decodeLone(reply: unknown, { charges }: Group): readonly Verdict[] | undefined {
+  if (typeof reply !== 'number' || charges.length !== 1) return undefined
+  const verdict = decodeWhole(reply, charges[0])
+  return verdict === undefined ? undefined : [verdict]
 }
 
 /** decideFormat is how groups travel to decide.lua. */
@@ -225,5 +234,6 @@ export const decideFormat: BatchFormat<Group, readonly Verdict[]> = {
   sizeOf,
   encode,
   decode,
+  lone: { encode: encodeLone, decode: decodeLone },
   byNode: { script: loadScript('decide-node', ['allow-cross-slot-keys']), encode: encodeSections },
 }
