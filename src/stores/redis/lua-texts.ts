@@ -68,7 +68,7 @@ return code, remaining, reset, wait, expires, dry_at, 0, 0, dropped
 end`,
   charges: `--- @include "counters"
 --- @include "heads"
-local limits, packed, reply = {}, nil, {}
+local limits, packed, reply, replies = {}, nil, {}, 0
 local CHARGE = 21
 local function permit_at(position, flags)
 if flags % 16 >= 8 then return string.sub(packed, position + 13, position + 20) end
@@ -103,20 +103,37 @@ local _, remaining, reset, _, expires_at, a, b, c, dropped = evaluate(k, forced,
 if is_kept(k, forced, 0, expires_at, a, b, c) then keep(k, L, expires_at, a, b, c) end
 return remaining, reset, dropped
 end
-local function decide_one(position)
-local k, l, cost, flags = struct.unpack('<I2I2dB', packed, position)
-local L = limits[l]
+local function decide_numbers(k, L, cost, is_charged)
+local start, one, two = NEVER, 0, 0
+local raw = raws[k]
+if owner[k] then
+start, one, two = at[k], first[k], second[k]
+else
+owner[k] = L
+if raw then start, one, two, stored_until[k] = L.read(raw, L) end
+at[k], first[k], second[k] = start, one, two
+end
+local code, remaining, reset, wait, expires_at, a, b, c = L.run(start, one, two, L, now, cost)
+if is_charged then
+local is_kept = code == 0 or L.count_denied or a ~= start or b ~= one or c ~= two
+if expires_at <= now then is_kept = raw or expires[k] end
+if is_kept then expires[k], at[k], first[k], second[k] = expires_at, a, b, c end
+end
+replies = replies + 1
+reply[replies] = pack('<BI4dd', code, remaining, reset, wait)
+end
+local function decide_one(k, L, cost, flags, position)
 if not owner[k] then open(k, L) end
+replies = replies + 1
 if flags % 32 >= 16 then
-reply[#reply + 1] = struct.pack('<BI4dd', 0, debit(k, L, cost))
-return position + CHARGE
+reply[replies] = pack('<BI4dd', 0, debit(k, L, cost))
+return
 end
 local code, remaining, reset, wait, expires_at, a, b, c = evaluate(k, L, now, cost, permit_at(position, flags))
 local lent = lent_at(position, flags, k)
 if lent > 0 then code, remaining, reset, wait = beside(lent, k, L, cost, code, remaining, reset, wait) end
 if flags % 8 >= 4 and code ~= LENT and is_kept(k, L, code, expires_at, a, b, c) then keep(k, L, expires_at, a, b, c) end
-reply[#reply + 1] = struct.pack('<BI4dd', code, remaining, reset, wait)
-return position + CHARGE
+reply[replies] = pack('<BI4dd', code, remaining, reset, wait)
 end
 local charges, fitted, named, group = {}, {}, {}, 0
 local function decide_group(count, position)
@@ -178,16 +195,22 @@ _, _, _, _, expires_at, a, b, c = evaluate(k, L, now, cost, charge.permit)
 end
 if is_kept(k, L, charge.code, expires_at, a, b, c) then keep(k, L, expires_at, a, b, c) end
 end
-reply[#reply + 1] = struct.pack('<BI4dd', charge.code, charge.remaining, charge.reset, charge.wait)
+replies = replies + 1
+reply[replies] = pack('<BI4dd', charge.code, charge.remaining, charge.reset, charge.wait)
 end
 if count > SMALL then charges = {} end
 return position
 end
 local function decide_next(position)
-local count
-count, position = struct.unpack('<I2', packed, position)
-if count == 1 then return decide_one(position) end
-return decide_group(count, position)
+local count, k, l, cost, flags = struct.unpack('<I2I2I2dB', packed, position)
+if count > 1 then return decide_group(count, position + 2) end
+local L = limits[l]
+if flags < 16 and not L.is_log then
+decide_numbers(k, L, cost, flags % 8 >= 4)
+else
+decide_one(k, L, cost, flags, position + 2)
+end
+return position + 2 + CHARGE
 end`,
   count: `local key = KEYS[1]
 local window, most = tonumber(ARGV[1]), tonumber(ARGV[2])
@@ -408,11 +431,13 @@ local expires_at = expires[k]
 if expires_at then
 local L = owner[k]
 if expires_at <= now then
-redis.call('DEL', KEYS[k])
+call('DEL', KEYS[k])
 elseif L.is_log then
 write(L, KEYS[k], pack('<I4', hits[k]) .. records[k], expires_at)
-else
+elseif L.is_numbered or not may_overwrite or stored_until[k] ~= expires_at then
 write(L, KEYS[k], spell_numbers(L, at[k], first[k], second[k]), expires_at, stored_until[k])
+else
+overwrite(KEYS[k], pack(L.format, at[k], first[k], second[k]))
 end
 end
 end
@@ -438,7 +463,7 @@ for at = 1, #sections, 4 do total = total + struct.unpack('<I2', sections, at) e
 if begin(total, KEYS[total + 1]) then fitted, named = {}, {} end
 local limit_total = tonumber(KEYS[total + 2])
 for i = 1, limit_total do limits[i] = limit_of(KEYS[total + 2 + i]) end
-packed, reply = KEYS[total + 3 + limit_total], {}
+packed, reply, replies = KEYS[total + 3 + limit_total], {}, 0
 local places, from, position = {}, 1, 1
 for at = 1, #sections, 4 do
 local count, groups = struct.unpack('<I2I2', sections, at)
@@ -466,7 +491,7 @@ local limit_total = tonumber(ARGV[2])
 packed = ARGV[3 + limit_total]
 for i = 1, limit_total do limits[i] = limit_of(ARGV[2 + i]) end
 if begin(#KEYS, ARGV[1]) then fitted, named = {}, {} end
-reply = {}
+reply, replies = {}, 0
 read(#KEYS)
 local position, last = 1, #packed
 while position <= last do position = decide_next(position) end

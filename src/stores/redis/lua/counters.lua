@@ -256,11 +256,13 @@ local function write_all(from, to)
     if expires_at then
       local L = owner[k]
       if expires_at <= now then
-        redis.call('DEL', KEYS[k])
+        call('DEL', KEYS[k])
       elseif L.is_log then
         write(L, KEYS[k], pack('<I4', hits[k]) .. records[k], expires_at)
-      else
+      elseif L.is_numbered or not may_overwrite or stored_until[k] ~= expires_at then
         write(L, KEYS[k], spell_numbers(L, at[k], first[k], second[k]), expires_at, stored_until[k])
+      else
+        overwrite(KEYS[k], pack(L.format, at[k], first[k], second[k]))
       end
     end
   end

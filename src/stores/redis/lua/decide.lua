@@ -41,7 +41,7 @@ local function main()
   packed = ARGV[3 + limit_total]
   for i = 1, limit_total do limits[i] = limit_of(ARGV[2 + i]) end
   if begin(#KEYS, ARGV[1]) then fitted, named = {}, {} end
-  reply = {}
+  reply, replies = {}, 0
   read(#KEYS)
   local position, last = 1, #packed
   while position <= last do position = decide_next(position) end
