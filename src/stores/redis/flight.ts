@@ -93,9 +93,9 @@ export class Flight<Job, Answer> implements Call, ScriptAsker {
     return this.#desk.functions
   }
 
-  /** A batch has been collected. */
+  /** It is all that a turn has for its server. Of several partitions, calls leave together. */
   get isPrompt(): boolean {
-    return true
+    return this.lane.node !== undefined || this.#desk.connection.spansPartitions
   }
 
   /** load says what is sent. */
