@@ -9,7 +9,7 @@ import { chargesOf, openRedis } from '../scale/nodes.mjs'
 const SCRIPT = readFileSync(new URL('../count.lua', import.meta.url), 'utf8')
 const WINDOW_S = 86_400
 const WINDOW_MS = `${1000 * WINDOW_S}`
-const RULE = { unit: 'day', requests_per_unit: 1_000_000_000 }
+const RULE = { unit: 'day', requests_per_unit: 1_000_000 }
 export const CALLERS = 1_000
 
 /** The keys of the plain ones are as long as those of the store. */

@@ -113,6 +113,6 @@ export function hitVerdict(limit: number, hits: number, resetAfterMs: number): V
  * compact returns the same number, as a 31-bit integer where it is one. What arithmetic on times yields is a floating
  * point number to the engine even when it is whole, and each such field of a fresh object is an allocation of its own.
  */
-function compact(value: number): number {
+export function compact(value: number): number {
   return value < 1_073_741_824 ? value | 0 : value
 }

@@ -81,7 +81,7 @@ describe('a server that cannot work now answers nothing, counts nothing, and is 
     ['NOREPLICAS', set('min-replicas-to-write', '1', '0')],
     ['BUSY', endlessScript],
     ['NOPERM to run scripts', acl('-evalsha -fcall', '+evalsha +fcall')],
-    ['NOPERM to write in a script', acl('-psetex -set', '+psetex +set')],
+    ['NOPERM to write in a script', acl('-psetex -set -setrange', '+psetex +set +setrange')],
     ['NOPERM for the key', acl('resetkeys ~other:*', '~*')],
   ])('%s', async (_reply, break_) => {
     const redis = await server({ acl: { app: APP } })

@@ -16,8 +16,17 @@ export interface BatchFormat<Job, Answer> {
    * one.
    */
   decode(reply: unknown, jobs: readonly Job[]): readonly (Answer | undefined)[] | undefined
+  /** How a job travels alone, where that is cheaper. */
+  readonly lone?: LoneFormat<Job, Answer>
   /** How jobs of several partitions travel to one node of a cluster, where they can. */
   readonly byNode?: NodeFormat<Job>
+}
+
+/** A LoneFormat is a BatchFormat for one job: most calls of a quiet service, of which each list around a job is garbage. */
+export interface LoneFormat<Job, Answer> {
+  encode(job: Job, limitTexts: LimitTexts, nowMs: number | undefined): EncodedBatch
+  /** decode returns undefined for a reply that the format of batches has to look at. */
+  decode(reply: unknown, job: Job): Answer | undefined
 }
 
 /**

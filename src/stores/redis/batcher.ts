@@ -1,16 +1,15 @@
 import { CircuitBreaker } from '../../engine/circuit-breaker.ts'
 import { StoreFault } from '../../engine/store-fault.ts'
-import type { BatchFormat, EncodedBatch } from './batch-format.ts'
+import type { BatchFormat } from './batch-format.ts'
 import type { RedisConnection, Reply } from './connection.ts'
 import { DeadlineTimer } from './deadline-timer.ts'
 import { Flight, type FlightDesk, type Lane } from './flight.ts'
 import { FunctionUse } from './function-use.ts'
 import { LimitTexts } from './limit-texts.ts'
 import { byPartition, readNodeReply } from './node-batch.ts'
-import type { Script } from './scripts.ts'
 import { askScript } from './send-script.ts'
 import type { StoredKeys } from './stored-keys.ts'
-import { excuse, refuse, refuseAll, settle, soonestDue, type WaitingJob } from './waiting-job.ts'
+import { excuse, promiseJob, refuse, refuseAll, settle, soonestDue, type WaitingJob } from './waiting-job.ts'
 
 /** What a batcher tells. */
 export interface BatcherEvents {
@@ -38,6 +37,9 @@ const MAX_NAMES = 32_768
 const MAX_CALLS = 256
 /** While this many calls of a lane are under way, its jobs wait and join: the busier the server, the larger the batches. */
 const MAX_FLIGHTS = 2
+/** Of a lane where nothing waits. It is one list for all, and nothing is added to it. */
+const NOBODY: never[] = []
+Object.freeze(NOBODY)
 
 /**
  * Batcher collects the jobs that arrive in one turn of the event loop and sends them as one script call for each lane
@@ -59,6 +61,10 @@ export class Batcher<Job, Answer> {
   readonly #deadlines: DeadlineTimer
   readonly #desk: FlightDesk<Job, Answer>
   readonly #flush = (): void => this.#departAll()
+  readonly #departLane = (lane: Lane<Job, Answer>): void => {
+    if (lane.waiting.length > 0) this.#depart(lane)
+  }
+  readonly #take = (waiting: WaitingJob<Job, Answer>): void => this.#wait(waiting)
   #isScheduled = false
   /** The calls whose answer has not come, also those that all have given up. */
   readonly #calls: Flight<Job, Answer>[] = []
@@ -85,6 +91,9 @@ export class Batcher<Job, Answer> {
     })
     this.#desk = {
       now: this.#now,
+      connection,
+      functions: this.#functions,
+      script: format.script,
       answered: (flight, reply) => this.#answered(flight, reply),
       failed: (flight, fault) => this.#failed(flight, fault),
       takenBack: (flight) => this.#takenBack(flight),
@@ -93,24 +102,20 @@ export class Batcher<Job, Answer> {
 
   /** submit does a job with others. It rejects with a StoreFault, and with nothing else. */
   submit(partition: string, job: Job, timeoutMs: number): Promise<Answer> {
-    return new Promise((resolve, reject) => {
-      const node = this.#nodeOf(partition)
-      const waiting = {
-        job,
-        partition,
-        timeoutMs,
-        dueAt: 0,
-        stalls: 0,
-        isSettled: false,
-        isAlone: false,
-        resolve,
-        reject,
-      }
-      this.#laneOf(node ?? partition, node).waiting.push(waiting)
-      if (this.#isScheduled) return
-      this.#isScheduled = true
-      setImmediate(this.#flush)
-    })
+    return promiseJob(job, partition, timeoutMs, this.#take)
+  }
+
+  /** #wait has a job wait for the end of the turn. */
+  #wait(waiting: WaitingJob<Job, Answer>): void {
+    const { partition } = waiting
+    const node = this.#nodeOf(partition)
+    const lane = this.#laneOf(node ?? partition, node)
+    // What is pushed into an empty list makes room for seventeen.
+    if (lane.waiting.length === 0) lane.waiting = [waiting]
+    else lane.waiting.push(waiting)
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    setImmediate(this.#flush)
   }
 
   /** #nodeOf names the node to which jobs of a partition travel with those of others; undefined where they do not. */
@@ -140,7 +145,8 @@ export class Batcher<Job, Answer> {
 
   #departAll(): void {
     this.#isScheduled = false
-    for (const lane of this.#lanes.values()) if (lane.waiting.length > 0) this.#depart(lane)
+    // A loop over the values makes garbage for each turn.
+    this.#lanes.forEach(this.#departLane)
   }
 
   /** #depart sends what waits in a lane as far as there is room for calls. The rest is held, and its time runs. */
@@ -148,10 +154,10 @@ export class Batcher<Job, Answer> {
     const waiting = lane.waiting
     const nowAt = this.#now()
     for (const one of waiting) if (one.dueAt === 0) one.dueAt = nowAt + one.timeoutMs
-    lane.waiting = []
+    lane.waiting = NOBODY
     for (let at = 0; at < waiting.length; ) {
       if (lane.flights >= MAX_FLIGHTS) {
-        lane.waiting.push(...waiting.slice(at))
+        lane.waiting = [...lane.waiting, ...waiting.slice(at)]
         this.#deadlines.watch(soonestDue(lane.waiting))
         return
       }
@@ -192,7 +198,7 @@ export class Batcher<Job, Answer> {
   #sendOn(batch: readonly WaitingJob<Job, Answer>[]): void {
     for (const [partition, part] of byPartition(batch.filter(({ isSettled }) => !isSettled))) {
       const lane = this.#laneOf(partition)
-      lane.waiting.push(...part)
+      lane.waiting = [...lane.waiting, ...part]
       this.#depart(lane)
     }
   }
@@ -218,26 +224,33 @@ export class Batcher<Job, Answer> {
     lane.flights++
     this.#deadlines.watch(soonestDue(batch))
     try {
-      const { script, keys, args } = this.#encode(flight)
-      askScript({ connection: this.#connection, shard, script, functions: this.#functions, keys, args }, flight)
+      this.#encode(flight)
+      askScript(flight, flight)
     } catch (error) {
       this.#failed(flight, new StoreFault('broken', shard, String(error), error))
     }
   }
 
-  #encode({ jobs, sections }: Flight<Job, Answer>): EncodedBatch & { readonly script: Script } {
-    const { script, byNode } = this.#format
+  #encode(flight: Flight<Job, Answer>): void {
+    const { byNode, lone } = this.#format
+    const { batch, sections } = flight
     const nowMs = this.#scriptNowMs?.()
-    if (sections === undefined || byNode === undefined)
-      return { script, ...this.#format.encode(jobs, this.#texts, nowMs) }
+    if (batch.length === 1 && lone !== undefined) {
+      flight.load(lone.encode(batch[0].job, this.#texts, nowMs))
+      return
+    }
+    if (sections === undefined || byNode === undefined) {
+      flight.load(this.#format.encode(flight.jobs, this.#texts, nowMs))
+      return
+    }
     const parts = sections.map((section) => section.map(({ job }) => job))
-    return { script: byNode.script, ...byNode.encode(parts, this.#texts, nowMs) }
+    flight.load(byNode.encode(parts, this.#texts, nowMs), byNode.script)
   }
 
   #answered(flight: Flight<Job, Answer>, reply: Reply): void {
     const { batch, sections } = flight
     if (sections === undefined) {
-      this.#settle(flight, reply, batch, flight.jobs)
+      if (!this.#settleLone(flight, reply)) this.#settle(flight, reply, batch, flight.jobs)
       return
     }
     const parts = readNodeReply(reply, sections)
@@ -258,6 +271,16 @@ export class Batcher<Job, Answer> {
     if (flight.sections === undefined) for (const waiting of flight.batch) waiting.isAlone = true
     this.#ended(flight, undefined)
     this.#sendOn(flight.batch)
+  }
+
+  /** #settleLone answers the only job of a call, and returns whether the reply was plain enough for that. */
+  #settleLone(flight: Flight<Job, Answer>, reply: Reply): boolean {
+    const { batch } = flight
+    const answer = batch.length === 1 ? this.#format.lone?.decode(reply, batch[0].job) : undefined
+    if (answer === undefined) return false
+    this.#ended(flight, undefined)
+    settle(batch[0], answer)
+    return true
   }
 
   /** #settle answers those jobs of a call that the reply is about. */

@@ -34,7 +34,7 @@ export interface RedisConnection {
   askShard(shard: string, args: Args, asker: Asker): void
   /**
    * ask sends a command at once, or fails: nothing waits for a connection, and nothing is sent twice. The asker may be told
-   * before ask returns.
+   * before ask returns. The arguments stay as they are until it is.
    */
   ask(key: string, args: Args, asker: Asker): void
   /** reset drops a connection that does not answer any more; another one is made. */

@@ -8,7 +8,7 @@ export interface DeadlineListener {
 
 /** A timer that is this late says that the process itself was busy. */
 const BUSY_MS = 1
-const SOON_MS = 50
+const SOON_MS = 30_000
 
 /**
  * DeadlineTimer is one timer for many deadlines: it rings at the earliest that it was told of, also when that does not matter
@@ -40,8 +40,8 @@ export class DeadlineTimer {
   }
 
   /**
-   * rest says that there is nothing to wait for now. A timer that rings soon stays, for deadlines to come: to make one for each
-   * lone call is a seventh of its garbage. But it does not keep the process alive.
+   * rest says that there is nothing to wait for now. A timer that rings within half a minute stays, for deadlines to come: to make one
+   * for each lone call is a tenth of its garbage. But it does not keep the process alive.
    */
   rest(): void {
     if (this.#ringAt - this.#now() <= SOON_MS) {

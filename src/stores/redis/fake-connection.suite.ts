@@ -4,13 +4,14 @@ import type { Args, Asker, RedisConnection, Reply } from './connection.ts'
 export interface Sent {
   readonly key: string
   readonly args: Args
+  readonly isPrompt: boolean
   resolve(reply: unknown): void
   reject(error: unknown): void
 }
 
 /** A FakeConnection keeps what it is told to send, and answers when the test does. */
 export class FakeConnection implements RedisConnection {
-  readonly spansPartitions = true
+  readonly spansPartitions: boolean = true
   readonly sent: Sent[] = []
   readonly resets: string[] = []
   readonly #shardOf: (key: string) => string
@@ -34,7 +35,7 @@ export class FakeConnection implements RedisConnection {
   ask(key: string, args: Args, asker: Asker): void {
     const resolve = (reply: unknown): void => asker.answered(reply as Reply)
     const reject = (error: unknown): void => asker.failed(error as Error)
-    this.sent.push({ key, args, resolve, reject })
+    this.sent.push({ key, args: [...args], isPrompt: asker.isPrompt === true, resolve, reject })
   }
 
   reset(shard: string): void {
@@ -46,7 +47,9 @@ export class FakeConnection implements RedisConnection {
 
 /** groupSizes reads how many charges each group of a call has. */
 export function groupSizes(args: Args): number[] {
-  const packed = args.at(-1) as Buffer
+  const packed = args.at(-1)
+  // The plain form has one group, and a key for each charge.
+  if (!Buffer.isBuffer(packed)) return [Number(args[2])]
   const sizes: number[] = []
   for (let at = 0; at < packed.length; at += 2 + 21 * (sizes.at(-1) as number)) sizes.push(packed.readUInt16LE(at))
   return sizes

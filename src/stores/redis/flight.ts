@@ -1,7 +1,10 @@
 import type { CircuitBreaker } from '../../engine/circuit-breaker.ts'
 import type { StoreFault } from '../../engine/store-fault.ts'
-import type { Reply } from './connection.ts'
-import type { ScriptAsker } from './send-script.ts'
+import type { EncodedBatch } from './batch-format.ts'
+import type { RedisConnection, Reply } from './connection.ts'
+import type { FunctionUse } from './function-use.ts'
+import type { Script } from './scripts.ts'
+import type { Call, ScriptAsker } from './send-script.ts'
 import type { WaitingJob } from './waiting-job.ts'
 
 /** A Lane is what travels together: jobs that wait to be sent, and the calls under way. */
@@ -12,23 +15,34 @@ export interface Lane<Job, Answer> {
   flights: number
 }
 
+const NOTHING: readonly string[] = []
+
 /** A FlightDesk is told how flights end. */
 export interface FlightDesk<Job, Answer> {
   readonly now: () => number
+  readonly connection: RedisConnection
+  readonly functions: FunctionUse
+  /** The script that calls of one partition run. */
+  readonly script: Script
   answered(flight: Flight<Job, Answer>, reply: Reply): void
   failed(flight: Flight<Job, Answer>, fault: StoreFault): void
   /** Nothing was done, and the jobs go another way: as those of their partitions, or each alone. */
   takenBack(flight: Flight<Job, Answer>): void
 }
 
-/** A Flight is a call under way. How it ended is told once, however many of its jobs ran out of time before. */
-export class Flight<Job, Answer> implements ScriptAsker {
+/**
+ * A Flight is a call under way. How it ended is told once, however many of its jobs ran out of time before. One object is all that
+ * is known of a call, because a quiet service makes one for each decision.
+ */
+export class Flight<Job, Answer> implements Call, ScriptAsker {
   readonly lane: Lane<Job, Answer>
   readonly batch: readonly WaitingJob<Job, Answer>[]
-  readonly jobs: readonly Job[]
   readonly shard: string
   readonly breaker: CircuitBreaker
   readonly startedAt: number
+  script: Script
+  keys: readonly string[] = NOTHING
+  args: EncodedBatch['args'] = NOTHING
   /** The parts of the batch, where they are of several partitions. */
   readonly sections: readonly (readonly WaitingJob<Job, Answer>[])[] | undefined
   /** Where it stands among the calls under way. */
@@ -44,6 +58,7 @@ export class Flight<Job, Answer> implements ScriptAsker {
    */
   isAnswered = false
   readonly #desk: FlightDesk<Job, Answer>
+  #jobs: readonly Job[] | undefined
 
   constructor(
     desk: FlightDesk<Job, Answer>,
@@ -55,14 +70,39 @@ export class Flight<Job, Answer> implements ScriptAsker {
     sections?: readonly (readonly WaitingJob<Job, Answer>[])[],
   ) {
     this.#desk = desk
+    this.script = desk.script
     this.lane = lane
     this.batch = batch
-    this.jobs = batch.length === 1 ? [batch[0].job] : batch.map(({ job }) => job)
     this.shard = shard
     this.breaker = breaker
     this.startedAt = startedAt
     this.sections = sections
     this.carried = batch.length
+  }
+
+  get jobs(): readonly Job[] {
+    this.#jobs ??= this.batch.map(({ job }) => job)
+    return this.#jobs
+  }
+
+  get connection(): RedisConnection {
+    return this.#desk.connection
+  }
+
+  get functions(): FunctionUse {
+    return this.#desk.functions
+  }
+
+  /** It is all that a turn has for its server. Of several partitions, calls leave together. */
+  get isPrompt(): boolean {
+    return this.lane.node !== undefined || this.#desk.connection.spansPartitions
+  }
+
+  /** load says what is sent. */
+  load({ keys, args }: EncodedBatch, script = this.script): void {
+    this.keys = keys
+    this.args = args
+    this.script = script
   }
 
   answered(reply: Reply): void {

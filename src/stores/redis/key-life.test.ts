@@ -77,6 +77,12 @@ describe('a key of a sliding window', () => {
     await livesFor(limit, 2 * WINDOW_MS + GRACE_MS)
   })
 
+  it('lives no longer than its window, also after a large batch', async () => {
+    await Promise.all(Array.from({ length: 20 }, (_, i) => timed.decide([charge(`${key}:${i}`, limit, 1)])))
+    expect(await hit(limit, HOUR_MS, 1)).toBe('allowed 9')
+    await livesFor(limit, 2 * WINDOW_MS - HOUR_MS + GRACE_MS)
+  })
+
   it('lives no longer than the window before matters when the hits of this one are given back', async () => {
     expect(await hit(limit, 0, 6)).toBe('allowed 4')
     expect(await hit(limit, WINDOW_MS, 2)).toBe('allowed 3')

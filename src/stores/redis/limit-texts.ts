@@ -8,6 +8,7 @@ import { readableKeys, type StoredKeys } from './stored-keys.ts'
  */
 export class LimitTexts {
   readonly #texts = new WeakMap<Limit, string>()
+  readonly #alone = new WeakMap<Limit, readonly [string]>()
   readonly #wallMs: () => number
   readonly #keys: StoredKeys
 
@@ -19,6 +20,15 @@ export class LimitTexts {
   /** keyOf returns the name of a counter in Redis. */
   keyOf(key: string, limit: Limit): string {
     return this.#keys.of(storedKey(key, limit))
+  }
+
+  /** aloneOf returns a list of the text alone, which is all the arguments that most calls of a quiet service have. */
+  aloneOf(limit: Limit): readonly [string] {
+    const known = limit.calendar === undefined ? this.#alone.get(limit) : undefined
+    if (known !== undefined) return known
+    const alone = [this.of(limit)] as const
+    this.#alone.set(limit, alone)
+    return alone
   }
 
   of(limit: Limit): string {

@@ -68,7 +68,7 @@ return code, remaining, reset, wait, expires, dry_at, 0, 0, dropped
 end`,
   charges: `--- @include "counters"
 --- @include "heads"
-local limits, packed, reply = {}, nil, {}
+local limits, packed, reply, replies = {}, nil, {}, 0
 local CHARGE = 21
 local function permit_at(position, flags)
 if flags % 16 >= 8 then return string.sub(packed, position + 13, position + 20) end
@@ -103,20 +103,37 @@ local _, remaining, reset, _, expires_at, a, b, c, dropped = evaluate(k, forced,
 if is_kept(k, forced, 0, expires_at, a, b, c) then keep(k, L, expires_at, a, b, c) end
 return remaining, reset, dropped
 end
-local function decide_one(position)
-local k, l, cost, flags = struct.unpack('<I2I2dB', packed, position)
-local L = limits[l]
+local function decide_numbers(k, L, cost, is_charged)
+local start, one, two = NEVER, 0, 0
+local raw = raws[k]
+if owner[k] then
+start, one, two = at[k], first[k], second[k]
+else
+owner[k] = L
+if raw then start, one, two, stored_until[k] = L.read(raw, L) end
+at[k], first[k], second[k] = start, one, two
+end
+local code, remaining, reset, wait, expires_at, a, b, c = L.run(start, one, two, L, now, cost)
+if is_charged then
+local is_kept = code == 0 or L.count_denied or a ~= start or b ~= one or c ~= two
+if expires_at <= now then is_kept = raw or expires[k] end
+if is_kept then expires[k], at[k], first[k], second[k] = expires_at, a, b, c end
+end
+replies = replies + 1
+reply[replies] = pack('<BI4dd', code, remaining, reset, wait)
+end
+local function decide_one(k, L, cost, flags, position)
 if not owner[k] then open(k, L) end
+replies = replies + 1
 if flags % 32 >= 16 then
-reply[#reply + 1] = struct.pack('<BI4dd', 0, debit(k, L, cost))
-return position + CHARGE
+reply[replies] = pack('<BI4dd', 0, debit(k, L, cost))
+return
 end
 local code, remaining, reset, wait, expires_at, a, b, c = evaluate(k, L, now, cost, permit_at(position, flags))
 local lent = lent_at(position, flags, k)
 if lent > 0 then code, remaining, reset, wait = beside(lent, k, L, cost, code, remaining, reset, wait) end
 if flags % 8 >= 4 and code ~= LENT and is_kept(k, L, code, expires_at, a, b, c) then keep(k, L, expires_at, a, b, c) end
-reply[#reply + 1] = struct.pack('<BI4dd', code, remaining, reset, wait)
-return position + CHARGE
+reply[replies] = pack('<BI4dd', code, remaining, reset, wait)
 end
 local charges, fitted, named, group = {}, {}, {}, 0
 local function decide_group(count, position)
@@ -178,16 +195,22 @@ _, _, _, _, expires_at, a, b, c = evaluate(k, L, now, cost, charge.permit)
 end
 if is_kept(k, L, charge.code, expires_at, a, b, c) then keep(k, L, expires_at, a, b, c) end
 end
-reply[#reply + 1] = struct.pack('<BI4dd', charge.code, charge.remaining, charge.reset, charge.wait)
+replies = replies + 1
+reply[replies] = pack('<BI4dd', charge.code, charge.remaining, charge.reset, charge.wait)
 end
 if count > SMALL then charges = {} end
 return position
 end
 local function decide_next(position)
-local count
-count, position = struct.unpack('<I2', packed, position)
-if count == 1 then return decide_one(position) end
-return decide_group(count, position)
+local count, k, l, cost, flags = struct.unpack('<I2I2I2dB', packed, position)
+if count > 1 then return decide_group(count, position + 2) end
+local L = limits[l]
+if flags < 16 and not L.is_log then
+decide_numbers(k, L, cost, flags % 8 >= 4)
+else
+decide_one(k, L, cost, flags, position + 2)
+end
+return position + 2 + CHARGE
 end`,
   count: `local key = KEYS[1]
 local window, most = tonumber(ARGV[1]), tonumber(ARGV[2])
@@ -212,21 +235,56 @@ redis.call('PEXPIRE', key, string.format('%.0f', window))
 return { count, window }`,
   counters: `local function libraries() return math, redis, string, struct, table, tonumber, type, unpack end
 local math, redis, string, struct, table, tonumber, type, unpack
+local call, pcall, pack
 local function use_libraries()
-if not math then math, redis, string, struct, table, tonumber, type, unpack = libraries() end
+if math then return end
+math, redis, string, struct, table, tonumber, type, unpack = libraries()
+call, pcall, pack = redis.call, redis.pcall, struct.pack
 end
 local NEVER = -1 / 0
 local NO_PERMIT = '\\0\\0\\0\\0\\0\\0\\0\\0'
 --- @include "windows"
 --- @include "buckets"
 --- @include "logs"
+local function read_sliding(raw, L)
+if #raw ~= 16 then return NEVER, 0, 0 end
+local start, one, two = struct.unpack('<dI4I4', raw)
+if start - start ~= 0 then return NEVER, 0, 0 end
+if two > 0 then return start, one, two, start + 2 * L.window end
+return start, one, two
+end
+local function read_fixed(raw, L)
+if #raw ~= 12 then return NEVER, 0, 0 end
+local start, count = struct.unpack('<dI4', raw)
+if start - start ~= 0 then return NEVER, 0, 0 end
+if count > 0 then return start, count, 0, end_of(start, L) end
+return start, count, 0
+end
+local function read_tokens(raw)
+if #raw ~= 16 then return NEVER, 0, 0 end
+local at, missing = struct.unpack('<dd', raw)
+if at - at ~= 0 or not (missing >= 0 and missing <= 2 * MAX_COUNT) then return NEVER, 0, 0 end
+return at, missing, 0
+end
+local function read_moment(raw)
+if #raw ~= 8 then return NEVER, 0, 0 end
+local at = struct.unpack('<d', raw)
+if at - at ~= 0 then return NEVER, 0, 0 end
+return at, 0, 0
+end
+local function read_number(raw, L)
+local start, one, two = read_window(raw, L)
+if start - start ~= 0 then return NEVER, 0, 0 end
+if L.run == sliding_window then return start, one, two, two > 0 and start + 2 * L.window or nil end
+return start, one, 0, one > 0 and end_of(start, L) or nil
+end
 local NUMBERS = {
-s = { sliding_window, '<dI4I4' },
-t = { token_bucket, '<dd' },
-g = { gcra, '<d' },
-l = { leaky_bucket, '<d' },
-f = { fixed_window, '<dI4' },
-a = { fixed_window, '<dI4' },
+s = { sliding_window, '<dI4I4', read_sliding },
+t = { token_bucket, '<dd', read_tokens },
+g = { gcra, '<d', read_moment },
+l = { leaky_bucket, '<d', read_moment },
+f = { fixed_window, '<dI4', read_fixed },
+a = { fixed_window, '<dI4', read_fixed },
 }
 local SMALL = { S = 's', F = 'f', A = 'a' }
 local function is_finite(x) return x == x and x > -math.huge and x < math.huge end
@@ -250,8 +308,8 @@ L.anchored = letter == 'a'
 L.is_log = L.holders or letter == 'x'
 L.is_numbered = letter ~= words[1]
 if not L.is_log then
-L.run, L.format = NUMBERS[letter][1], NUMBERS[letter][2]
-L.size = struct.size(L.format)
+L.run, L.format, L.read = NUMBERS[letter][1], NUMBERS[letter][2], NUMBERS[letter][3]
+if L.is_numbered then L.read = read_number end
 end
 if words[9] then
 L.edges = {}
@@ -276,8 +334,9 @@ local raws, owner, at, first, second, records, hits, expires = {}, {}, {}, {}, {
 local stored_until = {}
 local function read_time(told)
 if told == '' then
-local time = redis.call('TIME')
-now, grace = time[1] * 1000 + math.floor(time[2] / 1000), 0
+local time = call('TIME')
+local us = time[2] + 0
+now, grace = time[1] * 1000 + (us - us % 1000) / 1000, 0
 else
 now, grace = tonumber(told), 600000
 end
@@ -309,22 +368,7 @@ end
 end
 local function numbers_of(raw, L)
 if not raw then return NEVER, 0, 0 end
-local run = L.run
-local start, one, two
-if L.is_numbered then
-start, one, two = read_window(raw, L)
-elseif #raw ~= L.size then
-return NEVER, 0, 0
-else
-start, one, two = struct.unpack(L.format, raw)
-end
-if start - start ~= 0 then return NEVER, 0, 0 end
-if run == sliding_window then
-return start, one, two, two > 0 and start + 2 * L.window or nil
-end
-if L.size == 8 then return start, 0, 0 end
-if not (one >= 0 and one <= 2 * MAX_COUNT) then return NEVER, 0, 0 end
-return start, one, 0, run == fixed_window and one > 0 and end_of(start, L) or nil
+return L.read(raw, L)
 end
 local function open(k, L)
 owner[k] = L
@@ -359,24 +403,27 @@ else
 at[k], first[k], second[k] = a, b, c
 end
 end
-local function write(key, raw, expires_at, stored)
+local may_overwrite = true
+local function overwrite(key, raw)
+if may_overwrite and type(pcall('SETRANGE', key, '0', raw)) == 'number' then return end
+call('SET', key, raw, 'KEEPTTL')
+may_overwrite = false
+end
+local function write(L, key, raw, expires_at, stored)
 if stored == expires_at then
-redis.call('SET', key, raw, 'KEEPTTL')
+if L.is_numbered then call('SET', key, raw, 'KEEPTTL') else overwrite(key, raw) end
 return
 end
-local ttl = expires_at - now + grace
-if ttls then
-ttl = ttls[expires_at]
+local ttl = ttls and ttls[expires_at]
 if not ttl then
-ttl = string.format('%.0f', expires_at - now + grace)
-ttls[expires_at] = ttl
+ttl = string.format('%d', expires_at - now + grace)
+if ttls then ttls[expires_at] = ttl end
 end
-end
-redis.call('PSETEX', key, ttl, raw)
+call('PSETEX', key, ttl, raw)
 end
 local function spell_numbers(L, start, one, two)
 if L.is_numbered then return spell_window(start, one, two, L) end
-return struct.pack(L.format, start, one, two)
+return pack(L.format, start, one, two)
 end
 local function write_all(from, to)
 for k = from, to do
@@ -384,11 +431,13 @@ local expires_at = expires[k]
 if expires_at then
 local L = owner[k]
 if expires_at <= now then
-redis.call('DEL', KEYS[k])
+call('DEL', KEYS[k])
 elseif L.is_log then
-write(KEYS[k], struct.pack('<I4', hits[k]) .. records[k], expires_at)
+write(L, KEYS[k], pack('<I4', hits[k]) .. records[k], expires_at)
+elseif L.is_numbered or not may_overwrite or stored_until[k] ~= expires_at then
+write(L, KEYS[k], spell_numbers(L, at[k], first[k], second[k]), expires_at, stored_until[k])
 else
-write(KEYS[k], spell_numbers(L, at[k], first[k], second[k]), expires_at, stored_until[k])
+overwrite(KEYS[k], pack(L.format, at[k], first[k], second[k]))
 end
 end
 end
@@ -414,7 +463,7 @@ for at = 1, #sections, 4 do total = total + struct.unpack('<I2', sections, at) e
 if begin(total, KEYS[total + 1]) then fitted, named = {}, {} end
 local limit_total = tonumber(KEYS[total + 2])
 for i = 1, limit_total do limits[i] = limit_of(KEYS[total + 2 + i]) end
-packed, reply = KEYS[total + 3 + limit_total], {}
+packed, reply, replies = KEYS[total + 3 + limit_total], {}, 0
 local places, from, position = {}, 1, 1
 for at = 1, #sections, 4 do
 local count, groups = struct.unpack('<I2I2', sections, at)
@@ -433,91 +482,16 @@ return table.concat(places) .. table.concat(reply)
 end
 return main()`,
   decide: `--- @include "charges"
-local function decide_lone(L, cost, flags)
-read_time(ARGV[1])
-ttls = nil
-local key = KEYS[1]
-local raw = redis.pcall('GET', key)
-if type(raw) ~= 'string' then raw = nil end
-local start, one, two, stored = numbers_of(raw, L)
-local code, remaining, reset, wait, expires_at, a, b, c = L.run(start, one, two, L, now, cost)
-if flags % 8 >= 4 then
-if expires_at <= now then
-if raw then redis.call('DEL', key) end
-elseif code == 0 or L.count_denied or a ~= start or b ~= one or c ~= two then
-write(key, spell_numbers(L, a, b, c), expires_at, stored)
-end
-end
-return struct.pack('<BI4dd', code, remaining, reset, wait)
-end
-local function decide_few(count)
-read_time(ARGV[1])
-ttls = nil
-local stored = redis.call('MGET', unpack(KEYS))
-local refused, quotas, quotas_refused = false, 0, 0
-for i = 1, count do
-local k, l, cost, flags = struct.unpack('<I2I2dB', packed, 3 + (i - 1) * CHARGE)
-local L, charge = limits[l], charges[i]
-if k ~= i or flags >= 8 or L.is_log then return nil end
-if not charge then
-charge = {}
-charges[i] = charge
-end
-local start, one, two, stored_end = numbers_of(stored[i], L)
-local code, remaining, reset, wait, expires_at, a, b, c = L.run(start, one, two, L, now, cost)
-if flags % 2 == 1 then
-if flags % 4 >= 2 then
-quotas = quotas + 1
-if code ~= 0 then quotas_refused = quotas_refused + 1 end
-elseif code ~= 0 then
-refused = true
-end
-end
-charge.L, charge.code, charge.remaining, charge.reset, charge.wait = L, code, remaining, reset, wait
-charge.start, charge.one, charge.two, charge.stored_end = start, one, two, stored_end
-charge.is_kept = flags >= 4
-and (code == 0 or expires_at <= now or L.count_denied or a ~= start or b ~= one or c ~= two)
-charge.expires_at, charge.a, charge.b, charge.c = expires_at, a, b, c
-end
-if quotas > 0 and quotas == quotas_refused then refused = true end
-for i = 1, count do
-local charge = charges[i]
-local L, code = charge.L, charge.code
-if refused and code == 0 then
-local _
-_, charge.remaining, charge.reset = L.run(charge.start, charge.one, charge.two, L, now, 0)
-charge.wait = 0
-elseif charge.is_kept then
-local expires_at = charge.expires_at
-if expires_at > now then
-write(KEYS[i], spell_numbers(L, charge.a, charge.b, charge.c), expires_at, charge.stored_end)
-elseif stored[i] then
-redis.call('DEL', KEYS[i])
-end
-end
-reply[i] = struct.pack('<BI4dd', code, charge.remaining, charge.reset, charge.wait)
-end
-return table.concat(reply, '', 1, count)
-end
-local LONE = 2 + CHARGE
+--- @include "plain"
 local function main()
 use_libraries()
-packed = ARGV[4]
-if packed and #packed == LONE and not ARGV[5] then
-local cost, flags = struct.unpack('<dB', packed, 7)
-local L = limit_of(ARGV[3])
-if flags < 16 and not L.is_log then return decide_lone(L, cost, flags) end
-end
+local answer = decide_plain(ARGV[1])
+if answer then return answer end
 local limit_total = tonumber(ARGV[2])
 packed = ARGV[3 + limit_total]
 for i = 1, limit_total do limits[i] = limit_of(ARGV[2 + i]) end
-local few = #KEYS
-if few <= SMALL and #packed == 2 + few * CHARGE and string.byte(packed) == few then
-local verdicts = decide_few(few)
-if verdicts then return verdicts end
-end
 if begin(#KEYS, ARGV[1]) then fitted, named = {}, {} end
-reply = {}
+reply, replies = {}, 0
 read(#KEYS)
 local position, last = 1, #packed
 while position <= last do position = decide_next(position) end
@@ -798,6 +772,108 @@ and wait <= longest
 if not is_sound and #records > 0 then return log('', 0, L, now, cost, permit) end
 return code, remaining, reset, wait, expires, next_records, hits, nil, dropped
 end`,
+  plain: `local SHADOW, QUOTA = 126, 38
+local plans, plan_count = {}, 0
+local function plan_of(text)
+local plan = { count = 0, quotas = 0 }
+for part in string.gmatch(text, '[^\\n]+') do
+local mark, i = string.byte(part), plan.count + 1
+if mark == SHADOW or mark == QUOTA then part = string.sub(part, 2) end
+if mark == QUOTA then plan.quotas = plan.quotas + 1 end
+plan[i], plan[-i], plan.count = limit_of(part), mark, i
+end
+if plan.count == 1 then plan.lone = plan[1] end
+if plan_count == MAX_LIMITS then plans, plan_count = {}, 0 end
+plans[text], plan_count = plan, plan_count + 1
+return plan
+end
+local function costs_of(text)
+local costs = {}
+for word in string.gmatch(text, '%S+') do costs[#costs + 1] = tonumber(word) end
+return costs
+end
+local MAX_WHOLE = 9007199254740992
+local function decide_lone(L, cost)
+local key = KEYS[1]
+local raw = pcall('GET', key)
+local start, one, two, stored = NEVER, 0, 0, nil
+if raw then start, one, two, stored = L.read(raw, L) end
+local code, remaining, reset, wait, expires_at, a, b, c = L.run(start, one, two, L, now, cost)
+if cost ~= 0 then
+if expires_at <= now then
+if type(raw) == 'string' then call('DEL', key) end
+elseif code == 0 or L.count_denied or a ~= start or b ~= one or c ~= two then
+write(L, key, spell_numbers(L, a, b, c), expires_at, stored)
+end
+end
+if code == 0 and wait == 0 then
+local whole = reset * (L.capacity + 1) + remaining
+if whole >= 0 and whole < MAX_WHOLE and whole % 1 == 0 then return whole end
+end
+return pack('<BI4dd', code, remaining, reset, wait)
+end
+local codes, verdicts, states, ends, stored_ends = {}, {}, {}, {}, {}
+local function decide_few(plan, cost, costs)
+local count = plan.count
+local stored = call('MGET', unpack(KEYS))
+local refused, quotas_refused = false, 0
+for i = 1, count do
+local L, raw = plan[i], stored[i]
+if costs then cost = costs[i] end
+local start, one, two, stored_end = NEVER, 0, 0, nil
+if raw then start, one, two, stored_end = L.read(raw, L) end
+local code, remaining, reset, wait, expires_at, a, b, c = L.run(start, one, two, L, now, cost)
+codes[i], states[i], verdicts[i] = code, nil, pack('<BI4dd', code, remaining, reset, wait)
+if cost ~= 0 then
+if expires_at <= now then
+states[i] = ''
+elseif code == 0 or L.count_denied or a ~= start or b ~= one or c ~= two then
+states[i], ends[i], stored_ends[i] = spell_numbers(L, a, b, c), expires_at, stored_end
+end
+end
+if code ~= 0 then
+if plan[-i] == QUOTA then
+quotas_refused = quotas_refused + 1
+elseif plan[-i] ~= SHADOW then
+refused = true
+end
+end
+end
+if quotas_refused > 0 and quotas_refused == plan.quotas then refused = true end
+for i = 1, count do
+local L, state = plan[i], states[i]
+if refused and codes[i] == 0 then
+local start, one, two = numbers_of(stored[i], L)
+local _, remaining, reset = L.run(start, one, two, L, now, 0)
+verdicts[i] = pack('<BI4dd', 0, remaining, reset, 0)
+elseif state == '' then
+if stored[i] then call('DEL', KEYS[i]) end
+elseif state then
+write(L, KEYS[i], state, ends[i], stored_ends[i])
+end
+end
+if count == 2 then return verdicts[1] .. verdicts[2] end
+return table.concat(verdicts, '', 1, count)
+end
+local function decide_plain(text)
+local plan = plans[text]
+if not plan then
+if not string.find(text, '^[%a~&]') then return nil end
+plan = plan_of(text)
+end
+ttls = nil
+read_time(ARGV[3] or '')
+local cost, costs = ARGV[2], nil
+if not cost then
+cost = 1
+else
+cost = tonumber(cost)
+if not cost then costs = costs_of(ARGV[2]) end
+end
+local L = plan.lone
+if L then return decide_lone(L, cost) end
+return decide_few(plan, cost, costs)
+end`,
   release: `local RECORD = 16
 local given_back = 0
 for _, key in ipairs(KEYS) do
@@ -911,23 +987,19 @@ end
 return math.min(left, window)
 end
 local function room_for(previous, current, left, limit, window)
-local room = limit - current
-if previous > 0 then
 local weight = previous * (left - 1)
 local used = math.floor(weight / window)
-room = room - used
+local room = limit - current - used
 if weight >= (used + 1) * window then
 room = room - 1
 elseif weight < used * window then
 room = room + 1
 end
-end
 if room < 0 then return 0 end
 return room
 end
-local function sliding_window(at, first, second, L, now, cost)
+local function sliding_window(start, previous, current, L, now, cost)
 local window = L.window
-local start, previous, current = at, first, second
 local age = now - start
 if age >= window or (previous == 0 and current == 0) then
 if current > 0 and age < 2 * window then
@@ -969,7 +1041,12 @@ else
 wait = left + window - faded_to(current, limit - asked, window)
 end
 end
-local remaining = room_for(previous, current, left, limit, window)
+local remaining = limit - current
+if previous > 0 then
+remaining = room_for(previous, current, left, limit, window)
+elseif remaining < 0 then
+remaining = 0
+end
 local reset, expires = 0, now
 if current > 0 then
 reset, expires = left, start + 2 * window
@@ -1046,6 +1123,7 @@ return string.format(TWO[width_of(math.max(first, second))], number, first, seco
 end
 local MAX_DIGITS = 36
 local function read_window(raw, L)
+if type(raw) ~= 'string' then return NEVER, 0, 0 end
 local width = tonumber(string.sub(raw, -1))
 if width == 0 then width = 10 end
 if width and #raw <= MAX_DIGITS and string.find(raw, '^-?%d+$') then

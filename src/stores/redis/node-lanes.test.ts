@@ -17,7 +17,10 @@ const TRYAGAIN = new SimpleError('TRYAGAIN Multiple keys request during rehashin
 function bench() {
   const places: Record<string, string> = { '{a}': 'one', '{b}': 'one', '{c}': 'one', '{x}': 'other' }
   const nodeOf = (partition: string): string | undefined => places[partition]
-  const connection = Object.assign(new FakeConnection((key) => nodeOf(key.slice(0, 3)) ?? 'cluster'), { nodeOf })
+  const connection = Object.assign(new FakeConnection((key) => nodeOf(key.slice(0, 3)) ?? 'cluster'), {
+    nodeOf,
+    spansPartitions: false,
+  })
   const told: string[] = []
   const batcher = new Batcher(connection, decideFormat, {
     breakerChanged: (shard, state) => told.push(`${shard} ${state}`),
@@ -67,6 +70,20 @@ afterEach(() => {
 })
 
 describe('decisions of one turn on a cluster', () => {
+  it('leave at once where they are all that goes to a node, and together where they are calls for its partitions', async () => {
+    const { connection, places, ask } = bench()
+    const answers = [ask('{a}1'), ask('{b}1'), ask('{x}1')]
+    await turn()
+    expect(connection.sent.map(({ isPrompt }) => isPrompt)).toEqual([true, true])
+    delete places['{a}']
+    delete places['{b}']
+    answers.push(ask('{a}2'), ask('{b}2'))
+    await turn()
+    expect(connection.sent.slice(2).map(({ isPrompt }) => isPrompt)).toEqual([false, false])
+    await vi.advanceTimersByTimeAsync(10)
+    await Promise.all(answers)
+  })
+
   it('are one call for each node, in a section for each partition, and get their own answers', async () => {
     const { connection, ask, sent, answer, answerNode, told } = bench()
     const answers = Promise.all(['{a}1', '{b}1', '{x}1', '{a}2'].map((key) => ask(key)))

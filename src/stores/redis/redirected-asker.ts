@@ -30,6 +30,10 @@ export class RedirectedAsker implements Asker {
     this.#asker = asker
   }
 
+  get isPrompt(): boolean {
+    return this.#asker.isPrompt === true
+  }
+
   answered(reply: Reply): void {
     this.#asker.answered(reply)
   }

@@ -9,7 +9,7 @@ export interface Call {
   readonly shard: string
   readonly script: Script
   /** Which servers can run functions. Default: none is asked to. */
-  readonly functions?: FunctionUse
+  readonly functions?: FunctionUse | undefined
   readonly keys: readonly string[]
   readonly args: readonly (string | Buffer)[]
 }
@@ -42,6 +42,8 @@ export interface ScriptAsker {
    * asker goes another way, and wants to hear no more.
    */
   takeBack?(): boolean
+  /** See Asker. */
+  readonly isPrompt?: boolean
   /** isWorthwhile says whether there is still time to try again. It is asked when a slot is moving. */
   isWorthwhile(): boolean
 }
@@ -53,7 +55,8 @@ export interface ScriptAsker {
  * is worthwhile. Everything else fails.
  */
 export function askScript(call: Call, asker: ScriptAsker): void {
-  new ScriptRun(call, asker).start()
+  const run = spareRuns.pop() ?? new ScriptRun()
+  run.begin(call, asker)
 }
 
 /** sendScript is askScript with a promise. */
@@ -65,23 +68,53 @@ export function sendScript(call: Call, isWorthwhile: () => boolean): Promise<Rep
 
 type Form = 'function' | 'hash' | 'full'
 
-class ScriptRun implements Asker {
-  readonly #call: Call
-  readonly #asker: ScriptAsker
-  #form: Form
-  #isLoaded = false
+/** What a spare run is about. */
+const NO_CALL: Call & ScriptAsker = {
+  connection: {
+    spansPartitions: true,
+    ask() {},
+    askShard() {},
+    reset() {},
+    shardOf: () => '',
+    shards: () => [],
+    close: async () => {},
+  },
+  shard: '',
+  script: { source: '', sha: '', asFunction: undefined },
+  keys: [],
+  args: [],
+  answered() {},
+  failed() {},
+  isWorthwhile: () => false,
+}
 
-  constructor(call: Call, asker: ScriptAsker) {
+/** Runs that ended well, for others to come: with its command, a run is a tenth of a lone decision's garbage. */
+const spareRuns: ScriptRun[] = []
+const MAX_SPARE_RUNS = 16
+
+class ScriptRun implements Asker {
+  #call: Call = NO_CALL
+  #asker: ScriptAsker = NO_CALL
+  #form: Form = 'hash'
+  #isLoaded = false
+  readonly #command: (string | Buffer)[] = ['', '', '1', '', '']
+
+  begin(call: Call, asker: ScriptAsker): void {
     this.#call = call
     this.#asker = asker
     const { script, functions, shard } = call
     const name = script.asFunction?.name
     this.#form = name !== undefined && functions?.maybe(shard, name) === true ? 'function' : 'hash'
+    this.start()
+  }
+
+  get isPrompt(): boolean {
+    return this.#asker.isPrompt === true
   }
 
   start(): void {
     const { keys, args, script } = this.#call
-    this.#ask(commandOf(this.#form, script, keys, args), this)
+    this.#ask(commandOf(this.#form, script, keys, args, this.#command), this)
   }
 
   #ask(args: Args, asker: Asker): void {
@@ -91,7 +124,13 @@ class ScriptRun implements Asker {
   }
 
   answered(reply: Reply): void {
-    this.#asker.answered(reply)
+    const asker = this.#asker
+    if (spareRuns.length < MAX_SPARE_RUNS && !this.#isLoaded) {
+      this.#call = NO_CALL
+      this.#asker = NO_CALL
+      spareRuns.push(this)
+    }
+    asker.answered(reply)
   }
 
   failed(error: Error): void {
@@ -164,10 +203,16 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-function commandOf(form: Form, script: Script, keys: readonly string[], args: Args): Args {
+/** commandOf spells a call. Most of a quiet service fit into the room for a lone one. */
+function commandOf(form: Form, script: Script, keys: readonly string[], args: Args, room: (string | Buffer)[]): Args {
   const command = form === 'function' ? 'FCALL' : form === 'hash' ? 'EVALSHA' : 'EVAL'
   const what = form === 'function' ? String(script.asFunction?.name) : form === 'hash' ? script.sha : script.source
-  // Most calls of a quiet service. A spread makes three times the garbage.
-  if (keys.length === 1 && args.length === 4) return [command, what, '1', keys[0], args[0], args[1], args[2], args[3]]
+  if (keys.length === 1 && args.length === 1) {
+    room[0] = command
+    room[1] = what
+    room[3] = keys[0]
+    room[4] = args[0]
+    return room
+  }
   return [command, what, String(keys.length), ...keys, ...args]
 }

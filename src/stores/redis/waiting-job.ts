@@ -17,6 +17,38 @@ export interface WaitingJob<Job, Answer> {
   readonly reject: (fault: StoreFault) => void
 }
 
+/** The functions of the promise that is being made. */
+let resolveLast: (answer: never) => void = () => {}
+let rejectLast: (fault: StoreFault) => void = () => {}
+
+/** keepLast is the executor of every promise: to make one for each is a twentieth of a lone decision's garbage. */
+function keepLast(resolve: (answer: never) => void, reject: (fault: StoreFault) => void): void {
+  resolveLast = resolve
+  rejectLast = reject
+}
+
+/** promiseJob makes a job that waits, and hands it to `wait`; it promises its answer. */
+export function promiseJob<Job, Answer>(
+  job: Job,
+  partition: string,
+  timeoutMs: number,
+  wait: (waiting: WaitingJob<Job, Answer>) => void,
+): Promise<Answer> {
+  const promise = new Promise<Answer>(keepLast as ConstructorParameters<typeof Promise<Answer>>[0])
+  wait({
+    job,
+    partition,
+    timeoutMs,
+    dueAt: 0,
+    stalls: 0,
+    isSettled: false,
+    isAlone: false,
+    resolve: resolveLast as (answer: Answer) => void,
+    reject: rejectLast,
+  })
+  return promise
+}
+
 type Anyone = Pick<WaitingJob<unknown, never>, 'reject'> & { isSettled: boolean }
 
 /** So often a job gets its whole time anew after a stall. It is a bound, in case the store is silent as well. */

@@ -11,6 +11,7 @@ import { type Charge, mayBeLent } from '../../engine/ports.ts'
 import { type BatchFormat, type EncodedBatch, isSpanOf, numberOf } from './batch-format.ts'
 import { headKey } from './exchange-format.ts'
 import type { LimitTexts } from './limit-texts.ts'
+import { decodeWhole, encodePlain } from './plain-format.ts'
 import { loadScript } from './scripts.ts'
 
 const CHARGE_BYTES = 21
@@ -203,12 +204,36 @@ function sizeOf({ charges }: Group): number {
   return names
 }
 
+/** encode spells a batch in the form of decide.lua that is the cheaper one. */
+function encode(groups: readonly Group[], limitTexts: LimitTexts, nowMs: number | undefined): EncodedBatch {
+  return groups.length === 1 ? encodeLone(groups[0], limitTexts, nowMs) : encodeGroups(groups, limitTexts, nowMs)
+}
+
+function encodeLone(group: Group, limitTexts: LimitTexts, nowMs: number | undefined): EncodedBatch {
+  return encodePlain(group.charges, limitTexts, nowMs) ?? encodeGroups([group], limitTexts, nowMs)
+}
+
+/** decode is decodeVerdicts, and reads the number that answers a lone charge. Some clients have numbers as texts. */
+function decode(reply: unknown, groups: readonly Group[]): (readonly Verdict[] | undefined)[] | undefined {
+  if (typeof reply !== 'number' && typeof reply !== 'string') return decodeVerdicts(reply, groups)
+  if (groups.length !== 1 || groups[0].charges.length !== 1) return undefined
+  return [decodeLone(Number(reply), groups[0])]
+}
+
+/** decodeLone reads the number that answers a lone charge. */
+function decodeLone(reply: unknown, { charges }: Group): readonly Verdict[] | undefined {
+  if (typeof reply !== 'number' || charges.length !== 1) return undefined
+  const verdict = decodeWhole(reply, charges[0])
+  return verdict === undefined ? undefined : [verdict]
+}
+
 /** decideFormat is how groups travel to decide.lua. */
 export const decideFormat: BatchFormat<Group, readonly Verdict[]> = {
   script: loadScript('decide'),
   keyOf: ({ charges }) => charges[0].key,
   sizeOf,
-  encode: encodeGroups,
-  decode: decodeVerdicts,
+  encode,
+  decode,
+  lone: { encode: encodeLone, decode: decodeLone },
   byNode: { script: loadScript('decide-node', ['allow-cross-slot-keys']), encode: encodeSections },
 }

@@ -6,8 +6,11 @@
 -- `main` begins with use_libraries.
 local function libraries() return math, redis, string, struct, table, tonumber, type, unpack end
 local math, redis, string, struct, table, tonumber, type, unpack
+local call, pcall, pack
 local function use_libraries()
-  if not math then math, redis, string, struct, table, tonumber, type, unpack = libraries() end
+  if math then return end
+  math, redis, string, struct, table, tonumber, type, unpack = libraries()
+  call, pcall, pack = redis.call, redis.pcall, struct.pack
 end
 
 local NEVER = -1 / 0
@@ -17,13 +20,55 @@ local NO_PERMIT = '\0\0\0\0\0\0\0\0'
 --- @include "buckets"
 --- @include "logs"
 
+-- How the states of counters that are no logs are read: the state's numbers, and when it expires where that is known. What cannot be a
+-- state is as if nothing were stored: the caller has a fresh budget, and the next charge writes a whole state in its place. So is what
+-- redis.pcall answers about a key of another type. struct.unpack ends its results with the next position, which is not part of a state.
+local function read_sliding(raw, L)
+  if #raw ~= 16 then return NEVER, 0, 0 end
+  local start, one, two = struct.unpack('<dI4I4', raw)
+  -- Neither infinite nor no number at all.
+  if start - start ~= 0 then return NEVER, 0, 0 end
+  if two > 0 then return start, one, two, start + 2 * L.window end
+  return start, one, two
+end
+
+local function read_fixed(raw, L)
+  if #raw ~= 12 then return NEVER, 0, 0 end
+  local start, count = struct.unpack('<dI4', raw)
+  if start - start ~= 0 then return NEVER, 0, 0 end
+  if count > 0 then return start, count, 0, end_of(start, L) end
+  return start, count, 0
+end
+
+local function read_tokens(raw)
+  if #raw ~= 16 then return NEVER, 0, 0 end
+  local at, missing = struct.unpack('<dd', raw)
+  -- Twice the largest burst is missing at the most.
+  if at - at ~= 0 or not (missing >= 0 and missing <= 2 * MAX_COUNT) then return NEVER, 0, 0 end
+  return at, missing, 0
+end
+
+local function read_moment(raw)
+  if #raw ~= 8 then return NEVER, 0, 0 end
+  local at = struct.unpack('<d', raw)
+  if at - at ~= 0 then return NEVER, 0, 0 end
+  return at, 0, 0
+end
+
+local function read_number(raw, L)
+  local start, one, two = read_window(raw, L)
+  if start - start ~= 0 then return NEVER, 0, 0 end
+  if L.run == sliding_window then return start, one, two, two > 0 and start + 2 * L.window or nil end
+  return start, one, 0, one > 0 and end_of(start, L) or nil
+end
+
 local NUMBERS = {
-  s = { sliding_window, '<dI4I4' },
-  t = { token_bucket, '<dd' },
-  g = { gcra, '<d' },
-  l = { leaky_bucket, '<d' },
-  f = { fixed_window, '<dI4' },
-  a = { fixed_window, '<dI4' },
+  s = { sliding_window, '<dI4I4', read_sliding },
+  t = { token_bucket, '<dd', read_tokens },
+  g = { gcra, '<d', read_moment },
+  l = { leaky_bucket, '<d', read_moment },
+  f = { fixed_window, '<dI4', read_fixed },
+  a = { fixed_window, '<dI4', read_fixed },
 }
 -- The windows whose state is a whole number, see windows: the same, with a capital.
 local SMALL = { S = 's', F = 'f', A = 'a' }
@@ -51,8 +96,8 @@ local function parse_limit(text)
   L.is_log = L.holders or letter == 'x'
   L.is_numbered = letter ~= words[1]
   if not L.is_log then
-    L.run, L.format = NUMBERS[letter][1], NUMBERS[letter][2]
-    L.size = struct.size(L.format)
+    L.run, L.format, L.read = NUMBERS[letter][1], NUMBERS[letter][2], NUMBERS[letter][3]
+    if L.is_numbered then L.read = read_number end
   end
   if words[9] then
     L.edges = {}
@@ -87,8 +132,9 @@ local stored_until = {}
 -- read_time: when a call comes, which may be told.
 local function read_time(told)
   if told == '' then
-    local time = redis.call('TIME')
-    now, grace = time[1] * 1000 + math.floor(time[2] / 1000), 0
+    local time = call('TIME')
+    local us = time[2] + 0
+    now, grace = time[1] * 1000 + (us - us % 1000) / 1000, 0
   else
     now, grace = tonumber(told), 600000
   end
@@ -126,29 +172,9 @@ local function read(count)
   end
 end
 
--- numbers_of: the state of a counter that is no log, and when it expires where that is known. What cannot be a state is as if
--- nothing were stored: the caller has a fresh budget, and the next charge writes a whole state in its place.
 local function numbers_of(raw, L)
   if not raw then return NEVER, 0, 0 end
-  local run = L.run
-  -- struct.unpack ends its results with the next position, which is not part of the state.
-  local start, one, two
-  if L.is_numbered then
-    start, one, two = read_window(raw, L)
-  elseif #raw ~= L.size then
-    return NEVER, 0, 0
-  else
-    start, one, two = struct.unpack(L.format, raw)
-  end
-  -- Neither infinite nor no number at all.
-  if start - start ~= 0 then return NEVER, 0, 0 end
-  if run == sliding_window then
-    return start, one, two, two > 0 and start + 2 * L.window or nil
-  end
-  if L.size == 8 then return start, 0, 0 end
-  -- Of a bucket, this is a double: twice the largest burst is missing at the most.
-  if not (one >= 0 and one <= 2 * MAX_COUNT) then return NEVER, 0, 0 end
-  return start, one, 0, run == fixed_window and one > 0 and end_of(start, L) or nil
+  return L.read(raw, L)
 end
 
 -- open: takes a counter's state apart.
@@ -193,27 +219,34 @@ local function keep(k, L, expires_at, a, b, c)
   end
 end
 
+-- overwrite: another state in place of one of the same size, which keeps its expiry. SETRANGE is the cheaper way; a user whom an ACL
+-- allows SET alone gets that.
+local may_overwrite = true
+local function overwrite(key, raw)
+  if may_overwrite and type(pcall('SETRANGE', key, '0', raw)) == 'number' then return end
+  call('SET', key, raw, 'KEEPTTL')
+  may_overwrite = false
+end
+
 -- write: the state of a counter. A window that has hits is stored until it expires; further hits do not move that, and to leave
 -- the server's expiry as it is saves a third of the cost of a write.
-local function write(key, raw, expires_at, stored)
+local function write(L, key, raw, expires_at, stored)
   if stored == expires_at then
-    redis.call('SET', key, raw, 'KEEPTTL')
+    -- A number is kept as one only by SET.
+    if L.is_numbered then call('SET', key, raw, 'KEEPTTL') else overwrite(key, raw) end
     return
   end
-  local ttl = expires_at - now + grace
-  if ttls then
-    ttl = ttls[expires_at]
-    if not ttl then
-      ttl = string.format('%.0f', expires_at - now + grace)
-      ttls[expires_at] = ttl
-    end
+  local ttl = ttls and ttls[expires_at]
+  if not ttl then
+    ttl = string.format('%d', expires_at - now + grace)
+    if ttls then ttls[expires_at] = ttl end
   end
-  redis.call('PSETEX', key, ttl, raw)
+  call('PSETEX', key, ttl, raw)
 end
 
 local function spell_numbers(L, start, one, two)
   if L.is_numbered then return spell_window(start, one, two, L) end
-  return struct.pack(L.format, start, one, two)
+  return pack(L.format, start, one, two)
 end
 
 -- write_all: writes what has changed of the counters from one to another.
@@ -223,11 +256,13 @@ local function write_all(from, to)
     if expires_at then
       local L = owner[k]
       if expires_at <= now then
-        redis.call('DEL', KEYS[k])
+        call('DEL', KEYS[k])
       elseif L.is_log then
-        write(KEYS[k], struct.pack('<I4', hits[k]) .. records[k], expires_at)
+        write(L, KEYS[k], pack('<I4', hits[k]) .. records[k], expires_at)
+      elseif L.is_numbered or not may_overwrite or stored_until[k] ~= expires_at then
+        write(L, KEYS[k], spell_numbers(L, at[k], first[k], second[k]), expires_at, stored_until[k])
       else
-        write(KEYS[k], spell_numbers(L, at[k], first[k], second[k]), expires_at, stored_until[k])
+        overwrite(KEYS[k], pack(L.format, at[k], first[k], second[k]))
       end
     end
   end

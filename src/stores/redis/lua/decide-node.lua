@@ -36,7 +36,7 @@ local function main()
   if begin(total, KEYS[total + 1]) then fitted, named = {}, {} end
   local limit_total = tonumber(KEYS[total + 2])
   for i = 1, limit_total do limits[i] = limit_of(KEYS[total + 2 + i]) end
-  packed, reply = KEYS[total + 3 + limit_total], {}
+  packed, reply, replies = KEYS[total + 3 + limit_total], {}, 0
   local places, from, position = {}, 1, 1
   for at = 1, #sections, 4 do
     local count, groups = struct.unpack('<I2I2', sections, at)

@@ -27,26 +27,22 @@ local function faded_to(count, free, window)
   return math.min(left, window)
 end
 
--- room_for: the largest whole cost that fits now.
+-- room_for: the largest whole cost that fits now, when there were hits in the window before.
 local function room_for(previous, current, left, limit, window)
-  local room = limit - current
-  if previous > 0 then
-    local weight = previous * (left - 1)
-    local used = math.floor(weight / window)
-    room = room - used
-    if weight >= (used + 1) * window then
-      room = room - 1
-    elseif weight < used * window then
-      room = room + 1
-    end
+  local weight = previous * (left - 1)
+  local used = math.floor(weight / window)
+  local room = limit - current - used
+  if weight >= (used + 1) * window then
+    room = room - 1
+  elseif weight < used * window then
+    room = room + 1
   end
   if room < 0 then return 0 end
   return room
 end
 
-local function sliding_window(at, first, second, L, now, cost)
+local function sliding_window(start, previous, current, L, now, cost)
   local window = L.window
-  local start, previous, current = at, first, second
   local age = now - start
   if age >= window or (previous == 0 and current == 0) then
     if current > 0 and age < 2 * window then
@@ -88,7 +84,12 @@ local function sliding_window(at, first, second, L, now, cost)
       wait = left + window - faded_to(current, limit - asked, window)
     end
   end
-  local remaining = room_for(previous, current, left, limit, window)
+  local remaining = limit - current
+  if previous > 0 then
+    remaining = room_for(previous, current, left, limit, window)
+  elseif remaining < 0 then
+    remaining = 0
+  end
   local reset, expires = 0, now
   if current > 0 then
     reset, expires = left, start + 2 * window
@@ -180,6 +181,7 @@ local MAX_DIGITS = 36
 
 -- read_window: the numbers of a compact state. What cannot be one is a window in which nothing was counted.
 local function read_window(raw, L)
+  if type(raw) ~= 'string' then return NEVER, 0, 0 end
   local width = tonumber(string.sub(raw, -1))
   if width == 0 then width = 10 end
   if width and #raw <= MAX_DIGITS and string.find(raw, '^-?%d+$') then

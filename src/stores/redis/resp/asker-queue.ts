@@ -4,6 +4,8 @@ import type { Reply } from './reply.ts'
 export interface Asker {
   answered(reply: Reply): void
   failed(error: Error): void
+  /** It has collected what goes together, and its command does not wait for others of the same turn. */
+  readonly isPrompt?: boolean
 }
 
 const INITIAL_ROOM = 16

@@ -34,6 +34,35 @@ describe('CommandWriter', () => {
     expect(spelled(large)).toBe(`*1\r\n$1400000\r\n${Buffer.from(large).toString('latin1')}\r\n`)
   })
 
+  it('lends what was written, and uses the bytes again when they have been read', () => {
+    const writer = new CommandWriter()
+    writer.write(['A'])
+    const first = writer.lend()
+    expect([first.toString(), writer.length]).toEqual(['*1\r\n$1\r\nA\r\n', 0])
+    writer.giveBack(true)
+    writer.write(['B'])
+    expect(writer.lend()).toBe(first)
+    expect(first.toString()).toBe('*1\r\n$1\r\nB\r\n')
+  })
+
+  it('leaves alone what was lent and is still read', () => {
+    const writer = new CommandWriter()
+    writer.write(['A'])
+    const first = writer.lend()
+    writer.giveBack(false)
+    writer.write(['B'])
+    expect([first.toString(), writer.lend().toString()]).toEqual(['*1\r\n$1\r\nA\r\n', '*1\r\n$1\r\nB\r\n'])
+  })
+
+  it('lends much, and little after it', () => {
+    const writer = new CommandWriter()
+    for (const text of ['x'.repeat(3_000_000), 'short', 'x'.repeat(600)]) {
+      writer.write([text])
+      expect(writer.lend().toString()).toBe(`*1\r\n$${text.length}\r\n${text}\r\n`)
+      writer.giveBack(true)
+    }
+  })
+
   it('starts anew with each take, and what was taken stays as it is', () => {
     const writer = new CommandWriter()
     writer.write(['A'])

@@ -1,3 +1,5 @@
+import { Views } from './views.ts'
+
 const INITIAL_BYTES = 16_384
 /** Room that was needed once is kept up to this. */
 const MAX_KEPT_BYTES = 1_048_576
@@ -16,6 +18,7 @@ const MAX_BYTES_A_UNIT = 3
 export class CommandWriter {
   #bytes = Buffer.allocUnsafe(INITIAL_BYTES)
   #length = 0
+  #views = new Views(this.#bytes)
 
   /** write appends a command. */
   write(args: readonly (string | Uint8Array)[]): void {
@@ -27,13 +30,33 @@ export class CommandWriter {
     }
   }
 
+  /** How many bytes were written since the last time. */
+  get length(): number {
+    return this.#length
+  }
+
+  /**
+   * lend returns what was written since the last time, without a copy: until giveBack, nothing may be written.
+   */
+  lend(): Buffer {
+    const length = this.#length
+    this.#length = 0
+    return this.#views.of(length)
+  }
+
+  /** giveBack ends what lend began. The bytes are used again, or not if somebody still reads them. */
+  giveBack(isRead: boolean): void {
+    if (isRead && this.#bytes.length <= MAX_KEPT_BYTES) return
+    this.#renew(INITIAL_BYTES)
+  }
+
   /** take returns what was written since the last time. The bytes are the caller's. */
   take(): Buffer {
     // Not Buffer.from: this one comes out of the pool when it is small.
     const taken = Buffer.allocUnsafe(this.#length)
     taken.set(this.#bytes.subarray(0, this.#length))
     this.#length = 0
-    if (this.#bytes.length > MAX_KEPT_BYTES) this.#bytes = Buffer.allocUnsafe(INITIAL_BYTES)
+    if (this.#bytes.length > MAX_KEPT_BYTES) this.#renew(INITIAL_BYTES)
     return taken
   }
 
@@ -86,8 +109,13 @@ export class CommandWriter {
   #reserve(more: number): void {
     const needed = this.#length + more
     if (needed <= this.#bytes.length) return
-    const larger = Buffer.allocUnsafe(Math.max(needed, 2 * this.#bytes.length))
-    larger.set(this.#bytes.subarray(0, this.#length))
-    this.#bytes = larger
+    const smaller = this.#bytes
+    this.#renew(Math.max(needed, 2 * smaller.length))
+    this.#bytes.set(smaller.subarray(0, this.#length))
+  }
+
+  #renew(bytes: number): void {
+    this.#bytes = Buffer.allocUnsafe(bytes)
+    this.#views = new Views(this.#bytes)
   }
 }

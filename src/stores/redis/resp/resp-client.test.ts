@@ -2,6 +2,7 @@ import type { AddressInfo } from 'node:net'
 import { connect, createServer, type Server, Socket } from 'node:net'
 import { afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { startRedis } from '../../../../tests/servers/redis.mjs'
+import { until } from '../../../../tests/servers/until.mjs'
 import { RespClient, type RespClientOptions } from './resp-client.ts'
 
 let redis: Awaited<ReturnType<typeof startRedis>>
@@ -60,6 +61,42 @@ describe('a RespClient', () => {
     expect(await Promise.all(replies)).toEqual(['one', 'two', 'three'].map((word) => Buffer.from(word)))
     const echo = (word: string): string => `*2\r\n$4\r\nECHO\r\n$${word.length}\r\n${word}\r\n`
     expect(write.mock.calls.map(([bytes]) => String(bytes))).toEqual([echo('one') + echo('two') + echo('three')])
+  })
+
+  it('writes what a prompt asker asks at once, behind what was asked before', async () => {
+    const client = await open()
+    const write = vi.spyOn(Socket.prototype, 'write')
+    onTestFinished(() => write.mockRestore())
+    const first = client.call(['ECHO', 'one'])
+    const second = new Promise((resolve, reject) => {
+      client.ask(['ECHO', 'two'], { isPrompt: true, answered: resolve, failed: reject })
+    })
+    const echo = (word: string): string => `*2\r\n$4\r\nECHO\r\n$${word.length}\r\n${word}\r\n`
+    expect(write.mock.calls.map(([bytes]) => String(bytes))).toEqual([echo('one') + echo('two')])
+    expect(await Promise.all([first, second])).toEqual([Buffer.from('one'), Buffer.from('two')])
+    expect(write).toHaveBeenCalledTimes(1)
+  })
+
+  it('writes what it was asked, however slowly the server reads', async () => {
+    const pieces: Buffer[] = []
+    let reader: Socket | undefined
+    const client = await open({
+      at: await serve((socket) => {
+        reader = socket.pause()
+        socket.on('data', (piece) => pieces.push(piece))
+      }),
+    })
+    const words = Array.from({ length: 200 }, (_, i) => `${i}|`.repeat(100_000).slice(0, 100_000))
+    const spelled = words.map((word) => `*1\r\n$100000\r\n${word}\r\n`).join('')
+    // Some at once, some at the end of a turn, and others while nothing leaves.
+    for (const [i, word] of words.entries()) {
+      client.ask([word], { isPrompt: i % 3 > 0, answered() {}, failed() {} })
+      if (i % 10 === 0) await new Promise((resolve) => setImmediate(resolve))
+    }
+    await until('the server has a connection', () => reader !== undefined)
+    reader?.resume()
+    await until('all has come', () => pieces.reduce((sum, { length }) => sum + length, 0) === spelled.length)
+    expect(Buffer.concat(pieces).equals(Buffer.from(spelled))).toBe(true)
   })
 
   it('tells an error that the server answers, and goes on', async () => {

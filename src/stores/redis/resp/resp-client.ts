@@ -4,6 +4,7 @@ import { type Asker, AskerQueue } from './asker-queue.ts'
 import { CommandWriter } from './command-writer.ts'
 import { ProtocolError, type Reply, ReplyError } from './reply.ts'
 import { ReplyReader } from './reply-reader.ts'
+import { Views } from './views.ts'
 
 export type Args = readonly (string | Uint8Array)[]
 
@@ -41,8 +42,13 @@ export class RespClient {
   readonly #askers = new AskerQueue()
   readonly #ended: Promise<string>
   #end: (reason: string) => void = () => {}
-  readonly #flush = (): void => this.#writeOut()
+  readonly #flush = (): void => {
+    this.#isFlushing = false
+    this.#writeOut()
+  }
   #isFlushing = false
+  /** With TLS nothing leaves at once. */
+  readonly #isCopying: boolean
   #isReady = false
   #isOver = false
   #heard: ((message: string) => void) | undefined
@@ -51,11 +57,13 @@ export class RespClient {
     this.#ended = new Promise((resolve) => {
       this.#end = resolve
     })
+    this.#isCopying = options.tls
     const buffer = Buffer.allocUnsafe(READ_BYTES)
+    const views = new Views(buffer)
     const read = (piece: Buffer): void => this.#read(piece)
     // Where a runtime does not read into the buffer that it is given, it hands out pieces of its own.
     const callback = (bytes: number): boolean => {
-      read(buffer.subarray(0, bytes))
+      read(views.of(bytes))
       return true
     }
     this.#socket = dial(options, { buffer, callback })
@@ -94,7 +102,10 @@ export class RespClient {
     return this.#ended
   }
 
-  /** ask sends a command at the end of this turn, with all others of the turn: one write to the socket, and one read there. */
+  /**
+   * ask sends a command at the end of this turn, with all others of the turn: one write to the socket, and one read there. That of a
+   * prompt asker is written now, with those before it: the end of a turn is half a kilobyte of garbage of Node.js.
+   */
   ask(args: Args, asker: Asker): void {
     if (this.#isOver) {
       asker.failed(new Error('the connection has ended'))
@@ -102,9 +113,11 @@ export class RespClient {
     }
     this.#askers.add(asker)
     this.#writer.write(args)
-    if (this.#isFlushing) return
-    this.#isFlushing = true
-    process.nextTick(this.#flush)
+    if (asker.isPrompt === true) this.#writeOut()
+    else if (!this.#isFlushing) {
+      this.#isFlushing = true
+      process.nextTick(this.#flush)
+    }
   }
 
   call(args: Args): Promise<Reply> {
@@ -139,9 +152,15 @@ export class RespClient {
     if (reason !== undefined) throw new Error(reason)
   }
 
+  /** #writeOut writes what was asked. What leaves at once need not be copied: a socket that holds nothing has handed it on. */
   #writeOut(): void {
-    this.#isFlushing = false
-    if (!this.#isOver) this.#socket.write(this.#writer.take())
+    if (this.#isOver || this.#writer.length === 0) return
+    if (this.#isCopying || this.#socket.writableLength > 0) {
+      this.#socket.write(this.#writer.take())
+      return
+    }
+    this.#socket.write(this.#writer.lend())
+    this.#writer.giveBack(this.#socket.writableLength === 0)
   }
 
   #read(piece: Buffer): void {
