@@ -62,8 +62,8 @@ describe('the workflows', () => {
     for (const name of ['sluice-[0-9]', 'sluice-server-', 'sluice-client-']) {
       expect(commands).toContain(`release/${name}*.tgz`)
     }
-    // npm makes no list for a package without dependencies, which the client is.
     expect(commands).toContain('npm sbom --sbom-format cyclonedx --omit dev')
+    for (const name of ['sluice', 'sluice-server', 'sluice-client']) expect(commands).toContain(`${name}.cdx.json`)
     expect(commands).toContain('npm run version:check -- "$GITHUB_REF_NAME"')
   })
 })
