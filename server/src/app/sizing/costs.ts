@@ -10,9 +10,9 @@ export const COSTS = {
   /** What a process of a node may have of memory: each worker, and the primary. */
   processMib: 340,
   /** Processor time of Redis for a call, whatever it carries, in µs. */
-  redisCallUs: 14,
+  redisCallUs: 19,
   /** Processor time of Redis for each decision in a call, in µs. */
-  redisDecisionUs: 4,
+  redisDecisionUs: 5,
   /** What a further limit adds to a decision in Redis, as a share of the first. */
   redisFurtherLimit: 0.9,
   /** How long a call takes under load; arrivals of that time travel together. Two calls are under way at once. */
