@@ -3,7 +3,7 @@ const MAX_MS = 10_000
 
 /**
  * NackPace says how long to wait before rules are refused. A control plane that is told of a refusal sends the same version
- * again at once: refused at once, that would go round and round.
+ * again at once: refused at once, it would never end.
  */
 export class NackPace {
   #version: string | undefined
