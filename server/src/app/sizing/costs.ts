@@ -13,7 +13,7 @@ export const COSTS = {
   redisCallUs: 19,
   /** Processor time of Redis for each decision in a call, in µs. */
   redisDecisionUs: 5,
-  /** What a further limit adds to a decision in Redis, as a share of the first. */
+  /** What a further limit adds to a decision in Redis, as a share of the first: 0.7 counted in instructions, and some more. */
   redisFurtherLimit: 0.9,
   /** How long a call takes under load; arrivals of that time travel together. Two calls are under way at once. */
   callMs: 0.5,
