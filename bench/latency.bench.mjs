@@ -6,49 +6,66 @@ import { CALLERS } from './latency/callers.mjs'
 import { count, header, median, table } from './report.mjs'
 import { measureRounds } from './rounds.mjs'
 
-// npm run bench -- latency [--quick]: how long a decision takes when a service is not busy. Whole decisions over gRPC by
-// `sluice serve` with one worker, arrivals on a fixed schedule, beside two plain loops that anyone can run. A round in which a
-// decision was made without Redis, or was not counted there, is void.
+// npm run bench -- latency [--quick] [--reference=FILE]: how long a decision takes when a service is not busy. Whole decisions
+// over gRPC by `sluice serve` with one worker, arrivals on a fixed schedule, beside a bare service of the same kind; and
+// decisions of the library beside plain loops that anyone can run. FILE is a binary of envoyproxy/ratelimit. A round in which
+// a decision was made without Redis, or was not counted there, is void.
 
 const RATES = [500, 2_000, 10_000, 50_000]
 const GOALS_MS = { 2000: 1.2, 10000: 3 }
+/** More than this many a second the reference does not make on two cores beside Redis and the client. */
+const REFERENCE_RATES = [500, 2_000, 10_000]
 
 const isQuick = process.argv.includes('--quick')
 const { rounds, ms, warmUp } = isQuick
   ? { rounds: 1, ms: 1_000, warmUp: { perSecond: 10_000, ms: 1_000 } }
-  : { rounds: 3, ms: 6_000, warmUp: { perSecond: 10_000, ms: 3_000 } }
+  : { rounds: 3, ms: 5_000, warmUp: { perSecond: 10_000, ms: 10_000 } }
+const REFERENCE_FLAG = '--reference='
+const reference = process.argv.find((each) => each.startsWith(REFERENCE_FLAG))?.slice(REFERENCE_FLAG.length)
 
 const EXACT = 'Redis, exact'
 const LEASED = 'Redis, leased'
+const BARE = 'bare service'
+const LIBRARY = 'library, Redis'
 const OWN_LOOP = 'plain loop, own connection'
+const REFERENCE = 'envoyproxy/ratelimit'
 const CASES = [
   { name: EXACT, contestant: { store: 'redis', consistency: 'exact' } },
   { name: LEASED, contestant: { store: 'redis', consistency: 'leased' } },
   { name: 'memory', contestant: { store: 'memory', consistency: 'exact' } },
-  { name: 'plain loop, @redis/client', contestant: { loop: 'client' } },
+  { name: BARE, contestant: { bare: true } },
+  { name: LIBRARY, contestant: { loop: 'library' } },
   { name: OWN_LOOP, contestant: { loop: 'own' } },
+  { name: 'plain loop, @redis/client', contestant: { loop: 'client' } },
+  ...(reference === undefined ? [] : [{ name: REFERENCE, contestant: { reference }, rates: REFERENCE_RATES }]),
 ]
 
 const worker = fileURLToPath(new URL('./latency/worker.mjs', import.meta.url))
 const say = (...lines) => console.log(`${lines.join('\n')}\n`)
-const milliseconds = (value) => `${value.toFixed(2)} ms`
-const us = (value) => `${value.toFixed(1)} µs`
-const percent = (share) => `${(100 * share).toFixed(0)} %`
+/** What a process cannot tell of itself is left empty. */
+const shown = (value, text) => (Number.isNaN(value) ? '' : text(value))
+const milliseconds = (value) => shown(value, () => `${value.toFixed(2)} ms`)
+const us = (value) => shown(value, () => `${value.toFixed(1)} µs`)
+const percent = (share) => shown(share, () => `${(100 * share).toFixed(0)} %`)
+const whole = (value) => shown(value, () => value.toFixed(0))
 const verdict = (isMet) => (isMet ? 'met' : 'missed')
 
-async function measure({ contestant }) {
-  const task = { contestant, rates: RATES, ms, warmUp }
+async function measure({ contestant, rates = RATES }) {
+  const task = { contestant, rates, ms, warmUp }
   const { stdout } = await promisify(execFile)(process.execPath, [worker, JSON.stringify(task)])
   return JSON.parse(stdout)
 }
 
 function report(runs) {
-  const all = (i, rate, field) => runs[i].map((run) => run.rates[rate][field])
+  const all = (i, rate, field) => runs[i].map((run) => run.rates[rate][field] ?? Number.NaN)
   const middle = (i, rate, field) => median(all(i, rate, field))
   const range = (i, rate, field) =>
     `${milliseconds(Math.min(...all(i, rate, field)))} to ${milliseconds(Math.max(...all(i, rate, field)))}`
   for (const rate of RATES) {
-    const times = CASES.map(({ name }, i) => [
+    const measured = CASES.map(({ name, rates = RATES }, i) => ({ name, rates, i })).filter(({ rates }) =>
+      rates.includes(rate),
+    )
+    const times = measured.map(({ name, i }) => [
       name,
       count(middle(i, rate, 'perSecond')),
       milliseconds(middle(i, rate, 'p50')),
@@ -60,12 +77,12 @@ function report(runs) {
     ])
     const head = ['', 'per second', '50 %', '99 %', '99 %, rounds', '99.9 %', 'client late, 50 %', '99 %']
     say(`${count(rate)} calls a second: time from when a call was due`, '', table(head, times))
-    const costs = CASES.map(({ name }, i) => [
+    const costs = measured.map(({ name, i }) => [
       name,
       us(middle(i, rate, 'serverUs')),
       us(middle(i, rate, 'redisUs')),
       percent(middle(i, rate, 'idle')),
-      middle(i, rate, 'gcCount').toFixed(0),
+      whole(middle(i, rate, 'gcCount')),
       milliseconds(middle(i, rate, 'gcMs')),
       milliseconds(middle(i, rate, 'gcLongestMs')),
       milliseconds(middle(i, rate, 'delayP99Ms')),
@@ -102,25 +119,32 @@ function reportGoals(p99Of) {
       return `goal p99, ${name}, ${count(rate)}/s, ${milliseconds(value)} (≤ ${goal} ms): ${verdict(value <= goal)}`
     }),
   )
-  const loops = RATES.map((rate) => {
-    const [own, loop] = [p99Of(EXACT, rate), p99Of(OWN_LOOP, rate)]
-    const values = `${milliseconds(own)} of ${milliseconds(loop)}`
-    return `goal p99, ${EXACT}, no worse than the ${OWN_LOOP}, ${count(rate)}/s, ${values}: ${verdict(own <= loop)}`
-  })
-  const modes = RATES.map((rate) => {
-    const [leased, exact] = [p99Of(LEASED, rate), p99Of(EXACT, rate)]
-    const values = `${milliseconds(leased)} of ${milliseconds(exact)}`
-    return `goal p99, ${LEASED}, no worse than ${EXACT}, ${count(rate)}/s, ${values}: ${verdict(leased <= exact)}`
-  })
-  say(...goals, ...loops, ...modes)
+  const pairs = [
+    [EXACT, BARE, RATES],
+    [LIBRARY, OWN_LOOP, RATES],
+    [EXACT, OWN_LOOP, RATES],
+    [LEASED, EXACT, RATES],
+    ...(reference === undefined ? [] : [[EXACT, REFERENCE, REFERENCE_RATES]]),
+  ]
+  const compared = pairs.flatMap(([name, other, rates]) =>
+    rates.map((rate) => {
+      const [own, theirs] = [p99Of(name, rate), p99Of(other, rate)]
+      const values = `${milliseconds(own)} of ${milliseconds(theirs)}, ${(own / theirs).toFixed(2)} ×`
+      return `goal p99, ${name}, no worse than ${other}, ${count(rate)}/s, ${values}: ${verdict(own <= theirs)}`
+    }),
+  )
+  say(...goals, ...compared)
 }
 
 const startedAt = Date.now()
 const probe = await startRedis()
 say(
-  header(`npm run bench -- latency${isQuick ? ' --quick' : ''}`, ['sluice', '@redis/client']),
+  header(
+    `npm run bench -- latency${isQuick ? ' --quick' : ''}${reference === undefined ? '' : ` ${REFERENCE_FLAG}FILE`}`,
+    ['sluice', '@redis/client'],
+  ),
   `redis     ${await probe.field('redis_version', 'INFO', 'server')}, on loopback, a fresh one for each case and round`,
-  'cores     shared, placed by the system. The client sleeps between arrivals; a plain loop is client and decider in one',
+  'cores     shared, placed by the system. The client sleeps between arrivals; a loop is client and decider in one',
   `callers   ${count(CALLERS)}, each with a counter of its own; limits of a day that nobody reaches`,
 )
 await probe.stop()

@@ -6,3 +6,6 @@ const STEP = 7_919
 
 /** keyOf is the key of the caller who comes n-th, as long as those of the service are. */
 export const keyOf = (n) => `sluice:{17}:bench|api_key|api_key=sk_live_7d1f0b6a2c9e4853d${(n * STEP) % CALLERS}`
+
+/** How long a plain counter lives. */
+export const WINDOW_MS = '86400000'

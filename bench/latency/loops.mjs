@@ -1,28 +1,54 @@
 import { readFileSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
 import { createClient } from '@redis/client'
+import { rateLimit } from '../../dist/library/rate-limit.js'
 import { RespClient } from '../../dist/stores/redis/resp/resp-client.js'
 import { paced } from '../pace.mjs'
 import { ProcessWatch } from '../process-watch.mjs'
-import { sumOfAll } from '../redis-audit.mjs'
-import { keyOf } from './callers.mjs'
+import { chargedIn, sumOfAll } from '../redis-audit.mjs'
+import { keyOf, WINDOW_MS } from './callers.mjs'
 
 const SCRIPT = readFileSync(new URL('../count.lua', import.meta.url), 'utf8')
-const WINDOW_MS = '86400000'
 /** Above this many in flight arrivals wait, and that counts. */
 const MOST_IN_FLIGHT = 4_096
 
 /**
- * The plain loops: one process that sends a script of two commands for each call that is due, and waits for its answer. There
- * is no server between it and Redis, no rule and no deadline: the least that a decision through Redis can take here.
+ * Loops are one process that asks Redis for each call that is due. The plain ones send a script of two commands: there is no
+ * server between, no rule and no deadline, the least that a decision through Redis can take here. The library's makes a whole
+ * decision in the same place.
  */
-export const loops = { client: clientLoop, own: ownLoop }
+export const loops = { client: clientLoop, own: ownLoop, library: libraryLoop }
+
+const FAR = 1_000_000_000
+const PATIENT_MS = 10_000
+
+async function libraryLoop(redis) {
+  const limiter = rateLimit({
+    name: 'bench',
+    limit: FAR,
+    window: '1d',
+    redis: redis.url,
+    onStoreFailure: 'closed',
+    timeoutMs: PATIENT_MS,
+  })
+  // Before there is a connection everything is refused.
+  while (!(await limiter.peek(keyOf(0))).allowed) await pause(1)
+  const refused = new Error('refused: not decided by Redis')
+  const send = (n, answered, failed) =>
+    limiter.check(keyOf(n)).then(({ allowed }) => (allowed ? answered() : failed(refused)), failed)
+  const counted = async () => {
+    await limiter.close()
+    return chargedIn(redis, [limiter.limit])
+  }
+  return loopOf(send, counted)
+}
 
 async function clientLoop(redis) {
   const client = await createClient({ url: redis.url, RESP: 2 }).connect()
   const sha = await client.scriptLoad(SCRIPT)
   const send = (n, answered, failed) =>
     client.evalSha(sha, { keys: [keyOf(n)], arguments: ['1', WINDOW_MS] }).then(answered, failed)
-  return loopOf(redis, send, () => client.destroy())
+  return loopOf(send, () => closedSum(client, redis))
 }
 
 async function ownLoop(redis) {
@@ -30,11 +56,16 @@ async function ownLoop(redis) {
   const sha = String(await client.call(['SCRIPT', 'LOAD', SCRIPT]))
   const send = (n, answered, failed) =>
     client.ask(['EVALSHA', sha, '1', keyOf(n), '1', WINDOW_MS], { answered, failed })
-  return loopOf(redis, send, () => client.destroy())
+  return loopOf(send, () => closedSum(client, redis))
+}
+
+async function closedSum(client, redis) {
+  client.destroy()
+  return sumOfAll(redis)
 }
 
 /** loopOf is a loop around `send(n, answered, failed)`. What Redis has counted in the end must be what was answered. */
-function loopOf(redis, send, close) {
+function loopOf(send, countedAtEnd) {
   const watch = new ProcessWatch()
   let sent = 0
   let answers = 0
@@ -75,8 +106,7 @@ function loopOf(redis, send, close) {
     return { times: times.sort(), late }
   }
   const end = async () => {
-    close()
-    const counted = await sumOfAll(redis)
+    const counted = await countedAtEnd()
     const voids = Object.entries(failures).map(([message, number]) => `${number} calls failed: ${message}`)
     return counted === answers ? voids : [...voids, `${answers} were answered, but Redis counted ${counted}`]
   }

@@ -9,6 +9,12 @@ import { CALLERS } from './callers.mjs'
 
 const CONNECTIONS = 4
 
+/** asked opens the connections over which a server is asked; `codes` counts its answers. */
+export async function asked(port) {
+  const { codes, traffic } = trafficOf(1, { callers: CALLERS })
+  return { codes, load: await Load.open(port, CONNECTIONS, traffic) }
+}
+
 /**
  * openService starts `sluice serve` with one worker, and the connections over which it is asked. Its `end` says why its
  * figures are none: something was not decided by the store, or not counted there.
@@ -19,8 +25,7 @@ export async function openService({ store, consistency }, redis) {
   writeFileSync(rules, rulesOf(consistency))
   const isShared = store === 'redis'
   const server = await startService({ rules, redis: isShared ? redis.url : undefined, workers: 1, watched: true })
-  const { codes, traffic } = trafficOf(1, { callers: CALLERS })
-  const load = await Load.open(server.port, CONNECTIONS, traffic)
+  const { codes, load } = await asked(server.port)
   return {
     scheduled: (perSecond, ms) => load.scheduled(perSecond, ms),
     watched: () => watched(server),

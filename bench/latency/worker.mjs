@@ -3,11 +3,18 @@ import { startRedis } from '../../tests/servers/redis.mjs'
 import { quantile } from '../pace.mjs'
 import { cpuUsOf } from '../redis-audit.mjs'
 import { loops } from './loops.mjs'
+import { openBare, openReference } from './others.mjs'
 import { openService } from './service.mjs'
 
 // One case in a process of its own, with a fresh Redis and, where it is one, the service in others: prints its result as JSON.
 
 const { contestant, rates, ms, warmUp } = JSON.parse(process.argv[2])
+
+function open({ loop, bare, reference, ...service }) {
+  if (loop !== undefined) return loops[loop](redis)
+  if (bare) return openBare(redis)
+  return reference === undefined ? openService(service, redis) : openReference(reference, redis)
+}
 
 /** measured is one rate: times from when a call was due, and what server, Redis and client did meanwhile. */
 async function measured(target, redis, { perSecond, ms: duration }) {
@@ -34,8 +41,7 @@ async function measured(target, redis, { perSecond, ms: duration }) {
 }
 
 const redis = await startRedis()
-const target =
-  contestant.loop === undefined ? await openService(contestant, redis) : await loops[contestant.loop](redis)
+const target = await open(contestant)
 await target.scheduled(warmUp.perSecond, warmUp.ms)
 const results = {}
 for (const perSecond of rates) {

@@ -7,7 +7,8 @@ import { reapAtExit } from '../../tests/servers/reaper.mjs'
 
 const bareServer = fileURLToPath(new URL('../grpc/server.mjs', import.meta.url))
 const cli = fileURLToPath(new URL('../../server/bin/sluice.mjs', import.meta.url))
-const watcher = new URL('./watch-process.mjs', import.meta.url).href
+/** watcher is a module to load before a server that is to be watched. */
+export const watcher = new URL('./watch-process.mjs', import.meta.url).href
 const TICK_US = 10_000
 
 /** startBare starts a grpc-js server that answers every call with the same bytes. */
