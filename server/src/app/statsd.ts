@@ -1,7 +1,7 @@
 import { type CountsReport, linesOf, StatsdCounts } from '../observe/statsd/statsd-counts.ts'
 import { sendLines } from '../observe/statsd/statsd-sender.ts'
 import type { Log } from './log/log.ts'
-import type { StatsdConfig } from './settings/config.ts'
+import type { StatsdConfig } from './settings/metrics-settings.ts'
 
 /** What a StatsdExport needs of the service. */
 export interface StatsdSources {

@@ -1,50 +1,34 @@
-import type { Server } from 'node:http'
-import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import { SluiceError } from 'sluice/internal/core/errors'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import type { RuleOrigin } from 'sluice/internal/engine/live-rules'
-import type { MaybePromise } from 'sluice/internal/engine/ports'
-import { MemoryStore } from 'sluice/internal/stores/memory/memory-store'
-import { requireSafeBind } from '../edge/admin/access/loopback.ts'
-import { adminServer } from '../edge/admin/admin-server.ts'
-import type { HotKeysScope } from '../edge/admin/hot-keys-route.ts'
-import { metricsRoute } from '../edge/admin/metrics-route.ts'
-import { type AdminPorts, NO_PORTS, openAdminApi } from '../edge/admin/open-admin-api.ts'
-import { routeServer } from '../edge/http/routes.ts'
-import { type MergedMetrics, mergedWith, mergeInto } from '../observe/metrics/merge-reports.ts'
-import type { CountsReport } from '../observe/statsd/statsd-counts.ts'
-import { bothSinks, LiveQuotas, type QuotaOrigin } from '../quotas/book/live-quotas.ts'
-import type { PassOver } from '../quotas/book/passed-over.ts'
+import { bothSinks, type QuotaOrigin } from '../quotas/book/live-quotas.ts'
 import type { QuotaBook } from '../quotas/book/quota-book.ts'
-import { hashApiKey } from '../quotas/tables/api-key-hash.ts'
 import type { RemoteSource } from '../sources/remote-source.ts'
-import { type DeskParts, type OpenDesk, openDesk } from './admin/open-desk.ts'
+import { openDesk } from './admin/open-desk.ts'
+import { openAdmin } from './admin-door.ts'
 import { type DecisionOutlet, openOutlet } from './decisions/decision-outlet.ts'
 import type { Door, DoorName } from './doors/door.ts'
-import { type Doors, openDoors } from './doors/doors.ts'
-import { listen, type Place, portOf, reachable } from './doors/listen.ts'
+import { openDoors } from './doors/doors.ts'
+import type { Place } from './doors/listen.ts'
 import type { Reports } from './doors/reports.ts'
-import type { ServiceStats } from './doors/service-stats.ts'
+import { fleetOf, fleetOfOne } from './fleet.ts'
 import { type FollowedRules, type FollowParts, followRules } from './follow-rules.ts'
 import type { RoutesInForce, RoutesSource } from './gateway/routes-source.ts'
-import { type NodeHotKeys, openHotKeys } from './hot-keys/node-hot-keys.ts'
-import { faultLog } from './log/fault-log.ts'
+import { openHotKeys } from './hot-keys/node-hot-keys.ts'
 import type { Log } from './log/log.ts'
-import { NodeMetrics, type NodeState } from './node-metrics.ts'
+import { closeData, deskParts, liveQuotasOf, type NodeData, openData } from './node-data.ts'
 import { plural } from './plural.ts'
 import type { NodeQuotas } from './quotas/node-quotas.ts'
 import { PassedOverLog } from './quotas/passed-over-log.ts'
 import { compatibilityLine } from './settings/compatibility.ts'
 import type { Config, GatewayConfig } from './settings/config.ts'
-import { packageFile, packageVersion } from './settings/package-file.ts'
+import { packageVersion } from './settings/package-file.ts'
 import { requireFiles } from './settings/pem-files.ts'
 import { hasRemoteRules } from './settings/remote-rules.ts'
-import { StatsdExport } from './statsd.ts'
+import { starting } from './starting.ts'
 import { openTraces } from './traces/open-traces.ts'
 import { requireTracePackages } from './traces/trace-packages.ts'
-import type { NodeUsage } from './usage/open-usage.ts'
-import type { Primary } from './workers/primary.ts'
 
 /** Where doors can be reached. A gateway has no other door for requests. */
 export type Addresses = Readonly<Record<'http' | 'grpc' | 'admin', string>> & { readonly gateway?: string }
@@ -108,181 +92,6 @@ async function listenAll(
   return addresses
 }
 
-/** Addresses and tokens that the admin port counts at once. */
-const THROTTLED_KEYS = 10_000
-
-/** storePorts are the parts of the admin API that are kept in the database. */
-function storePorts({ stores }: NodeQuotas, { pages, webhooks }: NodeUsage): Partial<AdminPorts> {
-  const { store, tokens, audit, rules, apiKeys } = stores
-  return { quotas: store, tokens, audit, usage: pages, webhooks, ruleTable: rules, apiKeys }
-}
-
-/** openAdmin opens the door for operators. It answers until the very end: that is when they look. */
-async function openAdmin(config: Config, log: Log, rules: FollowedRules, { fleet, hotKeys, data, desk }: Watched) {
-  const node = data?.quotas
-  const ports: AdminPorts = {
-    ...NO_PORTS,
-    rules: rules.current,
-    ...desk.ports,
-    ...(data && storePorts(data.quotas, data.usage)),
-  }
-  const admin = openAdminApi({
-    ports,
-    ...(node && { idempotency: node.stores.idempotency }),
-    setTokens: config.adminTokens,
-    throttleStore: new MemoryStore({ maxKeys: THROTTLED_KEYS }),
-    secret: config.secret,
-    version: packageVersion(),
-    failed: faultLog(log),
-  })
-  // A database has a token, or gets one before it answers anybody.
-  requireSafeBind(config.adminHost, node !== undefined || (await admin.access.tokens.hasAny()))
-  const metrics = config.metrics.isOn ? nodeMetrics(config, rules, { fleet, hotKeys, data }) : undefined
-  const sources = {
-    rules: rules.current,
-    stats: async () => [...Object.entries(await fleet.stats()), ...ruleStats(rules)],
-    ...(metrics && { metrics }),
-    unready: async () => (await fleet.unready()) || (node?.unready() ?? ''),
-    hotKeys: (scope: HotKeysScope) => hotKeys.ask(scope),
-    failed: faultLog(log),
-    admin,
-    openPaths: config.metricsOpen ? ['/metrics'] : [],
-    dashboard: { folder: () => packageFile('dist/dashboard/') },
-  }
-  const server = adminServer(sources, [config.adminHost, ...config.adminNames])
-  const place = { host: config.adminHost, port: config.adminPort }
-  await listen(server, place)
-  const beside = await openMetrics(config, log, metrics).catch((error: unknown) => {
-    closeServer(server)
-    throw error
-  })
-  const statsd = config.statsd && new StatsdExport(config.statsd, { log, reports: () => statsdReports(rules, fleet) })
-  return {
-    address: reachable(portOf(server), place),
-    /** What other nodes are told. */
-    knownAs: knownAddress(portOf(server), place.host),
-    /** flush sends the last counts, while there is somebody who knows them. */
-    flush: () => statsd?.stop(),
-    close: () => {
-      closeServer(server)
-      if (beside !== undefined) closeServer(beside)
-    },
-  }
-}
-
-/** knownAddress is where others may find a port: one on every address is found by the name of the machine. */
-function knownAddress(port: number, host: string): string {
-  const name = host === '0.0.0.0' || host === '::' ? hostname() : host
-  return `${name.includes(':') ? `[${name}]` : name}:${port}`
-}
-
-/** openMetrics serves the metrics alone, where that is wanted. */
-async function openMetrics(config: Config, log: Log, metrics: MetricsOfNode | undefined): Promise<Server | undefined> {
-  if (metrics === undefined || config.metrics.place === undefined) return undefined
-  const { host, port, path } = config.metrics.place
-  const server = routeServer(new Map([[path, metricsRoute(metrics)]]), { failed: faultLog(log) })
-  await listen(server, { host, port })
-  log.info('metrics.started', `metrics are at http://${reachable(portOf(server), { host, port })}${path}`)
-  return server
-}
-
-function closeServer(server: Server): void {
-  server.close()
-  server.closeAllConnections()
-}
-
-type MetricsOfNode = () => Promise<MergedMetrics>
-
-/** What the admin port tells of: the processes that answer requests, the busiest keys, and what they decide now. */
-interface Watched {
-  readonly fleet: Fleet
-  readonly hotKeys: NodeHotKeys
-  /** Its database, if it has one. */
-  readonly data: NodeData | undefined
-  readonly desk: OpenDesk
-}
-
-/** A Fleet is the processes that answer requests, or the one that does. */
-interface Fleet extends Pick<NodeState, 'workers' | 'isPrimary'> {
-  stats(): MaybePromise<ServiceStats>
-  /** What they have counted. */
-  metrics(): MaybePromise<MergedMetrics>
-  statsd(): MaybePromise<readonly CountsReport[]>
-  unready(): MaybePromise<string>
-}
-
-/** nodeMetrics adds to what the processes tell what the node tells once. */
-function nodeMetrics(
-  config: Config,
-  rules: FollowedRules,
-  { fleet, hotKeys, data }: Omit<Watched, 'desk'>,
-): MetricsOfNode {
-  const { workers, isPrimary } = fleet
-  const { maxRules } = config.metrics
-  const node = new NodeMetrics(rules, {
-    workers,
-    isPrimary,
-    maxRules,
-    version: packageVersion(),
-    hotKeys: () => hotKeys.figures(),
-    ...(data && { quotas: () => data.quotas.figures(), more: [data.usage.metrics] }),
-  })
-  return async () => mergedWith(await fleet.metrics(), node.report(), 'primary')
-}
-
-async function statsdReports(rules: FollowedRules, fleet: Fleet): Promise<readonly CountsReport[]> {
-  return [...(await fleet.statsd()), { process: 'rules', counts: Object.fromEntries(ruleStats(rules)) }]
-}
-
-/** fleetOfOne is the fleet of a service without workers. */
-function fleetOfOne({ reports }: Doors): Fleet {
-  return {
-    isPrimary: false,
-    workers: () => ({ ready: 1, starting: 0 }),
-    stats: reports.stats,
-    metrics: () => {
-      const merged: MergedMetrics = new Map()
-      mergeInto(merged, reports.metrics()?.families ?? {}, '1')
-      return merged
-    },
-    statsd: () => [{ process: '1', counts: reports.statsd() }],
-    unready: reports.unready,
-  }
-}
-
-function fleetOf(primary: Primary): Fleet {
-  return {
-    isPrimary: true,
-    workers: () => primary.workerStates(),
-    stats: () => primary.stats(),
-    metrics: () => primary.metrics(),
-    statsd: () => primary.statsdCounts(),
-    unready: () => primary.unready(),
-  }
-}
-
-function ruleStats(rules: FollowedRules): [name: string, value: number][] {
-  const { loads, refusals } = rules.counts()
-  return [
-    ['ratelimit.service.config_load_success', loads],
-    ['ratelimit.service.config_load_error', refusals],
-  ]
-}
-
-/** Undo is what to do when the next step of a start fails, in the opposite order. */
-type Undo = (() => unknown)[]
-
-/** starting takes back what was started when a step fails. */
-async function starting<T>(start: (undo: Undo) => Promise<T>): Promise<T> {
-  const undo: Undo = []
-  try {
-    return await start(undo)
-  } catch (error) {
-    for (const step of undo.reverse()) await step()
-    throw error
-  }
-}
-
 /** eitherFails rejects with the first of two. Those who are interested wait for it. */
 function eitherFails(one: Promise<never>, other: Promise<never> | undefined): Promise<never> {
   if (other === undefined) return one
@@ -300,63 +109,6 @@ async function reload(
   await outlet?.reopen()
   await data?.usage.reopen()
   await rules.reload()
-}
-
-/** liveQuotasOf makes the book of a process that follows an origin. */
-function liveQuotasOf(config: Config, origin: QuotaOrigin | undefined, passOver?: PassOver): LiveQuotas | undefined {
-  if (origin === undefined) return undefined
-  return new LiveQuotas({
-    hash: (key) => hashApiKey(origin.keySecret(), key),
-    entries: config.callerEntries,
-    passOver,
-  })
-}
-
-/** NodeData is the database of a node, and what the node does with it beside decisions. */
-interface NodeData {
-  readonly quotas: NodeQuotas
-  readonly usage: NodeUsage
-}
-
-/** openData opens the database of a node, where it is told of one. Nothing of it is loaded where it is not. */
-async function openData(config: Config, log: Log, undo: Undo): Promise<NodeData | undefined> {
-  if (config.database === undefined) return undefined
-  const { openNodeQuotas } = await import('./quotas/node-quotas.ts')
-  const { openUsage, requireUsagePackages } = await import('./usage/open-usage.ts')
-  requireUsagePackages(config)
-  const quotas = await openNodeQuotas(config, log)
-  if (quotas === undefined) return undefined
-  const data = { quotas, usage: openUsage({ quotas: quotas.stores, config, log }) }
-  undo.push(() => closeData(data))
-  return data
-}
-
-/** deskParts are what the desk of a node with a database knows beside. */
-function deskParts({
-  quotas,
-  usage,
-}: NodeData): Pick<DeskParts, 'usage' | 'usageRows' | 'database' | 'audited' | 'audit'> {
-  const { audit, health, db } = quotas.stores
-  return {
-    usage: usage.pages,
-    usageRows: { db, waiting: usage.waiting },
-    audit,
-    database: () => (health().isUp ? 'up' : 'away'),
-    audited: (action, { kind, id }, by) =>
-      audit.record(by, async () => {
-        const customerId = kind === 'customers' ? id : undefined
-        return {
-          result: undefined,
-          entries: [{ action, target: `${kind}/${id}`, customerId, before: undefined, after: undefined }],
-        }
-      }),
-  }
-}
-
-/** closeData writes what is still to be written, and ends. */
-async function closeData(data: NodeData | undefined): Promise<void> {
-  await data?.usage.close()
-  await data?.quotas.close()
 }
 
 interface FollowedParts extends Pick<FollowParts, 'changed' | 'signal'> {

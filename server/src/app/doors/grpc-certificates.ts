@@ -1,7 +1,7 @@
 import { realpathSync, statSync } from 'node:fs'
 import type { GrpcTlsOptions } from '../../grpc/index.ts'
 import type { Log } from '../log/log.ts'
-import type { GrpcTls } from '../settings/config.ts'
+import type { GrpcTls } from '../settings/grpc-settings.ts'
 import { readAuthority, readPair } from '../settings/pem-files.ts'
 
 /** grpcTls reads the files. With an authority for clients, whoever shows no certificate of it is turned away. */

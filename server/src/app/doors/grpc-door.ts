@@ -1,6 +1,7 @@
 import { MAX_MESSAGE_BYTES } from '../../edge/rls/rls-request.ts'
 import { GrpcServer } from '../../grpc/index.ts'
-import type { Config, GrpcConfig } from '../settings/config.ts'
+import type { Config } from '../settings/config.ts'
+import type { GrpcConfig } from '../settings/grpc-settings.ts'
 import type { Door } from './door.ts'
 import { grpcTls } from './grpc-certificates.ts'
 import { reachable, unavailable } from './listen.ts'

@@ -1,28 +1,37 @@
 import { randomBytes } from 'node:crypto'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { got, SluiceError } from 'sluice/internal/core/errors'
 import type { ProxyTrustOptions } from 'sluice/internal/core/identity/proxy-trust'
-import { checkCompact, type KeyForm } from 'sluice/internal/core/key-form'
-import { checkKeyPrefix } from 'sluice/internal/core/key-prefix'
-import { LIMIT_OPTIONS } from 'sluice/internal/core/limit-options'
-import type { FleetShedding, WorkerShedding } from 'sluice/internal/engine/load-shedder'
+import type { KeyForm } from 'sluice/internal/core/key-form'
 import { DEFAULT_HOT_KEY_LIMITS, type HotKeyLimits } from '../../observe/hot-keys/hot-key-alarm.ts'
 import type { CallerEntries } from '../../quotas/book/caller-entries.ts'
 import type { DatabasePlace } from '../../quotas/database/open-database.ts'
-import { postgresAddress } from '../../quotas/database/postgres-address.ts'
 import type { KafkaSettings } from '../../quotas/sinks/kafka-producer.ts'
 import type { Compatibility } from './compatibility.ts'
+import { keyFormOf, keyPrefixOf, type RedisTls, redisTimeoutOf, redisTlsOf } from './counter-settings.ts'
+import { databaseOf, dataDirOf } from './database-settings.ts'
 import { ignoredWarnings, refuseUnsupported } from './envoy-settings.ts'
 import { type FlagSpec, parseFlags } from './flags.ts'
+import { type GrpcConfig, type GrpcTls, grpcOf, tlsWarnings } from './grpc-settings.ts'
+import { type LimitHeaders, requestHeadersOf, responseHeadersOf } from './header-settings.ts'
+import {
+  type AuditFileConfig,
+  auditFileOf,
+  auditKafkaOf,
+  type DecisionLogConfig,
+  decisionLogOf,
+} from './log-settings.ts'
+import { type MetricsConfig, metricsOf, type StatsdConfig, statsdOf } from './metrics-settings.ts'
 import { misspelledVariables, refuseMisspelled } from './misspelled-variables.ts'
 import { type TracesConfig, tracesOf } from './otel-settings.ts'
 import { packageFile } from './package-file.ts'
 import { redisUrlOf, redisWarnings } from './redis-settings.ts'
 import { hasRemoteRules, isPath, type RemoteRulesConfig, remoteRulesOf, remoteRulesWarnings } from './remote-rules.ts'
 import { SettingSources } from './setting-sources.ts'
-import { type Address, type Given, isOn, type LogLevel, lastOf, pathsOf } from './setting-values.ts'
+import { type Given, isSwitchedOn, type LogLevel, lastOf, pathsOf } from './setting-values.ts'
 import { SETTINGS } from './settings.ts'
+import { type SheddingConfig, sheddingOf } from './shedding-settings.ts'
 import { type AdminTokenSetting, adminTokensOf, tokensOf } from './tokens.ts'
 import { isXdsWanted } from './xds-settings.ts'
 
@@ -128,85 +137,6 @@ export interface GatewayConfig {
   readonly trust: ProxyTrustOptions | undefined
 }
 
-/** SheddingConfig says when requests are shed. */
-export interface SheddingConfig {
-  readonly worker: WorkerShedding
-  /** Undefined: nobody knows what the fleet can take. */
-  readonly fleet: FleetShedding | undefined
-}
-
-/** DecisionLogConfig says which decisions are logged, and where. */
-export interface DecisionLogConfig {
-  /** A path, or `stdout`. */
-  readonly target: string
-  readonly refusalsPerSecond: number
-  readonly share: number
-  readonly maxMib: number
-  readonly files: number
-}
-
-/** AuditFileConfig is the file that the audit log goes to, too. */
-export interface AuditFileConfig {
-  readonly path: string
-  readonly maxMib: number
-  readonly files: number
-}
-
-export interface MetricsConfig {
-  readonly isOn: boolean
-  /** How many rules have series of their own. */
-  readonly maxRules: number
-  /** Where they are served beside the admin port. */
-  readonly place: (Address & { readonly path: string }) | undefined
-}
-
-/** StatsdConfig is where counts are sent, and how: over TCP, or over UDP with tags that DogStatsD understands. */
-export interface StatsdConfig {
-  readonly host: string
-  readonly port: number
-  readonly isDog: boolean
-  readonly intervalMs: number
-  readonly tags: Readonly<Record<string, string>>
-}
-
-/** RedisTls names files. */
-export interface RedisTls {
-  readonly caFile: string | undefined
-  readonly certFile: string | undefined
-  readonly keyFile: string | undefined
-  readonly anyHostName: boolean
-}
-
-export interface GrpcConfig {
-  readonly host: string
-  readonly port: number
-  /** A Unix socket instead of a port. */
-  readonly socketPath: string | undefined
-  readonly tls: GrpcTls | undefined
-  /** 0: connections may last for ever. */
-  readonly maxConnectionAgeMs: number
-  readonly maxConnectionAgeGraceMs: number
-  /** Undefined: as many as the server allows by itself. */
-  readonly maxStreams: number | undefined
-  readonly maxConnections: number | undefined
-  readonly maxHeldMib: number | undefined
-}
-
-/** GrpcTls names files, and whom client certificates have to be made out to. */
-export interface GrpcTls {
-  readonly certFile: string
-  readonly keyFile: string
-  readonly clientCaFile: string | undefined
-  readonly clientSan: string | undefined
-}
-
-/** LimitHeaders are the names of fields that tell about a limit. */
-export interface LimitHeaders {
-  readonly limit: string
-  readonly remaining: string
-  readonly reset: string
-}
-
 type Env = NodeJS.ProcessEnv
 
 /** CommandFlags are the flags of a command that takes the settings. */
@@ -303,19 +233,6 @@ export function readConfig(args: readonly string[], env: Env, command: CommandFl
 
 const NO_SECRET = 'SLUICE_SECRET is not set: set it to the same text on every node (docs/redis.md)'
 
-/** databaseOf is where quotas are kept: a database by its address, or else the data directory. Errors do not show an address. */
-export function databaseOf(from: SettingSources): DatabasePlace | undefined {
-  const [url, listenUrl, dataDir] = [from.value('database'), from.value('database-listen'), dataDirOf(from)]
-  if (url === undefined) return dataDir === undefined ? undefined : { dataDir }
-  for (const address of [url, listenUrl]) if (address !== undefined) postgresAddress(address)
-  return { url, listenUrl }
-}
-
-export function dataDirOf(from: SettingSources): string | undefined {
-  const given = from.value('data')
-  return given === undefined ? undefined : resolve(given)
-}
-
 /** runtimeRules is where envoyproxy/ratelimit would look for rules, if the environment says so. */
 function runtimeRules(env: Env): Given | undefined {
   const { RUNTIME_ROOT = '', RUNTIME_SUBDIRECTORY = '', RUNTIME_APPDIRECTORY } = env
@@ -324,203 +241,12 @@ function runtimeRules(env: Env): Given | undefined {
   return { values: [path], where: 'RUNTIME_ROOT', source: 'env' }
 }
 
-/** redisTimeoutOf holds the deadline to what rules may have: without time, no decision would ever reach Redis. */
-function redisTimeoutOf(from: SettingSources): number {
-  const timeoutMs = from.value('redis-timeout')
-  const { min, max } = LIMIT_OPTIONS.timeout_ms.schema
-  if (timeoutMs >= min && timeoutMs <= max) return timeoutMs
-  const { where = '--redis-timeout', values = [] } = from.given('redis-timeout') ?? {}
-  throw new SluiceError('REDIS_TIMEOUT_INVALID', where, got(values.at(-1)))
-}
-
-export function keyPrefixOf(from: SettingSources): string | undefined {
-  const given = from.given('key-prefix')
-  return given && checkKeyPrefix(lastOf(given), given.where)
-}
-
-/** keyFormOf says how counters are named in Redis. */
-export function keyFormOf(from: SettingSources): KeyForm {
-  const form = from.value('keys')
-  checkCompact(form, from.value('secret'), from.given('keys')?.where ?? '--keys')
-  return form
-}
-
-export function redisTlsOf(from: SettingSources, env: Env): RedisTls {
-  const name = 'REDIS_TLS_SKIP_HOSTNAME_VERIFICATION'
-  const value = env[name] ?? ''
-  const [cert, key] = [from.given('redis-cert'), from.given('redis-key')]
-  if (cert !== undefined && key === undefined)
-    throw new SluiceError('TLS_INCOMPLETE', cert.where, '--redis-key is not given')
-  if (key !== undefined && cert === undefined)
-    throw new SluiceError('TLS_INCOMPLETE', key.where, '--redis-cert is not given')
-  return {
-    caFile: from.value('redis-ca'),
-    certFile: from.value('redis-cert'),
-    keyFile: from.value('redis-key'),
-    anyHostName: value !== '' && isOn({ values: [value], where: name, source: 'env' }),
-  }
-}
-
-/** sheddingOf says when requests are shed. Of times and counts, 0 would be a bound that is always reached. */
-function sheddingOf(from: SettingSources): SheddingConfig {
-  const capacity = from.value('shed-capacity')
-  const latencyMs = from.value('shed-latency')
-  const fleet = { mode: from.value('shed-fleet'), reserved: from.value('shed-reserved') }
-  return {
-    worker: {
-      mode: from.value('shed-worker'),
-      delayMs: Math.max(1, from.value('shed-delay')),
-      inFlight: from.value('shed-in-flight'),
-      latencyMs: latencyMs === 0 ? undefined : latencyMs,
-      afterMs: from.value('shed-after'),
-      overMs: Math.max(1, from.value('shed-over')),
-    },
-    fleet: capacity === undefined ? undefined : { ...fleet, capacity },
-  }
-}
-
-const MAX_RULES = 1_000
-
-function metricsOf(from: SettingSources): MetricsConfig {
-  const path = from.value('prometheus-path')
-  const place = { ...from.value('prometheus-address'), path: path.startsWith('/') ? path : `/${path}` }
-  return {
-    isOn: from.value('metrics') === 'on',
-    maxRules: from.value('metrics-max-rules') ?? MAX_RULES,
-    place: from.value('prometheus') ? place : undefined,
-  }
-}
-
-/**
- * statsdOf says where counts are sent. In envoyproxy/ratelimit StatsD is on unless it is switched off; here it is off unless
- * somebody asks for it or says where it is.
- */
-function statsdOf(from: SettingSources, env: Env): StatsdConfig | undefined {
-  const isDog = from.value('dog-statsd')
-  const isWanted = from.given('statsd') === undefined ? from.given('statsd-host') !== undefined : from.value('statsd')
-  const config = {
-    host: from.value('statsd-host') ?? 'localhost',
-    port: statsdPortOf(from),
-    isDog,
-    // Without a pause, nothing else would ever be done.
-    intervalMs: Math.max(MIN_STATSD_MS, from.value('statsd-interval')),
-    tags: from.value('statsd-tags') ?? {},
-  }
-  return (isWanted || isDog) && !isSwitchedOn(env, 'DISABLE_STATS') ? config : undefined
-}
-
-/** statsdPortOf leaves out what Kubernetes sets by itself where there is a service of the name statsd: an address. */
-function statsdPortOf(from: SettingSources): number {
-  const given = from.given('statsd-port')
-  const isLink = given?.source === 'env' && lastOf(given).startsWith('tcp://')
-  return isLink ? STATSD_PORT : from.value('statsd-port')
-}
-
-const STATSD_PORT = 8_125
-
-const MIN_STATSD_MS = 100
-
-function isSwitchedOn(env: Env, name: string): boolean {
-  const value = env[name] ?? ''
-  return value !== '' && isOn({ values: [value], where: name, source: 'env' })
-}
-
-function grpcOf(from: SettingSources, host: string): GrpcConfig {
-  return {
-    host: from.value('grpc-host') ?? host,
-    port: from.value('grpc-port'),
-    socketPath: from.value('grpc-socket'),
-    tls: from.value('grpc-tls') ? grpcTlsOf(from) : undefined,
-    maxConnectionAgeMs: from.value('grpc-max-connection-age'),
-    maxConnectionAgeGraceMs: from.value('grpc-max-connection-age-grace'),
-    maxStreams: from.value('grpc-max-streams'),
-    maxConnections: from.value('grpc-max-connections'),
-    maxHeldMib: from.value('grpc-max-held'),
-  }
-}
-
-function grpcTlsOf(from: SettingSources): GrpcTls {
-  const certFile = from.value('grpc-tls-cert')
-  const keyFile = from.value('grpc-tls-key')
-  const clientCaFile = from.value('grpc-client-ca')
-  const clientSan = from.value('grpc-client-san')
-  const where = from.given('grpc-tls')?.where ?? '--grpc-tls'
-  if (certFile === undefined) throw new SluiceError('TLS_INCOMPLETE', where, '--grpc-tls-cert is not given')
-  if (keyFile === undefined) throw new SluiceError('TLS_INCOMPLETE', where, '--grpc-tls-key is not given')
-  if (clientSan !== undefined && clientCaFile === undefined) {
-    throw new SluiceError('TLS_INCOMPLETE', where, '--grpc-client-san is given, --grpc-client-ca is not')
-  }
-  return { certFile, keyFile, clientCaFile, clientSan }
-}
-
-/** tlsWarnings warns of a certificate that is given but not used. */
-function tlsWarnings(from: SettingSources): string[] {
-  const certificate = from.given('grpc-tls-cert')
-  if (certificate === undefined || from.value('grpc-tls')) return []
-  return [`${certificate.where} is given, but TLS of gRPC is off: --grpc-tls turns it on`]
-}
-
 /** trustWarnings warns of trust that a token makes superfluous. */
 function trustWarnings(from: SettingSources): string[] {
   const trust = from.given('trust-callers')
   const token = from.given('token')
   if (trust === undefined || token === undefined || !from.value('trust-callers')) return []
   return [`${trust.where} changes nothing: ${token.where} is set, and whoever shows the token is trusted`]
-}
-
-/** responseHeadersOf reads the names even where they are switched off: a wrong one is told today, not when it is needed. */
-function responseHeadersOf(from: SettingSources): LimitHeaders | undefined {
-  const limit = from.value('limit-header')
-  const remaining = from.value('remaining-header')
-  const reset = from.value('reset-header')
-  return from.value('response-headers') ? { limit, remaining, reset } : undefined
-}
-
-function requestHeadersOf(from: SettingSources): LimitHeaders | undefined {
-  const limit = from.value('request-limit-header')
-  const remaining = from.value('request-remaining-header')
-  const reset = from.value('request-reset-header')
-  return from.value('request-headers') ? { limit, remaining, reset } : undefined
-}
-
-/** decisionLogOf reads the numbers even where there is no log: a wrong one is told today, not when it is needed. */
-function decisionLogOf(from: SettingSources): DecisionLogConfig | undefined {
-  const target = from.value('decision-log')
-  const refusalsPerSecond = from.value('decision-log-refusals') ?? 100
-  const share = from.value('decision-log-share')
-  const maxMib = from.value('decision-log-size') ?? 100
-  const files = from.value('decision-log-files') ?? 5
-  return target === undefined ? undefined : { target, refusalsPerSecond, share, maxMib, files }
-}
-
-function auditFileOf(from: SettingSources): AuditFileConfig | undefined {
-  const path = from.value('audit-file')
-  const maxMib = from.value('audit-file-size') ?? 100
-  const files = from.value('audit-file-files') ?? 20
-  return path === undefined ? undefined : { path, maxMib, files }
-}
-
-const BROKER = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):[0-9]{1,5}$/
-
-function auditKafkaOf(from: SettingSources): KafkaSettings | undefined {
-  const text = from.value('audit-kafka')
-  const topic = from.value('audit-kafka-topic')
-  const isTls = from.value('audit-kafka-tls')
-  const mechanism = from.value('audit-kafka-sasl')
-  const username = from.value('audit-kafka-user')
-  const password = from.value('audit-kafka-password') ?? ''
-  if (text === undefined) return undefined
-  const brokers = text.split(',').map((each) => each.trim())
-  const wrong = brokers.find((each) => !BROKER.test(each))
-  if (wrong !== undefined) {
-    throw new SluiceError('AUDIT_KAFKA_INVALID', from.given('audit-kafka')?.where ?? '--audit-kafka', got(wrong))
-  }
-  return {
-    brokers,
-    topic,
-    isTls,
-    sasl: username === undefined ? undefined : { mechanism: mechanism.toUpperCase(), username, password },
-  }
 }
 
 function workerCount(from: SettingSources, isShared: boolean): number {

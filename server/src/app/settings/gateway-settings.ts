@@ -1,8 +1,9 @@
 import { got, SluiceError } from 'sluice/internal/core/errors'
 import { ProxyTrust, type ProxyTrustOptions } from 'sluice/internal/core/identity/proxy-trust'
 import { didYouMean } from 'sluice/internal/core/nearest'
-import { type Config, type GatewayConfig, type GrpcTls, readConfig } from './config.ts'
+import { type Config, type GatewayConfig, readConfig } from './config.ts'
 import { parseFlags } from './flags.ts'
+import type { GrpcTls } from './grpc-settings.ts'
 import { type Given, lastOf, READERS } from './setting-values.ts'
 import { SETTINGS, type SettingSpec } from './settings.ts'
 

@@ -1,7 +1,8 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { SluiceError } from 'sluice/internal/core/errors'
-import type { Config, RedisTls } from './config.ts'
+import type { Config } from './config.ts'
+import type { RedisTls } from './counter-settings.ts'
 
 /** A PemPair is a certificate, with its chain, and the key that belongs to it. */
 export interface PemPair {

@@ -160,3 +160,9 @@ export const READERS = {
 } as const
 
 export type SettingKind = keyof typeof READERS
+
+/** isSwitchedOn says whether the environment switches something on that is no setting of ours. */
+export function isSwitchedOn(env: NodeJS.ProcessEnv, name: string): boolean {
+  const value = env[name] ?? ''
+  return value !== '' && isOn({ values: [value], where: name, source: 'env' })
+}

@@ -1,0 +1,155 @@
+import type { Server } from 'node:http'
+import { hostname } from 'node:os'
+import { MemoryStore } from 'sluice/internal/stores/memory/memory-store'
+import { requireSafeBind } from '../edge/admin/access/loopback.ts'
+import { adminServer } from '../edge/admin/admin-server.ts'
+import type { HotKeysScope } from '../edge/admin/hot-keys-route.ts'
+import { metricsRoute } from '../edge/admin/metrics-route.ts'
+import { type AdminPorts, NO_PORTS, openAdminApi } from '../edge/admin/open-admin-api.ts'
+import { routeServer } from '../edge/http/routes.ts'
+import { type MergedMetrics, mergedWith } from '../observe/metrics/merge-reports.ts'
+import type { CountsReport } from '../observe/statsd/statsd-counts.ts'
+import type { OpenDesk } from './admin/open-desk.ts'
+import { listen, portOf, reachable } from './doors/listen.ts'
+import type { Fleet } from './fleet.ts'
+import type { FollowedRules } from './follow-rules.ts'
+import type { NodeHotKeys } from './hot-keys/node-hot-keys.ts'
+import { faultLog } from './log/fault-log.ts'
+import type { Log } from './log/log.ts'
+import type { NodeData } from './node-data.ts'
+import { NodeMetrics } from './node-metrics.ts'
+import type { NodeQuotas } from './quotas/node-quotas.ts'
+import type { Config } from './settings/config.ts'
+import { packageFile, packageVersion } from './settings/package-file.ts'
+import { StatsdExport } from './statsd.ts'
+import type { NodeUsage } from './usage/open-usage.ts'
+
+type MetricsOfNode = () => Promise<MergedMetrics>
+
+/** What the admin port tells of: the processes that answer requests, the busiest keys, and what they decide now. */
+interface Watched {
+  readonly fleet: Fleet
+  readonly hotKeys: NodeHotKeys
+  /** Its database, if it has one. */
+  readonly data: NodeData | undefined
+  readonly desk: OpenDesk
+}
+
+/** Addresses and tokens that the admin port counts at once. */
+const THROTTLED_KEYS = 10_000
+
+/** storePorts are the parts of the admin API that are kept in the database. */
+function storePorts({ stores }: NodeQuotas, { pages, webhooks }: NodeUsage): Partial<AdminPorts> {
+  const { store, tokens, audit, rules, apiKeys } = stores
+  return { quotas: store, tokens, audit, usage: pages, webhooks, ruleTable: rules, apiKeys }
+}
+
+/** openAdmin opens the door for operators. It answers until the very end: that is when they look. */
+export async function openAdmin(
+  config: Config,
+  log: Log,
+  rules: FollowedRules,
+  { fleet, hotKeys, data, desk }: Watched,
+) {
+  const node = data?.quotas
+  const ports: AdminPorts = {
+    ...NO_PORTS,
+    rules: rules.current,
+    ...desk.ports,
+    ...(data && storePorts(data.quotas, data.usage)),
+  }
+  const admin = openAdminApi({
+    ports,
+    ...(node && { idempotency: node.stores.idempotency }),
+    setTokens: config.adminTokens,
+    throttleStore: new MemoryStore({ maxKeys: THROTTLED_KEYS }),
+    secret: config.secret,
+    version: packageVersion(),
+    failed: faultLog(log),
+  })
+  // A database has a token, or gets one before it answers anybody.
+  requireSafeBind(config.adminHost, node !== undefined || (await admin.access.tokens.hasAny()))
+  const metrics = config.metrics.isOn ? nodeMetrics(config, rules, { fleet, hotKeys, data }) : undefined
+  const sources = {
+    rules: rules.current,
+    stats: async () => [...Object.entries(await fleet.stats()), ...ruleStats(rules)],
+    ...(metrics && { metrics }),
+    unready: async () => (await fleet.unready()) || (node?.unready() ?? ''),
+    hotKeys: (scope: HotKeysScope) => hotKeys.ask(scope),
+    failed: faultLog(log),
+    admin,
+    openPaths: config.metricsOpen ? ['/metrics'] : [],
+    dashboard: { folder: () => packageFile('dist/dashboard/') },
+  }
+  const server = adminServer(sources, [config.adminHost, ...config.adminNames])
+  const place = { host: config.adminHost, port: config.adminPort }
+  await listen(server, place)
+  const beside = await openMetrics(config, log, metrics).catch((error: unknown) => {
+    closeServer(server)
+    throw error
+  })
+  const statsd = config.statsd && new StatsdExport(config.statsd, { log, reports: () => statsdReports(rules, fleet) })
+  return {
+    address: reachable(portOf(server), place),
+    /** What other nodes are told. */
+    knownAs: knownAddress(portOf(server), place.host),
+    /** flush sends the last counts, while there is somebody who knows them. */
+    flush: () => statsd?.stop(),
+    close: () => {
+      closeServer(server)
+      if (beside !== undefined) closeServer(beside)
+    },
+  }
+}
+
+/** knownAddress is where others may find a port: one on every address is found by the name of the machine. */
+function knownAddress(port: number, host: string): string {
+  const name = host === '0.0.0.0' || host === '::' ? hostname() : host
+  return `${name.includes(':') ? `[${name}]` : name}:${port}`
+}
+
+/** openMetrics serves the metrics alone, where that is wanted. */
+async function openMetrics(config: Config, log: Log, metrics: MetricsOfNode | undefined): Promise<Server | undefined> {
+  if (metrics === undefined || config.metrics.place === undefined) return undefined
+  const { host, port, path } = config.metrics.place
+  const server = routeServer(new Map([[path, metricsRoute(metrics)]]), { failed: faultLog(log) })
+  await listen(server, { host, port })
+  log.info('metrics.started', `metrics are at http://${reachable(portOf(server), { host, port })}${path}`)
+  return server
+}
+
+function closeServer(server: Server): void {
+  server.close()
+  server.closeAllConnections()
+}
+
+/** nodeMetrics adds to what the processes tell what the node tells once. */
+function nodeMetrics(
+  config: Config,
+  rules: FollowedRules,
+  { fleet, hotKeys, data }: Omit<Watched, 'desk'>,
+): MetricsOfNode {
+  const { workers, isPrimary } = fleet
+  const { maxRules } = config.metrics
+  const node = new NodeMetrics(rules, {
+    workers,
+    isPrimary,
+    maxRules,
+    version: packageVersion(),
+    hotKeys: () => hotKeys.figures(),
+    ...(data && { quotas: () => data.quotas.figures(), more: [data.usage.metrics] }),
+  })
+  return async () => mergedWith(await fleet.metrics(), node.report(), 'primary')
+}
+
+async function statsdReports(rules: FollowedRules, fleet: Fleet): Promise<readonly CountsReport[]> {
+  return [...(await fleet.statsd()), { process: 'rules', counts: Object.fromEntries(ruleStats(rules)) }]
+}
+
+function ruleStats(rules: FollowedRules): [name: string, value: number][] {
+  const { loads, refusals } = rules.counts()
+  return [
+    ['ratelimit.service.config_load_success', loads],
+    ['ratelimit.service.config_load_error', refusals],
+  ]
+}

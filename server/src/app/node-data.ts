@@ -1,0 +1,70 @@
+import { LiveQuotas, type QuotaOrigin } from '../quotas/book/live-quotas.ts'
+import type { PassOver } from '../quotas/book/passed-over.ts'
+import { hashApiKey } from '../quotas/tables/api-key-hash.ts'
+import type { DeskParts } from './admin/open-desk.ts'
+import type { Log } from './log/log.ts'
+import type { NodeQuotas } from './quotas/node-quotas.ts'
+import type { Config } from './settings/config.ts'
+import type { Undo } from './starting.ts'
+import type { NodeUsage } from './usage/open-usage.ts'
+
+/** NodeData is the database of a node, and what the node does with it beside decisions. */
+export interface NodeData {
+  readonly quotas: NodeQuotas
+  readonly usage: NodeUsage
+}
+
+/** openData opens the database of a node, where it is told of one. Nothing of it is loaded where it is not. */
+export async function openData(config: Config, log: Log, undo: Undo): Promise<NodeData | undefined> {
+  if (config.database === undefined) return undefined
+  const { openNodeQuotas } = await import('./quotas/node-quotas.ts')
+  const { openUsage, requireUsagePackages } = await import('./usage/open-usage.ts')
+  requireUsagePackages(config)
+  const quotas = await openNodeQuotas(config, log)
+  if (quotas === undefined) return undefined
+  const data = { quotas, usage: openUsage({ quotas: quotas.stores, config, log }) }
+  undo.push(() => closeData(data))
+  return data
+}
+
+/** deskParts are what the desk of a node with a database knows beside. */
+export function deskParts({
+  quotas,
+  usage,
+}: NodeData): Pick<DeskParts, 'usage' | 'usageRows' | 'database' | 'audited' | 'audit'> {
+  const { audit, health, db } = quotas.stores
+  return {
+    usage: usage.pages,
+    usageRows: { db, waiting: usage.waiting },
+    audit,
+    database: () => (health().isUp ? 'up' : 'away'),
+    audited: (action, { kind, id }, by) =>
+      audit.record(by, async () => {
+        const customerId = kind === 'customers' ? id : undefined
+        return {
+          result: undefined,
+          entries: [{ action, target: `${kind}/${id}`, customerId, before: undefined, after: undefined }],
+        }
+      }),
+  }
+}
+
+/** closeData writes what is still to be written, and ends. */
+export async function closeData(data: NodeData | undefined): Promise<void> {
+  await data?.usage.close()
+  await data?.quotas.close()
+}
+
+/** liveQuotasOf makes the book of a process that follows an origin. */
+export function liveQuotasOf(
+  config: Config,
+  origin: QuotaOrigin | undefined,
+  passOver?: PassOver,
+): LiveQuotas | undefined {
+  if (origin === undefined) return undefined
+  return new LiveQuotas({
+    hash: (key) => hashApiKey(origin.keySecret(), key),
+    entries: config.callerEntries,
+    passOver,
+  })
+}

@@ -1,0 +1,27 @@
+import type { FleetShedding, WorkerShedding } from 'sluice/internal/engine/load-shedder'
+import type { SettingSources } from './setting-sources.ts'
+
+/** SheddingConfig says when requests are shed. */
+export interface SheddingConfig {
+  readonly worker: WorkerShedding
+  /** Undefined: nobody knows what the fleet can take. */
+  readonly fleet: FleetShedding | undefined
+}
+
+/** sheddingOf says when requests are shed. Of times and counts, 0 would be a bound that is always reached. */
+export function sheddingOf(from: SettingSources): SheddingConfig {
+  const capacity = from.value('shed-capacity')
+  const latencyMs = from.value('shed-latency')
+  const fleet = { mode: from.value('shed-fleet'), reserved: from.value('shed-reserved') }
+  return {
+    worker: {
+      mode: from.value('shed-worker'),
+      delayMs: Math.max(1, from.value('shed-delay')),
+      inFlight: from.value('shed-in-flight'),
+      latencyMs: latencyMs === 0 ? undefined : latencyMs,
+      afterMs: from.value('shed-after'),
+      overMs: Math.max(1, from.value('shed-over')),
+    },
+    fleet: capacity === undefined ? undefined : { ...fleet, capacity },
+  }
+}

@@ -1,0 +1,13 @@
+/** Undo is what to do when the next step of a start fails, in the opposite order. */
+export type Undo = (() => unknown)[]
+
+/** starting takes back what was started when a step fails. */
+export async function starting<T>(start: (undo: Undo) => Promise<T>): Promise<T> {
+  const undo: Undo = []
+  try {
+    return await start(undo)
+  } catch (error) {
+    for (const step of undo.reverse()) await step()
+    throw error
+  }
+}
