@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { startRedis } from '../tests/servers/redis.mjs'
-import { CALLERS } from './latency/callers.mjs'
+import { CALLERS, NODE_FLAGS } from './latency/callers.mjs'
 import { count, header, median, table } from './report.mjs'
 import { measureRounds } from './rounds.mjs'
 
@@ -52,7 +52,7 @@ const verdict = (isMet) => (isMet ? 'met' : 'missed')
 
 async function measure({ contestant, rates = RATES }) {
   const task = { contestant, rates, ms, warmUp }
-  const { stdout } = await promisify(execFile)(process.execPath, [worker, JSON.stringify(task)])
+  const { stdout } = await promisify(execFile)(process.execPath, [...NODE_FLAGS, worker, JSON.stringify(task)])
   return JSON.parse(stdout)
 }
 
@@ -145,6 +145,7 @@ say(
   ),
   `redis     ${await probe.field('redis_version', 'INFO', 'server')}, on loopback, a fresh one for each case and round`,
   'cores     shared, placed by the system. The client sleeps between arrivals; a loop is client and decider in one',
+  `node      ${NODE_FLAGS.join(' ')}, in every process`,
   `callers   ${count(CALLERS)}, each with a counter of its own; limits of a day that nobody reaches`,
 )
 await probe.stop()

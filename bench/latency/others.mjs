@@ -12,13 +12,14 @@ import { sumOfAll } from '../redis-audit.mjs'
 import { voidsBefore } from '../rls/audit.mjs'
 import { cpuUs, stop, watched, watcher } from '../rls/server-process.mjs'
 import { FAR } from '../rls/traffic.mjs'
+import { NODE_FLAGS } from './callers.mjs'
 import { asked } from './service.mjs'
 
 const bareServer = fileURLToPath(new URL('./bare-server.mjs', import.meta.url))
 
 /** openBare starts a service that sends a bare EVALSHA for each call: what a decision over gRPC takes at the least. */
 export async function openBare(redis) {
-  const args = ['--import', watcher, bareServer, redis.host, `${redis.port}`]
+  const args = [...NODE_FLAGS, '--import', watcher, bareServer, redis.host, `${redis.port}`]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit', 'pipe'] })
   reapAtExit(child)
   const [port] = await once(createInterface(child.stdout), 'line')

@@ -5,7 +5,7 @@ import { Load } from '../grpc/load.mjs'
 import { voidsAfter, voidsBefore } from '../rls/audit.mjs'
 import { startService, stop, watched } from '../rls/server-process.mjs'
 import { rulesOf, trafficOf } from '../rls/traffic.mjs'
-import { CALLERS } from './callers.mjs'
+import { CALLERS, NODE_FLAGS } from './callers.mjs'
 
 const CONNECTIONS = 4
 
@@ -24,7 +24,13 @@ export async function openService({ store, consistency }, redis) {
   const rules = join(dir, 'rules.yaml')
   writeFileSync(rules, rulesOf(consistency))
   const isShared = store === 'redis'
-  const server = await startService({ rules, redis: isShared ? redis.url : undefined, workers: 1, watched: true })
+  const server = await startService({
+    rules,
+    redis: isShared ? redis.url : undefined,
+    workers: 1,
+    watched: true,
+    nodeFlags: NODE_FLAGS,
+  })
   const { codes, load } = await asked(server.port)
   return {
     scheduled: (perSecond, ms) => load.scheduled(perSecond, ms),

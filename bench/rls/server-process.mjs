@@ -22,7 +22,7 @@ export async function startBare() {
  * startService starts `sluice serve` as an operator would. With `watched`, a module that is loaded before it tells what its
  * process did: see watch-process.mjs.
  */
-export async function startService({ rules, redis, workers, watched = false, more = [] }) {
+export async function startService({ rules, redis, workers, watched = false, more = [], nodeFlags = [] }) {
   const flags = [
     '--rules',
     rules,
@@ -39,7 +39,7 @@ export async function startService({ rules, redis, workers, watched = false, mor
   if (redis !== undefined) flags.push('--redis', redis)
   if (workers > 1) flags.push('--workers', String(workers))
   const preload = watched ? ['--import', watcher] : []
-  const child = spawn(process.execPath, [...preload, cli, 'serve', '--log-format', 'json', ...flags], {
+  const child = spawn(process.execPath, [...nodeFlags, ...preload, cli, 'serve', '--log-format', 'json', ...flags], {
     stdio: ['ignore', 'pipe', 'inherit', 'pipe'],
     env: { PATH: process.env.PATH, SLUICE_SECRET: 'bench' },
   })
