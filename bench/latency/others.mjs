@@ -28,7 +28,7 @@ export async function openBare(redis) {
 
 /** openReference starts a binary of envoyproxy/ratelimit that somebody has built, with the settings that it has by itself. */
 export async function openReference(binary, redis) {
-  const dir = makeTemporaryDir()
+  const dir = makeTemporaryDir('reference')
   mkdirSync(join(dir, 'bench', 'config'), { recursive: true })
   const descriptors = [{ key: 'api_key', rate_limit: FAR }]
   writeFileSync(join(dir, 'bench', 'config', 'rules.yaml'), JSON.stringify({ domain: 'bench', descriptors }))

@@ -1,5 +1,10 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createSecureContext } from 'node:tls'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
+import { makeCertificates } from '../../../../tests/servers/certificates.mjs'
+import { makeTemporaryDir } from '../../../../tests/servers/reaper.mjs'
 import { fetchRules, MAX_BYTES, type RulesRequest } from './fetch-rules.ts'
 import { type RulesServer, startRulesServer, status, text } from './rules-server.suite.ts'
 
@@ -53,6 +58,19 @@ describe('fetchRules', () => {
     })
     expect((await asked(server, { url: new URL('/3', server.url) }))?.text).toBe(RULES)
     expect(await faultOf(server, { url: new URL('/4', server.url) })).toBe('SourceFault: more than 3 redirects')
+  })
+
+  it('is not led out of TLS, where anybody on the way could answer', async () => {
+    const dir = makeTemporaryDir('certificates')
+    const { ca } = await makeCertificates(dir)
+    const [cert, key] = ['server.crt', 'server.key'].map((file) => readFileSync(join(dir, file)))
+    const plain = await startRulesServer(text(RULES))
+    const server = await startRulesServer(status(302, { location: plain.url.href }), { cert, key })
+    const secureContext = createSecureContext({ ca })
+    expect(await faultOf(server, { secureContext })).toBe(`SourceFault: a redirect from https to ${plain.url.href}`)
+    expect(plain.requests).toEqual([])
+    server.answer(text(RULES))
+    expect((await asked(server, { secureContext }))?.text).toBe(RULES)
   })
 
   it('shows a token and a password to the address that was named, and not to where it leads', async () => {
