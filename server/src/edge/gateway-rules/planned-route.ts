@@ -40,8 +40,16 @@ export interface PlannedLimit {
   readonly settle: SettleSource | undefined
   /** Requests that leave less than this share are held for so long. */
   readonly delay: { readonly ms: number; readonly leftShare: number } | undefined
-  /** Counts refusals: who has none left is blocked. */
-  readonly strikes: PlannedLimit | undefined
+  /** What becomes of those who go on after refusals. */
+  readonly escalation: Escalation | undefined
+}
+
+/** An Escalation counts refusals, and blocks those who have had too many. */
+export interface Escalation {
+  /** What the descriptors that count refusals begin with. */
+  readonly strikes: readonly Entry[]
+  /** Every request looks at it: it has room for one hit, and who has hit it is blocked until its window ends. */
+  readonly block: PlannedLimit
 }
 
 /** A DomainPlan is which rules of others apply to a route. */
