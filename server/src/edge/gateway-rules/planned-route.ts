@@ -2,9 +2,9 @@ import type { Limit } from 'sluice/internal/core/limit'
 import type { Entry } from 'sluice/internal/core/request'
 import type { Priority } from 'sluice/internal/core/shedding/priority'
 import type { Caller, CallerFinder } from 'sluice/internal/http-door/caller'
+import type { PriorityHeader } from 'sluice/internal/http-door/priority-header'
 import type { GatewayRequest } from '../gateway/gate.ts'
 import type { Route } from '../gateway/options.ts'
-import type { PriorityHeader } from './priority-header.ts'
 import type { RoomBounds } from './waiting-room.ts'
 
 /** The domain that the limits of a routes file are in. */
