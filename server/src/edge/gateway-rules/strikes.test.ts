@@ -68,12 +68,19 @@ function gateOf(store: Store, text = BOTS, parts: LimiterParts = {}) {
     const retryAfter = answer.headers[answer.headers.indexOf('Retry-After') + 1]
     return `${answer.status} after ${Number(retryAfter)}`
   }
+  /** told is what an answer says of the budget. */
+  const told = async () => {
+    const { headers = [] } = await gate.admit({ ...request, ip: '192.0.2.1' } as unknown as GatewayRequest)
+    for (let done = later.shift(); done !== undefined; done = later.shift()) await done
+    const field = (name: string) => headers[headers.indexOf(name) + 1]
+    return `${field('RateLimit')} of ${field('X-RateLimit-Limit')}`
+  }
   const askTimes = async (times: number) => {
     const found: (string | number)[] = []
     for (let i = 0; i < times; i++) found.push(await ask())
     return found
   }
-  return { ask, askTimes }
+  return { ask, askTimes, told }
 }
 
 interface Timed {
@@ -162,6 +169,21 @@ describe.each([
     expect(await ask('192.0.2.2')).toBe(200)
     expect(await askTimes(2)).toEqual(['429 after 120', '429 after 600'])
     expect(await ask('192.0.2.2')).toBe(200)
+  })
+})
+
+describe('a caller', () => {
+  it('is told of its limit, and of a block only while it is blocked', async () => {
+    const { store } = await inMemory()
+    const { told } = gateOf(store)
+    const found: string[] = []
+    for (let i = 0; i < 6; i++) found.push(await told())
+    expect(found).toEqual([
+      '"bots";r=1;t=120 of 2',
+      '"bots";r=0;t=120 of 2',
+      ...Array(3).fill('"bots";r=0;t=120 of 2'),
+      '"bots block";r=0;t=600, "bots";r=0;t=120 of 1',
+    ])
   })
 })
 

@@ -1,4 +1,4 @@
-import type { Decision } from 'sluice/internal/core/combine'
+import { combine, type Decision } from 'sluice/internal/core/combine'
 import type { Verdict } from 'sluice/internal/core/decision'
 import type { PlannedCharge } from 'sluice/internal/engine/charge'
 import { andThen } from 'sluice/internal/engine/maybe'
@@ -28,6 +28,17 @@ export function strike(limiter: GatewayLimiter, plan: RequestPlan, decision: Dec
       blockOf(plan, at),
     ),
   )
+}
+
+/**
+ * withoutBlocks is a decision as callers are told of it: a block is nobody's budget, and only who is blocked hears of it.
+ * Otherwise it would be the tightest limit of all.
+ */
+export function withoutBlocks({ charges, limits }: RequestPlan, decision: Decision): Decision {
+  if (!limits.some(({ escalation }) => escalation !== undefined)) return decision
+  const isBlock = (at: number): boolean => limits[at - 1]?.escalation?.block === limits[at]
+  const told = decision.verdicts.filter(({ verdict }, i) => !verdict.allowed || !isBlock(charges[i]?.descriptor ?? 0))
+  return told.length === decision.verdicts.length ? decision : combine(told)
 }
 
 /** The look at a block stands behind the limit that leads to it. */
