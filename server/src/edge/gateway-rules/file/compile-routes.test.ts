@@ -223,6 +223,11 @@ routes:
     expect(wrongWith(FULL.replace(change, to))).toEqual([`ROUTES_INVALID ${expected}`])
   })
 
+  it('says of a limit that is wrong what is wrong with it, and nothing else', () => {
+    const wrong = ['RATE_INVALID gw.yaml:2:10 got "100"']
+    expect(wrongWith('upstreams: { a: http://a:1 }\nlimits: ["100"]\n')).toEqual(wrong)
+  })
+
   it('refuses two limits of one name, and two routes', () => {
     const two = GOOD.replace('[10/s, {', '[{ name: x, requests_per_unit: 1, unit: day }, { name: x,')
     expect(wrongWith(two)[0]).toContain('"x" is taken by another limit of this list')

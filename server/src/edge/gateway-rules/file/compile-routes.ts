@@ -103,7 +103,7 @@ class RoutesCompiler {
     )
     const limits = [...all, ...own].map(({ planned }) => planned)
     const domain = this.#domain(form, at)
-    this.#checkLimited(form, limits.length > 0 || domain !== undefined, at)
+    this.#checkLimited(form, at)
     const times = this.#times(form, at)
     return {
       name,
@@ -130,7 +130,9 @@ class RoutesCompiler {
     return sources.some(({ readsBody }) => readsBody)
   }
 
-  #checkLimited({ unlimited }: RouteObject, isLimited: boolean, at: Path): void {
+  /** #checkLimited looks for limits, right or wrong: what is wrong with one is told where it stands. */
+  #checkLimited({ limits, domain, unlimited }: RouteObject, at: Path): void {
+    const isLimited = limits !== undefined || domain !== undefined || this.#file.limits !== undefined
     if (isLimited || unlimited === true || this.#file.unlimited === true) return
     this.#places.problems.add('ROUTE_UNLIMITED', this.#places.locate(at), 'it has no limit')
   }
