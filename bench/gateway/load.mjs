@@ -5,6 +5,17 @@ const REQUEST = Buffer.from(
     'Accept-Encoding: gzip, br\r\nAuthorization: Bearer 0123456789abcdef0123456789abcdef\r\n\r\n',
 )
 
+/** askOnce sends requests one after the other, and counts the statuses of their answers. */
+export async function askOnce(port, requests) {
+  const statuses = {}
+  for (let i = 0; i < requests; i++) {
+    const { status, body } = await fetch(`http://127.0.0.1:${port}/api/users/42`)
+    await body?.cancel()
+    statuses[status] = (statuses[status] ?? 0) + 1
+  }
+  return statuses
+}
+
 /** load keeps connections busy with one request each until there were so many answers of `bodyBytes`. */
 export function load(port, connections, requests, bodyBytes) {
   return new Promise((resolve, reject) => {

@@ -6,12 +6,21 @@ import { join } from 'node:path'
 
 const TICK_US = 10_000
 
-/** A limit that nobody reaches: what it costs to count. */
-const ZONE = 'limit_req_zone $binary_remote_addr zone=all:10m rate=1000000r/s;'
-const LIMIT = 'limit_req zone=all burst=100000 nodelay;'
+/** limitOf is a limit of so many requests of an address in a minute, which may come at once; up to what nginx can count in a second. */
+function limitOf(perMinute) {
+  const [rate, burst] = perMinute % 60 === 0 ? [`${perMinute / 60}r/s`, 100_000] : [`${perMinute}r/m`, perMinute - 1]
+  return {
+    zone: `limit_req_zone $binary_remote_addr zone=all:10m rate=${rate};`,
+    limit: `limit_req zone=all burst=${burst} nodelay; limit_req_status 429;`,
+  }
+}
 
-/** startNginx starts nginx with one worker as a proxy with kept connections, and returns its port, time and end. */
-export async function startNginx(command, upstreamPort, limits) {
+/**
+ * startNginx starts nginx with one worker as a proxy with kept connections, and returns its port, time and end. Without `perMinute`
+ * nothing is limited.
+ */
+export async function startNginx(command, upstreamPort, perMinute) {
+  const { zone, limit } = perMinute === undefined ? { zone: '', limit: '' } : limitOf(perMinute)
   const dir = mkdtempSync(join(tmpdir(), 'sluice-nginx-'))
   const port = await freePort()
   const temps = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${dir}/${name};`)
@@ -19,12 +28,12 @@ export async function startNginx(command, upstreamPort, limits) {
 worker_processes 1; daemon off; pid ${dir}/pid; error_log ${dir}/error.log crit;
 events { worker_connections 4096; }
 http {
-  access_log off; ${limits ? ZONE : ''} keepalive_requests 100000000; ${temps.join(' ')}
+  access_log off; ${zone} keepalive_requests 100000000; ${temps.join(' ')}
   upstream app { server 127.0.0.1:${upstreamPort}; keepalive 256; keepalive_requests 100000000; }
   server {
     listen 127.0.0.1:${port};
     location / {
-      ${limits ? LIMIT : ''}
+      ${limit}
       proxy_pass http://app; proxy_http_version 1.1; proxy_set_header Connection "";
       proxy_set_header Host $host; proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for; proxy_set_header X-Forwarded-Proto $scheme;
     }

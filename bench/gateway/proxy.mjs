@@ -2,10 +2,11 @@ import http from 'node:http'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 
-// One proxy in a process of its own: node proxy.mjs KIND UPSTREAM-PORT PACKAGES. It tells its port, and its processor time
-// when it is asked. PACKAGES is a folder with the packages of others installed.
+// One proxy in a process of its own: node proxy.mjs KIND UPSTREAM-PORT PACKAGES LIMIT. It tells its port, and its processor time
+// when it is asked. PACKAGES is a folder with the packages of others installed; LIMIT is what those that limit allow an address
+// in a minute.
 
-const [kind, upstreamPort, packages] = process.argv.slice(2)
+const [kind, upstreamPort, packages, limit] = process.argv.slice(2)
 const target = `http://127.0.0.1:${upstreamPort}`
 const load = (name) => createRequire(join(packages, 'package.json'))(name)
 
@@ -33,17 +34,8 @@ function forwarded(request) {
 const hasBody = ({ headers }) => headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
 
 const PROXIES = {
-  async sluice() {
-    const { openGateway } = await import('../../server/dist/edge/gateway/proxy/gateway.js')
-    const { openGate } = await import('../../server/dist/edge/gateway/gate.js')
-    const gateway = await openGateway({
-      listeners: [{ port: 0, host: '127.0.0.1' }],
-      routes: [{ name: 'all', path: '/*', upstream: 'app' }],
-      upstreams: { app: { addresses: [target] } },
-      gate: openGate,
-    })
-    return gateway.addresses[0].port
-  },
+  sluice: () => sluiceGateway(['--limit', `${limit}/1m`]),
+  'sluice, no limit': () => sluiceGateway(['--no-limit']),
 
   'node:http'() {
     const agent = new http.Agent({ keepAlive: true, maxSockets: 256 })
@@ -121,9 +113,22 @@ const PROXIES = {
   '@fastify/http-proxy, @fastify/rate-limit': () => fastifyProxy(true),
 }
 
+/** sluiceGateway is what the command `sluice gateway` starts, with everything that is on by itself. */
+async function sluiceGateway(args) {
+  const { readGatewayConfig } = await import('../../server/dist/app/settings/gateway-settings.js')
+  const { logTo } = await import('../../server/dist/app/log/log.js')
+  const { startService } = await import('../../server/dist/app/wire.js')
+  const ports = ['--host', '127.0.0.1', '--port', '0', '--admin-port', '0']
+  const { addresses } = await startService(
+    readGatewayConfig(['--to', target, ...ports, ...args], {}),
+    logTo(() => {}),
+  )
+  return Number(addresses.gateway.split(':').at(-1))
+}
+
 async function fastifyProxy(limits) {
   const app = load('fastify')()
-  if (limits) await app.register(load('@fastify/rate-limit'), { max: 1e9, timeWindow: 60_000 })
+  if (limits) await app.register(load('@fastify/rate-limit'), { max: Number(limit), timeWindow: 60_000 })
   await app.register(load('@fastify/http-proxy'), { upstream: target, undici: { connections: 256 } })
   await app.listen({ port: 0, host: '127.0.0.1' })
   return app.server.address().port

@@ -15,6 +15,7 @@ import {
   type IdentityOptions,
   type Tell,
 } from './identity-options.ts'
+import type { Sender } from './priority-header.ts'
 import type { RequestReader } from './request-reader.ts'
 
 export type { Caller, CallerKeyOptions, IdentityOptions, Tell } from './identity-options.ts'
@@ -58,12 +59,27 @@ export class CallerFinder<R> {
     return andThen(keys, (good) => andThen(this.#named(request), (named) => callerOf(ip, good, named)))
   }
 
+  /** sender is where a request comes from, by the proxies that are trusted here. */
+  sender(request: R): Sender {
+    try {
+      const ip = this.#address(request)
+      const peer = this.#reader.peer(request)
+      const isFromProxy = peer !== undefined && this.#trust?.trusts(peer) === true
+      return { ip, isFromProxy, isInside: ip !== undefined && this.#trust?.knows(ip) === true }
+    } catch (error) {
+      this.#tell(error)
+      return { ip: undefined, isFromProxy: false, isInside: false }
+    }
+  }
+
+  #address(request: R): string | undefined {
+    if (this.#trust === undefined) return this.#reader.address(request)
+    return this.#trust.clientAddress(this.#reader.peer(request), this.#reader.header(request, this.#trust.header))
+  }
+
   #ip(request: R): string | undefined {
     try {
-      const address =
-        this.#trust === undefined
-          ? this.#reader.address(request)
-          : this.#trust.clientAddress(this.#reader.peer(request), this.#reader.header(request, this.#trust.header))
+      const address = this.#address(request)
       return address === undefined ? undefined : ipKey(address, this.#options)
     } catch (error) {
       // Those whose address nobody knows share a budget.

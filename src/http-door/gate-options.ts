@@ -20,6 +20,7 @@ import type { StoreOptions } from '../stores/open/store-options.ts'
 import type { Cost } from './given-cost.ts'
 import { IDENTITY_FORMS, type IdentityOptions } from './identity-options.ts'
 import { type By, type LimitSpec, SPEC_FORMS, SPEC_OPTIONS } from './limit-spec.ts'
+import { PRIORITY_HEADER, type PriorityHeaderOptions } from './priority-header.ts'
 import type { Routing } from './request-path.ts'
 import type { RuleOptions } from './rule-planner.ts'
 import { SHED_FORMS, type ShedOptions } from './shed-options.ts'
@@ -46,6 +47,11 @@ export interface GateOptions<R> extends Partial<LimitSpec<R>>, Partial<RuleOptio
    * process can take, or how. Default: nothing is shed.
    */
   readonly shed?: ShedOptions<R> | boolean
+  /**
+   * With `shed`: a field by which trusted callers say how much a request matters (`critical`, `write`, `read`, `test`), before
+   * anything else that says so. Its name, or `name` and `from`, whose word counts. Default: there is none.
+   */
+  readonly priorityHeader?: PriorityHeaderOptions | string
   /** Which fields are sent. Default: the current ones, the legacy ones and Retry-After. */
   readonly headers?: FieldSettings | boolean
   /** Told what went wrong inside of the limiter; requests go on as `onStoreFailure` says. Default: a process warning. */
@@ -85,6 +91,7 @@ export const GATE_FORMS: FormsOf<GateOptions<never>> = {
   skip: FUNCTION,
   refund: either(oneOf('failure', 'success'), FUNCTION),
   shed: either(BOOLEAN, fields(SHED_FORMS)),
+  priorityHeader: PRIORITY_HEADER,
   headers: either(BOOLEAN, fields(HEADER_FORMS)),
   onError: FUNCTION,
   ...OBSERVED_FORMS,
@@ -107,6 +114,8 @@ export function checkGateOptions<R>(options: GateOptions<R>): void {
   checkOptions(options, GATE_FORMS)
   checkFamily(options)
   checkIdentity(options)
+  const { shed = false, priorityHeader } = options
+  if (priorityHeader !== undefined && shed === false) throw needs('priorityHeader', 'shed')
 }
 
 /** checkOwnOptions checks the options of a part of an app, before there is a gate: who is calling, others may say. */

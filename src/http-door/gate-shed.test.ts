@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { until } from '../../tests/servers/until.mjs'
 import { fieldsOf, gateOf, type SimpleRequest } from './gate.suite.ts'
+import type { GateOptions } from './gate-options.ts'
 import type { ShedOptions } from './shed-options.ts'
 
 const LIMIT = { limit: 100, window: '1m' } as const
@@ -52,6 +53,87 @@ descriptors:
     const { enter, errors } = shedding({ capacity: 1, reserved: 0, priority })
     expect([enter().allowed, enter().allowed]).toEqual([true, false])
     expect(errors).toHaveLength(2)
+  })
+
+  describe('with a priority header', () => {
+    const full = { capacity: 1, reserved: 0 } as const
+    const header = (value: string, from?: string) => ({
+      'x-priority': value,
+      ...(from !== undefined && { 'x-forwarded-for': from }),
+    })
+    /** isNeverShed says whether a request passes where nothing but critical ones does. */
+    const isNeverShed = (options: Partial<GateOptions<SimpleRequest>>, request: SimpleRequest): boolean => {
+      const { enter } = gateOf({ ...LIMIT, shed: full, ...options })
+      enter()
+      enter()
+      return enter(request).allowed
+    }
+    const byNetwork = { priorityHeader: { name: 'X-Priority', from: ['10.0.0.0/8'] } } as const
+
+    it('believes callers of the networks that it names, and nobody else', () => {
+      const said = (from: string, value: string) => isNeverShed(byNetwork, { ip: from, headers: header(value) })
+      expect([said('10.1.2.3', 'critical'), said('10.1.2.3', ' Critical '), said('10.1.2.3', '0')]).toEqual([
+        true,
+        true,
+        true,
+      ])
+      expect([said('203.0.113.9', 'critical'), said('10.1.2.3', 'critical, critical')]).toEqual([false, false])
+      expect([said('10.1.2.3', 'highest'), said('10.1.2.3', 'write')]).toEqual([false, false])
+      expect(isNeverShed(byNetwork, { headers: header('critical') })).toBe(false)
+    })
+
+    it('believes requests that begin in the networks of trusted proxies, not what these pass on', () => {
+      const options = { priorityHeader: 'X-Priority', identity: { trustedProxies: ['10.0.0.0/8'] } }
+      const said = (headers: Record<string, string>, ip = '10.0.0.1') => isNeverShed(options, { ip, headers })
+      expect([said(header('critical')), said(header('critical', '10.9.9.9'))]).toEqual([true, true])
+      expect([said(header('critical', '203.0.113.9')), said(header('critical', '10.9.9.9'), '203.0.113.9')]).toEqual([
+        false,
+        false,
+      ])
+    })
+
+    it('believes what proxies pass on where it says so, by address or by number', () => {
+      for (const trustedProxies of [['10.0.0.0/8'], 1]) {
+        const options = {
+          priorityHeader: { name: 'x-priority', from: 'proxies' },
+          identity: { trustedProxies },
+        } as const
+        const request = { ip: '10.0.0.1', headers: header('critical', '203.0.113.9') }
+        expect(isNeverShed(options, request)).toBe(true)
+      }
+    })
+
+    it('comes before what the app says', () => {
+      const byApp = (word: 'critical' | 'test') => ({
+        ...byNetwork,
+        shed: { ...full, priority: ({ headers }: SimpleRequest) => (headers === undefined ? undefined : word) },
+      })
+      const said = (value: string) => ({ ip: '10.1.2.3', headers: header(value) })
+      expect(isNeverShed(byApp('test'), said('critical'))).toBe(true)
+      expect(isNeverShed(byApp('critical'), said('test'))).toBe(false)
+      expect(isNeverShed(byApp('critical'), said('nonsense'))).toBe(true)
+    })
+
+    it.each<[given: object, error: string]>([
+      [{ priorityHeader: 'a b' }, 'priorityHeader'],
+      [{ priorityHeader: '' }, 'priorityHeader'],
+      [{ priorityHeader: { from: ['10.0.0.0/8'] } }, 'priorityHeader.name: it is missing'],
+      [{ priorityHeader: { nme: 'x' } }, 'did you mean "name"?'],
+      [{ priorityHeder: 'x' }, 'did you mean "priorityHeader"?'],
+      [{ priorityHeader: { name: 'x', from: 'proxis' } }, 'did you mean "proxies"?'],
+      [{ priorityHeader: { name: 'x', from: [] } }, 'priorityHeader.from'],
+      [{ priorityHeader: { name: 'x', from: ['everywhere'] } }, 'priorityHeader.from: got "everywhere"'],
+      [{ priorityHeader: { name: 'x', from: 'proxies' } }, 'priorityHeader.from: it needs identity.trustedProxies'],
+      [{ priorityHeader: 'x' }, 'priorityHeader: it needs from, or identity.trustedProxies by address'],
+      [
+        { priorityHeader: 'x', identity: { trustedProxies: 1 } },
+        'priorityHeader: it needs from, or identity.trustedProxies by address',
+      ],
+      [{ ...byNetwork, shed: false }, 'priorityHeader: it needs shed'],
+      [{ ...byNetwork, shed: undefined }, 'priorityHeader: it needs shed'],
+    ])('refuses %j', (given, error) => {
+      expect(() => gateOf({ ...LIMIT, shed: full, ...given } as never)).toThrow(error)
+    })
   })
 
   it('sees requests under way until they ended, and sheds reads before writes', async () => {

@@ -43,6 +43,7 @@ import { checkGateOptions, fieldSettings, type GateOptions, hasRules, limitsOf }
 import { sensibleCost } from './given-cost.ts'
 import { guarded } from './guarded.ts'
 import { LimitPlanner } from './limit-planner.ts'
+import { checkedPriorityHeader } from './priority-header.ts'
 import type { RequestReader } from './request-reader.ts'
 import { RulePlanner } from './rule-planner.ts'
 import { GateShedder } from './shed-options.ts'
@@ -174,7 +175,7 @@ export class Gate<R> {
 
   constructor(options: GateOptions<R>, reader: RequestReader<R>) {
     checkGateOptions(options)
-    const { identity = {}, skip, refund, headers = true, onError = warn, cost = 1 } = options
+    const { identity = {}, skip, refund, headers = true, onError = warn, cost = 1, priorityHeader } = options
     this.#options = options
     this.#reader = reader
     const tell = (error: unknown): void => this.#tell(error)
@@ -184,11 +185,14 @@ export class Gate<R> {
     this.#refund = refund
     this.#onError = onError
     const specs = limitsOf(options)
+    const header =
+      priorityHeader === undefined ? undefined : checkedPriorityHeader(priorityHeader, identity.trustedProxies)
     this.#failsClosed = specs.some(({ onStoreFailure }) => onStoreFailure === 'closed')
     this.#open = openAppStore(options)
     const { keys } = this.#open
     const { shed = false } = options
-    this.#shedding = shed === false ? undefined : new GateShedder(shed, keys, reader, tell)
+    this.#shedding =
+      shed === false ? undefined : new GateShedder(shed, { keys, reader, finder: this.#finder, header, tell })
     this.#decider = this.#newDecider()
     try {
       this.#planner = hasRules(options)

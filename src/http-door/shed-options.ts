@@ -12,6 +12,8 @@ import {
 } from '../core/shedding/priority.ts'
 import type { PlannedCharge } from '../engine/charge.ts'
 import { LAYER_MODES, type LayerMode, LoadShedder } from '../engine/load-shedder.ts'
+import type { CallerFinder } from './caller.ts'
+import { isBelieved, type PriorityHeader, readSaidPriority } from './priority-header.ts'
 import type { RequestReader } from './request-reader.ts'
 
 /** ShedOptions say when requests are shed, with 503, and which: critical ones never are. */
@@ -62,26 +64,28 @@ export const SHED_FORMS: FormsOf<ShedOptions<never>> = {
   fleet: TEXT,
 }
 
+/** GateShedderParts are what a GateShedder needs of its gate. */
+export interface GateShedderParts<R> {
+  readonly keys: KeySpeller
+  readonly reader: Pick<RequestReader<R>, 'method' | 'header'>
+  readonly finder: Pick<CallerFinder<R>, 'sender'>
+  readonly header: PriorityHeader | undefined
+  readonly tell: (error: unknown) => void
+}
+
 /** A GateShedder is the load shedder of a gate, and how it tells the priority of a request. */
 export class GateShedder<R> {
   readonly shedder: LoadShedder
   readonly #priority: ShedOptions<R>['priority']
-  readonly #reader: Pick<RequestReader<R>, 'method'>
-  readonly #tell: (error: unknown) => void
+  readonly #parts: GateShedderParts<R>
 
-  constructor(
-    options: ShedOptions<R> | true,
-    keys: KeySpeller,
-    reader: Pick<RequestReader<R>, 'method'>,
-    tell: (error: unknown) => void,
-  ) {
+  constructor(options: ShedOptions<R> | true, parts: GateShedderParts<R>) {
     const given = options === true ? {} : options
     this.#priority = given.priority
-    this.#reader = reader
-    this.#tell = tell
+    this.#parts = parts
     const { mode = 'on', capacity, reserved, fleet } = given
     this.shedder = new LoadShedder({
-      keys,
+      keys: parts.keys,
       worker: { mode, ...timesOf(given), inFlight: given.inFlight },
       fleet: capacity === undefined ? undefined : fleetOf({ mode, capacity, reserved, name: fleet }),
     })
@@ -89,7 +93,16 @@ export class GateShedder<R> {
 
   /** priorityOf never throws: where the app's function does, it is as if it said nothing. */
   priorityOf(request: R, charges: readonly PlannedCharge[]): Priority {
-    return this.#given(request) ?? rulePriority(charges) ?? methodPriority(this.#reader.method(request))
+    const said = this.#said(request) ?? this.#given(request) ?? rulePriority(charges)
+    return said ?? methodPriority(this.#parts.reader.method(request))
+  }
+
+  /** #said is the word of a trusted caller. */
+  #said(request: R): Priority | undefined {
+    const { header, finder, reader } = this.#parts
+    if (header === undefined) return undefined
+    const field = reader.header(request, header.name)
+    return field === undefined || !isBelieved(header, finder.sender(request)) ? undefined : readSaidPriority(field)
   }
 
   #given(request: R): Priority | undefined {
@@ -99,11 +112,11 @@ export class GateShedder<R> {
       const priority = readPriority(said)
       if (priority === undefined && said !== undefined) {
         const detail = `${got(said)}; it is ${PRIORITY_WORDS.join(', ')}, or nothing`
-        this.#tell(new SluiceError('GATE_OPTIONS_INVALID', 'shed.priority', detail))
+        this.#parts.tell(new SluiceError('GATE_OPTIONS_INVALID', 'shed.priority', detail))
       }
       return priority
     } catch (error) {
-      this.#tell(error)
+      this.#parts.tell(error)
       return undefined
     }
   }

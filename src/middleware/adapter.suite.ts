@@ -71,6 +71,20 @@ export function testAdapter(adapter: AdapterUnderTest): void {
       expect(await statuses(critical, '/', '/', '/')).toEqual([200, 200, 200])
     })
 
+    it('believes the priority that a trusted caller says, and nobody else', async () => {
+      const limits = { limit: 9, window: '1m', clock: { nowMs: () => 1_700_000_000_000 } } as const
+      const ofNetwork = async (network: string): Promise<number[]> => {
+        const priorityHeader = { name: 'X-Priority', from: [network] }
+        const get = await start({ ...limits, shed: { capacity: 1, reserved: 0 }, priorityHeader })
+        const said = async (priority: string) => (await get('/', { 'x-priority': priority })).status
+        const found = [await said('read'), await said('critical'), await said('read')]
+        await stop()
+        return found
+      }
+      expect(await ofNetwork('127.0.0.1/32')).toEqual([200, 200, 503])
+      expect(await ofNetwork('10.0.0.0/8')).toEqual([200, 503, 503])
+    })
+
     it('answers HEAD without a body, and says how long one would be', async () => {
       const get = await start({ limit: 0, window: '1m' })
       const { status, headers, body } = await get('/', {}, 'HEAD')

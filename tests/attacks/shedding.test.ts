@@ -16,6 +16,20 @@ describe('a stranger who meets a service that sheds', () => {
     expect(enter({ ip, headers: headers as Record<string, string> }).allowed).toBe(false)
   })
 
+  it.each<[how: string, from: string, headers: Record<string, string>]>([
+    ['by saying so', ip, {}],
+    ['by naming a trusted client', ip, { 'x-forwarded-for': '10.0.0.9' }],
+    ['through a proxy that passes it on', '10.0.0.1', { 'x-forwarded-for': ip }],
+    ['by a client that it makes up, through a proxy', '10.0.0.1', { 'x-forwarded-for': `10.0.0.9, ${ip}` }],
+  ])('is not critical where callers inside are believed, %s', (_, from, headers) => {
+    const identity = { trustedProxies: ['10.0.0.0/8'] }
+    const { enter } = gateOf({ ...LIMIT, shed: { capacity: 1, reserved: 0 }, priorityHeader: 'X-Priority', identity })
+    enter({ ip })
+    const said = { 'x-priority': 'critical' }
+    expect(enter({ ip: from, headers: { ...said, ...headers } }).allowed).toBe(false)
+    expect(enter({ ip: '10.0.0.1', headers: said }).allowed).toBe(true)
+  })
+
   it.each(['', 'critical', 'PRI', 'GET ', '__proto__'])('is not critical by the method %j', (method) => {
     const { enter } = gateOf({ ...LIMIT, shed: { capacity: 1, reserved: 0 } })
     enter({ ip })

@@ -1,4 +1,5 @@
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import type { ServerStream } from './server-stream.ts'
 import { Closure, StreamTable } from './stream-table.ts'
 
 it('streams that the client has not opened are idle, and so are all with even numbers', () => {
@@ -23,4 +24,33 @@ it('a stream that we reset afterwards counts as reset by us', () => {
   table.markReset(1)
   table.markReset(3)
   expect([1, 3].map((id) => table.closureOf(id))).toEqual([Closure.RESET_BY_US, Closure.RESET_BY_US])
+})
+
+describe('the open streams of a table', () => {
+  it('are those of a Map, whatever is opened and closed', () => {
+    let seed = 7
+    const random = (below: number): number => {
+      seed = (Math.imul(seed, 1_103_515_245) + 12_345) & 0x7fff_ffff
+      return seed % below
+    }
+    const table = new StreamTable()
+    const model = new Map<number, ServerStream>()
+    for (let step = 0; step < 20_000; step++) {
+      // Some are far apart, and would have the same slot.
+      const id = 1 + 2 * (random(4) === 0 ? 64 * random(200) : random(300))
+      const isFull = model.size > 100
+      if (random(2) === 0 && !isFull) {
+        const stream = { id } as ServerStream
+        table.add(stream)
+        model.set(id, stream)
+      } else {
+        table.close(id, Closure.ENDED)
+        model.delete(id)
+      }
+      expect(table.size).toBe(model.size)
+      expect(table.get(id)).toBe(model.get(id))
+      if (step % 100 === 0) expect(new Set(table.values())).toEqual(new Set(model.values()))
+    }
+    for (const [id, stream] of model) expect(table.get(id)).toBe(stream)
+  })
 })

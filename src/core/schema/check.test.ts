@@ -64,6 +64,15 @@ describe('findIssues', () => {
     expect(findIssues(schema, value).at(-1)?.unknownKeys).toEqual(['more', 'toString'])
   })
 
+  it('of several forms says what is wrong inside of the only one that the value has', () => {
+    const fields = { addresses: { schema: { kind: 'list', of: { kind: 'text' } }, required: true } } as const
+    const schema: Schema = { kind: 'either', of: [{ kind: 'text' }, { kind: 'object', fields }], expected: 'x' }
+    expect(places(schema, { adresses: [] })).toEqual(['addresses value', ' unknown keys'])
+    expect(places(schema, { addresses: [1] })).toEqual(['addresses.0 value'])
+    const two: Schema = { ...schema, of: [...schema.of, { kind: 'map', of: count }] }
+    expect(reasons(two, { addresses: 'a' })).toEqual(['x'])
+  })
+
   it('takes an own key named __proto__ for one like any other', () => {
     const value: unknown = JSON.parse('{"__proto__": -1}')
     expect(places({ kind: 'map', of: count }, value)).toEqual(['__proto__ value'])

@@ -133,7 +133,10 @@ class Check {
     this.issues.push({ path, reason: '', of: 'unknown keys', unknownKeys, knownKeys, isMismatch: false })
   }
 
-  /** #either reports what is wrong with the one form that the value has; where it has none or several, that. */
+  /**
+   * #either reports what is wrong with the one form that the value has: the one without a mismatch, or else the one whose
+   * mismatches lie deeper than the value. Where there is no such form, or several, it says what is expected.
+   */
   #either({ of, expected }: EitherSchema, value: unknown): void {
     const before = this.issues
     const found: Issue[][] = []
@@ -145,8 +148,11 @@ class Check {
     }
     this.issues = before
     if (found[found.length - 1].length === 0) return
+    const depth = this.#path.length
     const near = found.filter((issues) => !issues.some(({ isMismatch }) => isMismatch))
-    if (near.length === 1) this.issues.push(...near[0])
+    const ofForm = found.filter((issues) => !issues.some(({ isMismatch, path }) => isMismatch && path.length === depth))
+    const meant = near.length === 0 ? ofForm : near
+    if (meant.length === 1) this.issues.push(...meant[0])
     else this.#add(expected, true)
   }
 

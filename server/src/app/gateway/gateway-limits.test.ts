@@ -130,7 +130,7 @@ limits:
       429,
       expect.stringContaining('"bots block";r=0'),
     ])
-    expect(service.rules().ruleCount).toBe(2)
+    expect(service.rules().ruleCount).toBe(3)
   })
 })
 

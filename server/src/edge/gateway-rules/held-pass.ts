@@ -27,7 +27,7 @@ export class HeldPass implements Pass {
   readonly heard?: (piece: Buffer) => void
   readonly #parts: HeldPassParts
   readonly #taps: ReadonlyMap<PlannedLimit, CostTap>
-  readonly #startedAt = performance.now()
+  readonly #startedAt: number
   #status: number | undefined
   #isGivenUp = false
   #isOver = false
@@ -36,7 +36,10 @@ export class HeldPass implements Pass {
     this.#parts = parts
     this.headers = parts.fields
     this.#taps = tapsOf(parts.plan)
-    parts.limiter.shedder?.began()
+    const { shedder } = parts.limiter
+    // Nobody else asks for the time.
+    this.#startedAt = shedder === undefined ? 0 : performance.now()
+    shedder?.began()
     const bodies = [...this.#taps.values()].filter(({ wantsBody }) => wantsBody)
     if (bodies.length > 0) {
       this.heard = (piece) => {

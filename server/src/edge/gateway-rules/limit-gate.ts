@@ -16,6 +16,7 @@ import type { PlannedRoute } from './planned-route.ts'
 import { saidPriority } from './priority-header.ts'
 import { isDecided, planRequest, type RequestPlan } from './request-plan.ts'
 import { gatewayReader, joinedField } from './request-reader.ts'
+import { strike, withoutBlocks } from './strikes.ts'
 import { type Waited, WaitingRoom } from './waiting-room.ts'
 
 export interface LimitGateParts {
@@ -80,12 +81,12 @@ export class LimitGate implements GatewayGate {
   #answer(request: GatewayRequest, planned: RequestPlan, held: Held): MaybePromise<Admission> {
     // Who is shed was charged nothing, and has no verdict of a limit.
     const plan = held.decision.tightest?.verdict.shed === undefined ? planned : NOTHING
-    const decision = applyShadowMode(held.decision, this.#isShadow)
+    const decision = applyShadowMode(withoutBlocks(plan, held.decision), this.#isShadow)
     const { fields, retryAfterSeconds } = this.#fieldsOf(decision)
-    if (!held.decision.allowed) this.#strike(plan, held.decision)
+    if (!held.decision.allowed) this.#later(() => strike(this.#limiter, plan, held.decision))
     if (!decision.allowed) return refusal(refusalFor(decision, retryAfterSeconds, request), fields)
     const pass = new HeldPass({ limiter: this.#limiter, plan, held, fields, failed: this.#failed })
-    const delayMs = Math.max(decision.delayMs, nearLimitMs(plan, decision))
+    const delayMs = Math.max(decision.delayMs, nearLimitMs(plan, held.decision))
     return delayMs === 0 ? pass : this.#hold(request, pass, delayMs)
   }
 
@@ -104,19 +105,6 @@ export class LimitGate implements GatewayGate {
         if (how === 'left') pass.giveUp()
         return pass
       })
-  }
-
-  /** #strike counts a refusal against those whom the limit blocks after some. */
-  #strike({ charges, limits, descriptors }: RequestPlan, { verdicts }: Decision): void {
-    const struck = new Set<number>()
-    verdicts.forEach(({ rule, verdict }, i) => {
-      const at = charges[i]?.descriptor ?? -1
-      if (!verdict.allowed && !rule.shadow && limits[at]?.strikes !== undefined) struck.add(at + 1)
-    })
-    if (struck.size === 0) return
-    const hit = charges.filter(({ descriptor }) => struck.has(descriptor) && descriptor < descriptors.length)
-    const charged = hit.map((charge) => ({ ...charge, cost: 1, enforce: false }))
-    this.#later(() => this.#limiter.decide(charged))
   }
 
   #later(run: () => MaybePromise<unknown>): void {

@@ -2,9 +2,9 @@ import type { Limit } from 'sluice/internal/core/limit'
 import type { Entry } from 'sluice/internal/core/request'
 import type { Priority } from 'sluice/internal/core/shedding/priority'
 import type { Caller, CallerFinder } from 'sluice/internal/http-door/caller'
+import type { PriorityHeader } from 'sluice/internal/http-door/priority-header'
 import type { GatewayRequest } from '../gateway/gate.ts'
 import type { Route } from '../gateway/options.ts'
-import type { PriorityHeader } from './priority-header.ts'
 import type { RoomBounds } from './waiting-room.ts'
 
 /** The domain that the limits of a routes file are in. */
@@ -40,8 +40,16 @@ export interface PlannedLimit {
   readonly settle: SettleSource | undefined
   /** Requests that leave less than this share are held for so long. */
   readonly delay: { readonly ms: number; readonly leftShare: number } | undefined
-  /** Counts refusals: who has none left is blocked. */
-  readonly strikes: PlannedLimit | undefined
+  /** What becomes of those who go on after refusals. */
+  readonly escalation: Escalation | undefined
+}
+
+/** An Escalation counts refusals, and blocks those who have had too many. */
+export interface Escalation {
+  /** What the descriptors that count refusals begin with. */
+  readonly strikes: readonly Entry[]
+  /** Every request looks at it: it has room for one hit, and who has hit it is blocked until its window ends. */
+  readonly block: PlannedLimit
 }
 
 /** A DomainPlan is which rules of others apply to a route. */

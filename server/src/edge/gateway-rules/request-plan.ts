@@ -52,9 +52,10 @@ function addLimit(
   for (const entries of entriesOf(limit, request, caller)) {
     limits.push(limit)
     descriptors.push({ entries, cost })
-    if (limit.strikes === undefined) continue
-    limits.push(limit.strikes)
-    descriptors.push({ entries: [...limit.strikes.prefix, ...entries.slice(limit.prefix.length)], cost: 0 })
+    if (limit.escalation === undefined) continue
+    const { block } = limit.escalation
+    limits.push(block)
+    descriptors.push({ entries: [...block.prefix, ...entries.slice(limit.prefix.length)], cost: 0 })
   }
 }
 

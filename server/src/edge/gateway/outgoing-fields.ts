@@ -1,4 +1,3 @@
-import { isIPv6 } from 'node:net'
 import { type FieldSet, Kind } from './fields.ts'
 import type { Fields } from './gate.ts'
 
@@ -79,7 +78,8 @@ function originBit(name: string): number {
 
 /** element spells one hop of Forwarded (RFC 7239): what has a colon or a bracket is quoted. */
 function element(peer: string, scheme: string, authority: string): string {
-  const node = isIPv6(peer) ? `"[${peer}]"` : peer === '' ? 'unknown' : peer
+  // The address of a socket has a colon where it is one of IPv6, and nowhere else.
+  const node = peer.includes(':') ? `"[${peer}]"` : peer === '' ? 'unknown' : peer
   if (authority === '') return `for=${node};proto=${scheme}`
   return `for=${node};host=${/[^\w.-]/.test(authority) ? `"${authority}"` : authority};proto=${scheme}`
 }

@@ -1,4 +1,5 @@
 import { got } from 'sluice/internal/core/errors'
+import type { Entry } from 'sluice/internal/core/request'
 import type { RateLimitRule } from 'sluice/internal/core/rules/schema'
 import type { GatewayRequest } from '../../gateway/gate.ts'
 import type { PlannedLimit, PlannedRoute, SettleSource, ValueSource } from '../planned-route.ts'
@@ -68,23 +69,22 @@ function compileLimit(limit: LimitObject, name: string, at: Path, place: LimitPl
   const isShadow = limit.shadow_mode === true
   const rule = { ...ruleOf(limit), name, ...(priority !== undefined && limit.priority === undefined && { priority }) }
   const base = { sources, isShared, isShadow, at }
-  const strikes = strikesOf(limit, `${name} block`, at, place)
-  const written: WrittenLimit[] = [{ ...base, name, rule }]
-  if (strikes !== undefined) written.push({ ...base, name: strikes.name, rule: strikes.rule })
-  const planned = plannedLimit(limit, at, place, sources)
-  const prefixOf = (text: string) => [
-    ...(route === undefined ? [] : [{ key: 'route', value: route }]),
-    { key: 'limit', value: text },
-  ]
-  const block = strikes && {
-    ...planned,
-    prefix: prefixOf(strikes.name),
-    cost: () => 0,
-    delay: undefined,
-    settle: undefined,
-    statuses: undefined,
-  }
-  return { planned: { ...planned, prefix: prefixOf(name), strikes: block }, written }
+  const ban = banOf(limit, name, at, place)
+  const written: WrittenLimit[] = [{ ...base, name, rule }, ...ban.map((each) => ({ ...base, ...each }))]
+  const planned = { ...plannedLimit(limit, at, place, sources), prefix: prefixOf(name, route) }
+  const [strikes, block] = ban.map((each) => prefixOf(each.name, route))
+  const escalation = strikes && { strikes, block: lookAt(planned, block) }
+  return { planned: { ...planned, escalation }, written }
+}
+
+/** prefixOf tells limits apart, of one route and of several. */
+function prefixOf(name: string, route: string | undefined): readonly Entry[] {
+  return [...(route === undefined ? [] : [{ key: 'route', value: route }]), { key: 'limit', value: name }]
+}
+
+/** lookAt is a limit of the same callers that a request only looks at. */
+function lookAt(limit: PlannedLimit, prefix: readonly Entry[]): PlannedLimit {
+  return { ...limit, prefix, cost: () => 0, delay: undefined, settle: undefined, statuses: undefined }
 }
 
 function plannedLimit(
@@ -103,7 +103,7 @@ function plannedLimit(
       delayMs === undefined || delayMs === 0
         ? undefined
         : { ms: delayMs, leftShare: 1 - (limit.escalate?.delay_from ?? 0.8) },
-    strikes: undefined,
+    escalation: undefined,
   }
 }
 
@@ -132,27 +132,30 @@ function ruleOf({ queue, ...limit }: LimitObject): RateLimitRule {
   return queue === undefined ? rule : { algorithm: 'leaky_bucket', ...rule, burst: queue }
 }
 
-/** strikesOf is the limit of refusals: a caller who has used it up is blocked until its window is over. */
-function strikesOf(
+/**
+ * banOf are two more limits of those who do not stop: of refusals, and the block that the last of them leads to. Each begins
+ * with its first hit. Refusals are counted for as long as a block lasts, so that none outlives the block that it led to.
+ */
+function banOf(
   { escalate, response, priority }: LimitObject,
   name: string,
   at: Path,
   { places }: LimitPlace,
-): { readonly name: string; readonly rule: RateLimitRule } | undefined {
+): readonly { readonly name: string; readonly rule: RateLimitRule }[] {
   const { block_after: count, block_for: time } = escalate ?? {}
-  const windowMs = places.duration(time, [...at, 'escalate', 'block_for'])
-  if (count === undefined || windowMs === undefined) return undefined
-  const rule: RateLimitRule = {
-    requests_per_unit: count,
-    window: windowMs,
+  const window = places.duration(time, [...at, 'escalate', 'block_for'])
+  if (count === undefined || window === undefined) return []
+  const shared = {
+    window,
     algorithm: 'fixed_window',
     anchor: 'first_hit',
-    name,
-  }
-  return {
-    name,
-    rule: { ...rule, ...(response !== undefined && { response }), ...(priority !== undefined && { priority }) },
-  }
+    ...(response !== undefined && { response }),
+    ...(priority !== undefined && { priority }),
+  } as const
+  return [
+    { name: `${name} strikes`, rule: { ...shared, requests_per_unit: count, name: `${name} strikes` } },
+    { name: `${name} block`, rule: { ...shared, requests_per_unit: 1, name: `${name} block` } },
+  ]
 }
 
 function costOf({ reserve }: LimitObject): PlannedLimit['cost'] {

@@ -127,7 +127,7 @@ describe('compileRoutes', () => {
     [
       'app: http://localhost:3000',
       'app: { addresses: [http://a:1], concurrency: fixed }',
-      'ROUTES_INVALID gw.yaml:3:8 app: got an object',
+      'ROUTES_INVALID gw.yaml:3:48 concurrency: got "fixed" (expected adaptive, or {min: NUMBER, max: NUMBER})',
     ],
     [
       'upstreams:',
@@ -140,6 +140,92 @@ describe('compileRoutes', () => {
     expect(found.length).toBeGreaterThan(0)
     if (expected === 'RULES') expect(found[0]).toMatch(/^(RULE|ROUTES|RATE|OPTION)_\w+ gw\.yaml:6:\d+ /)
     else expect(found[0]).toContain(expected)
+  })
+
+  const FULL = `
+upstreams:
+  app:
+    addresses: [http://localhost:3000]
+    health: { path: /healthz, every: 10s }
+    concurrency: { min: 4, max: 100 }
+identity:
+  api_key: { header: x-key }
+  jwt: { secret_env: SECRET }
+  claims: { user: sub }
+priority_header: { name: x-priority, from: proxies }
+ceiling: { requests: 10/1s }
+queue: { requests: 10 }
+routes:
+  - path: /v1/*
+    domain: api
+    descriptors: [[ip, { key: tenant, header: x-tenant }]]
+    times: { connect: 1s }
+    limits:
+      - requests_per_unit: 5
+        unit: minute
+        by: { header: x-tenant }
+        reserve: { json: max_tokens, default: 3 }
+        settle: { json: usage.total_tokens }
+        escalate: { delay: 1s, block_after: 3, block_for: 1m }
+`
+
+  it.each<[right: string, wrong: string]>([
+    ['addresses', 'adresses'],
+    ['health', 'heath'],
+    ['path', 'pth'],
+    ['every', 'evry'],
+    ['concurrency', 'concurency'],
+    ['max', 'mx'],
+    ['header: x-key', 'heder: x-key'],
+    ['secret_env', 'secret_evn'],
+    ['user', 'usr'],
+    ['name', 'nme'],
+    ['from', 'form'],
+    ['requests', 'request'],
+    ['key: tenant', 'ky: tenant'],
+    ['header: x-tenant }]]', 'heder: x-tenant }]]'],
+    ['connect', 'conect'],
+    ['header: x-tenant }\n', 'heder: x-tenant }\n'],
+    ['json: max_tokens', 'jsn: max_tokens'],
+    ['default', 'defalt'],
+    ['settle', 'setle'],
+    ['json: usage', 'jsn: usage'],
+    ['delay', 'dely'],
+    ['block_after', 'block_afer'],
+  ])('names a wrong key wherever it stands, and the right one: %s, %s', (right, wrong) => {
+    const at = FULL.indexOf(right)
+    const line = FULL.slice(0, at).split('\n')
+    const key = (text: string) => text.split(':')[0]
+    const text = FULL.slice(0, at) + wrong + FULL.slice(at + right.length)
+    const place = `gw.yaml:${line.length}:${(line.at(-1) as string).length + 1}`
+    expect(wrongWith(text)).toContain(`ROUTES_UNKNOWN_KEY ${place} "${key(wrong)}", did you mean "${key(right)}"?`)
+  })
+
+  it.each<[change: string, to: string, expected: string]>([
+    [
+      '[http://localhost:3000]',
+      '[3000]',
+      'gw.yaml:4:17 addresses: got 3000 (invalid input: expected string, received number)',
+    ],
+    ['path: /healthz, ', '', 'gw.yaml:5:13 path is missing'],
+    ['min: 4', 'min: four', 'gw.yaml:6:25 min: got "four" (invalid input: expected number, received string)'],
+    [
+      'from: proxies',
+      'from: everybody',
+      'gw.yaml:11:44 from: got "everybody" (expected proxies, or a list of networks)',
+    ],
+    [
+      'default: 3',
+      'default: three',
+      'gw.yaml:23:47 default: got "three" (invalid input: expected number, received string)',
+    ],
+  ])('says where in an object a value is wrong when %s becomes %s', (change, to, expected) => {
+    expect(wrongWith(FULL.replace(change, to))).toEqual([`ROUTES_INVALID ${expected}`])
+  })
+
+  it('says of a limit that is wrong what is wrong with it, and nothing else', () => {
+    const wrong = ['RATE_INVALID gw.yaml:2:10 got "100"']
+    expect(wrongWith('upstreams: { a: http://a:1 }\nlimits: ["100"]\n')).toEqual(wrong)
   })
 
   it('refuses two limits of one name, and two routes', () => {

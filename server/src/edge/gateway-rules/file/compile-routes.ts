@@ -8,12 +8,12 @@ import { Problems, RulesError } from 'sluice/internal/core/rules/problems'
 import type { RuleDocument } from 'sluice/internal/core/rules/rule-document'
 import { readPriority } from 'sluice/internal/core/shedding/priority'
 import { CallerFinder, type IdentityOptions } from 'sluice/internal/http-door/caller'
+import type { PriorityHeader } from 'sluice/internal/http-door/priority-header'
 import type { GatewayRequest } from '../../gateway/gate.ts'
 import type { RouteTimes, RoutingTable } from '../../gateway/options.ts'
 import { Table } from '../../gateway/routes/table.ts'
 import { UpstreamGroup } from '../../gateway/upstreams/upstream-group.ts'
 import type { PlannedRoute, SharedPlan, ValueSource } from '../planned-route.ts'
-import type { PriorityHeader } from '../priority-header.ts'
 import { gatewayReader } from '../request-reader.ts'
 import { fixedSource, wordSource } from '../value-source.ts'
 import { DEFAULT_ROOM } from '../waiting-room.ts'
@@ -103,7 +103,7 @@ class RoutesCompiler {
     )
     const limits = [...all, ...own].map(({ planned }) => planned)
     const domain = this.#domain(form, at)
-    this.#checkLimited(form, limits.length > 0 || domain !== undefined, at)
+    this.#checkLimited(form, at)
     const times = this.#times(form, at)
     return {
       name,
@@ -130,7 +130,9 @@ class RoutesCompiler {
     return sources.some(({ readsBody }) => readsBody)
   }
 
-  #checkLimited({ unlimited }: RouteObject, isLimited: boolean, at: Path): void {
+  /** #checkLimited looks for limits, right or wrong: what is wrong with one is told where it stands. */
+  #checkLimited({ limits, domain, unlimited }: RouteObject, at: Path): void {
+    const isLimited = limits !== undefined || domain !== undefined || this.#file.limits !== undefined
     if (isLimited || unlimited === true || this.#file.unlimited === true) return
     this.#places.problems.add('ROUTE_UNLIMITED', this.#places.locate(at), 'it has no limit')
   }

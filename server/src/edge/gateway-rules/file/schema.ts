@@ -107,8 +107,11 @@ const ESCALATE = {
       schema: { kind: 'number', above: 0, max: 1 },
       doc: 'The share of the limit that is near. Default: 0.8',
     },
-    block_after: { schema: { kind: 'integer', min: 1, max: MAX_COUNT }, doc: 'So many refusals lead to a block' },
-    block_for: { schema: DURATION, doc: 'For how long, from the first of these refusals on' },
+    block_after: {
+      schema: { kind: 'integer', min: 1, max: MAX_COUNT },
+      doc: 'So many refusals within block_for lead to a block',
+    },
+    block_for: { schema: DURATION, doc: 'For how long, from the last of these refusals on' },
   },
 } as const
 

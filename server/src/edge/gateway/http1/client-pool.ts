@@ -1,8 +1,9 @@
-import { connect, isIP, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import type { GrpcClock } from '../../../grpc/clock.ts'
 import { Timer, type TimerWheel } from '../../../grpc/timer-wheel.ts'
 import type { GatewayBounds } from '../options.ts'
 import type { CarrierListener, Pool } from '../sides.ts'
+import { dial } from '../upstreams/dial.ts'
 import type { Endpoint } from '../upstreams/endpoint.ts'
 import { ClientConnection, type ConnectionOwner } from './client-connection.ts'
 
@@ -120,7 +121,7 @@ export class ClientPool implements Pool, ConnectionOwner {
   }
 
   #dial(): void {
-    const socket = dial(this.#endpoint)
+    const socket = dial(this.#endpoint, 'http/1.1')
     this.#connecting.add(socket)
     const failed = (error?: Error): void => {
       if (!this.#connecting.delete(socket)) return
@@ -157,13 +158,4 @@ export class ClientPool implements Pool, ConnectionOwner {
     for (const connection of this.#idle.filter(({ idleUntilMs }) => idleUntilMs <= nowMs)) connection.destroy()
     if (this.#idle.length > 0) this.#kit.wheel.set(this.#sweeper, nowMs + SWEEP_MS)
   }
-}
-
-/** dial opens a connection. TLS certificates are verified, always. */
-function dial({ scheme, host, port, tls }: Endpoint): Socket {
-  const socketOptions = { host, port, noDelay: true, keepAlive: true, allowHalfOpen: true }
-  if (scheme === 'http') return connect(socketOptions)
-  const { connect: connectTls } = process.getBuiltinModule('node:tls')
-  const servername = tls?.servername ?? (isIP(host) === 0 ? host : '')
-  return connectTls({ ...socketOptions, ...tls, servername, ALPNProtocols: ['http/1.1'] })
 }

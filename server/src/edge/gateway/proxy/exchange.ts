@@ -12,12 +12,15 @@ import type { ExchangeHost } from './exchange-host.ts'
 import { outgoingRequest } from './outgoing-request.ts'
 import { LAST_HOP } from './own-answer.ts'
 import { Phase, phaseName } from './phase.ts'
+import type { Listed } from './under-way.ts'
 
 /**
  * Exchange is one request and its answer: it hears the client and the upstream, and leads what the one sends to the
  * other. Whatever happens, it ends once.
  */
-export class Exchange extends EndingRequest implements AskerListener, CarrierListener {
+export class Exchange extends EndingRequest implements AskerListener, CarrierListener, Listed {
+  /** Among those under way. */
+  position = -1
   readonly #table: Table
   #outgoing: OutgoingRequest | undefined
   /** What came of the body before there was a carrier for it. */

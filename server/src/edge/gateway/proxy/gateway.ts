@@ -31,6 +31,7 @@ import { Connections } from './connections.ts'
 import { Exchange } from './exchange.ts'
 import type { ExchangeHost } from './exchange-host.ts'
 import { Listener } from './listener.ts'
+import { UnderWay } from './under-way.ts'
 import { openUpstreams } from './upstream-pools.ts'
 
 /** openGateway starts a reverse proxy. It resolves when all listeners listen. */
@@ -58,7 +59,7 @@ class RunningGateway implements Gateway, Host, ExchangeHost {
   readonly #trust: ProxyTrust | undefined
   readonly #connections: Connections
   readonly #listeners: Listener[] = []
-  readonly #exchanges = new Set<Exchange>()
+  readonly #exchanges = new UnderWay<Exchange>()
   /** Request ids begin with it: no two gateways, and no two starts of one, have the same. */
   readonly #idPrefix = randomBytes(9).toString('base64url')
   #ids = 0
@@ -114,7 +115,7 @@ class RunningGateway implements Gateway, Host, ExchangeHost {
   }
 
   underWay(): readonly RequestUnderWay[] {
-    return Array.from(this.#exchanges, (exchange) => exchange.progress())
+    return this.#exchanges.all().map((exchange) => exchange.progress())
   }
 
   connectionsUnderWay(): readonly ConnectionUnderWay[] {
@@ -197,7 +198,7 @@ class RunningGateway implements Gateway, Host, ExchangeHost {
 
   async close(): Promise<void> {
     for (const listener of this.#listeners) listener.close()
-    for (const exchange of [...this.#exchanges]) exchange.stop()
+    for (const exchange of this.#exchanges.all()) exchange.stop()
     this.#connections.destroy()
     for (const group of this.table.upstreams.values()) group.destroy()
     await Promise.all(this.#listeners.map(({ closed }) => closed))

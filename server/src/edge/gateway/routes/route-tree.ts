@@ -22,6 +22,8 @@ interface RouteNode {
 
 const NEVER = new Set(['CONNECT', 'TRACE'])
 const USUAL = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+/** The segments of a path that nobody looks at. */
+const ANYTHING: readonly string[] = ['']
 const PARAMETER = /^\{([A-Za-z_]\w*)\}$/
 
 /** Match is a route that fits, and what its parameters stand for. */
@@ -57,7 +59,9 @@ export class RouteTree {
 
   /** find returns the route for a path and a method. Methods of routes that fit but for them are added to `allowed`. */
   find(path: string, method: string, allowed: Set<string> | undefined): Match | undefined {
-    const segments = path === '/' ? [] : path.slice(1).split('/')
+    // A tree that leads everything to one place has no use for the segments.
+    const isFlat = this.#root.texts.size === 0 && this.#root.parameter === undefined
+    const segments = path === '/' ? [] : isFlat ? ANYTHING : path.slice(1).split('/')
     const values: string[] = []
     const entry = search(this.#root, segments, 0, method, values, allowed)
     return entry === undefined ? undefined : { entry, values }

@@ -1,0 +1,202 @@
+import { randomUUID } from 'node:crypto'
+import { compileObjects } from 'sluice/internal/core/rules/compile'
+import { parseRules } from 'sluice/internal/core/rules/parse'
+import type { RuleFile } from 'sluice/internal/core/rules/schema'
+import { FailurePolicy } from 'sluice/internal/engine/failure-policy'
+import { Limiter, type LimiterParts } from 'sluice/internal/engine/limiter'
+import type { Charge, Store } from 'sluice/internal/engine/ports'
+import { MemoryStore } from 'sluice/internal/stores/memory/memory-store'
+import { RedisStore } from 'sluice/internal/stores/redis/redis-store'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { sharedRedis } from '../../../../tests/servers/shared.ts'
+import { until } from '../../../../tests/servers/until.mjs'
+import type { GatewayRequest } from '../gateway/gate.ts'
+import { Ceiling } from './ceiling.ts'
+import { compileRoutes } from './file/compile-routes.ts'
+import type { GatewayLimiter } from './gateway-limiter.ts'
+import { LimitGate } from './limit-gate.ts'
+
+const MINUTE = 60_000
+/** The start of an hour. */
+const START_MS = 3_600_000 * 500_000
+
+/** Two in two minutes; three refusals within ten minutes lead to a block of ten. */
+const BOTS = `
+upstreams: { app: http://localhost:3000 }
+limits:
+  - name: bots
+    algorithm: fixed_window
+    requests_per_unit: 2
+    window: 2m
+    by: ip
+    escalate: { block_after: 3, block_for: 10m }
+`
+
+/** gateOf is a gate on a store whose clock a test sets. */
+function gateOf(store: Store, text = BOTS, parts: LimiterParts = {}) {
+  const { table, rules } = compileRoutes(parseRules('gw.yaml', text), 'gw.yaml')
+  const compiled = compileObjects(rules.map(({ value }) => value as RuleFile))
+  const limiter = new Limiter(() => compiled, store, parts)
+  const failures: unknown[] = []
+  /** What the gate does after its answer: a test waits for it. */
+  const later: unknown[] = []
+  const watched: GatewayLimiter = {
+    plan: (request) => limiter.plan(request),
+    hold: (charges, context, priority) => limiter.hold(charges, context, priority),
+    decide: (charges) => {
+      const done = limiter.decide(charges)
+      later.push(done)
+      return done
+    },
+    settleCharges: () => undefined,
+    refundCharges: () => undefined,
+    release: () => undefined,
+  }
+  const gate = new LimitGate({
+    limiter: watched,
+    ceiling: new Ceiling(new MemoryStore()),
+    failed: (error) => failures.push(error),
+  })
+  const route = table.routes[0]
+  const request = { route, method: 'GET', path: '/', target: '/', headers: [], claim: () => true }
+  /** ask returns the status, and Retry-After of a refusal in seconds. */
+  const ask = async (ip = '192.0.2.1') => {
+    const answer = await gate.admit({ ...request, ip } as unknown as GatewayRequest)
+    for (let done = later.shift(); done !== undefined; done = later.shift()) await done
+    expect(failures).toEqual([])
+    if (answer.kind === 'admitted') return 200
+    const retryAfter = answer.headers[answer.headers.indexOf('Retry-After') + 1]
+    return `${answer.status} after ${Number(retryAfter)}`
+  }
+  /** told is what an answer says of the budget. */
+  const told = async () => {
+    const { headers = [] } = await gate.admit({ ...request, ip: '192.0.2.1' } as unknown as GatewayRequest)
+    for (let done = later.shift(); done !== undefined; done = later.shift()) await done
+    const field = (name: string) => headers[headers.indexOf(name) + 1]
+    return `${field('RateLimit')} of ${field('X-RateLimit-Limit')}`
+  }
+  const askTimes = async (times: number) => {
+    const found: (string | number)[] = []
+    for (let i = 0; i < times; i++) found.push(await ask())
+    return found
+  }
+  return { ask, askTimes, told }
+}
+
+interface Timed {
+  readonly store: Store
+  readonly parts: LimiterParts
+  setMs(afterStartMs: number): void
+}
+
+async function inMemory(): Promise<Timed> {
+  let nowMs = START_MS
+  const store = new MemoryStore({ clock: { nowMs: () => nowMs } })
+  const setMs = (ms: number) => {
+    nowMs = START_MS + ms
+  }
+  return { store, parts: {}, setMs }
+}
+
+async function inRedis(): Promise<Timed> {
+  const { url } = await sharedRedis()
+  let nowMs = START_MS
+  let isConnected = false
+  const connected = () => {
+    isConnected = true
+  }
+  const store = new RedisStore({ url, timeoutMs: 10_000, scriptNowMs: () => nowMs, events: { connected } })
+  onTestFinished(() => store.close())
+  await until('the store is connected', () => isConnected)
+  const setMs = (ms: number) => {
+    nowMs = START_MS + ms
+  }
+  return { store, parts: { partitions: 16, keyPrefix: `${randomUUID()}:` }, setMs }
+}
+
+describe.each([
+  ['in memory', inMemory],
+  ['in Redis', inRedis],
+])('a block %s', (_, open) => {
+  it('runs from the refusal that leads to it', async () => {
+    const { store, parts, setMs } = await open()
+    const { ask, askTimes } = gateOf(store, BOTS, parts)
+    expect(await askTimes(3)).toEqual([200, 200, '429 after 120'])
+    setMs(MINUTE)
+    expect(await ask()).toBe('429 after 60')
+    setMs(1.5 * MINUTE)
+    expect(await ask()).toBe('429 after 30')
+    setMs(1.5 * MINUTE + 1_000)
+    expect(await ask()).toBe('429 after 599')
+    // From the first of the refusals on it would be over.
+    setMs(10 * MINUTE)
+    expect(await ask()).toBe('429 after 90')
+    setMs(11.5 * MINUTE - 1)
+    expect(await ask()).toBe('429 after 1')
+    setMs(11.5 * MINUTE)
+    expect(await ask()).toBe(200)
+  })
+
+  it('is not lengthened by tries, which count for nothing', async () => {
+    const { store, parts, setMs } = await open()
+    const { ask, askTimes } = gateOf(store, BOTS, parts)
+    await askTimes(3)
+    setMs(MINUTE)
+    await askTimes(2)
+    for (let minute = 2; minute <= 10; minute++) {
+      setMs(minute * MINUTE)
+      expect(await ask()).toBe(`429 after ${(11 - minute) * 60}`)
+    }
+    // Afterwards all is as new: the budget, and refusals too.
+    setMs(11 * MINUTE)
+    expect(await askTimes(6)).toEqual([200, 200, '429 after 60', '429 after 60', '429 after 60', '429 after 600'])
+  })
+
+  it('is not lengthened where the limit refuses, too', async () => {
+    const { store, parts, setMs } = await open()
+    const { ask, askTimes } = gateOf(store, BOTS, parts)
+    expect(await askTimes(9)).toEqual([200, 200, ...Array(3).fill('429 after 120'), ...Array(4).fill('429 after 600')])
+    setMs(10 * MINUTE)
+    expect(await ask()).toBe(200)
+  })
+
+  it('follows refusals within block_for only, and is of one caller', async () => {
+    const { store, parts, setMs } = await open()
+    const { ask, askTimes } = gateOf(store, BOTS, parts)
+    expect(await askTimes(4)).toEqual([200, 200, '429 after 120', '429 after 120'])
+    setMs(10 * MINUTE)
+    expect(await askTimes(4)).toEqual([200, 200, '429 after 120', '429 after 120'])
+    expect(await ask('192.0.2.2')).toBe(200)
+    expect(await askTimes(2)).toEqual(['429 after 120', '429 after 600'])
+    expect(await ask('192.0.2.2')).toBe(200)
+  })
+})
+
+describe('a caller', () => {
+  it('is told of its limit, and of a block only while it is blocked', async () => {
+    const { store } = await inMemory()
+    const { told } = gateOf(store)
+    const found: string[] = []
+    for (let i = 0; i < 6; i++) found.push(await told())
+    expect(found).toEqual([
+      '"bots";r=1;t=120 of 2',
+      '"bots";r=0;t=120 of 2',
+      ...Array(3).fill('"bots";r=0;t=120 of 2'),
+      '"bots block";r=0;t=600, "bots";r=0;t=120 of 1',
+    ])
+  })
+})
+
+describe('refusals because the store is away', () => {
+  it('lead to no block', async () => {
+    const memory = new MemoryStore({ clock: { nowMs: () => START_MS } })
+    let isAway = true
+    const fault = () => Promise.reject(new Error('away'))
+    const shared = { decide: (charges: readonly Charge[]) => (isAway ? fault() : memory.decide(charges)) } as Store
+    const store = new FailurePolicy(shared, new MemoryStore({ clock: { nowMs: () => START_MS } }))
+    const { ask, askTimes } = gateOf(store, BOTS.replace('by: ip', 'on_store_failure: closed'))
+    expect(new Set(await askTimes(9))).toEqual(new Set(['503 after 1']))
+    isAway = false
+    expect(await ask()).toBe(200)
+  })
+})
