@@ -69,7 +69,7 @@ end`,
   charges: `--- @include "counters"
 --- @include "heads"
 local limits, packed, reply, replies = {}, nil, {}, 0
-local CHARGE = 21
+local CHARGE, KEEP = 21, 4
 local function permit_at(position, flags)
 if flags % 16 >= 8 then return string.sub(packed, position + 13, position + 20) end
 end
@@ -104,15 +104,9 @@ if is_kept(k, forced, 0, expires_at, a, b, c) then keep(k, L, expires_at, a, b, 
 return remaining, reset, dropped
 end
 local function decide_numbers(k, L, cost, is_charged)
-local start, one, two = NEVER, 0, 0
 local raw = raws[k]
-if owner[k] then
-start, one, two = at[k], first[k], second[k]
-else
-owner[k] = L
-if raw then start, one, two, stored_until[k] = L.read(raw, L) end
-at[k], first[k], second[k] = start, one, two
-end
+if not owner[k] then open(k, L) end
+local start, one, two = at[k], first[k], second[k]
 local code, remaining, reset, wait, expires_at, a, b, c = L.run(start, one, two, L, now, cost)
 if is_charged then
 local is_kept = code == 0 or L.count_denied or a ~= start or b ~= one or c ~= two
@@ -201,10 +195,39 @@ end
 if count > SMALL then charges = {} end
 return position
 end
+local PAIR = '<I2I2dBxxxxxxxxI2I2dB'
+local function decide_pair(position)
+local k, l, cost, flags, other_k, other_l, other_cost, other_flags = read_packed(PAIR, packed, position)
+if flags < KEEP or flags >= 2 * KEEP or other_flags < KEEP or other_flags >= 2 * KEEP then return false end
+if k == other_k or owner[k] or owner[other_k] or found[k] or found[other_k] then return false end
+local raw, other_raw, quick, other_quick = raws[k], raws[other_k], limits[l].quick, limits[other_l].quick
+if not (raw and other_raw and quick and other_quick and cost > 0 and other_cost > 0) then return false end
+local reset, remaining, state, life = quick(raw, cost)
+if not reset then return false end
+local other_reset, other_remaining, other_state, other_life = other_quick(other_raw, other_cost)
+if not other_reset then return false end
+found[k], found[other_k] = state, other_state
+if life then expires[k] = now + life end
+if other_life then expires[other_k] = now + other_life end
+replies = replies + 1
+reply[replies] = pack('<BI4ddBI4dd', 0, remaining, reset, 0, 0, other_remaining, other_reset, 0)
+return true
+end
 local function decide_next(position)
-local count, k, l, cost, flags = struct.unpack('<I2I2I2dB', packed, position)
+local count, k, l, cost, flags = read_packed('<I2I2I2dB', packed, position)
+if count == 2 and decide_pair(position + 2) then return position + 2 + 2 * CHARGE end
 if count > 1 then return decide_group(count, position + 2) end
-local L = limits[l]
+local L, raw = limits[l], raws[k]
+local quick = L.quick
+if quick and raw and cost > 0 and flags >= KEEP and flags < 2 * KEEP and not (owner[k] or found[k]) then
+local reset, remaining, state, life = quick(raw, cost)
+if reset then
+if life then expires[k] = now + life end
+replies = replies + 1
+found[k], reply[replies] = state, pack('<BI4dd', 0, remaining, reset, 0)
+return position + 2 + CHARGE
+end
+end
 if flags < 16 and not L.is_log then
 decide_numbers(k, L, cost, flags % 8 >= 4)
 else
@@ -233,19 +256,12 @@ if left >= 0 and over <= 0 then return { count, left } end
 if over > 0 and doubles then window = math.min(window * 2 ^ (over - 1), LONGEST) end
 redis.call('PEXPIRE', key, string.format('%.0f', window))
 return { count, window }`,
-  counters: `local function libraries() return math, redis, string, struct, table, tonumber, type, unpack end
-local math, redis, string, struct, table, tonumber, type, unpack
-local call, pcall, pack
-local function use_libraries()
-if math then return end
-math, redis, string, struct, table, tonumber, type, unpack = libraries()
-call, pcall, pack = redis.call, redis.pcall, struct.pack
-end
-local NEVER = -1 / 0
+  counters: `local NEVER = -1 / 0
 local NO_PERMIT = '\\0\\0\\0\\0\\0\\0\\0\\0'
 --- @include "windows"
 --- @include "buckets"
 --- @include "logs"
+--- @include "quick"
 local function read_sliding(raw, L)
 if #raw ~= 16 then return NEVER, 0, 0 end
 local start, one, two = struct.unpack('<dI4I4', raw)
@@ -315,6 +331,7 @@ if words[9] then
 L.edges = {}
 for i = 9, #words do L.edges[i - 8] = number(i) end
 end
+L.quick = quick_of and quick_of(L)
 return L
 end
 local MAX_LIMITS = 1000
@@ -328,18 +345,20 @@ limits_by_text[text] = L
 limit_count = limit_count + 1
 return L
 end
-local now
 local grace
 local raws, owner, at, first, second, records, hits, expires = {}, {}, {}, {}, {}, {}, {}, {}
 local stored_until = {}
-local function read_time(told)
-if told == '' then
+local found = {}
+local second_text, second_ms
+local function read_clock()
 local time = call('TIME')
-local us = time[2] + 0
-now, grace = time[1] * 1000 + (us - us % 1000) / 1000, 0
-else
-now, grace = tonumber(told), 600000
+local text = time[1]
+if text ~= second_text then second_text, second_ms = text, text * 1000 end
+local ms = second_ms + time[2] / 1000
+now, grace = ms - ms % 1, 0
 end
+local function read_time(told)
+if told == '' then read_clock() else now, grace = tonumber(told), 600000 end
 end
 local SMALL = 16
 local size = 0
@@ -348,9 +367,9 @@ local function begin(count, told)
 read_time(told)
 local is_fresh = count > SMALL or size > SMALL
 if is_fresh then
-raws, owner, at, first, second, records, hits, expires, stored_until = {}, {}, {}, {}, {}, {}, {}, {}, {}
+raws, owner, at, first, second, records, hits, expires, stored_until, found = {}, {}, {}, {}, {}, {}, {}, {}, {}, {}
 else
-for k = 1, count do owner[k], expires[k], stored_until[k] = nil, nil, nil end
+for k = 1, count do owner[k], expires[k], stored_until[k], found[k] = nil, nil, nil, nil end
 end
 size, ttls = count, count > SMALL and {} or nil
 return is_fresh
@@ -372,7 +391,14 @@ return L.read(raw, L)
 end
 local function open(k, L)
 owner[k] = L
-local raw = raws[k]
+local raw, state = raws[k], found[k]
+if state then
+found[k] = nil
+if not expires[k] then state = string.sub(raw, 1, -5) .. state end
+at[k], first[k], second[k], stored_until[k] = L.read(state, L)
+expires[k] = expires[k] or stored_until[k]
+return
+end
 if not L.is_log then
 at[k], first[k], second[k], stored_until[k] = numbers_of(raw, L)
 return
@@ -409,6 +435,14 @@ if may_overwrite and type(pcall('SETRANGE', key, '0', raw)) == 'number' then ret
 call('SET', key, raw, 'KEEPTTL')
 may_overwrite = false
 end
+local TAIL_AT = { [12] = '8', [16] = '12' }
+local function write_quick(key, raw, state, life)
+if life then
+call('PSETEX', key, string.format('%d', life + grace), state)
+elseif not may_overwrite or pcall('SETRANGE', key, TAIL_AT[#raw], state) ~= #raw then
+overwrite(key, string.sub(raw, 1, -5) .. state)
+end
+end
 local function write(L, key, raw, expires_at, stored)
 if stored == expires_at then
 if L.is_numbered then call('SET', key, raw, 'KEEPTTL') else overwrite(key, raw) end
@@ -427,8 +461,13 @@ return pack(L.format, start, one, two)
 end
 local function write_all(from, to)
 for k = from, to do
-local expires_at = expires[k]
-if expires_at then
+local expires_at, state = expires[k], found[k]
+if state then
+local raw = raws[k]
+if expires_at or not may_overwrite or pcall('SETRANGE', KEYS[k], TAIL_AT[#raw], state) ~= #raw then
+write_quick(KEYS[k], raw, state, expires_at and expires_at - now)
+end
+elseif expires_at then
 local L = owner[k]
 if expires_at <= now then
 call('DEL', KEYS[k])
@@ -442,7 +481,9 @@ end
 end
 end
 end`,
-  'decide-node': `--- @include "charges"
+  'decide-node': `--- @include "libraries"
+local function define()
+--- @include "charges"
 local function read_here(from, to)
 for i = from, to, 1000 do
 local part = redis.pcall('MGET', unpack(KEYS, i, math.min(i + 999, to)))
@@ -455,9 +496,9 @@ local function skipped(position, groups)
 for _ = 1, groups do position = position + 2 + CHARGE * struct.unpack('<I2', packed, position) end
 return position
 end
-local function main()
+local function main(_, args)
 use_libraries()
-KEYS = ARGV
+KEYS = args
 local sections, total = KEYS[#KEYS], 0
 for at = 1, #sections, 4 do total = total + struct.unpack('<I2', sections, at) end
 if begin(total, KEYS[total + 1]) then fitted, named = {}, {} end
@@ -480,13 +521,20 @@ from = to + 1
 end
 return table.concat(places) .. table.concat(reply)
 end
-return main()`,
-  decide: `--- @include "charges"
+return main
+end
+return define()(KEYS, ARGV)`,
+  decide: `--- @include "libraries"
+local function define()
+--- @include "charges"
 --- @include "plain"
-local function main()
+local function main(keys, args)
+local plan = plans[args[1]]
+if plan then return plan.decide(plan, keys, args) end
+if is_function then KEYS, ARGV = keys, args end
 use_libraries()
-local answer = decide_plain(ARGV[1])
-if answer then return answer end
+plan = plan_of(args[1])
+if plan then return plan.decide(plan, keys, args) end
 local limit_total = tonumber(ARGV[2])
 packed = ARGV[3 + limit_total]
 for i = 1, limit_total do limits[i] = limit_of(ARGV[2 + i]) end
@@ -498,8 +546,12 @@ while position <= last do position = decide_next(position) end
 write_all(1, #KEYS)
 return table.concat(reply)
 end
-return main()`,
-  exchange: `--- @include "counters"
+return main
+end
+return define()(KEYS, ARGV)`,
+  exchange: `--- @include "libraries"
+local function define()
+--- @include "counters"
 --- @include "heads"
 local limits, packed, counters, reply
 local heads
@@ -638,7 +690,8 @@ redis.call('PEXPIRE', book, string.format('%.0f', B.matters - now + grace))
 reply_with(k, L, B, 0, held, others, cost)
 end
 local EXCHANGE = 68
-local function main()
+local function main(keys, args)
+if is_function then KEYS, ARGV = keys, args end
 use_libraries()
 begin(#KEYS, ARGV[1])
 local limit_total = tonumber(ARGV[2])
@@ -650,7 +703,9 @@ write_all(1, #KEYS)
 write_heads()
 return table.concat(reply)
 end
-return main()`,
+return main
+end
+return define()(KEYS, ARGV)`,
   heads: `local HEAD = '<ddddd'
 local LONGEST_MS = 631139040000
 local function is_amount(x) return x >= 0 and x <= 2 * MAX_COUNT end
@@ -661,6 +716,15 @@ local out, holders, next_end, touched, matters = struct.unpack(HEAD, raw)
 if is_amount(out) and is_amount(holders) and is_time(next_end) and is_time(touched) and is_time(matters) then
 return out, holders, next_end, touched, matters
 end
+end`,
+  libraries: `local is_function = not KEYS
+local function libraries() return math, redis, string, struct, table, tonumber, type, unpack end
+local math, redis, string, struct, table, tonumber, type, unpack
+local call, pcall, pack, read_packed
+local function use_libraries()
+if math then return end
+math, redis, string, struct, table, tonumber, type, unpack = libraries()
+call, pcall, pack, read_packed = redis.call, redis.pcall, struct.pack, struct.unpack
 end`,
   logs: `local RECORD = 16
 local function hits_at(records, position, holders)
@@ -773,35 +837,42 @@ if not is_sound and #records > 0 then return log('', 0, L, now, cost, permit) en
 return code, remaining, reset, wait, expires, next_records, hits, nil, dropped
 end`,
   plain: `local SHADOW, QUOTA = 126, 38
-local plans, plan_count = {}, 0
-local function plan_of(text)
-local plan = { count = 0, quotas = 0 }
-for part in string.gmatch(text, '[^\\n]+') do
-local mark, i = string.byte(part), plan.count + 1
-if mark == SHADOW or mark == QUOTA then part = string.sub(part, 2) end
-if mark == QUOTA then plan.quotas = plan.quotas + 1 end
-plan[i], plan[-i], plan.count = limit_of(part), mark, i
-end
-if plan.count == 1 then plan.lone = plan[1] end
-if plan_count == MAX_LIMITS then plans, plan_count = {}, 0 end
-plans[text], plan_count = plan, plan_count + 1
-return plan
-end
 local function costs_of(text)
 local costs = {}
 for word in string.gmatch(text, '%S+') do costs[#costs + 1] = tonumber(word) end
 return costs
 end
+local function stored_of(raw, key)
+if type(raw) == 'table' then return call('MGET', key)[1] end
+return raw
+end
 local MAX_WHOLE = 9007199254740992
-local function decide_lone(L, cost)
-local key = KEYS[1]
-local raw = pcall('GET', key)
+local function decide_lone(plan, keys, args)
+local L, key, cost = plan[1], keys[1], args[2]
+if cost then
+cost = tonumber(cost)
+read_time(args[3] or '')
+else
+cost = 1
+read_clock()
+end
+local raw, quick = pcall('GET', key), L.quick
+if raw and quick and cost > 0 then
+local reset, remaining, state, life = quick(raw, cost)
+if reset then
+if life or not may_overwrite or pcall('SETRANGE', key, TAIL_AT[#raw], state) ~= #raw then write_quick(key, raw, state, life) end
+local whole = reset * (L.capacity + 1) + remaining
+if whole < MAX_WHOLE then return whole end
+return pack('<BI4dd', 0, remaining, reset, 0)
+end
+end
+raw, ttls = stored_of(raw, key), nil
 local start, one, two, stored = NEVER, 0, 0, nil
 if raw then start, one, two, stored = L.read(raw, L) end
 local code, remaining, reset, wait, expires_at, a, b, c = L.run(start, one, two, L, now, cost)
 if cost ~= 0 then
 if expires_at <= now then
-if type(raw) == 'string' then call('DEL', key) end
+if raw then call('DEL', key) end
 elseif code == 0 or L.count_denied or a ~= start or b ~= one or c ~= two then
 write(L, key, spell_numbers(L, a, b, c), expires_at, stored)
 end
@@ -813,9 +884,36 @@ end
 return pack('<BI4dd', code, remaining, reset, wait)
 end
 local codes, verdicts, states, ends, stored_ends = {}, {}, {}, {}, {}
-local function decide_few(plan, cost, costs)
-local count = plan.count
-local stored = call('MGET', unpack(KEYS))
+local function decide_two(plan, keys, cost, costs)
+local quick, other_quick, other_cost = plan[1].quick, plan[2].quick, cost
+if costs then cost, other_cost = costs[1], costs[2] end
+if not (quick and other_quick and cost > 0 and other_cost > 0) then return nil end
+local key, other_key = keys[1], keys[2]
+local raw, other_raw = pcall('GET', key), pcall('GET', other_key)
+if not (raw and other_raw) then return nil end
+local reset, remaining, state, life = quick(raw, cost)
+local other_reset, other_remaining, other_state, other_life = other_quick(other_raw, other_cost)
+if not (reset and other_reset) then return nil end
+write_quick(key, raw, state, life)
+write_quick(other_key, other_raw, other_state, other_life)
+return pack('<BI4ddBI4dd', 0, remaining, reset, 0, 0, other_remaining, other_reset, 0)
+end
+local function decide_few(plan, keys, args)
+local count, cost, costs = plan.count, args[2], nil
+if cost then
+cost = tonumber(cost)
+if not cost then costs = costs_of(args[2]) end
+read_time(args[3] or '')
+else
+cost = 1
+read_clock()
+end
+if count == 2 then
+local answer = decide_two(plan, keys, cost, costs)
+if answer then return answer end
+end
+ttls = nil
+local stored = call('MGET', unpack(keys))
 local refused, quotas_refused = false, 0
 for i = 1, count do
 local L, raw = plan[i], stored[i]
@@ -847,33 +945,105 @@ local start, one, two = numbers_of(stored[i], L)
 local _, remaining, reset = L.run(start, one, two, L, now, 0)
 verdicts[i] = pack('<BI4dd', 0, remaining, reset, 0)
 elseif state == '' then
-if stored[i] then call('DEL', KEYS[i]) end
+if stored[i] then call('DEL', keys[i]) end
 elseif state then
-write(L, KEYS[i], state, ends[i], stored_ends[i])
+write(L, keys[i], state, ends[i], stored_ends[i])
 end
 end
 if count == 2 then return verdicts[1] .. verdicts[2] end
 return table.concat(verdicts, '', 1, count)
 end
-local function decide_plain(text)
-local plan = plans[text]
-if not plan then
+local plans, plan_count = {}, 0
+local function plan_of(text)
 if not string.find(text, '^[%a~&]') then return nil end
-plan = plan_of(text)
+local plan = { count = 0, quotas = 0 }
+for part in string.gmatch(text, '[^\\n]+') do
+local mark, i = string.byte(part), plan.count + 1
+if mark == SHADOW or mark == QUOTA then part = string.sub(part, 2) end
+if mark == QUOTA then plan.quotas = plan.quotas + 1 end
+plan[i], plan[-i], plan.count = limit_of(part), mark, i
 end
-ttls = nil
-read_time(ARGV[3] or '')
-local cost, costs = ARGV[2], nil
-if not cost then
-cost = 1
-else
-cost = tonumber(cost)
-if not cost then costs = costs_of(ARGV[2]) end
-end
-local L = plan.lone
-if L then return decide_lone(L, cost) end
-return decide_few(plan, cost, costs)
+plan.decide = plan.count == 1 and decide_lone or decide_few
+if plan_count == MAX_LIMITS then plans, plan_count = {}, 0 end
+plans[text], plan_count = plan, plan_count + 1
+return plan
 end`,
+  quick: `local now
+local function quick_ways()
+local function quick_sliding(L)
+local window, limit = L.window, L.limit
+return function(raw, cost)
+if #raw ~= 16 then return end
+local start, previous, current = read_packed('<dI4I4', raw)
+local left, room = window - now + start, limit - current - cost
+if current == 0 or not (left >= 1 and left <= window) or previous * (left - 1) >= (room + 1) * window then return end
+current = current + cost
+if previous > 0 then room = room_for(previous, current, left, limit, window) end
+if (left + room) % 1 == 0 then return left, room, pack('<I4', current) end
+end
+end
+local function quick_fixed(L)
+local window, limit, edges = L.window, L.limit, L.edges
+return function(raw, cost)
+if #raw ~= 12 then return end
+local start, count = read_packed('<dI4', raw)
+local left, room = start + window - now, limit - count - cost
+if count == 0 or room < 0 or not (left > 0 and left <= window) then return end
+if edges then
+left = end_of(start, L) - now
+if left <= 0 then return end
+end
+if (left + room) % 1 == 0 then return left, room, pack('<I4', count + cost) end
+end
+end
+local function quick_tokens(L)
+local full, per_hit, per_ms = L.full, L.per_hit, L.per_ms
+return function(raw, cost)
+if #raw ~= 16 then return end
+local at, missing = read_packed('<dd', raw)
+if not (at <= now and missing >= 0) then return end
+local spent = missing * per_hit + 0.5
+local units = full - (spent - spent % 1)
+if units < 0 then return end
+units = units + (now - at) * per_ms
+if units > full then units = full end
+units = units - cost * per_hit
+if not (units >= 0) then return end
+local remaining, reset = units / per_hit, (full - units) / per_ms
+reset = reset + -reset % 1
+return reset, remaining - remaining % 1, pack('<dd', now, (full - units) / per_hit), reset
+end
+end
+local function quick_moment(L)
+local full, per_hit, per_ms, is_leaky = L.full, L.per_hit, L.per_ms, L.run == leaky_bucket
+return function(raw, cost)
+if #raw ~= 8 then return end
+local at = read_packed('<d', raw)
+if not (at >= 0) then return end
+local tat, now_units = at * per_ms + 0.5, now * per_ms
+local used = tat - tat % 1 - now_units
+if used <= 0 then
+used = 0
+elseif is_leaky then
+return
+end
+used = used + cost * per_hit
+if not (used <= full) then return end
+local remaining, reset = (full - used) / per_hit, used / per_ms
+reset = reset + -reset % 1
+return reset, remaining - remaining % 1, pack('<d', (now_units + used) / per_ms), reset
+end
+end
+local ways = {
+[sliding_window] = quick_sliding, [fixed_window] = quick_fixed, [token_bucket] = quick_tokens, [gcra] = quick_moment,
+[leaky_bucket] = quick_moment,
+}
+return function(L)
+if L.is_log or L.is_numbered or (L.run ~= sliding_window and L.run ~= fixed_window and L.per_ms <= 0) then return nil end
+return ways[L.run](L)
+end
+end
+local quick_of = is_function and quick_ways()`,
   release: `local RECORD = 16
 local given_back = 0
 for _, key in ipairs(KEYS) do

@@ -154,19 +154,31 @@ describe('a counter in a window that has hits', () => {
     for (const end of ends.splice(0).reverse()) await end()
   })
 
-  it.each(['+@all', '+@all -setrange'])(
+  /** open opens a store on a server of its own, as a user with these rights. */
+  async function open(rights: string) {
+    const redis = await startRedis({ acl: { app: `on >secret ~* &* ${rights}` } })
+    ends.push(() => redis.stop())
+    let isConnected = false
+    const connected = (): void => {
+      isConnected = true
+    }
+    const url = `redis://app:secret@127.0.0.1:${redis.address.port}`
+    const store = new RedisStore({ url, timeoutMs: 10_000, events: { connected } })
+    ends.push(() => store.close())
+    await until('the store is connected', () => isConnected)
+    return { redis, store }
+  }
+
+  it('is not decided for a user who may not read it', async () => {
+    const { store } = await open('+@all -get -mget')
+    const fault = { reason: 'unavailable' }
+    await expect(store.decide([charge({ key: 'sluice:{1}:k', limit: HUNDRED })])).rejects.toMatchObject(fault)
+  })
+
+  it.each(['+@all', '+@all -setrange', '+@all -get', '+@all -get -setrange'])(
     'is charged, and keeps its expiry, for a user with the rights %s',
     async (rights) => {
-      const redis = await startRedis({ acl: { app: `on >secret ~* &* ${rights}` } })
-      ends.push(() => redis.stop())
-      let isConnected = false
-      const connected = (): void => {
-        isConnected = true
-      }
-      const url = `redis://app:secret@127.0.0.1:${redis.address.port}`
-      const store = new RedisStore({ url, timeoutMs: 10_000, events: { connected } })
-      ends.push(() => store.close())
-      await until('the store is connected', () => isConnected)
+      const { redis, store } = await open(rights)
       const remaining: number[] = []
       const expiry: unknown[] = []
       for (let i = 0; i < 3; i++) {

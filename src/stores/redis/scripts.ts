@@ -19,7 +19,7 @@ export interface ServerFunction {
 export type ScriptName = keyof typeof LUA_TEXTS
 
 /** The last line of a script that can be a function. All before it are definitions. */
-const MAIN = /\nreturn main\(\)$/
+const RUN = /\nreturn define\(\)\(KEYS, ARGV\)$/
 const NAME_DIGITS = 16
 
 /** A FunctionFlag is what a function is allowed to do that others are not. Servers refuse one that they do not know. */
@@ -41,12 +41,9 @@ function textOf(name: ScriptName): string {
 }
 
 function functionOf(name: string, source: string, flags: readonly FunctionFlag[]): ServerFunction | undefined {
-  if (!MAIN.test(source)) return undefined
-  const definitions = source.replace(MAIN, '')
-  const registration = `register{function_name='${name}', callback=function(keys, args)
-KEYS, ARGV = keys, args
-return main()
-end, flags={${flags.map((flag) => `'${flag}'`).join()}}}`
+  if (!RUN.test(source)) return undefined
+  const definitions = source.replace(RUN, '')
+  const registration = `register{function_name='${name}', callback=define(), flags={${flags.map((flag) => `'${flag}'`).join()}}}`
   return {
     name,
     library: `#!lua name=${name}\nlocal register = redis.register_function\nlocal KEYS, ARGV\n${definitions}\n${registration}\n`,

@@ -13,7 +13,7 @@ export const COSTS = {
   redisCallUs: 19,
   /** Processor time of Redis for each decision in a call, in µs. */
   redisDecisionUs: 5,
-  /** What a further limit adds to a decision in Redis, as a share of the first: 0.7 counted in instructions, and some more. */
+  /** What a further limit adds to a decision in Redis, as a share of the first (`npm run bench -- floor`: 3.7 to 4.2 µs). */
   redisFurtherLimit: 0.9,
   /** How long a call takes under load; arrivals of that time travel together. Two calls are under way at once. */
   callMs: 0.5,

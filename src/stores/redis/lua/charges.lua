@@ -8,7 +8,7 @@ local limits, packed, reply, replies = {}, nil, {}, 0
 
 -- A charge takes CHARGE bytes, of which the last 8 are the id of its permits, if it takes any: a text that is not needed
 -- is not made.
-local CHARGE = 21
+local CHARGE, KEEP = 21, 4
 local function permit_at(position, flags)
   if flags % 16 >= 8 then return string.sub(packed, position + 13, position + 20) end
 end
@@ -52,15 +52,9 @@ end
 -- decide_numbers: a charge of a counter that is no log, of which nothing is lent, and that is not late. It is what decide_one does for
 -- it, without a call for each step: half of what a decision in a large batch costs is Lua.
 local function decide_numbers(k, L, cost, is_charged)
-  local start, one, two = NEVER, 0, 0
   local raw = raws[k]
-  if owner[k] then
-    start, one, two = at[k], first[k], second[k]
-  else
-    owner[k] = L
-    if raw then start, one, two, stored_until[k] = L.read(raw, L) end
-    at[k], first[k], second[k] = start, one, two
-  end
+  if not owner[k] then open(k, L) end
+  local start, one, two = at[k], first[k], second[k]
   local code, remaining, reset, wait, expires_at, a, b, c = L.run(start, one, two, L, now, cost)
   if is_charged then
     local is_kept = code == 0 or L.count_denied or a ~= start or b ~= one or c ~= two
@@ -159,11 +153,42 @@ local function decide_group(count, position)
   return position
 end
 
+-- decide_pair: a group of two counters that both have room, see quick. It returns whether it was one; otherwise nothing was done.
+local PAIR = '<I2I2dBxxxxxxxxI2I2dB'
+local function decide_pair(position)
+  local k, l, cost, flags, other_k, other_l, other_cost, other_flags = read_packed(PAIR, packed, position)
+  if flags < KEEP or flags >= 2 * KEEP or other_flags < KEEP or other_flags >= 2 * KEEP then return false end
+  if k == other_k or owner[k] or owner[other_k] or found[k] or found[other_k] then return false end
+  local raw, other_raw, quick, other_quick = raws[k], raws[other_k], limits[l].quick, limits[other_l].quick
+  if not (raw and other_raw and quick and other_quick and cost > 0 and other_cost > 0) then return false end
+  local reset, remaining, state, life = quick(raw, cost)
+  if not reset then return false end
+  local other_reset, other_remaining, other_state, other_life = other_quick(other_raw, other_cost)
+  if not other_reset then return false end
+  found[k], found[other_k] = state, other_state
+  if life then expires[k] = now + life end
+  if other_life then expires[other_k] = now + other_life end
+  replies = replies + 1
+  reply[replies] = pack('<BI4ddBI4dd', 0, remaining, reset, 0, 0, other_remaining, other_reset, 0)
+  return true
+end
+
 -- decide_next: the group at a position, and where the next one begins. Every group has a charge.
 local function decide_next(position)
-  local count, k, l, cost, flags = struct.unpack('<I2I2I2dB', packed, position)
+  local count, k, l, cost, flags = read_packed('<I2I2I2dB', packed, position)
+  if count == 2 and decide_pair(position + 2) then return position + 2 + 2 * CHARGE end
   if count > 1 then return decide_group(count, position + 2) end
-  local L = limits[l]
+  local L, raw = limits[l], raws[k]
+  local quick = L.quick
+  if quick and raw and cost > 0 and flags >= KEEP and flags < 2 * KEEP and not (owner[k] or found[k]) then
+    local reset, remaining, state, life = quick(raw, cost)
+    if reset then
+      if life then expires[k] = now + life end
+      replies = replies + 1
+      found[k], reply[replies] = state, pack('<BI4dd', 0, remaining, reset, 0)
+      return position + 2 + CHARGE
+    end
+  end
   if flags < 16 and not L.is_log then
     decide_numbers(k, L, cost, flags % 8 >= 4)
   else

@@ -10,6 +10,8 @@
 --
 -- Reply    a byte for each section: 1 decided, 0 left alone; and the verdicts of those that were decided, as in decide
 
+--- @include "libraries"
+local function define()
 --- @include "charges"
 
 -- read_here: the states of the counters from one to another, and whether they are here.
@@ -28,9 +30,9 @@ local function skipped(position, groups)
   return position
 end
 
-local function main()
+local function main(_, args)
   use_libraries()
-  KEYS = ARGV
+  KEYS = args
   local sections, total = KEYS[#KEYS], 0
   for at = 1, #sections, 4 do total = total + struct.unpack('<I2', sections, at) end
   if begin(total, KEYS[total + 1]) then fitted, named = {}, {} end
@@ -54,4 +56,6 @@ local function main()
   return table.concat(places) .. table.concat(reply)
 end
 
-return main()
+return main
+end
+return define()(KEYS, ARGV)

@@ -29,14 +29,19 @@
 --          lent: the book knows more), u32 remaining, double resetAfterMs, double waitMs; of a late charge code 0, and
 --          instead of waitMs what was dropped
 
+--- @include "libraries"
+local function define()
 --- @include "charges"
 
 --- @include "plain"
 
-local function main()
+local function main(keys, args)
+  local plan = plans[args[1]]
+  if plan then return plan.decide(plan, keys, args) end
+  if is_function then KEYS, ARGV = keys, args end
   use_libraries()
-  local answer = decide_plain(ARGV[1])
-  if answer then return answer end
+  plan = plan_of(args[1])
+  if plan then return plan.decide(plan, keys, args) end
   local limit_total = tonumber(ARGV[2])
   packed = ARGV[3 + limit_total]
   for i = 1, limit_total do limits[i] = limit_of(ARGV[2 + i]) end
@@ -49,4 +54,6 @@ local function main()
   return table.concat(reply)
 end
 
-return main()
+return main
+end
+return define()(KEYS, ARGV)

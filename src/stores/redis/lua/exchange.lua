@@ -13,6 +13,8 @@
 --
 -- Reply      packed, in order: u8 stale, then doubles: held, free, holders, resetAfterMs, retryAfterMs, lentRetryAfterMs
 
+--- @include "libraries"
+local function define()
 --- @include "counters"
 --- @include "heads"
 
@@ -174,7 +176,8 @@ end
 
 local EXCHANGE = 68
 
-local function main()
+local function main(keys, args)
+  if is_function then KEYS, ARGV = keys, args end
   use_libraries()
   begin(#KEYS, ARGV[1])
   local limit_total = tonumber(ARGV[2])
@@ -187,4 +190,6 @@ local function main()
   return table.concat(reply)
 end
 
-return main()
+return main
+end
+return define()(KEYS, ARGV)

@@ -1,22 +1,7 @@
 -- Plain groups, for decide: the one group of a call, which names each counter once and only asks for costs. That is what calls of a
--- quiet service are, so it does without the tables of a batch. It takes KEYS and ARGV; what they are, decide describes.
+-- quiet service are, so it does without the tables of a batch. What its keys and arguments are, decide describes.
 
--- plan_of: the limits of a text, and what each begins with: ~ and & are marks of rules that do not bind by themselves. A function keeps it for the next call.
 local SHADOW, QUOTA = 126, 38
-local plans, plan_count = {}, 0
-local function plan_of(text)
-  local plan = { count = 0, quotas = 0 }
-  for part in string.gmatch(text, '[^\n]+') do
-    local mark, i = string.byte(part), plan.count + 1
-    if mark == SHADOW or mark == QUOTA then part = string.sub(part, 2) end
-    if mark == QUOTA then plan.quotas = plan.quotas + 1 end
-    plan[i], plan[-i], plan.count = limit_of(part), mark, i
-  end
-  if plan.count == 1 then plan.lone = plan[1] end
-  if plan_count == MAX_LIMITS then plans, plan_count = {}, 0 end
-  plans[text], plan_count = plan, plan_count + 1
-  return plan
-end
 
 -- costs_of: what a text asks of each limit.
 local function costs_of(text)
@@ -25,19 +10,43 @@ local function costs_of(text)
   return costs
 end
 
+-- stored_of: the state that GET read. Where it met an error, MGET tells which: it has nothing of a key of another type, and fails for a user
+-- who may not read.
+local function stored_of(raw, key)
+  if type(raw) == 'table' then return call('MGET', key)[1] end
+  return raw
+end
+
 -- MAX_WHOLE: from here on, not every whole number is a double.
 local MAX_WHOLE = 9007199254740992
 
 -- decide_lone does for one charge what decide_one does.
-local function decide_lone(L, cost)
-  local key = KEYS[1]
-  local raw = pcall('GET', key)
+local function decide_lone(plan, keys, args)
+  local L, key, cost = plan[1], keys[1], args[2]
+  if cost then
+    cost = tonumber(cost)
+    read_time(args[3] or '')
+  else
+    cost = 1
+    read_clock()
+  end
+  local raw, quick = pcall('GET', key), L.quick
+  if raw and quick and cost > 0 then
+    local reset, remaining, state, life = quick(raw, cost)
+    if reset then
+      if life or not may_overwrite or pcall('SETRANGE', key, TAIL_AT[#raw], state) ~= #raw then write_quick(key, raw, state, life) end
+      local whole = reset * (L.capacity + 1) + remaining
+      if whole < MAX_WHOLE then return whole end
+      return pack('<BI4dd', 0, remaining, reset, 0)
+    end
+  end
+  raw, ttls = stored_of(raw, key), nil
   local start, one, two, stored = NEVER, 0, 0, nil
   if raw then start, one, two, stored = L.read(raw, L) end
   local code, remaining, reset, wait, expires_at, a, b, c = L.run(start, one, two, L, now, cost)
   if cost ~= 0 then
     if expires_at <= now then
-      if type(raw) == 'string' then call('DEL', key) end
+      if raw then call('DEL', key) end
     elseif code == 0 or L.count_denied or a ~= start or b ~= one or c ~= two then
       write(L, key, spell_numbers(L, a, b, c), expires_at, stored)
     end
@@ -51,10 +60,39 @@ end
 
 local codes, verdicts, states, ends, stored_ends = {}, {}, {}, {}, {}
 
+-- decide_two: the answer to a group of two that both have room, see quick; nothing about others, of which nothing was done.
+local function decide_two(plan, keys, cost, costs)
+  local quick, other_quick, other_cost = plan[1].quick, plan[2].quick, cost
+  if costs then cost, other_cost = costs[1], costs[2] end
+  if not (quick and other_quick and cost > 0 and other_cost > 0) then return nil end
+  local key, other_key = keys[1], keys[2]
+  local raw, other_raw = pcall('GET', key), pcall('GET', other_key)
+  if not (raw and other_raw) then return nil end
+  local reset, remaining, state, life = quick(raw, cost)
+  local other_reset, other_remaining, other_state, other_life = other_quick(other_raw, other_cost)
+  if not (reset and other_reset) then return nil end
+  write_quick(key, raw, state, life)
+  write_quick(other_key, other_raw, other_state, other_life)
+  return pack('<BI4ddBI4dd', 0, remaining, reset, 0, 0, other_remaining, other_reset, 0)
+end
+
 -- decide_few does what decide_group does.
-local function decide_few(plan, cost, costs)
-  local count = plan.count
-  local stored = call('MGET', unpack(KEYS))
+local function decide_few(plan, keys, args)
+  local count, cost, costs = plan.count, args[2], nil
+  if cost then
+    cost = tonumber(cost)
+    if not cost then costs = costs_of(args[2]) end
+    read_time(args[3] or '')
+  else
+    cost = 1
+    read_clock()
+  end
+  if count == 2 then
+    local answer = decide_two(plan, keys, cost, costs)
+    if answer then return answer end
+  end
+  ttls = nil
+  local stored = call('MGET', unpack(keys))
   local refused, quotas_refused = false, 0
   for i = 1, count do
     local L, raw = plan[i], stored[i]
@@ -87,33 +125,29 @@ local function decide_few(plan, cost, costs)
       local _, remaining, reset = L.run(start, one, two, L, now, 0)
       verdicts[i] = pack('<BI4dd', 0, remaining, reset, 0)
     elseif state == '' then
-      if stored[i] then call('DEL', KEYS[i]) end
+      if stored[i] then call('DEL', keys[i]) end
     elseif state then
-      write(L, KEYS[i], state, ends[i], stored_ends[i])
+      write(L, keys[i], state, ends[i], stored_ends[i])
     end
   end
   if count == 2 then return verdicts[1] .. verdicts[2] end
   return table.concat(verdicts, '', 1, count)
 end
 
--- decide_plain: the answer to a plain group; nothing where the call has none.
-local function decide_plain(text)
-  local plan = plans[text]
-  if not plan then
-    -- A time has digits, or is empty.
-    if not string.find(text, '^[%a~&]') then return nil end
-    plan = plan_of(text)
+-- plan_of: the limits of a text, what each begins with (~ and & are marks of rules that do not bind by themselves), and how they are
+-- decided. A function keeps it for the next call. There is none where the call is not about a plain group: a time has digits, or is empty.
+local plans, plan_count = {}, 0
+local function plan_of(text)
+  if not string.find(text, '^[%a~&]') then return nil end
+  local plan = { count = 0, quotas = 0 }
+  for part in string.gmatch(text, '[^\n]+') do
+    local mark, i = string.byte(part), plan.count + 1
+    if mark == SHADOW or mark == QUOTA then part = string.sub(part, 2) end
+    if mark == QUOTA then plan.quotas = plan.quotas + 1 end
+    plan[i], plan[-i], plan.count = limit_of(part), mark, i
   end
-  ttls = nil
-  read_time(ARGV[3] or '')
-  local cost, costs = ARGV[2], nil
-  if not cost then
-    cost = 1
-  else
-    cost = tonumber(cost)
-    if not cost then costs = costs_of(ARGV[2]) end
-  end
-  local L = plan.lone
-  if L then return decide_lone(L, cost) end
-  return decide_few(plan, cost, costs)
+  plan.decide = plan.count == 1 and decide_lone or decide_few
+  if plan_count == MAX_LIMITS then plans, plan_count = {}, 0 end
+  plans[text], plan_count = plan, plan_count + 1
+  return plan
 end
