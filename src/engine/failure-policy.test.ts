@@ -28,6 +28,7 @@ function bench(
     decide: async (charges) => guarded(() => shared.decide(charges)),
     acquire: async (charges) => guarded(() => shared.acquire(charges)),
     release: async (permits) => guarded(() => shared.release(permits)),
+    renew: async (permits) => guarded(() => shared.renew(permits)),
     reset: async (key, limit) => guarded(() => shared.reset(key, limit)),
     close: async () => {},
   }
