@@ -36,6 +36,8 @@ export class HeldPass implements Pass {
     this.#parts = parts
     this.headers = parts.fields
     this.#taps = tapsOf(parts.plan)
+    const { permits } = parts.held
+    if (permits !== undefined) parts.limiter.keep(permits, this)
     parts.limiter.shedder?.began()
     const bodies = [...this.#taps.values()].filter(({ wantsBody }) => wantsBody)
     if (bodies.length > 0) {
