@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { RuleFile } from '../core/rules/schema.ts'
 import { processRenewals } from '../engine/renewals.ts'
 import { createLimiter } from './create-limiter.ts'
 import { rateLimit } from './rate-limit.ts'
@@ -15,13 +16,13 @@ afterEach(() => {
 
 const clock = { nowMs: () => 1_780_000_000_000 + performance.now() }
 const two = { limit: 2, algorithm: 'concurrency', leaseTtl: '10s', clock } as const
-const rules = {
+const rules: RuleFile = {
   domain: 'd',
   descriptors: [
     { key: 'user', rate_limit: { requests_per_unit: 2, algorithm: 'concurrency', lease_ttl: '10s' } },
     { key: 'login', rate_limit: { unit: 'minute', requests_per_unit: 2 } },
   ],
-} as const
+}
 const about = (key: string) => ({ domain: 'd', descriptors: [{ entries: [{ key, value: 'a' }] }] })
 
 describe('a permit of the library', () => {
