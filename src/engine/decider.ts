@@ -149,7 +149,7 @@ export class Decider<S extends Store> {
 
   /** renew has the time of what acquire took begin anew, once. */
   renew(permits: readonly HeldPermits[]): Answer<S, readonly Renewal[]> {
-    return this.#store.renew(permits) as Answer<S, readonly Renewal[]>
+    return this.#renewals.renew(this.#store, permits) as Answer<S, readonly Renewal[]>
   }
 
   /** release gives back what acquire took. */

@@ -1,4 +1,5 @@
-import type { HeldPermits, Renewal, Store } from './ports.ts'
+import { andThen } from './maybe.ts'
+import type { HeldPermits, MaybePromise, Renewal, Store } from './ports.ts'
 import { RenewalLane } from './renewal-lane.ts'
 
 /** RenewalEvents hears what became of places that were renewed, in batches. */
@@ -42,6 +43,14 @@ export class Renewals {
   letGo(store: Renewing, permits: HeldPermits): void {
     if (this.#lanes.size === 0) return
     this.#lanes.get(store)?.get(ttlOf(permits))?.delete(permits)
+  }
+
+  /** renew renews places once, for those who hold them elsewhere. */
+  renew(store: Renewing, permits: readonly HeldPermits[]): MaybePromise<readonly Renewal[]> {
+    return andThen(store.renew(permits), (renewals) => {
+      this.#tell(renewals)
+      return renewals
+    })
   }
 
   /** close lets go of everything. */
@@ -98,17 +107,21 @@ export class Renewals {
   /** #renewBatch says whether the store answered. */
   async #renewBatch(store: Renewing, lane: RenewalLane, batch: readonly HeldPermits[]): Promise<boolean> {
     const renewals = await renewed(store, batch)
-    const counts = new Map<Renewal, number>()
     batch.forEach((permits, i) => {
       const renewal = renewals[i]
-      counts.set(renewal, (counts.get(renewal) ?? 0) + 1)
       if (renewal === 'missed') return
       lane.renewed(permits)
       // What ended meanwhile was given back first, where it was taken again.
       if (renewal !== 'held' && !lane.isOld(permits)) void giveBack(store, permits)
     })
-    for (const [renewal, count] of counts) this.#events.renewed(renewal, count)
+    this.#tell(renewals)
     return renewals.some((renewal) => renewal !== 'missed')
+  }
+
+  #tell(renewals: readonly Renewal[]): void {
+    const counts = new Map<Renewal, number>()
+    for (const renewal of renewals) counts.set(renewal, (counts.get(renewal) ?? 0) + 1)
+    for (const [renewal, count] of counts) this.#events.renewed(renewal, count)
   }
 }
 
