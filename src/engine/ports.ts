@@ -76,6 +76,8 @@ export interface HeldPermits {
   readonly held: readonly HeldPlaces[]
   /** Taken in this process, while the shared store was away. */
   readonly isLocal?: boolean
+  /** For Renewals alone: where they are in its list. Stores set it to -1, so that it is there without another object. */
+  keptAt?: number
 }
 
 /** RENEWALS are what becomes of permits that are renewed, from the best to the worst. */

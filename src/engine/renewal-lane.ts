@@ -7,17 +7,10 @@ const TURNS_TO_RENEW = 2
 const MIN_TURN_MS = 10
 const MAX_TURN_MS = 86_400_000
 
-/** An Aged holds places for longer than most requests take. */
-interface Aged {
-  /** Whoever gives them back. When nobody can any more, they are let go. */
-  readonly holder: WeakRef<object>
-  renewedAt: number
-}
-
 /**
  * A RenewalLane is a list of permits with the same time, in which each is due when it is a third of that time old, and from then
  * on at every third. Most are gone before: to put one on the list and to take it off allocates nothing and asks for no
- * time. They lie in a map for each of the last turns; what the last of these still has at its turn is old.
+ * time. Permits know their place in the list, which somebody else has after them.
  */
 export class RenewalLane {
   readonly turnMs: number
@@ -25,8 +18,11 @@ export class RenewalLane {
   nextMs: number
   /** Whether what was due is still being renewed. */
   isBusy = false
-  #young: Map<HeldPermits, object>[] = Array.from({ length: TURNS_TO_RENEW + 1 }, () => new Map())
-  readonly #old = new Map<HeldPermits, Aged>()
+  readonly #permits: (HeldPermits | undefined)[] = []
+  /** Whoever gives them back. Once they were due, a WeakRef: when nobody can give them back any more, they are let go. */
+  readonly #holders: (object | undefined)[] = []
+  readonly #dueAt: number[] = []
+  readonly #free: number[] = []
   #turns = 0
 
   constructor(ttlMs: number, nowMs: number) {
@@ -35,43 +31,50 @@ export class RenewalLane {
   }
 
   get isEmpty(): boolean {
-    return this.#old.size === 0 && this.#young.every(({ size }) => size === 0)
+    return this.#free.length === this.#permits.length
   }
 
   add(permits: HeldPermits, holder: object): void {
-    this.#young[0].set(permits, holder)
+    const at = this.#free.pop() ?? this.#permits.length
+    this.#permits[at] = permits
+    this.#holders[at] = holder
+    // The turn that is has begun some time ago.
+    this.#dueAt[at] = this.#turns + TURNS_TO_RENEW + 1
+    permits.keptAt = at
+  }
+
+  has(permits: HeldPermits): boolean {
+    return permits.keptAt !== undefined && this.#permits[permits.keptAt] === permits
   }
 
   delete(permits: HeldPermits): void {
-    for (const young of this.#young) if (young.delete(permits)) return
-    this.#old.delete(permits)
-  }
-
-  /** isOld says whether permits are still to be renewed. */
-  isOld(permits: HeldPermits): boolean {
-    return this.#old.has(permits)
+    if (permits.keptAt !== undefined && this.has(permits)) this.#vacate(permits.keptAt)
   }
 
   /** turn returns what is due. It stays due until it was renewed. */
   turn(nowMs: number): readonly HeldPermits[] {
     this.nextMs = nowMs + this.turnMs
     this.#turns++
-    const last = this.#young.pop() ?? new Map<HeldPermits, object>()
-    for (const [permits, holder] of last)
-      this.#old.set(permits, { holder: new WeakRef(holder), renewedAt: Number.NEGATIVE_INFINITY })
-    last.clear()
-    this.#young.unshift(last)
     const due: HeldPermits[] = []
-    for (const [permits, { holder, renewedAt }] of this.#old) {
-      if (holder.deref() === undefined) this.#old.delete(permits)
-      else if (this.#turns - renewedAt >= TURNS_TO_RENEW) due.push(permits)
+    for (let at = 0; at < this.#permits.length; at++) {
+      const permits = this.#permits[at]
+      if (permits === undefined || this.#dueAt[at] > this.#turns) continue
+      const holder = this.#holders[at]
+      if (!(holder instanceof WeakRef)) this.#holders[at] = new WeakRef(holder as object)
+      if (holder instanceof WeakRef && holder.deref() === undefined) this.#vacate(at)
+      else due.push(permits)
     }
     return due
   }
 
   /** renewed says that permits were renewed, in the turn that is. */
   renewed(permits: HeldPermits): void {
-    const aged = this.#old.get(permits)
-    if (aged !== undefined) aged.renewedAt = this.#turns
+    if (permits.keptAt !== undefined && this.has(permits)) this.#dueAt[permits.keptAt] = this.#turns + TURNS_TO_RENEW
+  }
+
+  #vacate(at: number): void {
+    this.#permits[at] = undefined
+    this.#holders[at] = undefined
+    this.#free.push(at)
   }
 }

@@ -10,7 +10,7 @@ export interface RenewalEvents {
 type Renewing = Pick<Store, 'renew' | 'release'>
 
 /** Permits that a store is asked to renew at once. Others are answered between batches. */
-const MAX_BATCH = 256
+const MAX_BATCH = 128
 
 /**
  * Renewals keeps places of `concurrency` limits for as long as their requests run: without it they are free after their time,
@@ -97,7 +97,7 @@ export class Renewals {
     if (lane.isBusy || due.length === 0) return
     lane.isBusy = true
     for (let from = 0; from < due.length; from += MAX_BATCH) {
-      const batch = due.slice(from, from + MAX_BATCH).filter((permits) => lane.isOld(permits))
+      const batch = due.slice(from, from + MAX_BATCH).filter((permits) => lane.has(permits))
       if (batch.length > 0 && !(await this.#renewBatch(store, lane, batch))) break
       if (from + MAX_BATCH < due.length) await nextTurn()
     }
@@ -112,7 +112,7 @@ export class Renewals {
       if (renewal === 'missed') return
       lane.renewed(permits)
       // What ended meanwhile was given back first, where it was taken again.
-      if (renewal !== 'held' && !lane.isOld(permits)) void giveBack(store, permits)
+      if (renewal !== 'held' && !lane.has(permits)) void giveBack(store, permits)
     })
     this.#tell(renewals)
     return renewals.some((renewal) => renewal !== 'missed')

@@ -138,7 +138,10 @@ export class MemoryStore implements SyncStore, LendingStore {
     const verdicts = this.#decideGroup(charges, id)
     if (isRefused(charges, verdicts)) return { verdicts, permits: undefined }
     const held = charges.filter(({ limit, cost }, i) => holdsPermits(limit) && cost > 0 && verdicts[i].allowed)
-    return { verdicts, permits: { id, held: held.map(({ key, limit, cost }) => ({ key, limit, places: cost })) } }
+    return {
+      verdicts,
+      permits: { id, held: held.map(({ key, limit, cost }) => ({ key, limit, places: cost })), keptAt: -1 },
+    }
   }
 
   release(permits: HeldPermits): void {

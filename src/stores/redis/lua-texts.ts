@@ -914,14 +914,17 @@ position = position + RENEWAL
 end
 return position, wanted, by_id
 end
-local function others_of(all, start, by_id)
-local kept, run = {}, start
+local function others_of(all, start, wanted, by_id)
+local kept, run, missing = {}, start, #wanted
 for position = start, #all, RECORD do
 local each = by_id[string.sub(all, position + 8, position + 15)]
 if each then
+if each.held == 0 then missing = missing - 1 end
 each.held = each.held + 1
 if position > run then kept[#kept + 1] = string.sub(all, run, position - 1) end
 run = position + RECORD
+elseif missing == 0 then
+break
 end
 end
 kept[#kept + 1] = string.sub(all, run)
@@ -930,7 +933,7 @@ end
 local function renew(k, L, wanted, by_id)
 open(k, L)
 local start, held = drop_while(records[k], hits[k], now - L.window, 0, true)
-local parts = { others_of(records[k], start, by_id) }
+local parts = { others_of(records[k], start, wanted, by_id) }
 local time = pack('<d', now)
 for i = 1, #wanted do
 local each = wanted[i]

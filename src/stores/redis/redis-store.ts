@@ -138,7 +138,11 @@ export class RedisStore implements LendingStore {
     const held = charges.filter(({ limit, cost }, i) => holdsPermits(limit) && cost > 0 && verdicts[i].allowed)
     return {
       verdicts,
-      permits: { id: id.toString('hex'), held: held.map(({ key, limit, cost }) => ({ key, limit, places: cost })) },
+      permits: {
+        id: id.toString('hex'),
+        held: held.map(({ key, limit, cost }) => ({ key, limit, places: cost })),
+        keptAt: -1,
+      },
     }
   }
 
@@ -320,8 +324,8 @@ export class RedisStore implements LendingStore {
 const COUNTING = { count: loadScript('count'), throttle: loadScript('throttle') }
 
 const RENEW = loadScript('renew')
-/** Permits that one call renews. Of 10,000 in one counter, 256 take Redis 2 ms. */
-const MAX_RENEWED = 256
+/** Permits that one call renews. In as many counters that takes Redis about 1 ms of its processor; in one with 10,000 permits, 2 ms. */
+const MAX_RENEWED = 128
 
 const ONE_PART: readonly (readonly number[])[] = [[]]
 

@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { heldPlaces } from '../../../../tests/servers/held-places.ts'
 import { startProxy } from '../../../../tests/servers/proxy.mjs'
 import { sharedRedis } from '../../../../tests/servers/shared.ts'
 import { until } from '../../../../tests/servers/until.mjs'
@@ -19,25 +20,8 @@ routes:
   - { name: all, limits: [{ name: at once, algorithm: concurrency, requests_per_unit: 1, lease_ttl: ${TTL_MS}ms }] }
 `
 
-/** placesIn are the places that Redis has under a prefix: since when each is held, and its id. */
-async function placesIn(prefix: string): Promise<{ readonly sinceMs: number; readonly id: string }[]> {
-  const redis = await (await sharedRedis()).connect()
-  try {
-    const keys = (await redis.send('KEYS', `${prefix}*at once*`)) as string[]
-    const places: { readonly sinceMs: number; readonly id: string }[] = []
-    for (const key of keys) {
-      const script =
-        "local raw = redis.call('GET', KEYS[1]) if not raw then return '' end return (raw:gsub('.', function(c) return string.format('%02x', c:byte()) end))"
-      const raw = Buffer.from(String(await redis.send('EVAL', script, 1, String(key))), 'hex')
-      for (let at = 4; at < raw.length; at += 16) {
-        places.push({ sinceMs: raw.readDoubleLE(at), id: raw.subarray(at + 8, at + 16).toString('hex') })
-      }
-    }
-    return places
-  } finally {
-    redis.close()
-  }
-}
+/** placesIn are the places that Redis has of a gateway. */
+const placesIn = (prefix: string) => heldPlaces(`${prefix}*at once*`)
 
 /** redisArgs are those of a gateway on the Redis of the test run, and its prefix. */
 async function redisArgs(url?: string) {
