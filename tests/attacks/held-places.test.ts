@@ -5,6 +5,8 @@ import type { HeldPermits, Store } from '../../src/engine/ports.ts'
 import { Renewals } from '../../src/engine/renewals.ts'
 import { MemoryStore } from '../../src/stores/memory/memory-store.ts'
 import { RedisStore } from '../../src/stores/redis/redis-store.ts'
+import { renewalCalls } from '../../src/stores/redis/renew-format.ts'
+import { renewalsByCounter } from '../../src/stores/renewing/counter-renewals.ts'
 import { startRedis } from '../servers/redis.mjs'
 import { until } from '../servers/until.mjs'
 
@@ -69,12 +71,13 @@ describe('ten thousand requests that do not end', () => {
     expect(after - before).toBeLessThanOrEqual(Math.ceil(MANY / BATCH) + 2)
   })
 
-  it('are divided, however many a caller asks for in one call', async () => {
-    const { redis, store } = await redisStore()
-    const permits = await takeMany(store, () => '{0}:c')
-    const before = await callsOf(redis)
-    expect(new Set(await store.renew(permits))).toEqual(new Set(['held']))
-    expect((await callsOf(redis)) - before).toBeGreaterThanOrEqual(Math.ceil(MANY / BATCH))
+  it.each(KINDS)('of %s are divided, however many are asked for at once', (_, keyOf) => {
+    const permits = Array.from({ length: MANY }, (_each, i): HeldPermits => {
+      return { id: i.toString(16).padStart(16, '0'), held: [{ key: keyOf(i), limit: PLACES, places: 1 }] }
+    })
+    const calls = renewalCalls(renewalsByCounter(permits).values(), BATCH)
+    const sizes = calls.map((call) => call.reduce((sum, { wanted }) => sum + wanted.length, 0))
+    expect([Math.max(...sizes), sizes.reduce((sum, size) => sum + size, 0)]).toEqual([BATCH, MANY])
   })
 
   it.each(KINDS)('of %s are renewed in memory in steps, between which others are served', async (_, keyOf) => {

@@ -30,6 +30,10 @@ async function redisArgs(url?: string) {
   return { prefix, args: ['--redis', address, '--key-prefix', prefix, '--redis-timeout', '5s'] }
 }
 
+/** reached waits until a gateway counts in Redis: before that, it decides by itself. */
+const reached = (lines: readonly string[]): Promise<unknown> =>
+  until('Redis is reached', () => lines.some((line) => line.includes('store.connected')))
+
 /** outlives waits until a place has been held for three times of its lease. */
 async function outlives(prefix: string): Promise<void> {
   const [first] = await until('the place is taken', async () => {
@@ -68,7 +72,8 @@ const stream = (_: IncomingMessage, response: ServerResponse): void => {
 describe('a gateway with places on Redis', () => {
   it('holds the place of a stream for as long as it lives, and no longer', async () => {
     const { prefix, args } = await redisArgs()
-    const { url, admin } = await startRoutes(ROUTES, stream, args)
+    const { url, admin, lines } = await startRoutes(ROUTES, stream, args)
+    await reached(lines)
     const { status, leave } = await opened(url)
     expect(status).toBe(200)
     await outlives(prefix)
@@ -81,7 +86,8 @@ describe('a gateway with places on Redis', () => {
   it('holds the place of a request whose answer is slow to come', async () => {
     const { prefix, args } = await redisArgs()
     const held: ServerResponse[] = []
-    const { url } = await startRoutes(ROUTES, (_, response) => void held.push(response), args)
+    const { url, lines } = await startRoutes(ROUTES, (_, response) => void held.push(response), args)
+    await reached(lines)
     const slow = fetch(url)
     await outlives(prefix)
     held[0].end('done')
@@ -99,7 +105,8 @@ describe('a gateway with places on Redis', () => {
     await once(app.listen(0, '127.0.0.1'), 'listening')
     onTestFinished(() => void app.close())
     const { file } = routesFile(ROUTES.replace('APP', `http://127.0.0.1:${(app.address() as AddressInfo).port}`))
-    const { url } = await startGateway(['--routes', file, ...args])
+    const { url, lines } = await startGateway(['--routes', file, ...args])
+    await reached(lines)
     const headers = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' }
     const asked = request(url, { headers: { ...headers, 'sec-websocket-key': 'MTIzNDU2Nzg5MDEyMzQ1Ng==' } }).end()
     const [, socket] = (await once(asked, 'upgrade')) as [IncomingMessage, Duplex]
@@ -114,6 +121,7 @@ describe('a gateway with places on Redis', () => {
     onTestFinished(() => proxy.stop())
     const { prefix, args } = await redisArgs(proxy.url)
     const { url, admin, lines } = await startRoutes(ROUTES, stream, args)
+    await reached(lines)
     const { leave } = await opened(url)
     await outlives(prefix)
     await proxy.refuse()
