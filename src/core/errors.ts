@@ -71,6 +71,10 @@ export const ERROR_RULES = {
     'only trusted callers give back (a cost below 0), bring limits or are critical: set SLUICE_TOKEN and send it, or start with --trust-callers',
   LEASE_INVALID: 'a lease is the text that acquire answered with, unchanged, from nodes with the same SLUICE_SECRET',
   RELEASE_INVALID: 'a release is {"lease": text}',
+  RENEW_INVALID: 'a renewal is {"leases": [text]}, of 1 to 100 leases',
+  LEASE_EXPIRED:
+    'a lease is renewed before its time is over, and not after it was released; then places are acquired anew',
+  LEASE_NOT_RENEWED: 'a lease is renewed by a node that can reach its store; try again before its time is over',
   TOKEN_INVALID: 'a token has 16 to 1024 letters, digits and signs of - . _ ~ + / =; several are separated by commas',
   FLAG_UNKNOWN: 'flags are listed by --help',
   VARIABLE_UNKNOWN:

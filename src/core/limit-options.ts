@@ -168,7 +168,7 @@ export const COUNTING = {
     default: '60s',
     within: [1, MAX_WINDOW_MS],
     code: 'WINDOW_INVALID',
-    doc: 'A place that is not released comes back after this',
+    doc: 'A place that is neither released nor renewed comes back after this',
   },
   count_denied: {
     option: 'countDenied',

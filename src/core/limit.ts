@@ -31,7 +31,7 @@ export interface LimitOptions {
    * `'first_hit'`: each caller's with its first hit, as in express-rate-limit.
    */
   readonly anchor?: Anchor
-  /** `concurrency` only: a permit that is never released comes back after this long. Default: `'60s'`. */
+  /** `concurrency` only: a permit that is neither released nor renewed comes back after this long. Default: `'60s'`. */
   readonly leaseTtl?: Duration
   /** Charge refused requests too: a caller that keeps hammering stays refused. Default: false. */
   readonly countDenied?: boolean

@@ -1,6 +1,6 @@
 import { allowedVerdict, refusedVerdict, type Verdict } from '../core/decision.ts'
 import type { Limit } from '../core/limit.ts'
-import type { Acquired, Charge, HeldPermits, MaybePromise, Store } from './ports.ts'
+import type { Acquired, Charge, HeldPermits, MaybePromise, Renewal, Store } from './ports.ts'
 
 /**
  * CountedLooks answers looks (charges of 0) by what has been counted, as envoyproxy/ratelimit does: over the limit is what
@@ -28,6 +28,10 @@ export class CountedLooks implements Store {
 
   release(permits: HeldPermits): MaybePromise<void> {
     return this.#store.release(permits)
+  }
+
+  renew(permits: readonly HeldPermits[]): MaybePromise<readonly Renewal[]> {
+    return this.#store.renew(permits)
   }
 
   reset(key: string, limit: Limit): MaybePromise<void> {

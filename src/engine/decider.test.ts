@@ -65,6 +65,7 @@ function away(store: MemoryStore): Store {
     decide: async (charges) => store.decide(charges),
     acquire: async (charges) => store.acquire(charges),
     release: async (permits) => store.release(permits),
+    renew: async (permits) => store.renew(permits),
     reset: async (key, limit) => store.reset(key, limit),
     close: async () => store.close(),
   }

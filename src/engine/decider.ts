@@ -7,7 +7,8 @@ import type { Priority } from '../core/shedding/priority.ts'
 import { chargeOf, type PlannedCharge } from './charge.ts'
 import type { LoadShedder } from './load-shedder.ts'
 import type { Observer } from './observer.ts'
-import type { Acquired, Charge, HeldPermits, MaybePromise, Store, SyncStore } from './ports.ts'
+import type { Acquired, Charge, HeldPermits, MaybePromise, Renewal, Store, SyncStore } from './ports.ts'
+import { processRenewals, type Renewals } from './renewals.ts'
 
 /** Answer is T itself from a store that answers at once, and perhaps a promise of it from any other. */
 export type Answer<S extends Store, T> = S extends SyncStore ? T : MaybePromise<T>
@@ -24,6 +25,14 @@ export type AskAgain = (
   verdicts: readonly Verdict[],
 ) => readonly (readonly PlannedCharge[])[]
 
+/** DeciderParts are what a Decider has beside a store and an observer. */
+export interface DeciderParts {
+  readonly again?: AskAgain | undefined
+  readonly shedder?: LoadShedder | undefined
+  /** Default: those of the process. */
+  readonly renewals?: Renewals | undefined
+}
+
 /**
  * Decider is the one way to a decision: it alone asks the store about charges, folds the verdicts, and tells the observer.
  * Doors and the library differ only in how they make charges.
@@ -35,13 +44,15 @@ export class Decider<S extends Store> {
   readonly #observer: Observer | undefined
   readonly #again: AskAgain | undefined
   readonly #shedder: LoadShedder | undefined
+  readonly #renewals: Renewals
 
-  constructor(store: S, observer?: Observer, again?: AskAgain, shedder?: LoadShedder) {
+  constructor(store: S, observer?: Observer, parts: DeciderParts = {}) {
     this.#store = store
     this.#sync = isSync(store) ? store : undefined
     this.#observer = observer
-    this.#again = again
-    this.#shedder = shedder
+    this.#again = parts.again
+    this.#shedder = parts.shedder
+    this.#renewals = parts.renewals ?? processRenewals
   }
 
   /**
@@ -126,8 +137,24 @@ export class Decider<S extends Store> {
     })
   }
 
+  /** keep has what acquire took renewed for as long as the holder can give it back, see Renewals. */
+  keep(permits: HeldPermits, holder: object): void {
+    this.#renewals.keep(this.#store, permits, holder)
+  }
+
+  /** letGo ends that: what is not given back is free when its time is over. */
+  letGo(permits: HeldPermits): void {
+    this.#renewals.letGo(this.#store, permits)
+  }
+
+  /** renew has the time of what acquire took begin anew, once. */
+  renew(permits: readonly HeldPermits[]): Answer<S, readonly Renewal[]> {
+    return this.#renewals.renew(this.#store, permits) as Answer<S, readonly Renewal[]>
+  }
+
   /** release gives back what acquire took. */
   release(permits: HeldPermits): Answer<S, void> {
+    this.letGo(permits)
     return this.#store.release(permits) as Answer<S, void>
   }
 

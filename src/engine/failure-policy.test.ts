@@ -28,6 +28,7 @@ function bench(
     decide: async (charges) => guarded(() => shared.decide(charges)),
     acquire: async (charges) => guarded(() => shared.acquire(charges)),
     release: async (permits) => guarded(() => shared.release(permits)),
+    renew: async (permits) => guarded(() => shared.renew(permits)),
     reset: async (key, limit) => guarded(() => shared.reset(key, limit)),
     close: async () => {},
   }
@@ -181,6 +182,19 @@ describe('failure policy', () => {
     const { permits } = await policy.acquire([charge('p', 'open', { limit: PLACES })])
     down()
     await expect(policy.release(permits as HeldPermits)).resolves.toBeUndefined()
+  })
+
+  it('renews permits where they were taken, and misses those of a store that is away', async () => {
+    const { policy, down, up } = bench()
+    const { permits: there } = await policy.acquire([charge('p', 'local', { limit: PLACES })])
+    down()
+    const { permits: here } = await policy.acquire([charge('p', 'local', { limit: PLACES })])
+    const both = [here as HeldPermits, there as HeldPermits, here as HeldPermits]
+    expect(await policy.renew(both)).toEqual(['held', 'missed', 'held'])
+    expect(await policy.renew([there as HeldPermits])).toEqual(['missed'])
+    up()
+    expect(await policy.renew(both)).toEqual(['held', 'held', 'held'])
+    expect(await policy.renew([here as HeldPermits])).toEqual(['held'])
   })
 
   it.each([

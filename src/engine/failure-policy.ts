@@ -1,7 +1,8 @@
 import { allowedVerdict, refusedVerdict, type Verdict } from '../core/decision.ts'
 import { splitStoredKey } from '../core/keys.ts'
 import { type Limit, scaleLimit, spaceOf } from '../core/limit.ts'
-import type { Acquired, Charge, HeldPermits, MaybePromise, Notice, Store, SyncStore } from './ports.ts'
+import { andThen } from './maybe.ts'
+import type { Acquired, Charge, HeldPermits, MaybePromise, Notice, Renewal, Store, SyncStore } from './ports.ts'
 import { type FaultReason, StoreFault } from './store-fault.ts'
 
 type Mode = 'open' | 'closed' | 'local'
@@ -61,10 +62,29 @@ export class FailurePolicy implements Store {
 
   /** release gives permits back. While the store is away, they end by themselves in time. */
   release(permits: HeldPermits): MaybePromise<void> {
-    if (permits.isLocal === true) return this.#local.release(permits)
+    if (isLocal(permits)) return this.#local.release(permits)
     return this.#guard(
       () => this.#shared.release(permits),
       () => {},
+    )
+  }
+
+  /** renew renews permits where they were taken. While the store is away, they are missed. */
+  renew(permits: readonly HeldPermits[]): MaybePromise<readonly Renewal[]> {
+    if (!permits.some(isLocal)) return this.#renewShared(permits)
+    const locals = permits.filter(isLocal)
+    const here = this.#local.renew(locals)
+    if (locals.length === permits.length) return here
+    return andThen(this.#renewShared(permits.filter((each) => !isLocal(each))), (there) => {
+      const next = { here: 0, there: 0 }
+      return permits.map((each) => (isLocal(each) ? here[next.here++] : there[next.there++]))
+    })
+  }
+
+  #renewShared(permits: readonly HeldPermits[]): MaybePromise<readonly Renewal[]> {
+    return this.#guard<readonly Renewal[]>(
+      () => this.#shared.renew(permits),
+      () => permits.map(() => 'missed'),
     )
   }
 
@@ -155,6 +175,10 @@ export class FailurePolicy implements Store {
     known.set(share, scaled)
     return scaled
   }
+}
+
+function isLocal(permits: HeldPermits): boolean {
+  return permits.isLocal === true
 }
 
 function openVerdict({ limit: { max: limit } }: Charge): Verdict {

@@ -44,6 +44,7 @@ function promising(store: MemoryStore): Store {
     decide: async (charges) => store.decide(charges),
     acquire: async (charges) => store.acquire(charges),
     release: async (permits) => store.release(permits),
+    renew: async (permits) => store.renew(permits),
     reset: async (key, limit) => store.reset(key, limit),
     close: async () => store.close(),
   }
@@ -361,7 +362,14 @@ describe('a store that promises', () => {
     const fail = (): never => {
       throw new Error('asked')
     }
-    const limiter = new Limiter(() => rules, { decide: fail, acquire: fail, release: fail, reset: fail, close: fail })
+    const limiter = new Limiter(() => rules, {
+      decide: fail,
+      acquire: fail,
+      release: fail,
+      renew: fail,
+      reset: fail,
+      close: fail,
+    })
     expect(limiter.check(ask('tenant=a'))).toMatchObject({ allowed: true })
     expect(limiter.acquire(ask('tenant=a'))).toMatchObject({ decision: { allowed: true } })
     expect(limiter.reset(ask('tenant=a'))).toBeUndefined()

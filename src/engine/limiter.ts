@@ -13,8 +13,9 @@ import { type Answer, type AskAgain, Decider, type Held, isSettleable } from './
 import type { LoadShedder } from './load-shedder.ts'
 import type { Observer } from './observer.ts'
 import { type OverrideOptions, Planner } from './plan.ts'
-import type { HeldPermits, MaybePromise, Store } from './ports.ts'
+import type { HeldPermits, MaybePromise, Renewal, Store } from './ports.ts'
 import type { Quotas } from './quotas.ts'
+import type { Renewals } from './renewals.ts'
 
 export interface LimiterParts {
   /** Spells secret and long values. Nodes that share a store share its key. Default: a random key. */
@@ -40,6 +41,8 @@ export interface LimiterParts {
   readonly observer?: Observer
   /** Sheds requests where not all can be served. Default: none is shed. */
   readonly shedder?: LoadShedder | undefined
+  /** Renews the places of requests that run for long. Default: those of the process. */
+  readonly renewals?: Renewals | undefined
 }
 
 /** A Reserved is a decision about an estimate, and what it was charged to. */
@@ -73,7 +76,7 @@ export class Limiter<S extends Store> {
     const again: AskAgain | undefined =
       parts.quotas && ((charges, verdicts) => this.#planner.withGrants(rules(), charges, verdicts))
     this.#shedder = parts.shedder
-    this.#decider = new Decider(store, parts.observer, again, parts.shedder)
+    this.#decider = new Decider(store, parts.observer, { again, shedder: parts.shedder, renewals: parts.renewals })
   }
 
   /** plan says which rules apply to a request, on which counters, at what cost. */
@@ -159,6 +162,16 @@ export class Limiter<S extends Store> {
   /** refundCharges gives back what some charges of a decision took; `decision` has a verdict for each. */
   refundCharges(charges: readonly PlannedCharge[], decision: Decision): MaybePromise<unknown> {
     return this.#decider.refund(charges, decision)
+  }
+
+  /** keep has what hold or acquire took renewed for as long as the holder can give it back, see Renewals. */
+  keep(permits: HeldPermits, holder: object): void {
+    this.#decider.keep(permits, holder)
+  }
+
+  /** renew has the time of what acquire took begin anew, once: for holders elsewhere. */
+  renew(permits: readonly HeldPermits[]): Answer<S, readonly Renewal[]> {
+    return this.#decider.renew(permits)
   }
 
   /** release gives back what acquire took. */

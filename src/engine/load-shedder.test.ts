@@ -261,6 +261,7 @@ function away(store: Store): Store {
     decide: (charges) => later(store.decide(charges)),
     acquire: (charges) => later(store.acquire(charges)),
     release: (permits) => store.release(permits),
+    renew: (permits) => store.renew(permits),
     reset: (key, limit) => store.reset(key, limit),
     close: () => store.close(),
   }

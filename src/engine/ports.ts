@@ -61,13 +61,34 @@ export function isRefused(charges: readonly Charge[], verdicts: readonly Verdict
   return quotas > 0 && quotas === quotasRefused
 }
 
+/** HeldPlaces are permits in one counter. */
+export interface HeldPlaces extends Pick<Charge, 'key' | 'limit'> {
+  /**
+   * How many. Undefined where the holder may have ended without a word: then they are renewed while they are held, and never
+   * taken again.
+   */
+  readonly places?: number
+}
+
 /** HeldPermits are what `acquire` took and `release` gives back: an id of the store's own, and the counters they are held in. */
 export interface HeldPermits {
   readonly id: number | string
-  readonly held: readonly Pick<Charge, 'key' | 'limit'>[]
+  readonly held: readonly HeldPlaces[]
   /** Taken in this process, while the shared store was away. */
   readonly isLocal?: boolean
+  /** For Renewals alone: where they are in its list. Stores set it to -1, so that it is there without another object. */
+  keptAt?: number
 }
+
+/** RENEWALS are what becomes of permits that are renewed, from the best to the worst. */
+export const RENEWALS = ['held', 'retaken', 'overrun', 'lost', 'missed'] as const
+
+/**
+ * A Renewal is what became of permits. `held`: their time begins anew. `retaken`: it was over, and they were taken again;
+ * `overrun`: the same, although there was no room: whom they belong to is at work in any case. `lost`: it was over, and they were
+ * not taken again. `missed`: the store did not answer.
+ */
+export type Renewal = (typeof RENEWALS)[number]
 
 export interface Acquired {
   readonly verdicts: readonly Verdict[]
@@ -86,6 +107,8 @@ export interface Store {
   acquire(charges: readonly Charge[]): MaybePromise<Acquired>
   /** release gives permits back. To release what has ended, or was released before, is no error. */
   release(permits: HeldPermits): MaybePromise<void>
+  /** renew has the time of permits begin anew, of all in a list that is not empty, and says what became of each. */
+  renew(permits: readonly HeldPermits[]): MaybePromise<readonly Renewal[]>
   /** reset forgets a counter: the key has its whole budget again. */
   reset(key: string, limit: Limit): MaybePromise<void>
   close(): MaybePromise<void>
@@ -98,6 +121,7 @@ export interface SyncStore extends Store {
   decideOne(key: string, limit: Limit, cost: number): Verdict
   acquire(charges: readonly Charge[]): Acquired
   release(permits: HeldPermits): void
+  renew(permits: readonly HeldPermits[]): readonly Renewal[]
   reset(key: string, limit: Pick<Limit, 'shape' | 'space'>): void
   close(): void
 }

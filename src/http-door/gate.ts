@@ -90,6 +90,7 @@ export class Pass {
     this.#charges = asked?.charges ?? []
     this.#isRefunded = this.allowed ? isRefunded : undefined
     this.#ended = this.allowed ? ended : undefined
+    if (asked !== undefined && isHolding(asked)) asked.decider.keep(asked.permits, this)
   }
 
   /** Whose budget it was, as it may be shown. */
@@ -126,8 +127,13 @@ export class Pass {
     return await decider.settle(charges, this.decision, actual)
   }
 
-  /** leave settles the budget of a client who left before the answer. Places are kept: the handler may still work. */
+  /**
+   * leave settles the budget of a client who left before the answer. Places are kept: the handler may still work. They are
+   * renewed no longer: many a handler ends without a word when its client has left.
+   */
   leave(): MaybePromise<void> {
+    const asked = this.#asked
+    if (asked !== undefined && isHolding(asked)) asked.decider.letGo(asked.permits)
     return this.#settle(undefined)
   }
 
@@ -320,7 +326,7 @@ export class Gate<R> {
   }
 
   #newDecider(): Decider<Store> {
-    return new Decider(this.#open.store, observerOf(this.#options), undefined, this.#shedding?.shedder)
+    return new Decider(this.#open.store, observerOf(this.#options), { shedder: this.#shedding?.shedder })
   }
 
   #refundOf(request: R): ((status: number | undefined) => boolean) | undefined {

@@ -98,7 +98,10 @@ export class RuleLimiter {
     // A permit gives back where it was taken, also when everything was forgotten meanwhile.
     const limiter = this.#limiter
     const { decision, permits } = limiter.acquire(request)
-    return new Permit(decision, decision.allowed && permits ? () => limiter.release(permits) : undefined)
+    if (!decision.allowed || permits === undefined) return new Permit(decision, undefined)
+    const permit = new Permit(decision, () => limiter.release(permits))
+    limiter.keep(permits, permit)
+    return permit
   }
 
   /** reset gives the caller of a request the whole budget again, in every rule that matches. */
@@ -143,10 +146,10 @@ export class SharedRuleLimiter {
     checkRequest(request)
     await this.#ready()
     const { decision, permits } = await this.#limiter.acquire(request)
-    return new SharedPermit(
-      decision,
-      decision.allowed && permits ? async () => this.#limiter.release(permits) : undefined,
-    )
+    if (!decision.allowed || permits === undefined) return new SharedPermit(decision, undefined)
+    const permit = new SharedPermit(decision, async () => this.#limiter.release(permits))
+    this.#limiter.keep(permits, permit)
+    return permit
   }
 
   async reset(request: CheckRequest): Promise<void> {

@@ -132,7 +132,11 @@ export class RateLimiter {
     // A permit gives back where it was taken, also when everything was forgotten meanwhile.
     const decider = this.#decider
     const { decision, permits } = decider.acquire([chargeOf(this.#rule, key, cost, about)])
-    return new Permit(decision.verdicts[0].verdict, permits && (() => decider.release(permits)))
+    const { verdict } = decision.verdicts[0]
+    if (permits === undefined) return new Permit(verdict, undefined)
+    const permit = new Permit(verdict, () => decider.release(permits))
+    decider.keep(permits, permit)
+    return permit
   }
 
   /** reset gives a caller the whole budget again. */

@@ -70,7 +70,11 @@ export class SharedRateLimiter {
     checkPermits(this.limit, cost)
     await this.#ready()
     const { decision, permits } = await this.#decider.acquire([this.#charge(key, cost)])
-    return new SharedPermit(decision.verdicts[0].verdict, permits && (async () => this.#decider.release(permits)))
+    const { verdict } = decision.verdicts[0]
+    if (permits === undefined) return new SharedPermit(verdict, undefined)
+    const permit = new SharedPermit(verdict, async () => this.#decider.release(permits))
+    this.#decider.keep(permits, permit)
+    return permit
   }
 
   /** reset gives a caller the whole budget again. */

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { until } from '../../tests/servers/until.mjs'
+import { processRenewals } from '../engine/renewals.ts'
 import { type AdapterUnderTest, PATIENT, runnerOf, type SuiteOptions } from './adapter-app.suite.ts'
 
 const HOUR_MS = 3_600_000
@@ -49,7 +50,16 @@ export function testLeaving(adapter: AdapterUnderTest): void {
       await client.leave()
     }
   }
-  afterEach(() => void vi.useRealTimers())
+  /** fakeTime lets the test say what time it is, for timers and for counters. */
+  const fakeTime = () => {
+    processRenewals.close()
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+    return { nowMs: () => 1_700_000_000_000 + performance.now() }
+  }
+  afterEach(() => {
+    processRenewals.close()
+    vi.useRealTimers()
+  })
 
   describe(`${adapter.name}, when a request has to wait or its client leaves`, PATIENT, () => {
     it('holds a request back for as long as a leaky bucket says', async () => {
@@ -145,6 +155,44 @@ export function testLeaving(adapter: AdapterUnderTest): void {
       expect([app.routes.working, (await get()).status]).toEqual([5, 429])
       app.routes.finish()
       await until('all places are free again', async () => (await get()).status === 200)
+    })
+
+    it('keeps a place for as long as its handler works, also when that is longer than its lease', async () => {
+      const clock = fakeTime()
+      const get = await start({ limit: 1, algorithm: 'concurrency', leaseTtl: '10s', clock })
+      const client = app.running.visit('/work')
+      await until('the handler works', () => app.routes.working === 1)
+      for (let i = 0; i < 6; i++) {
+        await vi.advanceTimersByTimeAsync(8_000)
+        expect((await get()).status).toBe(429)
+      }
+      app.routes.finish()
+      await client.leave()
+      await until('the place is free again', async () => (await get()).status === 200)
+    })
+
+    it('keeps a place for as long as its answer streams', async () => {
+      const clock = fakeTime()
+      const get = await start({ limit: 1, algorithm: 'concurrency', leaseTtl: '10s', clock })
+      const client = app.running.visit('/stream')
+      await until('the answer has begun', () => app.routes.streaming === 1)
+      await vi.advanceTimersByTimeAsync(60_000)
+      expect((await get()).status).toBe(429)
+      await client.leave()
+      await until('the place is free again', async () => (await get()).status === 200)
+    })
+
+    it('renews the place of a handler no more whose client has left: it may never say that it has ended', async () => {
+      const clock = fakeTime()
+      const get = await start({ limit: 1, algorithm: 'concurrency', leaseTtl: '10s', clock })
+      const client = app.running.visit('/hang')
+      await until('the place is taken', () => app.routes.hanging === 1)
+      await vi.advanceTimersByTimeAsync(60_000)
+      expect((await get()).status).toBe(429)
+      await client.leave()
+      expect((await get()).status).toBe(429)
+      await vi.advanceTimersByTimeAsync(10_000)
+      expect((await get()).status).toBe(200)
     })
 
     it('takes a place back from a handler that never ends, when its lease does', async () => {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { heldPlaces } from '../../tests/servers/held-places.ts'
 import { type FaultProxy, startProxy } from '../../tests/servers/proxy.mjs'
 import { startRedis } from '../../tests/servers/redis.mjs'
 import { sharedRedis } from '../../tests/servers/shared.ts'
@@ -109,6 +110,26 @@ export function testAdapterOnRedis(adapter: AdapterUnderTest): void {
       routes.finish()
       await until('the place is free again', async () => (await app.get()).status === 200)
       await until('it was given back after each answer', async () => (await app.get()).status === 200)
+    })
+
+    it('keeps a place there for as long as its handler works, past its leaseTtl', async () => {
+      await ready()
+      const routes = new Routes()
+      const name = randomUUID()
+      const app = await start({ limit: 1, algorithm: 'concurrency', leaseTtl: '1500ms', name }, routes)
+      const worked = app.visit('/work')
+      const [first] = await until('the place is taken', async () => {
+        const places = await heldPlaces(`*${name}*`)
+        return places.length === 1 && places
+      })
+      await until('it has outlived its time', async () => {
+        const [now] = await heldPlaces(`*${name}*`)
+        return now?.id === first.id && now.sinceMs - first.sinceMs > 1_500
+      })
+      expect((await app.get()).status).toBe(429)
+      routes.finish()
+      await worked.leave()
+      await until('it is given back', async () => (await heldPlaces(`*${name}*`)).length === 0)
     })
 
     it('gives places back there when the client leaves in the middle of the answer', async () => {

@@ -95,6 +95,33 @@ describe('a caller that nobody trusts', () => {
     ])
   })
 
+  it('takes no place by renewing a lease that was given back, and keeps none of another', async () => {
+    const service = await startWhole()
+    const taken = async (): Promise<string> =>
+      ((await (await service.post('/v1/acquire', JOB)).json()) as { lease: string }).lease
+    const leases: string[] = []
+    for (let i = 0; i < 20; i++) {
+      leases.push(await taken())
+      await service.post('/v1/release', { lease: leases[i] })
+    }
+    const forged = 'a'.repeat(100)
+    const { leases: renewed } = (await (await service.post('/v1/renew', { leases: [...leases, forged] })).json()) as {
+      leases: { renewed: boolean; error: { code: string } }[]
+    }
+    expect(renewed.map(({ error }) => error.code)).toEqual([...Array(20).fill('LEASE_EXPIRED'), 'LEASE_INVALID'])
+    expect((await service.post('/v1/acquire', JOB)).status).toBe(200)
+  })
+
+  it('renews a bounded number of leases at once', async () => {
+    const service = await startWhole()
+    expect(await problemOf(await service.post('/v1/renew', { leases: Array(101).fill('a') }))).toEqual([
+      400,
+      'RENEW_INVALID',
+    ])
+    expect(await problemOf(await service.post('/v1/renew', { leases: [] }))).toEqual([400, 'RENEW_INVALID'])
+    expect(await service.call('renew', { leases: Array(101).fill('a') })).toBe('3: more than 100 leases')
+  })
+
   it('cannot use a lease of a process that counted in memory and is gone, whatever secret they share', async () => {
     const env = { SLUICE_SECRET: 'the same for both' }
     const [before, after] = [await startWhole([], env), await startWhole([], env)]
@@ -142,7 +169,7 @@ describe('a token', () => {
 
   it.each(wrong)('is asked for at every path over HTTP: %s', async (_, headers) => {
     const service = await start()
-    for (const path of ['/v1/check', '/v1/acquire', '/v1/release', '/json']) {
+    for (const path of ['/v1/check', '/v1/acquire', '/v1/renew', '/v1/release', '/json']) {
       const response = await service.post(path, ASK, headers)
       expect(response.headers.get('www-authenticate')).toBe('Bearer realm="sluice"')
       expect(await problemOf(response)).toEqual([401, 'TOKEN_REQUIRED'])

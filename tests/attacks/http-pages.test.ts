@@ -5,7 +5,7 @@ import { ASK, problemOf, startWhole, type WholeService } from './service.suite.t
 
 vi.setConfig({ testTimeout: 30_000 })
 
-const PATHS = ['/v1/check', '/v1/acquire', '/v1/release', '/json']
+const PATHS = ['/v1/check', '/v1/acquire', '/v1/renew', '/v1/release', '/json']
 const SPEND = { ...ASK, cost: 3 }
 
 async function left(service: WholeService): Promise<number> {

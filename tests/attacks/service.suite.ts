@@ -26,6 +26,7 @@ export const JOB = { domain: 'd', descriptors: [{ entries: [{ key: 'jobs', value
 const METHODS = {
   check: ['/sluice.v1.Limiter/Check', 'sluice.v1.CheckRequest', 'sluice.v1.CheckResponse'],
   acquire: ['/sluice.v1.Limiter/Acquire', 'sluice.v1.AcquireRequest', 'sluice.v1.AcquireResponse'],
+  renew: ['/sluice.v1.Limiter/Renew', 'sluice.v1.RenewRequest', 'sluice.v1.RenewResponse'],
   release: ['/sluice.v1.Limiter/Release', 'sluice.v1.ReleaseRequest', 'sluice.v1.ReleaseResponse'],
   envoy: [
     '/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit',

@@ -134,6 +134,11 @@ describe('sluice gateway', () => {
     const lost = fetch(`${one.url}/slow`).catch(() => 'lost')
     await until('it is at the app', () => waiting.length === 1)
     expect((await fetch(other.url)).status).toBe(429)
+    await until('its place has been renewed for longer than its time', async () => {
+      const metrics = await (await fetch(`${one.admin}/metrics`)).text()
+      return /^ratelimit_renewals_total\{outcome="held"\} ([4-9]|\d\d+)$/m.test(metrics)
+    })
+    expect((await fetch(other.url)).status).toBe(429)
     one.child.kill('SIGKILL')
     expect(await lost).toBe('lost')
     await until('the place is free again', async () => (await fetch(other.url)).status === 200)

@@ -20,7 +20,9 @@ describe('the check client and a service', () => {
     const permit = await client.acquire(ask('jobs', 1))
     expect(permit.allowed).toBe(true)
     expect((await client.acquire(ask('jobs', 1))).allowed).toBe(false)
+    expect([permit.leaseTtlMs, await permit.renew()]).toEqual([60_000, 'renewed'])
     await permit.release()
+    expect(await permit.renew()).toBe('lost')
     expect((await client.acquire(ask('jobs', 1))).allowed).toBe(true)
   })
 

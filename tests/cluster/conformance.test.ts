@@ -28,6 +28,7 @@ async function emptyStore(partitionOf: PartitionOf, startMs: number): Promise<St
     decide: (charges) => redis.decide(spelled(charges)),
     acquire: (charges) => redis.acquire(spelled(charges)),
     release: (lease) => redis.release(lease),
+    renew: (permits) => redis.renew(permits),
     reset: (key, limit) => redis.reset(spell(key), limit),
     close: () => {},
   }

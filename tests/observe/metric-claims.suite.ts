@@ -95,6 +95,11 @@ export const CLAIMS: readonly (readonly [metric: string, claim: string, expressi
     onBothNodes('ratelimit_circuit_state == 0 and changes(ratelimit_circuit_state[5m]) >= 2'),
   ],
   [
+    'ratelimit_renewals_total',
+    'nobody holds a place for long',
+    onBothNodes('sum by (instance) (ratelimit_renewals_total) == 0'),
+  ],
+  [
     'ratelimit_shed_total',
     'nothing is shed in shadow mode',
     onBothNodes('sum by (instance) (ratelimit_shed_total{mode="on"}) == 0'),

@@ -121,7 +121,7 @@ async function traffic(service: Watched['service']): Promise<string[]> {
     answers.push(await post('/v1/check', JSON.stringify({ ...each, cost: PLANTED.apiKey }), own))
   }
   const text = JSON.stringify(asks[0])
-  for (const path of ['/v1/check', '/v1/acquire', '/json', '/v1/release']) {
+  for (const path of ['/v1/check', '/v1/acquire', '/json', '/v1/renew', '/v1/release']) {
     const malformed = [text.slice(0, -1), `${text},`, text.replace('"entries"', PLANTED.apiKey), PLANTED.apiKey]
     const wrong = [
       JSON.stringify({ lease: PLANTED.apiKey }),

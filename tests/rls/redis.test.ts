@@ -70,6 +70,16 @@ describe('two nodes that share a Redis', () => {
     ).toEqual([2, 2, 1, 2, 0])
   })
 
+  it('renew what the other has acquired', async () => {
+    const [one, two] = nodes
+    const { lease } = (await (await one.post('/v1/acquire', JOB)).json()) as { lease: string }
+    const renew = async () => (await two.post('/v1/renew', { leases: [lease, lease] })).json()
+    expect(await renew()).toEqual({ leases: Array(2).fill({ renewed: true, leaseTtlMs: 60_000 }) })
+    expect((await two.post('/v1/acquire', JOB)).status).toBe(429)
+    expect((await one.post('/v1/release', { lease })).status).toBe(204)
+    expect(await renew()).toMatchObject({ leases: Array(2).fill({ renewed: false, error: { code: 'LEASE_EXPIRED' } }) })
+  })
+
   it('release what the other has acquired', async () => {
     const [one, two] = nodes
     const { lease } = (await (await one.post('/v1/acquire', JOB)).json()) as { lease: string }

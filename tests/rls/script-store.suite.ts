@@ -27,5 +27,5 @@ export async function openScriptStore(nowMs: number): Promise<Store> {
   const not = () => {
     throw new Error('this store only decides')
   }
-  return { decide, acquire: not, release: not, reset: not, close: () => client.destroy() }
+  return { decide, acquire: not, release: not, renew: not, reset: not, close: () => client.destroy() }
 }

@@ -53,6 +53,7 @@ function observed(): { limiter: LimiterPort; stats: RuleStats } {
 const limiterOf = (check: LimiterPort['check']): LimiterPort => ({
   check,
   acquire: async (request) => ({ decision: await check(request), permits: undefined }),
+  renew: () => [],
   release: () => {},
 })
 
@@ -181,7 +182,12 @@ function namedBy(byte: number): Buffer {
 }
 
 describe('sluice.v1.Limiter', () => {
-  const request = { check: 'CheckRequest', acquire: 'AcquireRequest', release: 'ReleaseRequest' } as const
+  const request = {
+    check: 'CheckRequest',
+    acquire: 'AcquireRequest',
+    renew: 'RenewRequest',
+    release: 'ReleaseRequest',
+  } as const
   const call = (service: TestService, method: keyof typeof request, message: object): Promise<unknown> => {
     const name = method[0].toUpperCase() + method.slice(1)
     const types = [codecOf(`sluice.v1.${request[method]}`), codecOf(`sluice.v1.${name}Response`)] as const
@@ -235,6 +241,30 @@ describe('sluice.v1.Limiter', () => {
     expect(await call(service, 'release', { lease })).toEqual({})
     expect(await call(service, 'release', { lease })).toEqual({})
     expect(await call(service, 'acquire', { request: JOB })).toMatchObject({ decision: { allowed: true } })
+  })
+
+  it('renews leases, and says of each what became of it', async () => {
+    const { limiter, advance } = sceneOf(rules, 'd')
+    const service = await start(limiter)
+    const { lease, leaseTtlMs } = (await call(service, 'acquire', { request: JOB })) as {
+      lease: string
+      leaseTtlMs: number
+    }
+    expect(leaseTtlMs).toBe(60_000)
+    for (let i = 0; i < 4; i++) {
+      advance(40_000)
+      expect(await call(service, 'renew', { leases: [lease] })).toEqual({ renewals: [{ leaseTtlMs: 60_000 }] })
+    }
+    expect(await call(service, 'acquire', { request: JOB })).toMatchObject({ decision: { rule: 'jobs' } })
+    advance(60_000)
+    expect(await call(service, 'renew', { leases: [lease, 'x'] })).toMatchObject({
+      renewals: [
+        { error: { code: 'LEASE_EXPIRED', message: expect.stringContaining('its places are free') } },
+        { error: { code: 'LEASE_INVALID', message: expect.stringContaining('too short') } },
+      ],
+    })
+    expect(await call(service, 'acquire', { request: JOB })).toMatchObject({ decision: { allowed: true } })
+    expect(await call(service, 'renew', {})).toEqual({})
   })
 
   it('hands out no lease where there is nothing to give back', async () => {
@@ -359,6 +389,57 @@ describe('places over HTTP', () => {
     const released = await service.post('/v1/release', { lease })
     expect([released.status, await released.text()]).toEqual([204, ''])
     expect((await service.post('/v1/acquire', JOB)).status).toBe(200)
+  })
+
+  it('are renewed, by their leases', async () => {
+    const { limiter, advance } = sceneOf(rules, 'd')
+    const service = await start(limiter)
+    const { lease, leaseTtlMs } = (await (await service.post('/v1/acquire', JOB)).json()) as Record<string, string>
+    expect(leaseTtlMs).toBe(60_000)
+    advance(59_999)
+    const renewed = await service.post('/v1/renew', { leases: [lease, 'x'] })
+    expect([renewed.status, renewed.headers.get('cache-control'), await renewed.json()]).toMatchObject([
+      200,
+      'no-store',
+      {
+        leases: [
+          { renewed: true, leaseTtlMs: 60_000 },
+          { renewed: false, error: { code: 'LEASE_INVALID' } },
+        ],
+      },
+    ])
+    advance(59_999)
+    expect((await service.post('/v1/acquire', JOB)).status).toBe(429)
+    expect((await service.post('/v1/release', { lease })).status).toBe(204)
+    expect(await (await service.post('/v1/renew', { leases: [lease] })).json()).toMatchObject({
+      leases: [{ renewed: false, error: { code: 'LEASE_EXPIRED' } }],
+    })
+    expect((await service.post('/v1/acquire', JOB)).status).toBe(200)
+  })
+
+  it('are told to try again while the store does not answer', async () => {
+    const { limiter } = sceneOf(rules, 'd')
+    const renew: LimiterPort['renew'] = async (leases) => leases.map(() => 'missed')
+    const service = await start({
+      check: (request) => limiter.check(request),
+      acquire: (request) => limiter.acquire(request),
+      release: (lease) => limiter.release(lease),
+      renew,
+    })
+    const { lease } = (await (await service.post('/v1/acquire', JOB)).json()) as Record<string, string>
+    expect(await (await service.post('/v1/renew', { leases: [lease] })).json()).toMatchObject({
+      leases: [{ renewed: false, error: { code: 'LEASE_NOT_RENEWED' } }],
+    })
+  })
+
+  it.each<[string, object]>([
+    ['no list', {}],
+    ['an empty list', { leases: [] }],
+    ['something else', { leases: [1] }],
+    ['another field', { leases: ['a'], id: 1 }],
+  ])('are not renewed for %s', async (_, body) => {
+    const response = await (await start()).post('/v1/renew', body)
+    expect([response.status, await response.json()]).toMatchObject([400, { code: 'RENEW_INVALID' }])
   })
 
   it.each<[string, object, string]>([

@@ -96,6 +96,30 @@ describe('acquire', () => {
     ])
   })
 
+  it('renews its places, and says what became of them', async () => {
+    const said = (code: string) => [200, { leases: [{ renewed: false, error: { code, message: '…' } }] }] as const
+    const { client, asked } = answering([
+      [200, { ...ALLOWED, lease: 'abc', leaseTtlMs: 60_000 }],
+      [200, { leases: [{ renewed: true, leaseTtlMs: 60_000 }] }],
+      said('LEASE_NOT_RENEWED'),
+      [503, { detail: 'later' }],
+      [404, { detail: 'an older service' }],
+      said('LEASE_EXPIRED'),
+    ])
+    const permit = await client.acquire(REQUEST)
+    expect(permit.leaseTtlMs).toBe(60_000)
+    const became: string[] = []
+    for (let i = 0; i < 5; i++) became.push(await permit.renew())
+    expect(became).toEqual(['renewed', 'failed', 'failed', 'failed', 'lost'])
+    expect(asked[1]).toMatchObject({ url: 'http://sluice.example:8080/v1/renew', body: { leases: ['abc'] } })
+  })
+
+  it('asks nobody to renew what was not taken', async () => {
+    const { client, asked } = answering([[200, ALLOWED]])
+    expect(await (await client.acquire(REQUEST)).renew()).toBe('lost')
+    expect(asked).toHaveLength(1)
+  })
+
   it('asks nobody to release what was not taken', async () => {
     const { client, asked } = answering([[200, ALLOWED]])
     await (await client.acquire(REQUEST)).release()

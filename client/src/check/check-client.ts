@@ -52,8 +52,18 @@ export interface CheckDecision {
   readonly failure?: unknown
 }
 
+/**
+ * A Renewed is what became of places. `renewed`: they are held for another `leaseTtlMs`. `lost`: their time was over, or they were
+ * released; acquire again. `failed`: nobody knows; try again.
+ */
+export type Renewed = 'renewed' | 'lost' | 'failed'
+
 /** A Permit is a decision that may hold places of `concurrency` rules. release gives them back, as often as it is called. */
 export interface Permit extends CheckDecision {
+  /** How long the places are held without being renewed. Undefined where none is held. */
+  readonly leaseTtlMs?: number
+  /** renew is for work that takes longer: call it at every third of leaseTtlMs. Where no place is held, it asks nobody. */
+  renew(): Promise<Renewed>
   release(): Promise<void>
 }
 
@@ -101,7 +111,10 @@ export class CheckRequestError extends Error {
   }
 }
 
-type Answer = CheckDecision & { readonly lease?: string; readonly reservation?: string }
+type Answer = CheckDecision & { readonly lease?: string; readonly leaseTtlMs?: number; readonly reservation?: string }
+type Renewal = {
+  readonly leases: readonly { readonly renewed: boolean; readonly error?: { readonly code?: string } }[]
+}
 type Settled = { readonly settled: boolean }
 
 /** createCheckClient makes a client of the check API of a service, over fetch. */
@@ -148,9 +161,13 @@ export function createCheckClient(options: CheckClientOptions): CheckClient {
   }
 
   /** late sends what is known afterwards. A failure is told, and leaves things as they are. */
-  async function late(path: string, body: object): Promise<Settled | undefined> {
+  async function late<T>(
+    path: string,
+    body: object,
+    isAnswer: (answer: unknown) => answer is T,
+  ): Promise<T | undefined> {
     try {
-      return await ask(path, body, isSettlement)
+      return await ask(path, body, isAnswer)
     } catch (error) {
       if (error instanceof CheckRequestError) throw error
       failed?.(error)
@@ -163,16 +180,20 @@ export function createCheckClient(options: CheckClientOptions): CheckClient {
     async acquire(request) {
       const { lease, ...decision } = await decide('/v1/acquire', request)
       const release = async (): Promise<void> => {
-        if (lease !== undefined) await late('/v1/release', { lease })
+        if (lease !== undefined) await late('/v1/release', { lease }, isSettlement)
       }
-      return { ...decision, release }
+      const renew = async (): Promise<Renewed> => {
+        if (lease === undefined) return 'lost'
+        return renewedOf(await late('/v1/renew', { leases: [lease] }, isRenewal))
+      }
+      return { ...decision, renew, release }
     },
     async reserve(request) {
       const { cost = 1, ...asked } = request
       const { reservation, ...decision } = await decide('/v1/check', { ...asked, reserve: cost })
       const settle = async (actual: number): Promise<boolean> => {
         if (reservation === undefined) return false
-        return (await late('/v1/check', { settle: reservation, cost: actual }))?.settled === true
+        return (await late('/v1/check', { settle: reservation, cost: actual }, isSettlement))?.settled === true
       }
       return { ...decision, settle }
     },
@@ -188,6 +209,18 @@ export function orThrow<D extends CheckDecision>(decision: D): D {
 function isDecision(answer: unknown): answer is Answer {
   const { allowed, verdicts } = (answer ?? {}) as Partial<Answer>
   return typeof allowed === 'boolean' && Array.isArray(verdicts)
+}
+
+function isRenewal(answer: unknown): answer is Renewal {
+  const { leases } = (answer ?? {}) as Partial<Renewal>
+  return Array.isArray(leases) && typeof leases[0]?.renewed === 'boolean'
+}
+
+function renewedOf(answer: Renewal | undefined): Renewed {
+  if (answer === undefined) return 'failed'
+  const [{ renewed, error }] = answer.leases
+  if (renewed) return 'renewed'
+  return error?.code === 'LEASE_NOT_RENEWED' ? 'failed' : 'lost'
 }
 
 function isSettlement(answer: unknown): answer is Settled {

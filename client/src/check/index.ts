@@ -9,6 +9,7 @@ export {
   type Entry,
   orThrow,
   type Permit,
+  type Renewed,
   type Reservation,
   type RuleVerdict,
 } from './check-client.ts'

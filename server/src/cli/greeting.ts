@@ -45,7 +45,7 @@ function doorLines({ addresses }: Service): string[] {
   if (gateway !== undefined) return [`  gateway  ${gateway}`, adminLine]
   return [
     `  gRPC   ${grpc.padEnd(WIDTH)}  Envoy's rate limit service, health, sluice.v1.Limiter`,
-    `  HTTP   ${`http://${http}`.padEnd(WIDTH)}  /v1/check, /v1/acquire, /v1/release, /json, /healthcheck`,
+    `  HTTP   ${`http://${http}`.padEnd(WIDTH)}  /v1/check, /v1/acquire, /v1/renew, /v1/release, /json, /healthcheck`,
     adminLine,
   ]
 }

@@ -2,7 +2,7 @@ import type { Decision } from 'sluice/internal/core/combine'
 import type { CheckRequest, RequestContext } from 'sluice/internal/core/request'
 import type { Held } from 'sluice/internal/engine/decider'
 import type { Reserved } from 'sluice/internal/engine/limiter'
-import type { HeldPermits, MaybePromise } from 'sluice/internal/engine/ports'
+import type { HeldPermits, MaybePromise, Renewal } from 'sluice/internal/engine/ports'
 
 /** What a door needs of the engine to check requests. */
 export interface Checker {
@@ -12,6 +12,7 @@ export interface Checker {
 /** What a door needs of the engine to hand out places as well. */
 export interface LimiterPort extends Checker {
   acquire(request: CheckRequest, context?: RequestContext): MaybePromise<Held>
+  renew(leases: readonly HeldPermits[]): MaybePromise<readonly Renewal[]>
   release(lease: HeldPermits): MaybePromise<void>
 }
 

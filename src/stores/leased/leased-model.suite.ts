@@ -117,6 +117,7 @@ class Wire implements LendingStore {
 
   acquire: Store['acquire'] = (charges) => this.#parent.acquire(charges)
   release: Store['release'] = (lease) => this.#parent.release(lease)
+  renew: Store['renew'] = (permits) => this.#parent.renew(permits)
   reset: Store['reset'] = (key, limit) => this.#parent.reset(key, limit)
   close(): void {}
   notify(notice: Notice): void {

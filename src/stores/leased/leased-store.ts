@@ -13,6 +13,7 @@ import {
   type MaybePromise,
   type Notice,
   type NoticeListener,
+  type Renewal,
   type SliceReply,
   type SliceRequest,
   type Store,
@@ -158,6 +159,11 @@ export class LeasedStore implements LendingStore {
 
   release(lease: HeldPermits): MaybePromise<void> {
     return lease.held.length === 0 ? undefined : this.#parent.release(lease)
+  }
+
+  /** renew is the parent's: permits are not lent. */
+  renew(permits: readonly HeldPermits[]): MaybePromise<readonly Renewal[]> {
+    return this.#parent.renew(permits)
   }
 
   /** reset forgets a counter, and what is lent of it, and tells all nodes. */

@@ -63,6 +63,7 @@ export class SlowLender implements LendingStore {
 
   acquire: LendingStore['acquire'] = (charges) => this.store.acquire(charges)
   release: LendingStore['release'] = (lease) => this.store.release(lease)
+  renew: LendingStore['renew'] = (permits) => this.store.renew(permits)
   reset: LendingStore['reset'] = (key, limit) => this.store.reset(key, limit)
   close(): void {}
 
@@ -90,6 +91,7 @@ export function plainStore(store: Store): Store {
     decide: (charges) => store.decide(charges),
     acquire: (charges) => store.acquire(charges),
     release: (lease) => store.release(lease),
+    renew: (permits) => store.renew(permits),
     reset: (key, limit) => store.reset(key, limit),
     close: () => store.close(),
   }

@@ -143,6 +143,32 @@ export class HitPages implements HitLog {
     return true
   }
 
+  /**
+   * renew moves the records of some permits to now, and returns how many it found of each: those whose time is over are not
+   * found. Where it finds any, records whose time is over go, and those of a clock that was ahead are moved to now.
+   */
+  renew(isWanted: (permit: number) => boolean, nowMs: number, windowMs: number): ReadonlyMap<number, number> {
+    const found = new Map<number, number>()
+    const kept: [timeMs: number, permit: number][] = []
+    this.rewind()
+    while (this.next()) {
+      if (this.timeMs + windowMs <= nowMs) continue
+      const permit = this.#value
+      if (isWanted(permit)) found.set(permit, (found.get(permit) ?? 0) + 1)
+      else kept.push([Math.min(this.timeMs, nowMs), permit])
+    }
+    if (found.size === 0) return found
+    this.freeAll()
+    for (const [timeMs, permit] of kept) this.#append(timeMs, permit)
+    for (const [permit, places] of found) this.take(permit, places, nowMs)
+    return found
+  }
+
+  /** take records permits whether there is room for them or not. */
+  take(permit: number, places: number, nowMs: number): void {
+    for (let i = 0; i < places; i++) this.#append(nowMs, permit)
+  }
+
   get isEmpty(): boolean {
     return this.#records === 0
   }

@@ -15,6 +15,7 @@ import {
   mayBeLent,
   type Notice,
   type NoticeListener,
+  type Renewal,
   type SliceReply,
   type SliceRequest,
   type SyncStore,
@@ -23,6 +24,12 @@ import { forcedLimit } from '../lending/forced-limit.ts'
 import { NoticeBoard } from '../lending/notice-board.ts'
 import type { BookedCounter } from '../lending/slice-book.ts'
 import { SliceBooks } from '../lending/slice-books.ts'
+import {
+  type CounterRenewals,
+  RenewalResults,
+  renewalsByCounter,
+  type WantedRenewal,
+} from '../renewing/counter-renewals.ts'
 import { systemClock } from '../system-clock.ts'
 import {
   CHUNK_BITS,
@@ -130,8 +137,11 @@ export class MemoryStore implements SyncStore, LendingStore {
     const id = ++this.#permits
     const verdicts = this.#decideGroup(charges, id)
     if (isRefused(charges, verdicts)) return { verdicts, permits: undefined }
-    const held = charges.filter((charge, i) => holdsPermits(charge.limit) && verdicts[i].allowed)
-    return { verdicts, permits: { id, held: held.map(({ key, limit }) => ({ key, limit })) } }
+    const held = charges.filter(({ limit, cost }, i) => holdsPermits(limit) && cost > 0 && verdicts[i].allowed)
+    return {
+      verdicts,
+      permits: { id, held: held.map(({ key, limit, cost }) => ({ key, limit, places: cost })), keptAt: -1 },
+    }
   }
 
   release(permits: HeldPermits): void {
@@ -142,6 +152,13 @@ export class MemoryStore implements SyncStore, LendingStore {
       if (this.#wide > 0 && this.#releaseIn(this.#findAmong(this.#wide, own, limit), permits)) continue
       this.#releaseIn(this.#findAmong(SHARED_COUNTERS, own, limit), permits)
     }
+  }
+
+  renew(permits: readonly HeldPermits[]): readonly Renewal[] {
+    const nowMs = this.#clock.nowMs()
+    const results = new RenewalResults(permits.length)
+    for (const counter of renewalsByCounter(permits).values()) this.#renewIn(counter, nowMs, results)
+    return results.list
   }
 
   /** reset forgets a counter, and what was lent of it. */
@@ -372,6 +389,44 @@ export class MemoryStore implements SyncStore, LendingStore {
     if (!this.#pages.release(permits.id as number)) return false
     if (this.#pages.isEmpty) this.#forget(id)
     return true
+  }
+
+  /** #renewIn renews permits of one counter. What is held counts before what is taken again. */
+  #renewIn({ key, limit, wanted }: CounterRenewals, nowMs: number, results: RenewalResults): void {
+    const missing = new Map(wanted)
+    this.#hash.of(key, limit.space)
+    const own = this.#hash.low
+    this.#renewAt(this.#find(), limit, nowMs, missing)
+    if (missing.size > 0 && this.#wide > 0)
+      this.#renewAt(this.#findAmong(this.#wide, own, limit), limit, nowMs, missing)
+    if (missing.size > 0) this.#renewAt(this.#findAmong(SHARED_COUNTERS, own, limit), limit, nowMs, missing)
+    for (const each of missing.values()) {
+      if (each.places === 0) results.set(each, 'lost')
+      else results.set(each, this.#takeAgain(key, limit, nowMs, each) ? 'retaken' : 'overrun')
+    }
+  }
+
+  /** #renewAt renews what an entry has of some permits, and takes them off the list. */
+  #renewAt(id: number, limit: Limit, nowMs: number, missing: Map<number | string, WantedRenewal>): void {
+    if (id === NONE) return
+    this.#pages.open(id, true)
+    const found = this.#pages.renew((permit) => missing.has(permit), nowMs, limit.windowMs)
+    if (found.size === 0) return
+    for (const permit of found.keys()) missing.delete(permit)
+    this.#entries.setExpiry(id, nowMs + limit.windowMs, standingOf(this.#entries.expiry(id)), true)
+  }
+
+  /** #takeAgain takes places whose time was over, and says whether there was room. They are taken in any case. */
+  #takeAgain(key: string, limit: Limit, nowMs: number, { id: permit, places }: WantedRenewal): boolean {
+    this.#charge(key, limit, nowMs, places, permit as number)
+    if (this.#out.allowed) return true
+    // The counter that refused, which may be a shared one. There is none where not even that had room.
+    const id = this.#find()
+    if (id === NONE) return false
+    this.#pages.open(id, true)
+    this.#pages.take(permit as number, places, nowMs)
+    this.#entries.setExpiry(id, nowMs + limit.windowMs, Standing.Refused, true)
+    return false
   }
 
   #forget(id: number): void {

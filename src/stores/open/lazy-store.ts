@@ -1,6 +1,6 @@
 import type { Verdict } from '../../core/decision.ts'
 import type { Limit } from '../../core/limit.ts'
-import type { Acquired, Charge, HeldPermits, MaybePromise, Store } from '../../engine/ports.ts'
+import type { Acquired, Charge, HeldPermits, MaybePromise, Renewal, Store } from '../../engine/ports.ts'
 
 /** LazyStore is a store that is still being loaded: calls wait for it, and go straight to it from then on. */
 export class LazyStore implements Store {
@@ -34,6 +34,10 @@ export class LazyStore implements Store {
     return this.#store === undefined
       ? this.#loading.then((store) => store.release(permits))
       : this.#store.release(permits)
+  }
+
+  renew(permits: readonly HeldPermits[]): MaybePromise<readonly Renewal[]> {
+    return this.#store === undefined ? this.#loading.then((store) => store.renew(permits)) : this.#store.renew(permits)
   }
 
   reset(key: string, limit: Limit): MaybePromise<void> {

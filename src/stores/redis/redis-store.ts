@@ -11,11 +11,13 @@ import {
   type LendingStore,
   type Notice,
   type NoticeListener,
+  type Renewal,
   type SliceReply,
   type SliceRequest,
 } from '../../engine/ports.ts'
 import type { StoreFault } from '../../engine/store-fault.ts'
 import { NoticeBoard } from '../lending/notice-board.ts'
+import { type CounterRenewals, RenewalResults, renewalsByCounter } from '../renewing/counter-renewals.ts'
 import { type Certificates, type Credentials, parseRedisUrl, type RedisAddress } from './address.ts'
 import { Batcher, type BatcherEvents, type BatcherOptions } from './batcher.ts'
 import { ClientConnection, type RedisClient } from './client-connection.ts'
@@ -24,10 +26,12 @@ import { type ConnectionEvents, call, type RedisConnection } from './connection.
 import { exchangeFormat } from './exchange-format.ts'
 import { FunctionUse } from './function-use.ts'
 import { laneOf } from './lane.ts'
+import { LimitTexts } from './limit-texts.ts'
 import { encodeNotice, NoticeChannel, noticeChannel } from './notice-channel.ts'
 import { RedisAnswers } from './redis-answers.ts'
 import { RedisCounters } from './redis-counters.ts'
 import { RedisNotes } from './redis-notes.ts'
+import { encodeRenewals, type RenewedCounter, readRenewals, renewalCalls } from './renew-format.ts'
 import { loadScript } from './scripts.ts'
 import { sendScript } from './send-script.ts'
 import { sentinelLocate } from './sentinel.ts'
@@ -72,6 +76,9 @@ export class RedisStore implements LendingStore {
   readonly #timeoutMs: number
   readonly #channel: string
   readonly #keys: StoredKeys
+  readonly #texts: LimitTexts
+  readonly #functions: FunctionUse
+  readonly #scriptNowMs: (() => number) | undefined
   /** reset tells all nodes in the step that forgets. */
   readonly tellsResets = true
   /** What operators do with counters. */
@@ -99,6 +106,9 @@ export class RedisStore implements LendingStore {
     this.#channel = noticeChannel(keyPrefix)
     const keys = storedKeys(options.compactKeys, keyPrefix, connection)
     this.#keys = keys
+    this.#texts = new LimitTexts(options.scriptNowMs, keys)
+    this.#functions = functions
+    this.#scriptNowMs = options.scriptNowMs
     this.counters = new RedisCounters(connection, keyPrefix, keys)
     this.hotKeyNotes = new RedisNotes(connection, keyPrefix, 'hot-keys')
     this.nodeNotes = new RedisNotes(connection, keyPrefix, 'nodes')
@@ -125,8 +135,15 @@ export class RedisStore implements LendingStore {
       ? this.#submit({ charges, permits: id })
       : this.#decideParts(charges, parts, id))
     if (isRefused(charges, verdicts)) return { verdicts, permits: undefined }
-    const held = charges.filter((charge, i) => holdsPermits(charge.limit) && verdicts[i].allowed)
-    return { verdicts, permits: { id: id.toString('hex'), held: held.map(({ key, limit }) => ({ key, limit })) } }
+    const held = charges.filter(({ limit, cost }, i) => holdsPermits(limit) && cost > 0 && verdicts[i].allowed)
+    return {
+      verdicts,
+      permits: {
+        id: id.toString('hex'),
+        held: held.map(({ key, limit, cost }) => ({ key, limit, places: cost })),
+        keptAt: -1,
+      },
+    }
   }
 
   async release(permits: HeldPermits): Promise<void> {
@@ -137,6 +154,23 @@ export class RedisStore implements LendingStore {
       byLane.set(lane, [...(byLane.get(lane) ?? []), this.#keys.of(storedKey(key, limit))])
     }
     await Promise.all([...byLane.values()].map((keys) => this.#releaseKeys(keys, id, this.#timeoutMs)))
+  }
+
+  /** renew sends all calls at once, so that a release that comes after it is done after it. It is missed as a whole. */
+  async renew(permits: readonly HeldPermits[]): Promise<readonly Renewal[]> {
+    const results = new RenewalResults(permits.length)
+    const byLane = new Map<string, CounterRenewals[]>()
+    for (const counter of renewalsByCounter(permits).values()) {
+      const lane = this.#laneOf(counter.key)
+      const others = byLane.get(lane)
+      if (others === undefined) byLane.set(lane, [counter])
+      else others.push(counter)
+    }
+    const calls = [...byLane.values()].flatMap((counters) => renewalCalls(counters, MAX_RENEWED))
+    const done = calls.map(async (call) => readRenewals(await this.#renewIn(call), call, results))
+    const fault = (await Promise.allSettled(done)).find((each) => each.status === 'rejected')
+    if (fault !== undefined) throw fault.reason
+    return results.list
   }
 
   async reset(key: string, limit: Limit): Promise<void> {
@@ -191,6 +225,18 @@ export class RedisStore implements LendingStore {
     const run = { connection: this.#connection, shard, script: this.#release, keys, args: [id] }
     await within(
       timeoutMs,
+      sendScript(run, () => false),
+      shard,
+    )
+  }
+
+  #renewIn(counters: readonly RenewedCounter[]): Promise<unknown> {
+    const { keys, args } = encodeRenewals(counters, this.#texts, this.#scriptNowMs?.())
+    const shard = this.#connection.shardOf(keys[0])
+    const functions = this.#functions
+    const run = { connection: this.#connection, shard, script: RENEW, functions, keys, args }
+    return within(
+      BACKGROUND_TIMEOUT_MS,
       sendScript(run, () => false),
       shard,
     )
@@ -276,6 +322,10 @@ export class RedisStore implements LendingStore {
 
 /** Scripts of their own, by name: lua/NAME.lua says what they take and answer. */
 const COUNTING = { count: loadScript('count'), throttle: loadScript('throttle') }
+
+const RENEW = loadScript('renew')
+/** Permits that one call renews. In as many counters that takes Redis about 1 ms of its processor; in one with 10,000 permits, 2 ms. */
+const MAX_RENEWED = 128
 
 const ONE_PART: readonly (readonly number[])[] = [[]]
 

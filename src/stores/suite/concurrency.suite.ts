@@ -67,4 +67,101 @@ export function concurrencyClaims(s: Subject): void {
     await s.store.release(before)
     expect(await s.remaining('reset', limit)).toBe(6)
   })
+
+  it('begins the time of permits anew by renewing them, and of no others', async () => {
+    const [long, short] = [await s.take('renewed', limit, 3), await s.take('renewed', limit, 2)]
+    s.at(START_MS + 40_000)
+    expect(await s.store.renew([long])).toEqual(['held'])
+    expect(await s.remaining('renewed', limit)).toBe(5)
+    s.at(START_MS + MINUTE_MS)
+    expect(await s.remaining('renewed', limit)).toBe(7)
+    s.at(START_MS + 40_000 + MINUTE_MS - 1)
+    expect(await s.remaining('renewed', limit)).toBe(7)
+    s.at(START_MS + 40_000 + MINUTE_MS)
+    expect(await s.remaining('renewed', limit)).toBe(10)
+    await s.store.release(short)
+    expect(await s.remaining('renewed', limit)).toBe(10)
+  })
+
+  it('gives back what was renewed, exactly once', async () => {
+    const permits = await s.take('renewed', limit, 3)
+    for (let i = 1; i <= 5; i++) {
+      s.at(START_MS + i * 40_000)
+      expect(await s.store.renew([permits])).toEqual(['held'])
+    }
+    expect(await s.remaining('renewed', limit)).toBe(7)
+    await s.store.release(permits)
+    await s.store.release(permits)
+    expect(await s.remaining('renewed', limit)).toBe(10)
+  })
+
+  it('takes permits again whose time was over, as long as there is room', async () => {
+    const permits = await s.take('late', limit, 6)
+    s.at(START_MS + MINUTE_MS)
+    await s.take('late', limit, 4)
+    expect(await s.store.renew([permits])).toEqual(['retaken'])
+    expect(await s.remaining('late', limit)).toBe(0)
+    await s.store.release(permits)
+    expect(await s.remaining('late', limit)).toBe(6)
+  })
+
+  it('takes them again without room as well: whoever holds them is at work', async () => {
+    const permits = await s.take('late', limit, 6)
+    s.at(START_MS + MINUTE_MS)
+    const [first, second] = [await s.take('late', limit, 3), await s.take('late', limit, 4)]
+    expect(await s.store.renew([permits])).toEqual(['overrun'])
+    await s.store.release(first)
+    expect(await s.one('late', limit, 1)).toMatchObject({ kind: 'refused', remaining: 0 })
+    await s.store.release(second)
+    expect(await s.remaining('late', limit)).toBe(4)
+    expect(await s.store.renew([permits])).toEqual(['held'])
+    await s.store.release(permits)
+    expect(await s.remaining('late', limit)).toBe(10)
+  })
+
+  it('takes nothing again for a holder that may be gone', async () => {
+    const { id, held } = await s.take('away', limit, 6)
+    const away = { id, held: held.map(({ key, limit: of }) => ({ key, limit: of })) }
+    s.at(START_MS + MINUTE_MS - 1)
+    expect(await s.store.renew([away])).toEqual(['held'])
+    s.at(START_MS + 2 * MINUTE_MS - 1)
+    expect(await s.store.renew([away])).toEqual(['lost'])
+    expect(await s.remaining('away', limit)).toBe(10)
+    await s.store.release(await s.take('away', limit, 1))
+    await s.store.release(away)
+    expect(await s.store.renew([away, away])).toEqual(['lost', 'lost'])
+    expect(await s.remaining('away', limit)).toBe(10)
+  })
+
+  it('renews many at once, of one key and of several, each by itself', async () => {
+    const other = withLimit(limit, 3)
+    const both = (await s.use(charge('a', limit, 2), charge('b', other, 1))).permits as HeldPermits
+    const late = await s.take('a', limit, 5)
+    s.at(START_MS + 30_000)
+    expect(await s.store.renew([both])).toEqual(['held'])
+    s.at(START_MS + MINUTE_MS)
+    const filled = await s.take('a', limit, 6)
+    expect(await s.store.renew([late, both, filled, both])).toEqual(['overrun', 'held', 'held', 'held'])
+    expect([await s.remaining('a', limit), await s.remaining('b', other)]).toEqual([0, 2])
+    for (const permits of [late, both, filled]) await s.store.release(permits)
+    expect([await s.remaining('a', limit), await s.remaining('b', other)]).toEqual([10, 3])
+  })
+
+  it('renews all places of a counter that a group names twice', async () => {
+    const { permits } = await s.use(charge('twice', limit, 2), charge('twice', limit, 3))
+    s.at(START_MS + 30_000)
+    expect(await s.store.renew([permits as HeldPermits])).toEqual(['held'])
+    expect(await s.remaining('twice', limit)).toBe(5)
+    s.at(START_MS + 30_000 + MINUTE_MS)
+    expect(await s.store.renew([permits as HeldPermits])).toEqual(['retaken'])
+    expect(await s.remaining('twice', limit)).toBe(5)
+  })
+
+  it('holds the permits of a key that was reset again when they are renewed', async () => {
+    const permits = await s.take('reset', limit, 4)
+    await s.store.reset('reset', limit)
+    expect(await s.remaining('reset', limit)).toBe(10)
+    expect(await s.store.renew([permits])).toEqual(['retaken'])
+    expect(await s.remaining('reset', limit)).toBe(6)
+  })
 }

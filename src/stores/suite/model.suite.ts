@@ -1,7 +1,7 @@
 import { debitVerdict, type Verdict } from '../../core/decision.ts'
 import { debitLimit, type Limit } from '../../core/limit.ts'
 import { type CounterState, type HitRecord, step } from '../../core/step.ts'
-import type { Charge } from '../../engine/ports.ts'
+import type { Charge, Renewal } from '../../engine/ports.ts'
 
 type Counter = Pick<Charge, 'key' | 'limit'>
 type Holder = readonly [timeMs: number, permits: number]
@@ -9,7 +9,7 @@ type Holder = readonly [timeMs: number, permits: number]
 /** ModelPermits are permits of the model: their number, and the counters they are held in. */
 export interface ModelPermits {
   readonly id: number
-  readonly held: readonly Counter[]
+  readonly held: readonly (Counter & Pick<Charge, 'cost'>)[]
 }
 
 /**
@@ -30,7 +30,9 @@ export class StoreModel {
     const id = ++this.#leases
     const verdicts = this.#settle(charges, nowMs, id)
     if (isRefused(charges, verdicts)) return { verdicts, permits: undefined }
-    const held = charges.filter(({ limit }, i) => limit.algorithm === 'concurrency' && verdicts[i].allowed)
+    const held = charges.filter(
+      ({ limit, cost }, i) => limit.algorithm === 'concurrency' && cost > 0 && verdicts[i].allowed,
+    )
     return { verdicts, permits: { id, held } }
   }
 
@@ -42,6 +44,39 @@ export class StoreModel {
         holders.filter(([, id]) => id !== permits.id),
       )
     }
+  }
+
+  /** renew: a counter at which nothing is renewed stays as it is. What is held is renewed before anything is taken again. */
+  renew(all: readonly ModelPermits[], nowMs: number): Renewal[] {
+    const counters = new Map(all.flatMap(({ held }) => held).map((counter) => [nameOf(counter), counter]))
+    const results = all.map((): Renewal => 'held')
+    for (const counter of counters.values()) {
+      const asked = all.map(({ id, held }) => {
+        const here = held.filter((each) => nameOf(each) === nameOf(counter))
+        return { id, places: here.reduce((sum, { cost }) => sum + cost, 0) }
+      })
+      const wanted = new Set(asked.filter(({ places }) => places > 0).map(({ id }) => id))
+      const live = this.#holdersOf(counter).filter(([timeMs]) => timeMs + counter.limit.windowMs > nowMs)
+      const held = live.filter(([, id]) => wanted.has(id))
+      const isHeld = new Set(held.map(([, id]) => id))
+      const said = new Map<number, Renewal>()
+      let places = live.length
+      for (const { id, places: lost } of asked) {
+        if (!wanted.has(id) || isHeld.has(id) || said.has(id)) continue
+        said.set(id, places + lost <= counter.limit.max ? 'retaken' : 'overrun')
+        places += lost
+        for (let i = 0; i < lost; i++) held.push([nowMs, id])
+      }
+      const others = live.filter(([, id]) => !wanted.has(id))
+      this.#keepHolders(
+        counter,
+        [...others, ...held].map(([timeMs, id]): Holder => [wanted.has(id) ? nowMs : Math.min(timeMs, nowMs), id]),
+      )
+      all.forEach(({ id }, i) => {
+        if (results[i] !== 'overrun') results[i] = said.get(id) ?? results[i]
+      })
+    }
+    return results
   }
 
   reset(counter: Counter): void {

@@ -95,6 +95,7 @@ export class StoreRun {
       else if (dice < 78) await this.#decide(this.#group())
       else if (dice < 83) await this.#acquire(this.#group())
       else if (dice < 92) await this.#acquire([this.#charge(1 + this.#random(3), this.#pick(this.#places))])
+      else if (dice < 96) await this.#renew()
       else await this.#release()
     }
   }
@@ -147,6 +148,23 @@ export class StoreRun {
     await this.#subject.store.release(permits)
     this.#model.release(expected)
     if (this.#random(4) > 0) this.#leases.splice(at, 1)
+  }
+
+  /** #renew renews one to three permits: held, run out, or released before. */
+  async #renew(): Promise<void> {
+    if (this.#leases.length === 0) return
+    const chosen = Array.from({ length: 1 + this.#random(3) }, () => this.#leases[this.#random(this.#leases.length)])
+    const renewed = await this.#subject.store.renew(chosen.map(([permits]) => permits))
+    const expected = this.#model.renew(
+      chosen.map(([, permits]) => permits),
+      this.#nowMs,
+    )
+    this.#compare(
+      'renew',
+      chosen.flatMap(([, { held }]) => held.map((each) => ({ ...each, enforce: true }))),
+      renewed,
+      expected,
+    )
   }
 
   async #reset({ key, limit }: Pick<Charge, 'key' | 'limit'>): Promise<void> {

@@ -6,6 +6,7 @@ import { Limiter } from 'sluice/internal/engine/limiter'
 import { LoadShedder } from 'sluice/internal/engine/load-shedder'
 import type { Notice, Store } from 'sluice/internal/engine/ports'
 import type { Quotas } from 'sluice/internal/engine/quotas'
+import { Renewals } from 'sluice/internal/engine/renewals'
 import { MemoryStore } from 'sluice/internal/stores/memory/memory-store'
 import type { OpenStore } from 'sluice/internal/stores/open/open-store'
 import { Throttle } from '../../edge/admin/access/throttle.ts'
@@ -25,6 +26,7 @@ import { type DoorObserver, type ObservedDoor, observerOf } from '../../observe/
 import { HotKeys, TURNS_A_SECOND } from '../../observe/hot-keys/hot-keys.ts'
 import { NO_HOT_KEYS } from '../../observe/hot-keys/hot-keys-report.ts'
 import { ProcessWatch } from '../../observe/live/process-watch.ts'
+import { RenewalMetrics } from '../../observe/metrics/renewal-metrics.ts'
 import { reportShedding } from '../../observe/metrics/shed-metrics.ts'
 import { reportUpstreams } from '../../observe/metrics/upstream-metrics.ts'
 import { RuleStats } from '../../observe/rule-stats.ts'
@@ -37,6 +39,7 @@ import { LineQueue } from '../decisions/line-queue.ts'
 import { ProcessDesk } from '../desk/process-desk.ts'
 import { faultLog } from '../log/fault-log.ts'
 import type { Log } from '../log/log.ts'
+import { renewalLog } from '../log/renewal-log.ts'
 import { unmatchedLog } from '../log/unmatched-log.ts'
 import { limiterPartsOf, storeFor } from '../settings/compatibility.ts'
 import type { Config } from '../settings/config.ts'
@@ -106,9 +109,12 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
   const ruleStats = new RuleStats({ asReference: config.compatibility !== undefined })
   const unmatched = new Unmatched(unmatchedLog(log))
   const more = parts.passedOver === undefined ? [] : [parts.passedOver]
+  const renewalMetrics = new RenewalMetrics()
+  const renewals = openRenewals(renewalMetrics, log)
   const metrics = config.metrics.isOn
     ? new DoorMetrics(rules, config.metrics.maxRules, [
         ...more,
+        renewalMetrics,
         { report: (into) => shedder && reportShedding(into, shedder, config.gateway !== undefined) },
         { report: (into) => gateway && reportUpstreams(into, gateway.upstreamLimits()) },
       ])
@@ -161,6 +167,7 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
       shadow: config.shadowMode,
       ...(quotas !== undefined && { quotas }),
       shedder,
+      renewals,
       observer: observerOf(door, observers),
     })
   const limiters = { rls: limiterOf('rls'), grpc: limiterOf('grpc'), http: limiterOf('http') }
@@ -219,11 +226,23 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
       metrics?.stop()
       watch.stop()
       shedder?.close()
+      renewals.close()
       clearInterval(turning)
       tls?.stop()
       await Promise.all([open.close(), decisions?.close(), traces?.close(), usage?.close()])
     },
   }
+}
+
+/** openRenewals makes what keeps the places of requests that run for long. */
+function openRenewals(metrics: RenewalMetrics, log: Log): Renewals {
+  const logged = renewalLog(log)
+  return new Renewals({
+    renewed: (renewal, count) => {
+      metrics.renewed(renewal, count)
+      logged.renewed(renewal, count)
+    },
+  })
 }
 
 /** shedderOf makes what sheds load, where a layer is on, or may be switched on while the process runs. A gateway's upstreams may. */

@@ -6,6 +6,7 @@ import type { CheckRequest } from 'sluice/internal/core/request'
 import { findIssues, type Issue } from 'sluice/internal/core/schema/check'
 import type { Schema, Value } from 'sluice/internal/core/schema/schema'
 import { PRIORITY_WORDS, readPriority } from 'sluice/internal/core/shedding/priority'
+import { MAX_LEASES } from '../leases/renew-leases.ts'
 import { MAX_DESCRIPTORS, MAX_ENTRIES } from '../rls/rls-request.ts'
 import { shownName } from '../shown-name.ts'
 
@@ -65,6 +66,11 @@ const releaseRequest = {
   fields: { lease: { schema: { kind: 'text' }, required: true } },
 } as const satisfies Schema
 
+const renewRequest = {
+  kind: 'object',
+  fields: { leases: { schema: { kind: 'list', of: { kind: 'text' }, min: 1, max: MAX_LEASES }, required: true } },
+} as const satisfies Schema
+
 /** parseCheckRequest reads the body of /v1/acquire. What it does not understand, it refuses. */
 export function parseCheckRequest(body: string): CheckRequest {
   const asked = checked(parseJson(body, 'REQUEST_INVALID'))
@@ -100,6 +106,11 @@ function checked(value: unknown): Extract<AskedCheck, { kind: 'check' }> {
 /** parseRelease reads the body of /v1/release, and returns the lease. */
 export function parseRelease(body: string): string {
   return parse(releaseRequest, body, 'RELEASE_INVALID').lease
+}
+
+/** parseRenew reads the body of /v1/renew, and returns the leases. */
+export function parseRenew(body: string): readonly string[] {
+  return parse(renewRequest, body, 'RENEW_INVALID').leases
 }
 
 function parse<const S extends Schema>(schema: S, body: string, code: ErrorCode): Value<S> {

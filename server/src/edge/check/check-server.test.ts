@@ -40,7 +40,10 @@ async function start(check: Checker['check'] = () => UNLIMITED, health?: Health)
     reserve: async (request: CheckRequest) => ({ decision: await check(request), charged: [] }),
     settleReserved: async () => false,
   }
-  const server = checkServer({ check, acquire, release: () => {}, ...reserving }, { ...(health && { health }) })
+  const server = checkServer(
+    { check, acquire, renew: () => [], release: () => {}, ...reserving },
+    { ...(health && { health }) },
+  )
   servers.push(server)
   await once(server.listen(0, '127.0.0.1'), 'listening')
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -330,7 +333,7 @@ describe('everything else', () => {
       expect(response.status).toBe(404)
       expect(response.headers.get('content-type')).toBe('application/problem+json')
       expect(await response.text()).toBe(
-        '{"type":"about:blank","title":"Not Found","status":404,"detail":"no such path; try /v1/check, /v1/acquire, /v1/release, /json, /healthcheck, /livez, /readyz"}\n',
+        '{"type":"about:blank","title":"Not Found","status":404,"detail":"no such path; try /v1/check, /v1/acquire, /v1/renew, /v1/release, /json, /healthcheck, /livez, /readyz"}\n',
       )
     },
   )

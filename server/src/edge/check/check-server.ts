@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Decision } from 'sluice/internal/core/combine'
+import { SluiceError } from 'sluice/internal/core/errors'
 import { decisionJson } from 'sluice/internal/core/http/decision-json'
 import { rateLimitFields } from 'sluice/internal/core/http/fields'
 import { problem } from 'sluice/internal/core/http/problem'
@@ -17,12 +18,13 @@ import { type Route, routeServer } from '../http/routes.ts'
 import { requireJson, requireOwnSite } from '../http/web-pages.ts'
 import { write, writeJson, writeProblem } from '../http/write.ts'
 import { LeaseTokens } from '../leases/lease-tokens.ts'
+import { type LeaseRenewal, leaseTtlMs, renewLeases } from '../leases/renew-leases.ts'
 import { ReservationTokens } from '../leases/reservation-tokens.ts'
 import type { ReservingPort } from '../limiter-port.ts'
 import { Refusal, RlsDoor } from '../rls/rls-door.ts'
 import { parseRlsJson } from '../rls/rls-json.ts'
 import { requestContext } from '../trace-context.ts'
-import { parseCheck, parseCheckRequest, parseRelease } from './check-request.ts'
+import { parseCheck, parseCheckRequest, parseRelease, parseRenew } from './check-request.ts'
 import { type OwnUsageParts, ownUsageRoute } from './own-usage.ts'
 
 /** What a checkServer shares with the other doors of its process. */
@@ -46,7 +48,7 @@ export interface CheckServerOptions {
 }
 
 /**
- * checkServer is the HTTP door: POST /v1/check, /v1/acquire and /v1/release (200, or 429 or what the rule's `response`
+ * checkServer is the HTTP door: POST /v1/check, /v1/acquire, /v1/renew and /v1/release (200, or 429 or what the rule's `response`
  * says, the decision as JSON and as fields), POST /json (Envoy's rate limit service as JSON), and GET /healthcheck,
  * /livez and /readyz.
  */
@@ -69,6 +71,7 @@ export function checkServer(limiter: ReservingPort, options: CheckServerOptions 
   const routes: [string, Route][] = [
     ['/v1/check', post((asked, response) => check(parts, asked, response))],
     ['/v1/acquire', post((asked, response) => acquire(parts, asked, response))],
+    ['/v1/renew', post((asked, response) => renew(parts, asked, response))],
     ['/v1/release', post((asked, response) => release(parts, asked, response))],
     // Clients of envoyproxy/ratelimit need no content type.
     ['/json', post((asked, response) => rateLimit(rls, asked, response), true)],
@@ -141,8 +144,22 @@ async function settle(
 /** acquire answers as check does, with the lease to give back where places were taken. */
 async function acquire({ limiter, leases, shadowMode }: Parts, asked: Asked, response: ServerResponse): Promise<void> {
   const { decision, permits } = await limiter.acquire(requestOf(asked), asked.context)
-  const token = permits === undefined || permits.held.length === 0 ? undefined : leases.seal(permits)
-  writeDecision(response, applyShadowMode(decision, shadowMode), token === undefined ? {} : { lease: token })
+  const isHeld = permits !== undefined && permits.held.length > 0
+  const lease = isHeld ? { lease: leases.seal(permits), leaseTtlMs: leaseTtlMs(permits) } : {}
+  writeDecision(response, applyShadowMode(decision, shadowMode), lease)
+}
+
+/** renew takes leases from anyone who has them, as release does: it keeps what those hold, and takes nothing. */
+async function renew({ limiter, leases }: Parts, { body }: Asked, response: ServerResponse): Promise<void> {
+  const renewals = await renewLeases(limiter, leases, parseRenew(body))
+  response.setHeader('Cache-Control', 'no-store')
+  writeJson(response, 200, 'application/json', { leases: renewals.map(renewalJson) })
+}
+
+function renewalJson(renewal: LeaseRenewal): object {
+  if (!(renewal instanceof SluiceError)) return { renewed: true, leaseTtlMs: renewal.ttlMs }
+  const { code, message } = renewal
+  return { renewed: false, error: { code, message } }
 }
 
 /**

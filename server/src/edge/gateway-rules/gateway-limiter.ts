@@ -15,5 +15,7 @@ export interface GatewayLimiter {
   decide(charges: readonly PlannedCharge[]): MaybePromise<Decision>
   settleCharges(charges: readonly PlannedCharge[], decision: Decision, cost: number): MaybePromise<Decision | undefined>
   refundCharges(charges: readonly PlannedCharge[], decision: Decision): MaybePromise<unknown>
+  /** keep has places renewed for as long as their holder can give them back. */
+  keep(permits: HeldPermits, holder: object): void
   release(permits: HeldPermits): MaybePromise<void>
 }

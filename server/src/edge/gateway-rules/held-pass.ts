@@ -36,6 +36,8 @@ export class HeldPass implements Pass {
     this.#parts = parts
     this.headers = parts.fields
     this.#taps = tapsOf(parts.plan)
+    const { permits } = parts.held
+    if (permits !== undefined) parts.limiter.keep(permits, this)
     const { shedder } = parts.limiter
     // Nobody else asks for the time.
     this.#startedAt = shedder === undefined ? 0 : performance.now()

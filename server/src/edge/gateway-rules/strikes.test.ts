@@ -50,6 +50,7 @@ function gateOf(store: Store, text = BOTS, parts: LimiterParts = {}) {
     },
     settleCharges: () => undefined,
     refundCharges: () => undefined,
+    keep: () => undefined,
     release: () => undefined,
   }
   const gate = new LimitGate({

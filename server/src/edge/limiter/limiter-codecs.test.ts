@@ -8,7 +8,13 @@ import { codecOf } from '../protobuf/protos.suite.ts'
 import { MalformedMessage, ProtoReader } from '../protobuf/reader.ts'
 import { texts } from '../protobuf/texts.suite.ts'
 import { join, messageField, numberField, textField } from '../protobuf/writer.ts'
-import { checkRequest, decodeAcquireRequest, decodeCheckRequest, decodeReleaseRequest } from './limiter-request.ts'
+import {
+  checkRequest,
+  decodeAcquireRequest,
+  decodeCheckRequest,
+  decodeReleaseRequest,
+  decodeRenewRequest,
+} from './limiter-request.ts'
 import { encodeAcquireResponse, encodeCheckResponse } from './limiter-response.ts'
 
 const reader = new ProtoReader()
@@ -77,6 +83,8 @@ describe('requests of sluice.v1.Limiter', () => {
       cost: -3,
     })
     expect(decodeReleaseRequest(reader, codecOf('sluice.v1.ReleaseRequest').encode({ lease: 'text' }))).toBe('text')
+    const renew = codecOf('sluice.v1.RenewRequest')
+    expect(decodeRenewRequest(reader, renew.encode({ leases: ['one', 'two'] }))).toEqual(['one', 'two'])
   })
 
   it('have no priority of another number', () => {
@@ -86,6 +94,9 @@ describe('requests of sluice.v1.Limiter', () => {
   })
 
   it('are bounded', () => {
+    const leases = Array.from({ length: 101 }, () => 'a')
+    const renew = codecOf('sluice.v1.RenewRequest').encode({ leases })
+    expect(() => decodeRenewRequest(reader, renew)).toThrow(new MalformedMessage('more than 100 leases'))
     const many = { requests: Array.from({ length: 257 }, () => ({})) }
     expect(() => decodeCheckRequest(reader, CHECK_REQUEST.encode(many))).toThrow(
       new MalformedMessage('more than 256 requests'),

@@ -2,6 +2,7 @@ import type { Decision } from 'sluice/internal/core/combine'
 import { SluiceError } from 'sluice/internal/core/errors'
 import type { CheckRequest, RequestContext } from 'sluice/internal/core/request'
 import type { Held } from 'sluice/internal/engine/decider'
+import { andThen } from 'sluice/internal/engine/maybe'
 import type { MaybePromise } from 'sluice/internal/engine/ports'
 import type { GrpcServer, UnaryCall } from '../../grpc/index.ts'
 import { GrpcStatus } from '../../grpc/index.ts'
@@ -9,11 +10,23 @@ import { applyShadowMode } from '../apply-shadow-mode.ts'
 import { Callers } from '../callers/callers.ts'
 import { requireTrust } from '../callers/requested-trust.ts'
 import type { LeaseTokens } from '../leases/lease-tokens.ts'
+import { leaseTtlMs, renewLeases } from '../leases/renew-leases.ts'
 import type { LimiterPort } from '../limiter-port.ts'
 import { MalformedMessage, ProtoReader } from '../protobuf/reader.ts'
 import { callContext } from '../trace-context.ts'
-import { checkRequest, decodeAcquireRequest, decodeCheckRequest, decodeReleaseRequest } from './limiter-request.ts'
-import { type AnswerError, encodeAcquireResponse, encodeCheckResponse } from './limiter-response.ts'
+import {
+  checkRequest,
+  decodeAcquireRequest,
+  decodeCheckRequest,
+  decodeReleaseRequest,
+  decodeRenewRequest,
+} from './limiter-request.ts'
+import {
+  type AnswerError,
+  encodeAcquireResponse,
+  encodeCheckResponse,
+  encodeRenewResponse,
+} from './limiter-response.ts'
 
 /** What sluice.v1.Limiter shares with the other doors of its process. */
 export interface LimiterDoorOptions {
@@ -35,6 +48,7 @@ export function registerLimiter(server: GrpcServer, limiter: LimiterPort, option
   const door = new LimiterDoor(limiter, options)
   server.unary('/sluice.v1.Limiter/Check', (call) => door.check(call))
   server.unary('/sluice.v1.Limiter/Acquire', (call) => door.acquire(call))
+  server.unary('/sluice.v1.Limiter/Renew', (call) => door.renew(call))
   server.unary('/sluice.v1.Limiter/Release', (call) => door.release(call))
 }
 
@@ -67,6 +81,14 @@ class LimiterDoor {
       requireTrust(request, isTrusted)
       const held = this.#limiter.acquire(request, this.#contextOf(call))
       return held instanceof Promise ? held.then((all) => this.#heldBytes(all)) : this.#heldBytes(held)
+    })
+  }
+
+  /** renew needs no trust, as release does not: it keeps what leases hold, and takes nothing. */
+  renew(call: UnaryCall): void {
+    this.#answer(call, () => {
+      const leases = decodeRenewRequest(this.#reader, call.message)
+      return andThen(renewLeases(this.#limiter, this.#options.leases, leases), encodeRenewResponse)
     })
   }
 
@@ -114,8 +136,10 @@ class LimiterDoor {
   }
 
   #heldBytes({ decision, permits }: Held): Uint8Array {
-    const token = permits === undefined || permits.held.length === 0 ? '' : this.#options.leases.seal(permits)
-    return encodeAcquireResponse(this.#applyShadowMode(decision), token)
+    if (permits === undefined || permits.held.length === 0)
+      return encodeAcquireResponse(this.#applyShadowMode(decision), '')
+    const token = this.#options.leases.seal(permits)
+    return encodeAcquireResponse(this.#applyShadowMode(decision), token, leaseTtlMs(permits))
   }
 
   /** #answer responds with what `work` returns or promises, or with the error it ends in. */

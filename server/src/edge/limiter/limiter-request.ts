@@ -1,6 +1,7 @@
 import { SluiceError } from 'sluice/internal/core/errors'
 import type { CheckRequest, Descriptor, Entry, LimitOverride } from 'sluice/internal/core/request'
 import type { Priority } from 'sluice/internal/core/shedding/priority'
+import { MAX_LEASES } from '../leases/renew-leases.ts'
 import { MalformedMessage, type ProtoReader } from '../protobuf/reader.ts'
 import { MAX_DESCRIPTORS, MAX_ENTRIES, readEntry, UNITS } from '../rls/rls-request.ts'
 
@@ -57,6 +58,21 @@ export function decodeReleaseRequest(reader: ProtoReader, bytes: Uint8Array): st
   }
   reader.close()
   return lease
+}
+
+/** decodeRenewRequest reads sluice.v1.RenewRequest, and returns the leases. */
+export function decodeRenewRequest(reader: ProtoReader, bytes: Uint8Array): readonly string[] {
+  const leases: string[] = []
+  const end = bytes.length
+  reader.open(bytes, 0, end)
+  while (reader.at < end) {
+    const tag = reader.tag(end)
+    if (tag !== 0x0a) reader.skip(tag, end)
+    else if (leases.length === MAX_LEASES) throw new MalformedMessage(`more than ${MAX_LEASES} leases`)
+    else leases.push(reader.text(reader.part(end)))
+  }
+  reader.close()
+  return leases
 }
 
 // Made once: a request that asks for nothing has two bytes, and an error with its stack takes as long as many decisions.

@@ -58,6 +58,13 @@ function errorField({ code, message }: AnswerError): ProtoField {
 }
 
 /** encodeAcquireResponse spells sluice.v1.AcquireResponse. */
-export function encodeAcquireResponse(decision: Decision, lease: string): Uint8Array {
-  return join([decisionField(1, decision), textField(2, lease)])
+export function encodeAcquireResponse(decision: Decision, lease: string, leaseTtlMs = 0): Uint8Array {
+  return join([decisionField(1, decision), textField(2, lease), numberField(3, leaseTtlMs)])
+}
+
+/** encodeRenewResponse spells sluice.v1.RenewResponse: an answer for each lease. */
+export function encodeRenewResponse(renewals: readonly (AnswerError | { readonly ttlMs: number })[]): Uint8Array {
+  return join(
+    renewals.map((each) => messageField(1, 'code' in each ? errorField(each) : numberField(1, each.ttlMs, true))),
+  )
 }

@@ -39,6 +39,10 @@ export const FAMILIES: readonly Family[] = [
   counter('ratelimit_failopen_total', 'Decisions that a rule admitted without a count.'),
   counter('ratelimit_fallback_total', 'Verdicts made without the store, by what the rule did and why.'),
   max('ratelimit_circuit_state', 'Circuit breaker of a server: 0 closed, 1 half open, 2 open, or no connection.'),
+  counter(
+    'ratelimit_renewals_total',
+    'Times that held places of concurrency rules were renewed, by what became of them.',
+  ),
   counter('ratelimit_shed_total', 'Requests that a layer shed, or in shadow mode would have.'),
   ofWorker('ratelimit_worker_utilization', 'How much of a worker is used: 1 is all of it.'),
   ofWorker('ratelimit_shed_share', 'Share of the requests of a priority that a worker sheds, or in shadow mode would.'),

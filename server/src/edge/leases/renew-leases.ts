@@ -1,0 +1,53 @@
+import { SluiceError } from 'sluice/internal/core/errors'
+import { andThen } from 'sluice/internal/engine/maybe'
+import type { HeldPermits, MaybePromise, Renewal } from 'sluice/internal/engine/ports'
+import type { LimiterPort } from '../limiter-port.ts'
+import type { LeaseTokens } from './lease-tokens.ts'
+
+/** How many leases one request renews: each is decrypted, and may be about many counters. */
+export const MAX_LEASES = 100
+
+/** A LeaseRenewal is how long a lease is good from now on, or why it was not renewed. */
+export type LeaseRenewal = { readonly ttlMs: number } | SluiceError
+
+/**
+ * renewLeases renews leases of holders elsewhere. Each has an answer of its own. What has run out or was released is not taken again: the
+ * two look alike, and a lease that was given back must not take places by itself.
+ */
+export function renewLeases(
+  limiter: Pick<LimiterPort, 'renew'>,
+  tokens: LeaseTokens,
+  leases: readonly string[],
+): MaybePromise<readonly LeaseRenewal[]> {
+  const opened = leases.map((lease) => openLease(tokens, lease))
+  const known = opened.filter((each): each is HeldPermits => !(each instanceof SluiceError))
+  if (known.length === 0) return opened as SluiceError[]
+  return andThen(limiter.renew(known), (renewals) => {
+    let next = 0
+    return opened.map((each) => (each instanceof SluiceError ? each : renewalOf(each, renewals[next++])))
+  })
+}
+
+/** leaseTtlMs is how long permits are held without being renewed. */
+export function leaseTtlMs({ held }: HeldPermits): number {
+  return Math.min(...held.map(({ limit }) => limit.windowMs))
+}
+
+function openLease(tokens: LeaseTokens, lease: string): HeldPermits | SluiceError {
+  try {
+    return tokens.open(lease) ?? ELSEWHERE
+  } catch (error) {
+    if (error instanceof SluiceError) return error
+    throw error
+  }
+}
+
+function renewalOf(permits: HeldPermits, renewal: Renewal): LeaseRenewal {
+  if (renewal === 'missed') return MISSED
+  return renewal === 'lost' ? EXPIRED : { ttlMs: leaseTtlMs(permits) }
+}
+
+// Made once: an error with its stack takes as long as many renewals.
+const EXPIRED = new SluiceError('LEASE_EXPIRED', 'lease', 'its places are free')
+const MISSED = new SluiceError('LEASE_NOT_RENEWED', 'lease', 'the store did not answer')
+const ELSEWHERE = new SluiceError('LEASE_NOT_RENEWED', 'lease', 'another process took it while the store was away')

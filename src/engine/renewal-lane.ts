@@ -1,0 +1,80 @@
+import type { HeldPermits } from './ports.ts'
+
+/** Places are looked at six times in their time. They are renewed at every second look, so that some may fail. */
+const TURNS = 6
+const TURNS_TO_RENEW = 2
+/** Turns shorter than this would keep the process busy, and longer ones do not fit into a timer. */
+const MIN_TURN_MS = 10
+const MAX_TURN_MS = 86_400_000
+
+/**
+ * A RenewalLane is a list of permits with the same time, in which each is due when it is a third of that time old, and from then
+ * on at every third. Most are gone before: to put one on the list and to take it off allocates nothing and asks for no
+ * time. Permits know their place in the list, which somebody else has after them.
+ */
+export class RenewalLane {
+  readonly turnMs: number
+  /** When the next turn is. */
+  nextMs: number
+  /** Whether what was due is still being renewed. */
+  isBusy = false
+  readonly #permits: (HeldPermits | undefined)[] = []
+  /** Whoever gives them back. Once they were due, a WeakRef: when nobody can give them back any more, they are let go. */
+  readonly #holders: (object | undefined)[] = []
+  readonly #dueAt: number[] = []
+  readonly #free: number[] = []
+  #turns = 0
+
+  constructor(ttlMs: number, nowMs: number) {
+    this.turnMs = Math.min(Math.max(ttlMs / TURNS, MIN_TURN_MS), MAX_TURN_MS)
+    this.nextMs = nowMs + this.turnMs
+  }
+
+  get isEmpty(): boolean {
+    return this.#free.length === this.#permits.length
+  }
+
+  add(permits: HeldPermits, holder: object): void {
+    const at = this.#free.pop() ?? this.#permits.length
+    this.#permits[at] = permits
+    this.#holders[at] = holder
+    // The turn that is has begun some time ago.
+    this.#dueAt[at] = this.#turns + TURNS_TO_RENEW + 1
+    permits.keptAt = at
+  }
+
+  has(permits: HeldPermits): boolean {
+    return permits.keptAt !== undefined && this.#permits[permits.keptAt] === permits
+  }
+
+  delete(permits: HeldPermits): void {
+    if (permits.keptAt !== undefined && this.has(permits)) this.#vacate(permits.keptAt)
+  }
+
+  /** turn returns what is due. It stays due until it was renewed. */
+  turn(nowMs: number): readonly HeldPermits[] {
+    this.nextMs = nowMs + this.turnMs
+    this.#turns++
+    const due: HeldPermits[] = []
+    for (let at = 0; at < this.#permits.length; at++) {
+      const permits = this.#permits[at]
+      if (permits === undefined || this.#dueAt[at] > this.#turns) continue
+      const holder = this.#holders[at]
+      if (!(holder instanceof WeakRef)) this.#holders[at] = new WeakRef(holder as object)
+      if (holder instanceof WeakRef && holder.deref() === undefined) this.#vacate(at)
+      else due.push(permits)
+    }
+    return due
+  }
+
+  /** renewed says that permits were renewed, in the turn that is. */
+  renewed(permits: HeldPermits): void {
+    if (permits.keptAt !== undefined && this.has(permits)) this.#dueAt[permits.keptAt] = this.#turns + TURNS_TO_RENEW
+  }
+
+  #vacate(at: number): void {
+    this.#permits[at] = undefined
+    this.#holders[at] = undefined
+    this.#free.push(at)
+  }
+}

@@ -1,0 +1,156 @@
+import { andThen } from './maybe.ts'
+import type { HeldPermits, MaybePromise, Renewal, Store } from './ports.ts'
+import { RenewalLane } from './renewal-lane.ts'
+
+/** RenewalEvents hears what became of places that were renewed, in batches. */
+export interface RenewalEvents {
+  renewed(renewal: Renewal, count: number): void
+}
+
+type Renewing = Pick<Store, 'renew' | 'release'>
+
+/** Permits that a store is asked to renew at once. Others are answered between batches. */
+const MAX_BATCH = 128
+
+/**
+ * Renewals keeps places of `concurrency` limits for as long as their requests run: without it they are free after their time,
+ * which is there for holders that crashed. All of a process are in one list with one timer, whatever their number. A request
+ * that is shorter than a third of that time costs nothing but its place in the list. What a store does not answer is tried
+ * again at the next turn.
+ */
+export class Renewals {
+  readonly #lanes = new Map<Renewing, Map<number, RenewalLane>>()
+  readonly #events: RenewalEvents
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #ringsAtMs = Number.POSITIVE_INFINITY
+
+  constructor(events: RenewalEvents = { renewed() {} }) {
+    this.#events = events
+  }
+
+  /**
+   * keep has places renewed in a store until they are let go of. That happens by itself some time after the holder, which is to
+   * give them back, cannot be reached any more: what nobody can give back is not held for ever. Permits that hold nothing are not kept.
+   */
+  keep(store: Renewing, permits: HeldPermits, holder: object): void {
+    if (permits.held.length === 0) return
+    const ttlMs = ttlOf(permits)
+    const lane = this.#lanes.get(store)?.get(ttlMs) ?? this.#begin(store, ttlMs)
+    lane.add(permits, holder)
+  }
+
+  /** letGo has places renewed no longer. To let go of what is not kept is no error. */
+  letGo(store: Renewing, permits: HeldPermits): void {
+    if (this.#lanes.size === 0) return
+    this.#lanes.get(store)?.get(ttlOf(permits))?.delete(permits)
+  }
+
+  /** renew renews places once, for those who hold them elsewhere. */
+  renew(store: Renewing, permits: readonly HeldPermits[]): MaybePromise<readonly Renewal[]> {
+    return andThen(store.renew(permits), (renewals) => {
+      this.#tell(renewals)
+      return renewals
+    })
+  }
+
+  /** close lets go of everything. */
+  close(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#ringsAtMs = Number.POSITIVE_INFINITY
+    this.#lanes.clear()
+  }
+
+  #begin(store: Renewing, ttlMs: number): RenewalLane {
+    const lanes = this.#lanes.get(store) ?? new Map<number, RenewalLane>()
+    this.#lanes.set(store, lanes)
+    const lane = new RenewalLane(ttlMs, performance.now())
+    lanes.set(ttlMs, lane)
+    this.#ringAt(lane.nextMs)
+    return lane
+  }
+
+  #ringAt(atMs: number): void {
+    if (atMs >= this.#ringsAtMs) return
+    clearTimeout(this.#timer)
+    this.#ringsAtMs = atMs
+    this.#timer = setTimeout(() => this.#ring(), Math.max(1, atMs - performance.now()))
+    // Other runtimes have numbers for timers.
+    this.#timer.unref?.()
+  }
+
+  #ring(): void {
+    this.#ringsAtMs = Number.POSITIVE_INFINITY
+    const nowMs = performance.now()
+    for (const [store, lanes] of this.#lanes) {
+      for (const [ttlMs, lane] of lanes) {
+        if (lane.nextMs <= nowMs + 1) void this.#renewDue(store, lane, lane.turn(nowMs))
+        if (lane.isEmpty && !lane.isBusy) lanes.delete(ttlMs)
+        else this.#ringAt(lane.nextMs)
+      }
+      if (lanes.size === 0) this.#lanes.delete(store)
+    }
+  }
+
+  /** #renewDue renews in batches, one after the other. It never rejects. */
+  async #renewDue(store: Renewing, lane: RenewalLane, due: readonly HeldPermits[]): Promise<void> {
+    if (lane.isBusy || due.length === 0) return
+    lane.isBusy = true
+    for (let from = 0; from < due.length; from += MAX_BATCH) {
+      const batch = due.slice(from, from + MAX_BATCH).filter((permits) => lane.has(permits))
+      if (batch.length > 0 && !(await this.#renewBatch(store, lane, batch))) break
+      if (from + MAX_BATCH < due.length) await nextTurn()
+    }
+    lane.isBusy = false
+  }
+
+  /** #renewBatch says whether the store answered. */
+  async #renewBatch(store: Renewing, lane: RenewalLane, batch: readonly HeldPermits[]): Promise<boolean> {
+    const renewals = await renewed(store, batch)
+    batch.forEach((permits, i) => {
+      const renewal = renewals[i]
+      if (renewal === 'missed') return
+      lane.renewed(permits)
+      // What ended meanwhile was given back first, where it was taken again.
+      if (renewal !== 'held' && !lane.has(permits)) void giveBack(store, permits)
+    })
+    this.#tell(renewals)
+    return renewals.some((renewal) => renewal !== 'missed')
+  }
+
+  #tell(renewals: readonly Renewal[]): void {
+    const counts = new Map<Renewal, number>()
+    for (const renewal of renewals) counts.set(renewal, (counts.get(renewal) ?? 0) + 1)
+    for (const [renewal, count] of counts) this.#events.renewed(renewal, count)
+  }
+}
+
+/** processRenewals are those of all limiters of a process that have none of their own. */
+export const processRenewals = new Renewals()
+
+/** ttlOf is the shortest time of what is held. */
+function ttlOf({ held }: HeldPermits): number {
+  let ttlMs = Number.POSITIVE_INFINITY
+  for (const { limit } of held) ttlMs = Math.min(ttlMs, limit.windowMs)
+  return ttlMs
+}
+
+async function renewed(store: Renewing, batch: readonly HeldPermits[]): Promise<readonly Renewal[]> {
+  try {
+    return await store.renew(batch)
+  } catch {
+    return batch.map(() => 'missed')
+  }
+}
+
+async function giveBack(store: Renewing, permits: HeldPermits): Promise<void> {
+  try {
+    await store.release(permits)
+  } catch {
+    // Their time gives them back.
+  }
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => void setImmediate(resolve))
+}

@@ -1,0 +1,52 @@
+import { storedKey } from '../../core/keys.ts'
+import type { Limit } from '../../core/limit.ts'
+import { type HeldPermits, RENEWALS, type Renewal } from '../../engine/ports.ts'
+
+/** A WantedRenewal is what one of the permits in a list holds of a counter. */
+export interface WantedRenewal {
+  readonly id: number | string
+  /** How many places are taken again where their time is over; 0: none. */
+  places: number
+  /** The positions in the list that ask for it. */
+  readonly askers: number[]
+}
+
+/** CounterRenewals are all renewals of one counter: it is gone through once for all of them. */
+export interface CounterRenewals {
+  readonly key: string
+  readonly limit: Limit
+  readonly wanted: Map<number | string, WantedRenewal>
+}
+
+/** renewalsByCounter sorts what is to be renewed by counter, by the name under which the counter is stored. */
+export function renewalsByCounter(permits: readonly HeldPermits[]): ReadonlyMap<string, CounterRenewals> {
+  const counters = new Map<string, CounterRenewals>()
+  permits.forEach(({ id, held }, asker) => {
+    for (const { key, limit, places = 0 } of held) {
+      const stored = storedKey(key, limit)
+      const counter = counters.get(stored) ?? { key, limit, wanted: new Map<number | string, WantedRenewal>() }
+      counters.set(stored, counter)
+      const known = counter.wanted.get(id)
+      if (known === undefined) counter.wanted.set(id, { id, places, askers: [asker] })
+      // A group may name a counter twice: it holds the sum. A list that names permits twice asks for no more than once.
+      else if (known.askers.at(-1) === asker) known.places += places
+      else known.askers.push(asker)
+    }
+  })
+  return counters
+}
+
+/** RenewalResults is what became of each of the permits in a list: the worst of what became of them in their counters. */
+export class RenewalResults {
+  readonly list: Renewal[]
+
+  constructor(count: number) {
+    this.list = new Array<Renewal>(count).fill('held')
+  }
+
+  set({ askers }: WantedRenewal, renewal: Renewal): void {
+    for (const at of askers) {
+      if (RENEWALS.indexOf(renewal) > RENEWALS.indexOf(this.list[at])) this.list[at] = renewal
+    }
+  }
+}
