@@ -101,7 +101,7 @@ describe('whatever a client sends is counted', () => {
     }
   })
 
-  it.each(PLACES)('as %s, in Redis', { timeout: 60_000 }, async (_, requestOf) => {
+  it.each(PLACES)('as %s, in Redis', async (_, requestOf) => {
     const errors: unknown[] = []
     const options = { rules: { ...RULES, domain: randomUUID() }, redis, identity: IDENTITY }
     const gate = new Gate({ ...options, onError: (error) => void errors.push(error) }, simpleReader)

@@ -23,7 +23,7 @@ export function run(
     env: { ...ENV, ...options.env },
     encoding: 'utf8',
     // Nothing else could end one that never ends: this process waits for it and does nothing meanwhile.
-    timeout: 60_000,
+    timeout: 180_000,
     killSignal: 'SIGKILL',
   })
   return { status, stdout, stderr }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { KeyedHash } from '../../src/core/hash.ts'
 import { compileLimit } from '../../src/core/limit.ts'
 import type { CheckRequest } from '../../src/core/request.ts'
@@ -23,9 +23,6 @@ import {
   type WatchedStore,
   watchStore,
 } from './partitions.suite.ts'
-
-const ELECTION_MS = 45_000
-vi.setConfig({ testTimeout: 60_000 })
 
 const FAULTS = /^(offline|timeout|broken|unavailable|breaker_open)$/
 const WINDOW = compileLimit({ algorithm: 'fixed_window', limit: 10, window: '30d' })
@@ -115,7 +112,7 @@ describe('a master with a replica', () => {
     const counter = fresh(partition)
     // A replica that is not elected at once tries again after six seconds.
     const decided = async (): Promise<boolean> => (await watched.store.decide([counter]))[0].allowed
-    const admitted = await until('the replica answers', decided, ELECTION_MS)
+    const admitted = await until('the replica answers', decided)
     expect(admitted).toBe(true)
     expect(await remaining(watched.store, counter)).toBe(9)
     victim.resume()

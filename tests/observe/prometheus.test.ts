@@ -56,7 +56,7 @@ beforeAll(async () => {
     ].map(ask),
   )
   pages = await Promise.all(fleet.nodes.map(async ({ admin }) => (await fetch(`${admin}/metrics`)).text()))
-}, 120_000)
+})
 afterAll(() => fleet?.stop())
 
 /** ask waits until an expression finds a number, and gives up when the nodes have been read often enough. */

@@ -91,7 +91,7 @@ export async function liveThrough(fleet: WatchedFleet): Promise<Answered> {
   const { prometheus, redis } = fleet
   const load = startMixedLoad(fleet.nodes)
   const comes = (what: string, expression: string): Promise<unknown> =>
-    until(what, async () => (await prometheus.query(expression)).length > 0, 30_000)
+    until(what, async () => (await prometheus.query(expression)).length > 0)
 
   await comes('both nodes refuse at every door', 'count(ratelimit_requests_total{outcome="denied"} > 20) == 6')
   await comes('both nodes hold slices', 'count(ratelimit_slices_held > 0) == 2')

@@ -1,11 +1,8 @@
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { RuleDirectory } from '../../src/sources/rule-directory.suite.ts'
 import { start } from '../cli/sluice-process.suite.ts'
 import { until } from '../servers/until.mjs'
 import { pidsIn, startWorkers } from './worker-service.suite.ts'
-
-// Each test starts several processes, on a machine that may be busy.
-vi.setConfig({ testTimeout: 60_000 })
 
 const headers = { connection: 'close', 'content-type': 'application/json' }
 

@@ -1,13 +1,10 @@
 import { once } from 'node:events'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { RuleDirectory, ruleText } from '../../src/sources/rule-directory.suite.ts'
 import { until } from '../servers/until.mjs'
 import { grpcClient, rlsRequest, shouldRateLimit } from './grpc-load.suite.ts'
 import { watch } from './health-watch.suite.ts'
 import { isRunning, pidsIn, startWorkers } from './worker-service.suite.ts'
-
-// Each test starts several processes, on a machine that may be busy.
-vi.setConfig({ testTimeout: 60_000 })
 
 /** healthOf asks over a connection of its own. */
 async function healthOf(url: string): Promise<number> {

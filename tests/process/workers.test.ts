@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { longRuleText, RuleDirectory, ruleText } from '../../src/sources/rule-directory.suite.ts'
 import { FREE_PORTS, run, type Started } from '../cli/sluice-process.suite.ts'
 import { makeTemporaryDir } from '../servers/reaper.mjs'
@@ -11,9 +11,6 @@ import { grpcClient, rlsRequest, shouldRateLimit, startGrpcLoad } from './grpc-l
 import { startHttpLoad } from './http-load.suite.ts'
 import type { Load } from './load.suite.ts'
 import { isRunning, pidsIn, startWorkers } from './worker-service.suite.ts'
-
-// Each test starts several processes, on a machine that may be busy.
-vi.setConfig({ testTimeout: 60_000 })
 
 const { url: redis } = await sharedRedis()
 const DOORS: [name: string, start: (services: readonly Started[]) => Load][] = [

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import { Redis } from 'ioredis'
 import { describe, expect, it } from 'vitest'
 import { sharedRedis } from '../../../tests/servers/shared.ts'
-import { PATIENT } from '../adapter-app.suite.ts'
 import { testAdapterOnRedis } from '../adapter-redis.suite.ts'
 import { type PlainOptions, rateLimit } from './index.ts'
 import { headerOf, koaApp, serveKoa } from './koa-app.suite.ts'
@@ -16,7 +15,7 @@ testAdapterOnRedis({
   header: headerOf,
 })
 
-describe('sluice/koa with the options of koa-ratelimit, on Redis', PATIENT, () => {
+describe('sluice/koa with the options of koa-ratelimit, on Redis', () => {
   it('counts in the database of a client, under a namespace', async () => {
     const { url } = await sharedRedis()
     const db = new Redis(url, { autoResendUnfulfilledCommands: false })
