@@ -11,9 +11,9 @@ const RULES = `domain: api
 descriptors:
   - key: api_key
     secret: true
-    rate_limit: { unit: day, requests_per_unit: 4, algorithm: fixed_window, timeout_ms: 5000 }
+    rate_limit: { unit: day, requests_per_unit: 4, algorithm: fixed_window, anchor: first_hit, timeout_ms: 5000 }
   - key: user
-    rate_limit: { unit: day, requests_per_unit: 40, algorithm: fixed_window, consistency: leased, timeout_ms: 5000 }
+    rate_limit: { unit: day, requests_per_unit: 40, algorithm: fixed_window, anchor: first_hit, consistency: leased, timeout_ms: 5000 }
 `
 const SECRET = 'sk_live_planted_0123456789abcdef'
 const TOKEN = 'a-token-of-this-test-0123456789'

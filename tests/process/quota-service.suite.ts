@@ -13,7 +13,7 @@ const MAIN = fileURLToPath(new URL('./quota-service.mjs', import.meta.url))
 const hash = (key: string): string => hashApiKey('a secret of this test', key)
 const RULES = `
 domain: api
-tiers: {free: {rate_limit: {name: free, unit: day, requests_per_unit: 2, algorithm: fixed_window, timeout_ms: 5000, consistency: leased}}}
+tiers: {free: {rate_limit: {name: free, unit: day, requests_per_unit: 2, algorithm: fixed_window, anchor: first_hit, timeout_ms: 5000, consistency: leased}}}
 descriptors:
   - {key: api_key, tiered: true, rate_limit: {unit: day, requests_per_unit: 1, timeout_ms: 5000}}
 `

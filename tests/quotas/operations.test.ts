@@ -8,7 +8,7 @@ import { API_KEY, QuotaFleet } from './quota-fleet.suite.ts'
 
 const rulesOf = (limit: number): string => `domain: extra
 descriptors:
-  - {key: user, rate_limit: {unit: day, requests_per_unit: ${limit}, algorithm: fixed_window, timeout_ms: 5000}}
+  - {key: user, rate_limit: {unit: day, requests_per_unit: ${limit}, algorithm: fixed_window, anchor: first_hit, timeout_ms: 5000}}
 `
 
 /** limits are what some workers of every node say that a user of the rules in the table has; 0: no rule is about them. */

@@ -10,9 +10,9 @@ const TOKEN = /sluice_[\w-]{43}/
 
 const RULES = `
 domain: shop
-tiers: {pro: {rate_limit: {unit: day, requests_per_unit: 100, algorithm: fixed_window, timeout_ms: 5000}}}
+tiers: {pro: {rate_limit: {unit: day, requests_per_unit: 100, algorithm: fixed_window, anchor: first_hit, timeout_ms: 5000}}}
 descriptors:
-  - {key: api_key, secret: true, tiered: true, rate_limit: {unit: day, requests_per_unit: 2, algorithm: fixed_window, timeout_ms: 5000}}
+  - {key: api_key, secret: true, tiered: true, rate_limit: {unit: day, requests_per_unit: 2, algorithm: fixed_window, anchor: first_hit, timeout_ms: 5000}}
 `
 
 /** A QuotaFleet is nodes that share a Redis and a place for quotas. */
