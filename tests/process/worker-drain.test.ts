@@ -20,7 +20,8 @@ describe('sluice serve --workers 2, told to end', () => {
     child.kill('SIGTERM')
     await until('it says that it does not serve', () => told.length === 2)
     expect(told).toEqual([1, 2])
-    // Connections go to the workers in turns.
+    // Connections go to the workers in turns. One of them may hear of the end a moment later.
+    await until('every worker says so', async () => (await healthOf(url)) === 500 && (await healthOf(url)) === 500)
     expect([await healthOf(url), await healthOf(url)]).toEqual([500, 500])
     // They still serve, until balancers have had time to notice.
     const clients = [grpcClient(grpc), grpcClient(grpc)]

@@ -21,6 +21,7 @@ async function makeCustomer(fleet: QuotaFleet): Promise<void> {
   const [node] = fleet.nodes
   expect((await fleet.ask(node, 'POST', 'customers', { id: 'acme' })).status).toBe(201)
   expect((await fleet.ask(node, 'POST', 'customers/acme/keys', { key: API_KEY })).status).toBe(201)
+  await fleet.agrees()
 }
 
 async function raise(fleet: QuotaFleet): Promise<void> {

@@ -75,13 +75,7 @@ describe('a customer', () => {
     const [first, second] = fleet.nodes
     expect((await fleet.ask(first, 'POST', 'customers', { id: 'acme' })).status).toBe(201)
     expect((await fleet.ask(first, 'POST', 'customers/acme/keys', { key: API_KEY })).status).toBe(201)
-    await until('both nodes know the customer', async () => {
-      const known = await Promise.all(fleet.nodes.map((node) => fleet.ask(node, 'GET', 'nodes')))
-      const revisions = known.flatMap(({ json }) =>
-        (json.nodes as { revision: number }[]).map(({ revision }) => revision),
-      )
-      return revisions.length === 4 && new Set(revisions).size === 1 && revisions[0] >= 2
-    })
+    await fleet.agrees()
     expect(await fleet.check(4)).toBe('++------')
     const reset = await fleet.ask(second, 'POST', 'counters/reset', { customer_id: 'acme' })
     expect(reset.status, reset.text).toBe(200)

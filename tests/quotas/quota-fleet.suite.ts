@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { RuleDirectory } from '../../src/sources/rule-directory.suite.ts'
 import { run, type Started, startWith } from '../cli/sluice-process.suite.ts'
 import { sharedRedis } from '../servers/shared.ts'
+import { until } from '../servers/until.mjs'
 
 export const SECRET = 'the secret of this fleet'
 export const API_KEY = 'sk_live_0123456789abcdef'
@@ -72,6 +73,17 @@ export class QuotaFleet {
       }
     }
     return text
+  }
+
+  /** agrees resolves when all nodes have the same changes, and some. */
+  async agrees(): Promise<void> {
+    await until('all nodes have the same changes', async () => {
+      const told = await Promise.all(this.nodes.map((node) => this.ask(node, 'GET', 'nodes')))
+      const revisions = told.flatMap(({ json }) =>
+        (json.nodes as { revision: number }[]).map(({ revision }) => revision),
+      )
+      return revisions.length === this.nodes.length ** 2 && new Set(revisions).size === 1 && revisions[0] >= 2
+    })
   }
 
   /** kill ends a node with SIGKILL. */
