@@ -2,10 +2,18 @@ import type { RuleDirectory } from '../../src/sources/rule-directory.suite.ts'
 import { type Started, startWith } from '../cli/sluice-process.suite.ts'
 import { sharedRedis } from '../servers/shared.ts'
 
-/** startWorkers runs the service with two workers on a shared Redis. */
+/**
+ * startWorkers runs the service with two workers on a shared Redis, which has all the time that it needs: no worker counts by itself
+ * because the machine is busy.
+ */
 export async function startWorkers(rules: RuleDirectory, ...args: string[]): Promise<Started> {
   const { url } = await sharedRedis()
-  const env = { REDIS_URL: url, SLUICE_SECRET: 'a secret of this test', LOG_LEVEL: 'debug' }
+  const env = {
+    REDIS_URL: url,
+    SLUICE_REDIS_TIMEOUT: '20s',
+    SLUICE_SECRET: 'a secret of this test',
+    LOG_LEVEL: 'debug',
+  }
   return startWith(env, '--workers', '2', '--rules', rules.path, ...args)
 }
 
