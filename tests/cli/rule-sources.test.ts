@@ -64,7 +64,15 @@ describe('sluice serve', () => {
       HEALTHY_WITH_AT_LEAST_ONE_CONFIG_LOADED: 'true',
     }
     // No worker counts by itself because the machine is busy.
-    const args = ['--workers', '2', '--redis-timeout', '20s', '--rules-xds', `127.0.0.1:${plane.port}`]
+    const args = [
+      '--workers',
+      '2',
+      '--redis-timeout',
+      '20s',
+      '--health-needs-redis',
+      '--rules-xds',
+      `127.0.0.1:${plane.port}`,
+    ]
     const service = await startWith(env, ...args)
     const health = async (): Promise<number> => (await fetch(`${service.admin}/readyz`)).status
     expect(await health()).toBe(503)

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { RuleDirectory } from '../../src/sources/rule-directory.suite.ts'
-import { run, type Started, startWith } from '../cli/sluice-process.suite.ts'
+import { connected, run, type Started, startWith } from '../cli/sluice-process.suite.ts'
 import { sharedRedis } from '../servers/shared.ts'
 import { until } from '../servers/until.mjs'
 
@@ -31,11 +31,12 @@ export class QuotaFleet {
     this.#args = args
   }
 
-  /** start starts a node, in the place of one that has ended or as another. */
+  /** start starts a node, in the place of one that has ended or as another. Before it is connected to Redis, it counts by itself. */
   async start(at = this.nodes.length): Promise<Started> {
     const { url } = await sharedRedis()
-    const args = ['--rules', this.#rules.path, '--key-prefix', this.#prefix, ...this.#args]
+    const args = ['--health-needs-redis', '--rules', this.#rules.path, '--key-prefix', this.#prefix, ...this.#args]
     const node = await startWith({ ...this.#env, REDIS_URL: url }, ...args)
+    await connected(node)
     this.nodes[at] = node
     return node
   }
