@@ -70,8 +70,8 @@ export default defineConfig({
     // Tests of servers wait more than they work: on two cores, three workers keep both busy.
     maxWorkers: Math.max(3, availableParallelism() - 1),
     // Hooks start servers, on a machine that may be busy. A test that hangs is ended; one that is slow is not wrong.
-    hookTimeout: 60_000,
-    testTimeout: 60_000,
+    hookTimeout: 300_000,
+    testTimeout: 300_000,
     reporters: ['default', './scripts/closing-line-reporter.mjs'],
     projects: [
       project('units', UNITS, { exclude: ALONE, sharesModules: true, hasServers: true }),

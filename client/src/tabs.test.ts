@@ -24,7 +24,7 @@ describe('shareTabs', () => {
     const first = opened(name, () => heard.push('first'))
     opened(name, ({ lane }) => heard.push(lane))
     first.tell(news)
-    await vi.waitUntil(() => heard.length > 0)
+    await vi.waitUntil(() => heard.length > 0, 60_000)
     expect(heard).toEqual([news.lane])
   })
 
@@ -49,7 +49,7 @@ describe('shareTabs', () => {
     ]
     for (const each of wrong) channel.postMessage(each)
     channel.postMessage({ ...news, lane: 'last' })
-    await vi.waitUntil(() => heard.length > 0)
+    await vi.waitUntil(() => heard.length > 0, 60_000)
     expect(heard.map(({ lane }) => lane)).toEqual(['last'])
   })
 

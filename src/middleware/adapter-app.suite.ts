@@ -147,9 +147,6 @@ export async function gotOf(response: Response): Promise<Got> {
   return { status, headers: Object.fromEntries(headers), body: await response.text() }
 }
 
-// Real servers, on a machine that may be busy.
-export const PATIENT = { timeout: 30_000 }
-
 /** A Runner starts apps of an adapter, one at a time, and stops what a test has left running. */
 export interface Runner {
   readonly routes: Routes

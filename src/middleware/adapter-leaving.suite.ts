@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { until } from '../../tests/servers/until.mjs'
 import { processRenewals } from '../engine/renewals.ts'
-import { type AdapterUnderTest, PATIENT, runnerOf, type SuiteOptions } from './adapter-app.suite.ts'
+import { type AdapterUnderTest, runnerOf, type SuiteOptions } from './adapter-app.suite.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -61,7 +61,7 @@ export function testLeaving(adapter: AdapterUnderTest): void {
     vi.useRealTimers()
   })
 
-  describe(`${adapter.name}, when a request has to wait or its client leaves`, PATIENT, () => {
+  describe(`${adapter.name}, when a request has to wait or its client leaves`, () => {
     it('holds a request back for as long as a leaky bucket says', async () => {
       const get = await start(HOURLY)
       vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })

@@ -6,7 +6,7 @@ import { startRedis } from '../../tests/servers/redis.mjs'
 import { sharedRedis } from '../../tests/servers/shared.ts'
 import { until } from '../../tests/servers/until.mjs'
 import type { RuleFile } from '../core/rules/schema.ts'
-import { type AdapterUnderTest, PATIENT, Routes, type StartedAdapter, type SuiteOptions } from './adapter-app.suite.ts'
+import { type AdapterUnderTest, Routes, type StartedAdapter, type SuiteOptions } from './adapter-app.suite.ts'
 
 /** testAdapterOnRedis states what every adapter does with counters in Redis. */
 export function testAdapterOnRedis(adapter: AdapterUnderTest): void {
@@ -60,7 +60,7 @@ export function testAdapterOnRedis(adapter: AdapterUnderTest): void {
     proxy = undefined
   })
 
-  describe(`${adapter.name}, on Redis`, PATIENT, () => {
+  describe(`${adapter.name}, on Redis`, () => {
     it('shares a limit between apps, by its name', async () => {
       await ready()
       const limit = { limit: 2, window: '1m', name: randomUUID() } as const

@@ -1,7 +1,7 @@
 import { parseList } from 'structured-headers'
 import { describe, expect, it } from 'vitest'
 import { until } from '../../tests/servers/until.mjs'
-import { type AdapterUnderTest, type Client, PATIENT, runnerOf, type SuiteOptions } from './adapter-app.suite.ts'
+import { type AdapterUnderTest, type Client, runnerOf, type SuiteOptions } from './adapter-app.suite.ts'
 import { testLeaving } from './adapter-leaving.suite.ts'
 
 /** testAdapter states what every adapter does with the plain options. */
@@ -14,7 +14,7 @@ export function testAdapter(adapter: AdapterUnderTest): void {
     return found
   }
 
-  describe(`${adapter.name}, with the plain options`, PATIENT, () => {
+  describe(`${adapter.name}, with the plain options`, () => {
     it('protects an app in one line, with the current and the legacy fields', async () => {
       const get = await start({ limit: 2, window: '1m' })
       const { status, headers, body } = await get()

@@ -365,7 +365,7 @@ describe('RuleWatcher: turns', () => {
     })
     afterReading.once = [() => held]
     const look = watched.watcher.look()
-    await vi.waitUntil(() => afterReading.reads === 2)
+    await vi.waitUntil(() => afterReading.reads === 2, 60_000)
     watched.directory.write('api.yaml', ruleText(200))
     const reload = watched.watcher.reload()
     // Time enough for the reload to get ahead, if it could.
@@ -397,7 +397,7 @@ describe('RuleWatcher: turns', () => {
     await watcher.start()
     expect(asked).toHaveLength(1)
     asked[0]()
-    await vi.waitUntil(() => asked.length === 2)
+    await vi.waitUntil(() => asked.length === 2, 60_000)
     watcher.stop()
     expect(cancelled).toBe(1)
     asked[1]()

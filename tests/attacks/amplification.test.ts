@@ -15,8 +15,6 @@ import { Attacker, Bystander, odd } from './attacker.suite.ts'
 
 // A few bytes must not be answered with many, nor have many things made.
 
-vi.setConfig({ testTimeout: 60_000 })
-
 const CHECK = '/sluice.v1.Limiter/Check'
 const CHECK_REQUEST = codecOf('sluice.v1.CheckRequest')
 

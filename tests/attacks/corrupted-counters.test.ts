@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Verdict } from '../../src/core/decision.ts'
 import { KeyedHash } from '../../src/core/hash.ts'
 import { storedKey } from '../../src/core/keys.ts'
@@ -13,8 +13,6 @@ import { sharedRedis } from '../servers/shared.ts'
 import { until } from '../servers/until.mjs'
 
 // Whatever stands in a counter's place, the limit holds, every number is one, and the counter heals.
-
-vi.setConfig({ testTimeout: 60_000 })
 
 const MOST = 4
 const HOUR_MS = 3_600_000

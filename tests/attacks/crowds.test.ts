@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { encodedOnce } from '../../server/src/grpc/hpack/hpack-encoder.ts'
 import type { GrpcLimitOptions } from '../../server/src/grpc/limits.ts'
 import { ECHO, type EchoServer, startEcho } from '../grpc/echo-server.ts'
@@ -7,8 +7,6 @@ import { until } from '../servers/until.mjs'
 import { Attacker, Bystander, odd } from './attacker.suite.ts'
 
 // Nobody keeps others out by holding on to all connections, or by leaving a little with each of them.
-
-vi.setConfig({ testTimeout: 60_000 })
 
 const MOST = 20
 const ATTACKER = '127.0.0.2'

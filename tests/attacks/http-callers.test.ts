@@ -2,13 +2,11 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { credentials } from '@grpc/grpc-js'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { makeCertificates } from '../servers/certificates.mjs'
 import { ASK, JOB, problemOf, startWhole, type WholeService } from './service.suite.ts'
 
 // Callers who give back what they spent, bring limits of their own, or have no business here at all.
-
-vi.setConfig({ testTimeout: 30_000 })
 
 const TOKEN = 'a-token-of-many-characters'
 const OTHER = 'another-token-of-many-characters'

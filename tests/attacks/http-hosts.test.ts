@@ -2,13 +2,11 @@ import { once } from 'node:events'
 import { request } from 'node:http'
 import { connect } from 'node:net'
 import { json, text } from 'node:stream/consumers'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { startWhole } from './service.suite.ts'
 
 // DNS rebinding: a page on evil.example whose name leads to this machine a moment later asks the admin port, which its
 // browser takes for evil.example. The name is all that gives it away.
-
-vi.setConfig({ testTimeout: 30_000 })
 
 /** ask sends a request for a path under a name, and returns the status and the code of the problem. */
 async function ask(url: string, host: string, path = '/stats?format=json'): Promise<[number, string | undefined]> {

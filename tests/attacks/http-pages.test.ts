@@ -1,9 +1,7 @@
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { ASK, problemOf, startWhole, type WholeService } from './service.suite.ts'
 
 // Web pages that have the browser of somebody inside ask for them: forms, scripts of another site.
-
-vi.setConfig({ testTimeout: 30_000 })
 
 const PATHS = ['/v1/check', '/v1/acquire', '/v1/renew', '/v1/release', '/json']
 const SPEND = { ...ASK, cost: 3 }

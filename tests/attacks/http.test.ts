@@ -10,8 +10,6 @@ import { until } from '../servers/until.mjs'
 
 // Clients of the HTTP port that send slowly, too much, or leave.
 
-vi.setConfig({ testTimeout: 60_000 })
-
 const FAST = { headersTimeoutMs: 50, requestTimeoutMs: 100, lookEveryMs: 10 }
 const BODY = JSON.stringify({ domain: 'api', descriptors: [{ entries: [{ key: 'user', value: 'a' }] }] })
 const HEAD = 'POST /v1/check HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n'

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { Health } from '../../server/src/edge/health/health.ts'
 import { registerHealth } from '../../server/src/edge/health/health-door.ts'
 import { MAX_WATCHES, MAX_WATCHES_OF_A_CONNECTION } from '../../server/src/edge/health/watch-bound.ts'
@@ -15,9 +15,6 @@ const WATCH = '/grpc.health.v1.Health/Watch'
 const STREAMS = 1_024
 /** What a call takes beside its head: an allowance for each. */
 const PER_STREAM = 1_024
-
-// Much is sent, on a machine that may be busy.
-vi.setConfig({ testTimeout: 60_000 })
 
 let echo: EchoServer
 

@@ -101,9 +101,14 @@ describe('whatever a client sends is counted', () => {
     }
   })
 
-  it.each(PLACES)('as %s, in Redis', { timeout: 60_000 }, async (_, requestOf) => {
+  it.each(PLACES)('as %s, in Redis', async (_, requestOf) => {
     const errors: unknown[] = []
-    const options = { rules: { ...RULES, domain: randomUUID() }, redis, identity: IDENTITY }
+    // What is decided before there is a connection is admitted: only Redis refuses.
+    const descriptors = RULES.descriptors?.map((each) => ({
+      ...each,
+      rate_limit: { ...each.rate_limit, on_store_failure: 'open' as const },
+    }))
+    const options = { rules: { domain: randomUUID(), descriptors } as RuleFile, redis, identity: IDENTITY }
     const gate = new Gate({ ...options, onError: (error) => void errors.push(error) }, simpleReader)
     const isAdmitted = async (request: SimpleRequest): Promise<boolean> => (await gate.enter(request)).allowed
     await until('Redis counts', async () => !(await isAdmitted({ ip: '192.0.2.1', url: '/first', method: 'PUT' })))

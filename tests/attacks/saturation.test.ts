@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { compileLimit } from '../../src/core/limit.ts'
 import { DEFAULTS } from '../../src/core/rules/compile-rule.ts'
 import { FailurePolicy } from '../../src/engine/failure-policy.ts'
@@ -12,8 +12,6 @@ import { sharedRedis } from '../servers/shared.ts'
 import { until } from '../servers/until.mjs'
 
 // More calls than the store can answer in time, and a limit all the same.
-
-vi.setConfig({ testTimeout: 60_000 })
 
 /** Its window begins with the first hit, so that it does not end while a test runs. */
 const LIMIT = compileLimit({ limit: 100, window: '1d', algorithm: 'fixed_window', anchor: 'first_hit' })

@@ -12,7 +12,7 @@ const RULES = `
 domain: d
 descriptors:
   - key: user
-    rate_limit: {unit: hour, requests_per_unit: 3, algorithm: fixed_window}
+    rate_limit: {unit: hour, requests_per_unit: 3, algorithm: fixed_window, anchor: first_hit}
   - key: jobs
     rate_limit: {requests_per_unit: 1, algorithm: concurrency}
 `

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { ECHO, type EchoServer, startEcho } from '../grpc/echo-server.ts'
 import { call, frame, settings, Type, uint32 } from '../grpc/wire.ts'
 import { Attacker, Bystander, odd } from './attacker.suite.ts'
@@ -8,9 +8,6 @@ import { Attacker, Bystander, odd } from './attacker.suite.ts'
 const INITIAL_WINDOW = 4
 const STREAMS = 1_024
 const ENHANCE_YOUR_CALM = 11
-
-// Much is sent, on a machine that may be busy.
-vi.setConfig({ testTimeout: 60_000 })
 
 let echo: EchoServer
 

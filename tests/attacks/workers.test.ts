@@ -1,12 +1,9 @@
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { RuleDirectory, ruleText } from '../../src/sources/rule-directory.suite.ts'
 import { startWith } from '../cli/sluice-process.suite.ts'
 import { grpcClient, rlsRequest, shouldRateLimit } from '../process/grpc-load.suite.ts'
 import { sharedRedis } from '../servers/shared.ts'
 import { until } from '../servers/until.mjs'
-
-// Each test starts several processes, on a machine that may be busy.
-vi.setConfig({ testTimeout: 60_000 })
 
 const { url: redis } = await sharedRedis()
 

@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { compileLimit } from '../../src/core/limit.ts'
 import { FailurePolicy } from '../../src/engine/failure-policy.ts'
 import type { ChargePolicy, HeldPermits } from '../../src/engine/ports.ts'
@@ -6,8 +6,6 @@ import { MemoryStore } from '../../src/stores/memory/memory-store.ts'
 import type { RedisServer } from '../servers/redis.mjs'
 import { until } from '../servers/until.mjs'
 import { charge, charged, open, server } from './bench.suite.ts'
-
-vi.setConfig({ testTimeout: 30_000 })
 
 const TEN = compileLimit({ limit: 10, window: '520w' })
 const PLACES = compileLimit({ algorithm: 'concurrency', limit: 4 })

@@ -1,12 +1,10 @@
 import { readFileSync } from 'node:fs'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { compileLimit } from '../../src/core/limit.ts'
 import type { HeldPermits } from '../../src/engine/ports.ts'
 import type { RedisStore } from '../../src/stores/redis/redis-store.ts'
 import { until } from '../servers/until.mjs'
 import { charge, charged, KEY, open, proxyTo, server } from './bench.suite.ts'
-
-vi.setConfig({ testTimeout: 30_000 })
 
 describe('the ACL of docs/redis.md', () => {
   const document = readFileSync(new URL('../../docs/redis.md', import.meta.url), 'utf8')

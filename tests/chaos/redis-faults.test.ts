@@ -1,10 +1,8 @@
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { compileLimit } from '../../src/core/limit.ts'
 import type { HeldPermits } from '../../src/engine/ports.ts'
 import { until } from '../servers/until.mjs'
 import { calls, charge, charged, open, proxyTo, server } from './bench.suite.ts'
-
-vi.setConfig({ testTimeout: 30_000 })
 
 const PLACES = compileLimit({ algorithm: 'concurrency', limit: 3 })
 

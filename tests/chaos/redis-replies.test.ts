@@ -1,11 +1,9 @@
 import { mkdirSync, rmdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { RedisServer } from '../servers/redis.mjs'
 import { until } from '../servers/until.mjs'
 import { charge, charged, KEY, LIMIT, open, server } from './bench.suite.ts'
-
-vi.setConfig({ testTimeout: 30_000 })
 
 /** The url of a user whose rights a test can take away. */
 const appUrl = ({ port }: RedisServer) => `redis://app:secret@127.0.0.1:${port}`

@@ -1,11 +1,8 @@
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { check } from '../../server/src/cli/check.ts'
 import { RuleDirectory, ruleText } from '../../src/sources/rule-directory.suite.ts'
 import { lines, printedBy, refusedBy } from './printed.suite.ts'
 import { run } from './sluice-process.suite.ts'
-
-// Some of these start processes, on a machine that may be busy.
-vi.setConfig({ testTimeout: 30_000 })
 
 const RULES = `domain: shop
 version: 7

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { explain } from '../../server/src/cli/explain.ts'
 import { createLimiter } from '../../src/library/create-limiter.ts'
 import { urlOf } from '../cluster/partitions.suite.ts'
@@ -7,8 +7,6 @@ import { sharedCluster, sharedRedis } from '../servers/shared.ts'
 import { until } from '../servers/until.mjs'
 import { ruleFile } from './nodes.suite.ts'
 import { printedBy, refusedBy } from './printed.suite.ts'
-
-vi.setConfig({ testTimeout: 60_000 })
 
 const ALGORITHMS = ['sliding_window', 'token_bucket', 'gcra', 'leaky_bucket', 'fixed_window', 'sliding_log'] as const
 

@@ -5,8 +5,6 @@ import { RuleDirectory } from '../../src/sources/rule-directory.suite.ts'
 import { lines, printedBy, refusedBy } from './printed.suite.ts'
 import { run } from './sluice-process.suite.ts'
 
-// Some of these start processes, on a machine that may be busy.
-vi.setConfig({ testTimeout: 30_000 })
 // Keys in Redis depend on it.
 beforeEach(() => {
   for (const name of ['SLUICE_SECRET', 'SLUICE_KEY_PREFIX', 'CACHE_KEY_PREFIX']) vi.stubEnv(name, '')

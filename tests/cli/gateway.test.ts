@@ -2,15 +2,12 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { routesFile, startApp } from '../../server/src/app/gateway/gateway.suite.ts'
 import { reapAtExit } from '../servers/reaper.mjs'
 import { sharedRedis } from '../servers/shared.ts'
 import { until } from '../servers/until.mjs'
 import { ENV, run } from './sluice-process.suite.ts'
-
-// These start processes, on a machine that may be busy.
-vi.setConfig({ testTimeout: 60_000 })
 
 const MAIN = fileURLToPath(new URL('../../server/bin/sluice.mjs', import.meta.url))
 

@@ -8,8 +8,6 @@ import { until } from '../servers/until.mjs'
 import { ruleFile, startNode, type TestNode } from './nodes.suite.ts'
 import { printedBy, refusedBy } from './printed.suite.ts'
 
-vi.setConfig({ testTimeout: 60_000 })
-
 /** rulesOf has a rule of its own for each way to count. Budgets come back slowly: no test sees it. */
 function rulesOf(domain: string): string {
   const limit = 'unit: day, requests_per_unit: 3, algorithm: token_bucket'

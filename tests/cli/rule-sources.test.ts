@@ -8,7 +8,6 @@ import { reapAtExit } from '../servers/reaper.mjs'
 import { sharedRedis } from '../servers/shared.ts'
 import { until } from '../servers/until.mjs'
 import { ControlPlane } from '../xds/control-plane.suite.ts'
-import { domainOf } from '../xds/protos.suite.ts'
 import { ENV, FREE_PORTS, startWith } from './sluice-process.suite.ts'
 
 const MAIN = fileURLToPath(new URL('../../server/bin/sluice.mjs', import.meta.url))
@@ -64,10 +63,21 @@ describe('sluice serve', () => {
       SLUICE_KEY_PREFIX: `sources-${Math.random()}`,
       HEALTHY_WITH_AT_LEAST_ONE_CONFIG_LOADED: 'true',
     }
-    const service = await startWith(env, '--workers', '2', '--rules-xds', `127.0.0.1:${plane.port}`)
+    // No worker counts by itself because the machine is busy.
+    const args = [
+      '--workers',
+      '2',
+      '--redis-timeout',
+      '20s',
+      '--health-needs-redis',
+      '--rules-xds',
+      `127.0.0.1:${plane.port}`,
+    ]
+    const service = await startWith(env, ...args)
     const health = async (): Promise<number> => (await fetch(`${service.admin}/readyz`)).status
     expect(await health()).toBe(503)
-    plane.set('default', '2', [domainOf('a', 1)])
+    const rate_limit = { unit: 'DAY', requests_per_unit: 1 }
+    plane.set('default', '2', [{ name: 'a', domain: 'a', descriptors: [{ key: 'user', rate_limit }] }])
     await until('all workers have rules', async () => (await health()) === 200)
     await until('the control plane is told', () => plane.acks.at(-1)?.version_info === '2')
     const body = JSON.stringify({ domain: 'a', descriptors: [{ entries: [{ key: 'user', value: 'u' }] }] })

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { SETTINGS, type SettingSpec } from '../../server/src/app/settings/settings.ts'
 import { ENV, run, start, startWith } from './sluice-process.suite.ts'
 
@@ -13,9 +13,6 @@ const { version } = JSON.parse(readFileSync(new URL('../../package.json', import
 }
 const JSON_TYPE = 'Content-Type: application/json\r\n'
 const BODY = '{"domain":"api","descriptors":[{"entries":[{"key":"user","value":"carol"}]}]}'
-
-// Each test starts processes, on a machine that may be busy.
-vi.setConfig({ testTimeout: 30_000 })
 
 const hasCurl = spawnSync('curl', ['--version']).status === 0
 

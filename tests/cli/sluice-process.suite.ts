@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { afterEach } from 'vitest'
 import { reapAtExit } from '../servers/reaper.mjs'
+import { until } from '../servers/until.mjs'
 
 const MAIN = fileURLToPath(new URL('../../server/bin/sluice.mjs', import.meta.url))
 
@@ -23,7 +24,7 @@ export function run(
     env: { ...ENV, ...options.env },
     encoding: 'utf8',
     // Nothing else could end one that never ends: this process waits for it and does nothing meanwhile.
-    timeout: 60_000,
+    timeout: 180_000,
     killSignal: 'SIGKILL',
   })
   return { status, stdout, stderr }
@@ -68,6 +69,13 @@ export function start(...args: string[]): Promise<Started> {
   return startWith({}, ...args)
 }
 
+/** connected waits until every worker of services that were started with --health-needs-redis has Redis: before, it counts by itself. */
+export async function connected(...services: readonly Started[]): Promise<void> {
+  for (const { admin } of services) {
+    await until('every worker has Redis', async () => (await fetch(`${admin}/readyz`)).status === 200)
+  }
+}
+
 export const FREE_PORTS = ['--http-port', '0', '--grpc-port', '0', '--admin-port', '0']
 
 /** startWith is start in another environment. */
@@ -83,7 +91,7 @@ export async function startWith(env: Record<string, string>, ...args: string[]):
   const check = (): void => {
     for (const each of waiting) each()
   }
-  const until = (isThere: () => boolean): Promise<string> =>
+  const waitFor = (isThere: () => boolean): Promise<string> =>
     new Promise((resolve, reject) => {
       const look = (): void => {
         if (isThere()) resolve(all)
@@ -104,11 +112,11 @@ export async function startWith(env: Record<string, string>, ...args: string[]):
   })
   child.once('exit', () => setImmediate(check))
   const output = new Promise<string>((resolve) => child.stdout.once('close', () => resolve(all)))
-  const welcome = await until(() => LAST_LINE.test(all))
+  const welcome = await waitFor(() => LAST_LINE.test(all))
   const [, url = ''] = /HTTP {3}(http:\S+)/.exec(all) ?? []
   const [, admin = ''] = /admin {2}(http:\S+)/.exec(all) ?? []
   const [, grpc = ''] = /gRPC {3}(\S+)/.exec(all) ?? []
   const printed = (text: string, times = 1): Promise<string> =>
-    until(() => all.split('\n').filter((line) => line.includes(text)).length >= times)
+    waitFor(() => all.split('\n').filter((line) => line.includes(text)).length >= times)
   return { child, url, grpc, admin, welcome, output, errors: () => complaint, printed }
 }

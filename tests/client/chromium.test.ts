@@ -37,7 +37,7 @@ async function bundled(): Promise<string> {
   return output[0].code
 }
 
-it('runs in Chromium: paces, tries again, and shares with another tab', { timeout: 120_000 }, async () => {
+it('runs in Chromium: paces, tries again, and shares with another tab', async () => {
   const client = await bundled()
   let refusals = 0
   let told: (result: unknown) => void = () => {}

@@ -7,12 +7,16 @@ import { readConfig } from '../../server/src/app/settings/config.ts'
 import { startService } from '../../server/src/app/wire.ts'
 
 export const PER_SECOND = 200
+/** A rate that a machine keeps however busy it is: what callers get is up to the limit, not to their share of the processor. */
+export const SLOW_PER_SECOND = 20
 
 const RULES = `
 domain: api
 descriptors:
   - key: caller
     rate_limit: {unit: second, requests_per_unit: ${PER_SECOND}}
+  - key: slow_caller
+    rate_limit: {unit: second, requests_per_unit: ${SLOW_PER_SECOND}}
   - key: tokens
     rate_limit: {unit: hour, requests_per_unit: 1000, algorithm: token_bucket}
   - key: jobs
@@ -34,10 +38,10 @@ export async function startApi(...args: readonly string[]): Promise<string> {
 }
 
 /** callOf is a call to the API by somebody: a check, which is answered with the fields of its limit. */
-export function callOf(caller: string): RequestInit {
+export function callOf(caller: string, key = 'caller'): RequestInit {
   return {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ domain: 'api', descriptors: [{ entries: [{ key: 'caller', value: caller }] }] }),
+    body: JSON.stringify({ domain: 'api', descriptors: [{ entries: [{ key, value: caller }] }] }),
   }
 }

@@ -1,13 +1,11 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { charge, TEN } from '../../src/stores/suite/subject.suite.ts'
 import { freePort } from '../servers/ports.mjs'
 import { sharedCluster, sharedSentinel } from '../servers/shared.ts'
 import { until } from '../servers/until.mjs'
 import { connectStore, keyOf, PARTITIONS, reasonOf, urlOf, watchStore } from './partitions.suite.ts'
-
-vi.setConfig({ testTimeout: 60_000 })
 
 // A promise that rejects and that nobody handles fails the test run by itself.
 

@@ -10,8 +10,6 @@ import type { RedisServer } from '../servers/redis.mjs'
 import { slotOf } from '../servers/slots.mjs'
 import { connectStore, keyOf, partitionsOf, reasonOf, remaining, urlOf, type WatchedStore } from './partitions.suite.ts'
 
-vi.setConfig({ testTimeout: 60_000 })
-
 const PLENTY = compileLimit({ algorithm: 'fixed_window', limit: 1_000, window: '30d' })
 const PLACES = compileLimit({ algorithm: 'concurrency', limit: 10, leaseTtl: '1h' })
 
@@ -132,7 +130,7 @@ describe('a slot on its way', () => {
     await move.moveKeys(stored(moved))
     const before = await errors()
     const batch = admit([staying, moved, staying])
-    await vi.waitUntil(async () => (await errors()) > before)
+    await vi.waitUntil(async () => (await errors()) > before, 60_000)
     await move.moveAllKeys()
     expect(await batch).toBe(3)
     await move.finish()

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { storedKey } from '../../src/core/keys.ts'
 import { compileLimit, type Limit } from '../../src/core/limit.ts'
 import type { Charge } from '../../src/engine/ports.ts'
@@ -19,8 +19,6 @@ import {
   urlOf,
   type WatchedStore,
 } from './partitions.suite.ts'
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
 
 const BUDGET = 40
 const WINDOW = compileLimit({ algorithm: 'fixed_window', limit: BUDGET, window: '30d' })

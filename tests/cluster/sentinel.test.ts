@@ -1,13 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { compileLimit } from '../../src/core/limit.ts'
 import { charge } from '../../src/stores/suite/subject.suite.ts'
 import { type SentinelSystem, startSentinel } from '../servers/sentinel.mjs'
 import { sharedSentinel } from '../servers/shared.ts'
 import { until } from '../servers/until.mjs'
 import { answers, connectStore, keyOf, reasonOf, remaining, type WatchedStore, watchStore } from './partitions.suite.ts'
-
-vi.setConfig({ testTimeout: 60_000 })
 
 const PASSWORD = 'secret'
 const PLENTY = compileLimit({ algorithm: 'fixed_window', limit: 1_000, window: '30d' })

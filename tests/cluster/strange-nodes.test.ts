@@ -1,12 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { charge, TEN } from '../../src/stores/suite/subject.suite.ts'
 import { slotOf } from '../servers/slots.mjs'
 import { until } from '../servers/until.mjs'
 import { type Answer, type FakeNode, slotsReply, startNodes } from './fake-node.suite.ts'
 import { connectStore, keyOf, PARTITIONS, reasonOf, type WatchedStore } from './partitions.suite.ts'
-
-vi.setConfig({ testTimeout: 60_000 })
 
 /** answering tells the map, and answers scripts as it is told. */
 const answering =

@@ -78,7 +78,7 @@ export class Visit {
       locale: 'en-GB',
       timezoneId: 'Europe/Berlin',
     })
-    context.setDefaultTimeout(15_000)
+    context.setDefaultTimeout(60_000)
     const page = await context.newPage()
     const visit = new Visit(context, page)
     // A violation of the policy is told to the console, too; here with what broke it.

@@ -78,7 +78,7 @@ export function customerFlows(bench: () => Bench): void {
       await page.getByText(evil).first().waitFor()
       await visit.go('/')
       // A key spells `=` in its values otherwise.
-      await page.getByText('ip=<img src').first().waitFor({ timeout: 30_000 })
+      await page.getByText('ip=<img src').first().waitFor()
       await visit.go(`/explain?q=${encodeURIComponent(`domain=edge ip=${hostile}`)}`)
       await visit.go('/audit')
       expect(await page.locator('main img, main script').count()).toBe(0)

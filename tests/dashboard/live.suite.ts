@@ -16,11 +16,11 @@ export function liveFlows(bench: () => Bench): void {
       // 60 a minute are allowed; the rest is refused.
       expect(await bench().checks(key, 80)).toMatch(/^\++-+$/)
       await until('both figures have moved', async () => (await rate('Allowed')) > 0 && (await rate('Refused')) > 0)
-      await until('the customer is told of', async () => (await page.getByText(id).count()) > 0, 30_000)
+      await until('the customer is told of', async () => (await page.getByText(id).count()) > 0)
       // After a reload the last hour is still there.
       await page.reload()
       await visit.settled()
-      await until('the refused ones are still told of', async () => (await page.getByText(id).count()) > 0, 30_000)
+      await until('the refused ones are still told of', async () => (await page.getByText(id).count()) > 0)
     })
   })
 }

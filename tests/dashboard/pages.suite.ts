@@ -18,7 +18,7 @@ const MENU = [
 const MORE = ['/rules/edit', '/rules/versions', '/login', '/nowhere']
 
 export function pageClaims(bench: () => Bench): void {
-  it('passes axe, light and dark, fits a phone, and complains of nothing', { timeout: 120_000 }, async () => {
+  it('passes axe, light and dark, fits a phone, and complains of nothing', async () => {
     const { id, key } = await bench().customer()
     await bench().checks(key, 70)
     await bench().visit(async (visit) => {

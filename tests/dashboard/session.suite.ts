@@ -70,7 +70,7 @@ export function sessionFlows(bench: () => Bench): void {
         await node.start()
         await bench().inForce()
       }
-      await page.getByText('Live', { exact: true }).waitFor({ timeout: 30_000 })
+      await page.getByText('Live', { exact: true }).waitFor()
       await words.waitFor({ state: 'detached' })
       // The session is still good.
       await page.getByRole('button', { name: 'Log out' }).waitFor()

@@ -70,7 +70,9 @@ export function blackBox(name: string, installation: () => Installation): void {
         CACHE_KEY_PREFIX: `${randomUUID()}:`,
         SLUICE_SECRET: 'a secret of this test',
         SLUICE_WORKERS: '2',
+        SLUICE_HEALTH_NEEDS_REDIS: 'true',
       })
+      await until('both workers are connected', async () => (await fetch(`${admin}/readyz`)).status === 200)
       const client = grpcClient(grpc)
       onTestFinished(() => client.close())
       expect(await checked(http, 'alice')).toBe(200)

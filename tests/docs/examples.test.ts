@@ -27,8 +27,7 @@ describe('examples in the documents', () => {
     expect(examples.length).toBeGreaterThan(0)
   })
 
-  // Each is a process of its own, on a machine that may be busy.
-  it.each(examples)('$title prints what it says', { timeout: 30_000 }, async ({ code, expected }) => {
+  it.each(examples)('$title prints what it says', async ({ code, expected }) => {
     const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', code], { cwd: root })
     expect(stdout.trimEnd().split('\n')).toEqual(expected)
   })

@@ -6,14 +6,11 @@ import { until } from '../servers/until.mjs'
 import { type ExampleApp, runExample } from './example-app.suite.ts'
 import { testSharing } from './sharing.suite.ts'
 
-// Examples are processes of their own, on a machine that may be busy.
-const PATIENT = { timeout: 30_000 }
-
 /** testApi states what the example of every framework does: they are one API. */
 export function testApi(framework: string): void {
   const file = `${framework}/app.mjs`
 
-  describe(`examples/${framework}`, PATIENT, () => {
+  describe(`examples/${framework}`, () => {
     let app: ExampleApp
     beforeAll(async () => {
       app = await runExample(file)

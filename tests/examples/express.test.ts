@@ -6,10 +6,7 @@ import { until } from '../servers/until.mjs'
 import { type ExampleApp, runExample } from './example-app.suite.ts'
 import { testSharing } from './sharing.suite.ts'
 
-// Examples are processes of their own, on a machine that may be busy.
-const PATIENT = { timeout: 30_000 }
-
-describe('examples/express', PATIENT, () => {
+describe('examples/express', () => {
   let app: ExampleApp
   beforeAll(async () => {
     app = await runExample('express/app.mjs')
@@ -44,7 +41,7 @@ describe('examples/express', PATIENT, () => {
   })
 })
 
-describe('examples/express, its routes', PATIENT, () => {
+describe('examples/express, its routes', () => {
   let app: ExampleApp
   beforeAll(async () => {
     app = await runExample('express/app.mjs')

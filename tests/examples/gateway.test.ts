@@ -1,9 +1,6 @@
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { statuses } from '../../server/src/app/gateway/gateway.suite.ts'
 import { runExample } from './example-app.suite.ts'
-
-// It starts processes, on a machine that may be busy.
-vi.setConfig({ testTimeout: 60_000 })
 
 describe('examples/gateway', () => {
   it('protects logins, counts tokens, and holds what is slightly over', async () => {

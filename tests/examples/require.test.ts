@@ -9,7 +9,7 @@ const run = async (code: string, ...flags: string[]): Promise<string> => {
   return (await promisify(execFile)(process.execPath, [...flags, '--eval', code], options)).stdout.trim()
 }
 
-describe('sluice/express', { timeout: 30_000 }, () => {
+describe('sluice/express', () => {
   it('is the function itself to require, with everything else on it', async () => {
     const code = `
       const rateLimit = require('sluice/express')
@@ -27,7 +27,7 @@ describe('sluice/express', { timeout: 30_000 }, () => {
   })
 })
 
-describe('sluice/koa', { timeout: 30_000 }, () => {
+describe('sluice/koa', () => {
   it('is the function itself to require', async () => {
     const code = `
       const ratelimit = require('sluice/koa')
@@ -43,7 +43,7 @@ describe('sluice/koa', { timeout: 30_000 }, () => {
   })
 })
 
-describe('sluice/fastify', { timeout: 30_000 }, () => {
+describe('sluice/fastify', () => {
   it('is the plugin itself to require, with everything else on it', async () => {
     const code = `
       const rateLimit = require('sluice/fastify')
@@ -53,7 +53,7 @@ describe('sluice/fastify', { timeout: 30_000 }, () => {
   })
 })
 
-describe('sluice/nest', { timeout: 30_000 }, () => {
+describe('sluice/nest', () => {
   it('has the same to require and to import', async () => {
     const names = 'RateLimit, SkipRateLimit, SluiceGuard, SluiceModule, SluiceStorage, SluiceThrottlerGuard'
     const print = `console.log([${names}].map((each) => typeof each).join(' '))`

@@ -13,7 +13,7 @@ const ONLY = process.env.FUZZ_SEED
 const KEEPS = process.env.FUZZ_KEEP === '1'
 const MAX_FAILURES = 20
 
-vi.setConfig({ testTimeout: FOR_MS + 120_000 })
+vi.setConfig({ testTimeout: FOR_MS + 300_000 })
 
 /** problemOf returns what goes wrong with a seed. */
 async function problemOf(seed: number): Promise<string | undefined> {

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../server/src/grpc/manual-clock.suite.ts'
 import { ECHO, EchoServer } from './echo-server.ts'
 import { MemorySocket } from './memory-socket.ts'
@@ -11,8 +11,6 @@ import { answersOf, call, type Frame, PREFACE, prefixed, settings, Type } from '
 
 // Whatever a client sends, in whatever pieces: the server neither throws nor hangs nor keeps anything of it. Every case is
 // made from a seed, which a failure names; FUZZ_SEED=n FUZZ_RUNS=m runs others.
-
-vi.setConfig({ testTimeout: 120_000 })
 
 const FIRST_SEED = Number(process.env.FUZZ_SEED ?? 1)
 const RUNS = process.env.FUZZ_RUNS === undefined ? undefined : Number(process.env.FUZZ_RUNS)

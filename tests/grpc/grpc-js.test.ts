@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as grpc from '@grpc/grpc-js'
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { ManualClock } from '../../server/src/grpc/manual-clock.suite.ts'
 import { makeCertificates } from '../servers/certificates.mjs'
 import { startProxy } from '../servers/proxy.mjs'
@@ -12,8 +12,6 @@ import type { EchoMessage } from './echo-message.ts'
 import { ECHO, type EchoServer, startEcho } from './echo-server.ts'
 
 // Our server, called by @grpc/grpc-js.
-
-vi.setConfig({ testTimeout: 20_000 })
 
 let server: EchoServer
 let client: EchoClient

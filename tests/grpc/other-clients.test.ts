@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import tls from 'node:tls'
 import { promisify } from 'node:util'
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { requireCommand } from '../../scripts/system-packages.mjs'
 import { makeCertificates } from '../servers/certificates.mjs'
 import { until } from '../servers/until.mjs'
@@ -16,8 +16,6 @@ import { ECHO, type EchoServer, startEcho } from './echo-server.ts'
 import { prefixed } from './wire.ts'
 
 // Our server, called by node:http2, curl and h2load: clients of HTTP/2 that know nothing of gRPC.
-
-vi.setConfig({ testTimeout: 20_000 })
 
 const execute = promisify(execFile)
 const request = prefixed(encodeEcho({ text: 'hello', count: 7 }))

@@ -68,7 +68,7 @@ async function runToTheEnd(nodes: readonly Node[]): Promise<{ decisions: number;
 const HOUR: LimitOptions = { algorithm: 'sliding_log', limit: 6_000, window: '1d' }
 
 describe('several processes on one Redis', () => {
-  it('that lease admit the limit together, not one more, and mostly without asking', { timeout: 60_000 }, async () => {
+  it('that lease admit the limit together, not one more, and mostly without asking', async () => {
     const nodes = await startNodes(4, 'leased', HOUR)
     const said = await runToTheEnd(nodes)
     expect(sum(nodes)).toBe(HOUR.limit)
@@ -76,7 +76,7 @@ describe('several processes on one Redis', () => {
     expect(asked).toBeLessThan(HOUR.limit / 2)
   })
 
-  it('that lease admit no more when one of them is killed in the middle', { timeout: 60_000 }, async () => {
+  it('that lease admit no more when one of them is killed in the middle', async () => {
     const nodes = await startNodes(3, 'leased', HOUR)
     const [victim, ...others] = nodes as [Node, ...Node[]]
     const exit = once(victim.process, 'exit')
@@ -89,7 +89,7 @@ describe('several processes on one Redis', () => {
     expect(sum(nodes)).toBeGreaterThan(HOUR.limit / 2)
   })
 
-  it('that lease from a bucket admit what it holds and refills, and no more', { timeout: 60_000 }, async () => {
+  it('that lease from a bucket admit what it holds and refills, and no more', async () => {
     const bucket: LimitOptions = { algorithm: 'token_bucket', limit: 2_000, window: '1s', burst: 500 }
     const nodes = await startNodes(3, 'leased', bucket)
     const now = async (): Promise<number> => {
@@ -106,7 +106,7 @@ describe('several processes on one Redis', () => {
     expect(sum(nodes)).toBeLessThanOrEqual(500 + refilled)
   })
 
-  it('that count eventually go over by no more than their bound', { timeout: 60_000 }, async () => {
+  it('that count eventually go over by no more than their bound', async () => {
     const nodes = await startNodes(4, 'eventual', HOUR)
     await runToTheEnd(nodes)
     expect(sum(nodes)).toBeGreaterThanOrEqual(HOUR.limit)

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { compileLimit, type Limit } from '../../src/core/limit.ts'
 import type { Charge } from '../../src/engine/ports.ts'
 import { LeasedStore } from '../../src/stores/leased/leased-store.ts'
@@ -9,8 +9,6 @@ import { startProxy } from '../servers/proxy.mjs'
 import { type RedisServer, startRedis } from '../servers/redis.mjs'
 import { sharedCluster } from '../servers/shared.ts'
 import { until } from '../servers/until.mjs'
-
-vi.setConfig({ testTimeout: 30_000 })
 
 let redis: RedisServer
 beforeAll(async () => {

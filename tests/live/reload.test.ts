@@ -1,11 +1,8 @@
 import { once } from 'node:events'
 import { renameSync } from 'node:fs'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { longRuleText, RuleDirectory, ruleText } from '../../src/sources/rule-directory.suite.ts'
 import { run, start } from '../cli/sluice-process.suite.ts'
-
-// Each test starts a process, on a machine that may be busy.
-vi.setConfig({ testTimeout: 30_000 })
 
 const TYPO = ruleText(9).replace('unit: day', 'unit: minut')
 const UNIT_RULE =

@@ -11,9 +11,6 @@ import { RulesError } from '../../src/core/rules/problems.ts'
 import { ThreadLoader, type ThreadLoaderOptions } from '../../src/sources/thread-loader.ts'
 import { until } from '../servers/until.mjs'
 
-// A thread runs what was built: it starts on a machine that may be busy.
-vi.setConfig({ testTimeout: 60_000 })
-
 const ENTRY = new URL('../../dist/sources/loader-thread.js', import.meta.url)
 const RULE = 'rules that change are loaded in a thread of their own, in at most 1 GiB of memory and a minute'
 

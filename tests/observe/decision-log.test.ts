@@ -12,7 +12,7 @@ const RULES = `
 domain: d
 descriptors:
   - key: user
-    rate_limit: { unit: day, requests_per_unit: 1, algorithm: fixed_window }
+    rate_limit: { unit: day, requests_per_unit: 1, algorithm: fixed_window, anchor: first_hit }
 `
 const VERSION = loadRules([{ file: 'd.yaml', text: RULES }]).version
 const askOf = (user: string) => ({ domain: 'd', descriptors: [{ entries: [{ key: 'user', value: user }] }] })

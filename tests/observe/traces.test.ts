@@ -13,7 +13,7 @@ const RULES = `
 domain: d
 descriptors:
   - key: user
-    rate_limit: { unit: day, requests_per_unit: 2, algorithm: fixed_window }
+    rate_limit: { unit: day, requests_per_unit: 2, algorithm: fixed_window, anchor: first_hit }
 `
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
 const SPAN = '00f067aa0ba902b7'

@@ -74,7 +74,7 @@ const app = (url: string) => `import { createHmac, randomUUID } from 'node:crypt
 describe.each([
   ['rolldown', withRolldown, true],
   ['esbuild', withEsbuild, hasEsbuild],
-] as const)('a bundle of %s', { timeout: 120_000 }, (_, bundle, isThere) => {
+] as const)('a bundle of %s', (_, bundle, isThere) => {
   // Skipped where the bundler has no program for the machine.
   it.runIf(isThere).each(['esm', 'cjs'] as const)('as %s does all that the packages do', async (format) => {
     const { url } = await sharedRedis()

@@ -30,7 +30,7 @@ const ENTRIES: readonly [entry: string, needs: readonly string[], names: readonl
   ['sluice/opentelemetry', ['@opentelemetry/api'], ['opentelemetry']],
 ]
 
-describe('an app that has installed sluice, and nothing that is optional', { timeout: 120_000 }, () => {
+describe('an app that has installed sluice, and nothing that is optional', () => {
   it.each(ENTRIES)('imports and requires %s', async (entry, needs, names) => {
     project = new Project().install(packed.library, { without: OPTIONAL }).link(...needs)
     const print = `console.log([${names.join(', ')}].every((each) => typeof each === 'function'))`
@@ -71,7 +71,7 @@ describe('an app that has installed sluice, and nothing that is optional', { tim
   })
 })
 
-describe('an app that has installed sluice-client', { timeout: 120_000 }, () => {
+describe('an app that has installed sluice-client', () => {
   it.each([
     ['sluice-client', ['createFetch', 'parseRateLimits', 'RateLimitError', 'shareTabs', 'acceptsRatio']],
     ['sluice-client/check', ['createCheckClient', 'orThrow', 'CheckRequestError', 'RateLimitError']],
@@ -87,7 +87,7 @@ describe('an app that has installed sluice-client', { timeout: 120_000 }, () => 
   })
 })
 
-describe('an app that counts in Redis', { timeout: 120_000 }, () => {
+describe('an app that counts in Redis', () => {
   /** An app that asks twice about a caller of its own; `redis` is an expression. */
   const app = (redis: string) => `import { rateLimit } from 'sluice/fetch'
     import { setTimeout as sleep } from 'node:timers/promises'
@@ -115,7 +115,7 @@ describe('an app that counts in Redis', { timeout: 120_000 }, () => {
   })
 })
 
-describe('an operator who has installed sluice-server', { timeout: 120_000 }, () => {
+describe('an operator who has installed sluice-server', () => {
   it('is told what to install for traces, and needs none of it without them', async () => {
     project = new Project().install(packed.library).install(packed.server, { without: ['sluice'] })
     project.write({

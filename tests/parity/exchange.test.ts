@@ -82,7 +82,7 @@ function* randomRequests(key: string, limit: Limit, seed: number): Generator<[Sl
 }
 
 describe('the script lends as the book does, in every field', () => {
-  it.each(LIMITS)('%o', { timeout: 60_000 }, async (options) => {
+  it.each(LIMITS)('%o', async (options) => {
     const limit = compileLimit(options)
     for (let seed = 1; seed <= (limit.calendar ? 5 : 25); seed++) {
       const time = { nowMs: START_MS }
@@ -113,7 +113,7 @@ describe('the script decides beside what is lent as the memory store does, in ev
   }
   const policy = { consistency: 'leased', onStoreFailure: 'open', localShare: 1, timeoutMs: 5 } as const
 
-  it.each(LIMITS)('%o', { timeout: 60_000 }, async (options) => {
+  it.each(LIMITS)('%o', async (options) => {
     const limit = compileLimit(options)
     const other = compileLimit({ limit: 45, window: '10s' })
     const seen = { fits: 0, refused: 0, lent: 0, due: 0 }

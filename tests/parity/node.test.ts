@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { createClient, RESP_TYPES } from '@redis/client'
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { jumpySchedules, KIND_NAMES, KINDS, play } from '../../src/core/algorithms/arbitraries.suite.ts'
 import type { Schedule } from '../../src/core/algorithms/schedule.suite.ts'
 import { compileLimit, type LimitOptions } from '../../src/core/limit.ts'
@@ -14,8 +14,6 @@ import {
   type Group,
 } from '../../src/stores/redis/wire-format.ts'
 import { sharedRedis } from '../servers/shared.ts'
-
-vi.setConfig({ testTimeout: 30_000 })
 
 const SEQUENCES = 30
 const AS_BUFFERS = { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { createClient, RESP_TYPES } from '@redis/client'
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { jumpySchedules, KIND_NAMES, KINDS, type Kind, play } from '../../src/core/algorithms/arbitraries.suite.ts'
 import { REGRESSIONS } from '../../src/core/algorithms/regressions.suite.ts'
 import type { Schedule } from '../../src/core/algorithms/schedule.suite.ts'
@@ -16,8 +16,6 @@ import { CompactKeys, readableKeys, type StoredKeys } from '../../src/stores/red
 import { decodeVerdicts, encodeGroups, type Group } from '../../src/stores/redis/wire-format.ts'
 import { sharedRedis } from '../servers/shared.ts'
 import { CASES } from './cases.suite.ts'
-
-vi.setConfig({ testTimeout: 30_000 })
 
 const SEQUENCES = 150
 /** The script adds this to the life of keys when it is told the time, which does not pass as the server's does. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { redisDeskStore } from '../../server/src/app/admin/redis-desk-store.ts'
 import { RuleDirectory } from '../../src/sources/rule-directory.suite.ts'
-import { type Started, start, startWith } from '../cli/sluice-process.suite.ts'
+import { connected, type Started, start, startWith } from '../cli/sluice-process.suite.ts'
 import { sharedRedis } from '../servers/shared.ts'
 import { until } from '../servers/until.mjs'
 import { startQuotas } from './quota-service.suite.ts'
@@ -11,9 +11,9 @@ const RULES = `domain: api
 descriptors:
   - key: api_key
     secret: true
-    rate_limit: { unit: day, requests_per_unit: 4, algorithm: fixed_window, timeout_ms: 5000 }
+    rate_limit: { unit: day, requests_per_unit: 4, algorithm: fixed_window, anchor: first_hit, timeout_ms: 5000 }
   - key: user
-    rate_limit: { unit: day, requests_per_unit: 40, algorithm: fixed_window, consistency: leased, timeout_ms: 5000 }
+    rate_limit: { unit: day, requests_per_unit: 40, algorithm: fixed_window, anchor: first_hit, consistency: leased, timeout_ms: 5000 }
 `
 const SECRET = 'sk_live_planted_0123456789abcdef'
 const TOKEN = 'a-token-of-this-test-0123456789'
@@ -42,13 +42,15 @@ async function api(admin: string, path: string, body?: object, token: string | u
   return { status: answer.status, text, json: JSON.parse(text) }
 }
 
-/** twoNodes starts two nodes with two workers each, on one Redis. */
+/** twoNodes starts two nodes with two workers each, on one Redis, to which all are connected. */
 async function twoNodes(): Promise<readonly Started[]> {
   const rules = new RuleDirectory({ 'api.yaml': RULES })
   const { url: redis } = await sharedRedis()
-  const args = ['--workers', '2', '--rules', rules.path, '--key-prefix', randomUUID()]
+  const args = ['--workers', '2', '--health-needs-redis', '--rules', rules.path, '--key-prefix', randomUUID()]
   const env = { REDIS_URL: redis, SLUICE_SECRET: 'a secret of this test', SLUICE_ADMIN_TOKEN: TOKEN }
-  return Promise.all([startWith(env, ...args), startWith(env, ...args)])
+  const nodes = await Promise.all([startWith(env, ...args), startWith(env, ...args)])
+  await connected(...nodes)
+  return nodes
 }
 
 describe('the desk of two nodes with two workers', () => {

@@ -3,7 +3,7 @@ import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { type ChannelCredentials, credentials } from '@grpc/grpc-js'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { RuleDirectory, ruleText } from '../../src/sources/rule-directory.suite.ts'
 import { run, start, startWith } from '../cli/sluice-process.suite.ts'
 import { makeCertificates } from '../servers/certificates.mjs'
@@ -13,9 +13,6 @@ import { startSentinel } from '../servers/sentinel.mjs'
 import { sharedRedis } from '../servers/shared.ts'
 import { until } from '../servers/until.mjs'
 import { grpcClient, rlsRequest, shouldRateLimit } from './grpc-load.suite.ts'
-
-// Each test starts processes, on a machine that may be busy.
-vi.setConfig({ testTimeout: 60_000 })
 
 const { url: redis } = await sharedRedis()
 const SETUPS: [name: string, args: string[]][] = [

@@ -1,14 +1,11 @@
 import { once } from 'node:events'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { RuleDirectory, ruleText } from '../../src/sources/rule-directory.suite.ts'
 import { start } from '../cli/sluice-process.suite.ts'
 import { until } from '../servers/until.mjs'
 import { grpcClient, rlsRequest, shouldRateLimit, startGrpcLoad } from './grpc-load.suite.ts'
 import { watch } from './health-watch.suite.ts'
 import { startHttpLoad } from './http-load.suite.ts'
-
-// Each test starts processes, on a machine that may be busy.
-vi.setConfig({ testTimeout: 60_000 })
 
 /** A directory of rules for the load, which ends with the test. */
 const rulesPath = (): string => new RuleDirectory({ 'load.yaml': ruleText(1e9, 'load') }).path

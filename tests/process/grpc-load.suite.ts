@@ -35,7 +35,7 @@ export function limiterCheck(client: Client, domain: string, user: string): Prom
 export function shouldRateLimit(client: Client, request: Buffer, method = METHOD): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const same = (bytes: Buffer): Buffer => bytes
-    const deadline = Date.now() + 20_000
+    const deadline = Date.now() + 60_000
     client.makeUnaryRequest(
       method,
       same,

@@ -1,12 +1,9 @@
 import { once } from 'node:events'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { RuleDirectory, ruleText } from '../../src/sources/rule-directory.suite.ts'
 import { startWith } from '../cli/sluice-process.suite.ts'
 import { startRedis } from '../servers/redis.mjs'
 import { until } from '../servers/until.mjs'
-
-// Each test starts processes, on a machine that may be busy.
-vi.setConfig({ testTimeout: 60_000 })
 
 const SECRET = 'correct horse battery'
 const PASSWORD = 'sw0rd%fish'

@@ -9,7 +9,7 @@ import { sharedPglite } from '../servers/shared.ts'
 
 const MAIN = fileURLToPath(new URL('../../server/dist/bundle/pglite-main.js', import.meta.url))
 
-it('PGlite starts from the bundle, with its files where it is installed', { timeout: 180_000 }, async () => {
+it('PGlite starts from the bundle, with its files where it is installed', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'sluice-data-'))
   onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }))
   cpSync((await sharedPglite()).dir, dataDir, { recursive: true })

@@ -8,12 +8,13 @@ import type { QuotaChange, QuotaSnapshot, QuotaTable } from '../../server/src/qu
 import { hashApiKey } from '../../server/src/quotas/tables/api-key-hash.ts'
 import { RuleDirectory } from '../../src/sources/rule-directory.suite.ts'
 import { sharedRedis } from '../servers/shared.ts'
+import { until } from '../servers/until.mjs'
 
 const MAIN = fileURLToPath(new URL('./quota-service.mjs', import.meta.url))
 const hash = (key: string): string => hashApiKey('a secret of this test', key)
 const RULES = `
 domain: api
-tiers: {free: {rate_limit: {name: free, unit: day, requests_per_unit: 2, algorithm: fixed_window, timeout_ms: 5000, consistency: leased}}}
+tiers: {free: {rate_limit: {name: free, unit: day, requests_per_unit: 2, algorithm: fixed_window, anchor: first_hit, timeout_ms: 5000, consistency: leased}}}
 descriptors:
   - {key: api_key, tiered: true, rate_limit: {unit: day, requests_per_unit: 1, timeout_ms: 5000}}
 `
@@ -54,6 +55,7 @@ export async function startQuotas(...more: string[]) {
     prefix,
     '--secret',
     's',
+    '--health-needs-redis',
     ...ports,
     ...more,
   ]
@@ -62,7 +64,12 @@ export async function startQuotas(...more: string[]) {
   const [first] = (await once(own, 'message')) as [{ isWaiting: boolean }]
   expect(first.isWaiting).toBe(true)
   own.send({ load: SNAPSHOT })
-  const [{ addresses }] = (await once(own, 'message')) as [{ addresses: { http: string } }]
+  const [{ addresses }] = (await once(own, 'message')) as [{ addresses: { http: string; admin: string } }]
+  // Before it is connected, a worker counts by itself.
+  await until(
+    'both workers are connected to Redis',
+    async () => (await fetch(`http://${addresses.admin}/readyz`)).status === 200,
+  )
   let revision = 1
   const change = (table: QuotaTable, id: string, record: unknown): void => {
     own.send({ apply: [{ table, id, record, revision: ++revision } as QuotaChange] })

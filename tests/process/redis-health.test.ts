@@ -1,4 +1,4 @@
-import { expect, it, onTestFinished, vi } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { logTo } from '../../server/src/app/log/log.ts'
 import { readConfig } from '../../server/src/app/settings/config.ts'
 import { startService } from '../../server/src/app/wire.ts'
@@ -6,8 +6,6 @@ import { ruleFile } from '../cli/nodes.suite.ts'
 import { startProxy } from '../servers/proxy.mjs'
 import { type RedisOptions, type RedisServer, startRedis } from '../servers/redis.mjs'
 import { until } from '../servers/until.mjs'
-
-vi.setConfig({ testTimeout: 60_000 })
 
 const RULES = '{domain: d, descriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: 5}}]}'
 const PORTS = ['--host=127.0.0.1', '--http-port=0', '--grpc-port=0', '--admin-port=0']

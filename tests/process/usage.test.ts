@@ -9,7 +9,7 @@ import { type PostgresServer, startPostgres } from '../servers/postgres.mjs'
 import { until } from '../servers/until.mjs'
 
 const MAIN = fileURLToPath(new URL('./usage-node.mjs', import.meta.url))
-const SLOW_MS = 120_000
+const SLOW_MS = 300_000
 const PATIENCE_MS = 60_000
 
 const children: ChildProcess[] = []

@@ -1,13 +1,10 @@
 import { once } from 'node:events'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { RuleDirectory, ruleText } from '../../src/sources/rule-directory.suite.ts'
 import { until } from '../servers/until.mjs'
 import { grpcClient, rlsRequest, shouldRateLimit } from './grpc-load.suite.ts'
 import { watch } from './health-watch.suite.ts'
 import { isRunning, pidsIn, startWorkers } from './worker-service.suite.ts'
-
-// Each test starts several processes, on a machine that may be busy.
-vi.setConfig({ testTimeout: 60_000 })
 
 /** healthOf asks over a connection of its own. */
 async function healthOf(url: string): Promise<number> {
@@ -23,7 +20,8 @@ describe('sluice serve --workers 2, told to end', () => {
     child.kill('SIGTERM')
     await until('it says that it does not serve', () => told.length === 2)
     expect(told).toEqual([1, 2])
-    // Connections go to the workers in turns.
+    // Connections go to the workers in turns. One of them may hear of the end a moment later.
+    await until('every worker says so', async () => (await healthOf(url)) === 500 && (await healthOf(url)) === 500)
     expect([await healthOf(url), await healthOf(url)]).toEqual([500, 500])
     // They still serve, until balancers have had time to notice.
     const clients = [grpcClient(grpc), grpcClient(grpc)]

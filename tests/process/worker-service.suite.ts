@@ -1,12 +1,22 @@
 import type { RuleDirectory } from '../../src/sources/rule-directory.suite.ts'
-import { type Started, startWith } from '../cli/sluice-process.suite.ts'
+import { connected, type Started, startWith } from '../cli/sluice-process.suite.ts'
 import { sharedRedis } from '../servers/shared.ts'
 
-/** startWorkers runs the service with two workers on a shared Redis. */
+/**
+ * startWorkers runs the service with two workers on a shared Redis, and waits until both are connected. Redis has all the time that
+ * it needs: no worker counts by itself because the machine is busy.
+ */
 export async function startWorkers(rules: RuleDirectory, ...args: string[]): Promise<Started> {
   const { url } = await sharedRedis()
-  const env = { REDIS_URL: url, SLUICE_SECRET: 'a secret of this test', LOG_LEVEL: 'debug' }
-  return startWith(env, '--workers', '2', '--rules', rules.path, ...args)
+  const env = {
+    REDIS_URL: url,
+    SLUICE_REDIS_TIMEOUT: '20s',
+    SLUICE_SECRET: 'a secret of this test',
+    LOG_LEVEL: 'debug',
+  }
+  const started = await startWith(env, '--workers', '2', '--health-needs-redis', '--rules', rules.path, ...args)
+  await connected(started)
+  return started
 }
 
 const READY = / debug worker \d+ \(process (\d+)\) is ready/g

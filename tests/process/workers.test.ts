@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { longRuleText, RuleDirectory, ruleText } from '../../src/sources/rule-directory.suite.ts'
 import { FREE_PORTS, run, type Started } from '../cli/sluice-process.suite.ts'
 import { makeTemporaryDir } from '../servers/reaper.mjs'
@@ -11,9 +11,6 @@ import { grpcClient, rlsRequest, shouldRateLimit, startGrpcLoad } from './grpc-l
 import { startHttpLoad } from './http-load.suite.ts'
 import type { Load } from './load.suite.ts'
 import { isRunning, pidsIn, startWorkers } from './worker-service.suite.ts'
-
-// Each test starts several processes, on a machine that may be busy.
-vi.setConfig({ testTimeout: 60_000 })
 
 const { url: redis } = await sharedRedis()
 const DOORS: [name: string, start: (services: readonly Started[]) => Load][] = [
@@ -52,12 +49,12 @@ async function statsOf(admin: string): Promise<Record<string, number>> {
 describe('sluice serve --workers 2', () => {
   it('shares a port, and counts together', async () => {
     const domain = `workers-${process.pid}-${Date.now()}`
-    // No window ends in the middle of the test, and no worker counts by itself because the machine is busy.
+    // No window ends in the middle of the test.
     const limit = '{unit: hour, requests_per_unit: 4, algorithm: sliding_log}'
     const rules = new RuleDirectory({
       'api.yaml': `domain: ${domain}\ndescriptors: [{key: user, rate_limit: ${limit}}]`,
     })
-    const { url, welcome } = await startWorkers(rules, '--redis-timeout', '10s')
+    const { url, welcome } = await startWorkers(rules)
     expect(welcome).toContain('2 workers; counters in Redis; 1 limit in 1 domain')
     const body = JSON.stringify({ domain, descriptors: [{ entries: [{ key: 'user', value: 'bob' }] }] })
     const statuses: number[] = []

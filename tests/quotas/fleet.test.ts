@@ -15,12 +15,13 @@ const only = (outcome: string, text: string): boolean => text === outcome.repeat
 
 /** becomes waits until every node, and every worker of it, decides so. A change is given the time that a busy machine takes. */
 const becomes = (fleet: QuotaFleet, outcome: string, what: string) =>
-  until(what, async () => only(outcome, await fleet.check(6)), 30_000)
+  until(what, async () => only(outcome, await fleet.check(6)))
 
 async function makeCustomer(fleet: QuotaFleet): Promise<void> {
   const [node] = fleet.nodes
   expect((await fleet.ask(node, 'POST', 'customers', { id: 'acme' })).status).toBe(201)
   expect((await fleet.ask(node, 'POST', 'customers/acme/keys', { key: API_KEY })).status).toBe(201)
+  await fleet.agrees()
 }
 
 async function raise(fleet: QuotaFleet): Promise<void> {

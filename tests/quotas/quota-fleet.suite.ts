@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { RuleDirectory } from '../../src/sources/rule-directory.suite.ts'
-import { run, type Started, startWith } from '../cli/sluice-process.suite.ts'
+import { connected, run, type Started, startWith } from '../cli/sluice-process.suite.ts'
 import { sharedRedis } from '../servers/shared.ts'
+import { until } from '../servers/until.mjs'
 
 export const SECRET = 'the secret of this fleet'
 export const API_KEY = 'sk_live_0123456789abcdef'
@@ -10,9 +11,9 @@ const TOKEN = /sluice_[\w-]{43}/
 
 const RULES = `
 domain: shop
-tiers: {pro: {rate_limit: {unit: day, requests_per_unit: 100, algorithm: fixed_window, timeout_ms: 5000}}}
+tiers: {pro: {rate_limit: {unit: day, requests_per_unit: 100, algorithm: fixed_window, anchor: first_hit, timeout_ms: 5000}}}
 descriptors:
-  - {key: api_key, secret: true, tiered: true, rate_limit: {unit: day, requests_per_unit: 2, algorithm: fixed_window, timeout_ms: 5000}}
+  - {key: api_key, secret: true, tiered: true, rate_limit: {unit: day, requests_per_unit: 2, algorithm: fixed_window, anchor: first_hit, timeout_ms: 5000}}
 `
 
 /** A QuotaFleet is nodes that share a Redis and a place for quotas. */
@@ -30,11 +31,12 @@ export class QuotaFleet {
     this.#args = args
   }
 
-  /** start starts a node, in the place of one that has ended or as another. */
+  /** start starts a node, in the place of one that has ended or as another. Before it is connected to Redis, it counts by itself. */
   async start(at = this.nodes.length): Promise<Started> {
     const { url } = await sharedRedis()
-    const args = ['--rules', this.#rules.path, '--key-prefix', this.#prefix, ...this.#args]
+    const args = ['--health-needs-redis', '--rules', this.#rules.path, '--key-prefix', this.#prefix, ...this.#args]
     const node = await startWith({ ...this.#env, REDIS_URL: url }, ...args)
+    await connected(node)
     this.nodes[at] = node
     return node
   }
@@ -72,6 +74,17 @@ export class QuotaFleet {
       }
     }
     return text
+  }
+
+  /** agrees resolves when all nodes have the same changes, and some. */
+  async agrees(): Promise<void> {
+    await until('all nodes have the same changes', async () => {
+      const told = await Promise.all(this.nodes.map((node) => this.ask(node, 'GET', 'nodes')))
+      const revisions = told.flatMap(({ json }) =>
+        (json.nodes as { revision: number }[]).map(({ revision }) => revision),
+      )
+      return revisions.length === this.nodes.length ** 2 && new Set(revisions).size === 1 && revisions[0] >= 2
+    })
   }
 
   /** kill ends a node with SIGKILL. */

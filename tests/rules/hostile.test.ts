@@ -1,12 +1,9 @@
 import fc from 'fast-check'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { raisedBy } from '../../src/core/raised.suite.ts'
 import { loadRules } from '../../src/core/rules/load.ts'
 import { RulesError } from '../../src/core/rules/problems.ts'
 import { exampleFiles } from './examples.suite.ts'
-
-// Much text, on a machine that may be busy.
-vi.setConfig({ testTimeout: 30_000 })
 
 const load = (text: string) => loadRules([{ file: 'f.yaml', text }])
 const firstLine = (text: string): string => raisedBy(() => load(text)).split('\n')[0]

@@ -1,9 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Cluster, startCluster } from './cluster.mjs'
 import type { RedisServer } from './redis.mjs'
 import { keyIn, slotOf } from './slots.mjs'
-
-vi.setConfig({ testTimeout: 30_000 })
 
 let cluster: Cluster
 beforeAll(async () => {

@@ -1,7 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type SentinelSystem, startSentinel } from './sentinel.mjs'
-
-vi.setConfig({ testTimeout: 30_000 })
 
 describe('Sentinels', () => {
   let system: SentinelSystem

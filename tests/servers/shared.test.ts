@@ -1,8 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { sharedCluster, sharedRedis, sharedSentinel } from './shared.ts'
-
-vi.setConfig({ testTimeout: 60_000 })
 
 it('the shared Redis is the same for all who ask', async () => {
   const [one, other] = [await sharedRedis(), await sharedRedis()]

@@ -9,7 +9,7 @@ import { admit, admittedOf, expectBounded, mostWithin, poisson } from './oracle.
  * sliding_log, sub-windows, concurrency: L. fixed_window: 2 L. sliding_window: L + ⌈L (s − 1) / W⌉, so 2 L at the most.
  * token_bucket, gcra, leaky_bucket: B + r (s − 1).
  */
-describe.each(KIND_NAMES)('%s', { timeout: 60_000 }, (kind) => {
+describe.each(KIND_NAMES)('%s', (kind) => {
   it('keeps its bound over every span, for any costs', () => {
     holds(kind, chargingSchedules, 300, (limit, schedule) => {
       expectBounded(limit, admittedOf(play(limit, schedule)))
@@ -80,7 +80,7 @@ describe('leaky_bucket', () => {
 })
 
 /* Poisson arrivals, computed with the seeds below; each figure is the largest of them. */
-describe('random traffic', { timeout: 60_000 }, () => {
+describe('random traffic', () => {
   const SEEDS = [1, 2, 3]
   const worstShare = (options: LimitOptions, load: number, windows: number): number => {
     const limit = compileLimit(options)

@@ -4,7 +4,7 @@ import { step } from '../step.ts'
 import { holds, jumpyChargingSchedules, jumpySchedules, KIND_NAMES, play } from './arbitraries.suite.ts'
 import { admit, admittedOf, expectBounded } from './oracle.suite.ts'
 
-describe.each(KIND_NAMES)('%s, when the clock is set back', { timeout: 60_000 }, (kind) => {
+describe.each(KIND_NAMES)('%s, when the clock is set back', (kind) => {
   it('has no more left than just before', () => {
     holds(kind, jumpySchedules, 100, (limit, schedule) => {
       for (const { nowMs, after, verdict } of play(limit, schedule)) {

@@ -3,7 +3,7 @@ import type { Limit } from '../limit.ts'
 import { step } from '../step.ts'
 import { holds, jumpySchedules, KIND_NAMES, play, type Request } from './arbitraries.suite.ts'
 
-describe.each(KIND_NAMES)('%s', { timeout: 60_000 }, (kind) => {
+describe.each(KIND_NAMES)('%s', (kind) => {
   it('admits a refused cost at retryAfterMs, and not one millisecond before', () => {
     holds(kind, jumpySchedules, 300, (limit, schedule) => {
       for (const request of play(limit, schedule)) expectExactRetry(limit, request)

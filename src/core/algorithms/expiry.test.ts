@@ -21,7 +21,7 @@ const TEN: Readonly<Record<string, LimitOptions>> = {
 }
 const UNUSED: Numbers = [NEVER, 0, 0]
 
-describe.each(KIND_NAMES)('%s', { timeout: 60_000 }, (kind) => {
+describe.each(KIND_NAMES)('%s', (kind) => {
   it('is worth no more than an unused counter from expiresAtMs on', () => {
     holds(kind, jumpySchedules, 80, (limit, schedule) => {
       for (const request of play(limit, schedule)) expectForgettable(limit, request)

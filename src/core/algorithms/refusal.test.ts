@@ -3,7 +3,7 @@ import type { Limit } from '../limit.ts'
 import { type CounterState, step } from '../step.ts'
 import { holds, KIND_NAMES, play, type Request, steadySchedules } from './arbitraries.suite.ts'
 
-describe.each(KIND_NAMES)('%s', { timeout: 60_000 }, (kind) => {
+describe.each(KIND_NAMES)('%s', (kind) => {
   it('answers as if looks and uncharged refusals had never come, of impossible costs too', () => {
     holds(kind, steadySchedules, 200, (limit, schedule) => {
       const charging = [...play(limit, schedule)].filter((request) => isCharged(limit, request))

@@ -38,7 +38,7 @@ const shares = fc.oneof(fc.constant(0), fc.double({ min: 0, max: 1, noNaN: true,
 /** How much slower than the rate, in thousandths of it: not at all, a little, a lot. */
 const slowness = fc.oneof(fc.constant(1000), fc.integer({ min: 1000, max: 1010 }), fc.integer({ min: 1000, max: 3000 }))
 
-describe('a caller that keeps to the rate of a sliding window', { timeout: 60_000 }, () => {
+describe('a caller that keeps to the rate of a sliding window', () => {
   it('gets 60 of 60 for 1 a minute, asked every 61 s', () => {
     const limit = compileLimit({ limit: 1, window: '1m' })
     expect(firstRefused({ limit, cost: 1, gap: 61_000, phase: 0, parts: 1 }, 60)).toBeUndefined()

@@ -119,7 +119,7 @@ describe('refusalOf', () => {
     expect(refusalOf(combine([verdictBy(answering(response), refused(1_000))]), 1)).toMatchObject(expected)
   })
 
-  it('is JSON whatever rules, paths and methods are called', { timeout: 30_000 }, () => {
+  it('is JSON whatever rules, paths and methods are called', () => {
     const text = fc.string({ unit: 'binary' })
     fc.assert(
       fc.property(text, text, text, fc.boolean(), (name, method, path, isProblem) => {

@@ -277,7 +277,7 @@ describe('match', () => {
     expect(namesFor(ADDRESSES, ['ip', huge])).toEqual(['any ip'])
   })
 
-  it('finds one rule among very many', { timeout: 60_000 }, () => {
+  it('finds one rule among very many', () => {
     const many = Array.from({ length: 20_000 }, (_, i) => ({ key: 'user', value: `u${i}`, ...rule(`rule ${i}`) }))
     expect(namesFor([...many, { key: 'user', ...rule('any') }], ['user', 'u19999'])).toEqual(['rule 19999'])
   })

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { sharedRedis } from '../../../tests/servers/shared.ts'
 import { until } from '../../../tests/servers/until.mjs'
-import { PATIENT } from '../adapter-app.suite.ts'
 import { testAdapterOnRedis } from '../adapter-redis.suite.ts'
 import { headerOf, honoApp, onNode, onWeb } from './hono-app.suite.ts'
 import { type PlainOptions, rateLimiter } from './index.ts'
@@ -16,7 +15,7 @@ testAdapterOnRedis({
   header: headerOf,
 })
 
-describe('sluice/hono with the options of hono-rate-limiter, on Redis', PATIENT, () => {
+describe('sluice/hono with the options of hono-rate-limiter, on Redis', () => {
   it('shares hits between apps', async () => {
     const { url } = await sharedRedis()
     const key = randomUUID()

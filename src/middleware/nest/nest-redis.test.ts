@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest'
 import { startProxy } from '../../../tests/servers/proxy.mjs'
 import { sharedRedis } from '../../../tests/servers/shared.ts'
 import { until } from '../../../tests/servers/until.mjs'
-import { PATIENT } from '../adapter-app.suite.ts'
 import { testAdapterOnRedis } from '../adapter-redis.suite.ts'
 import { RateLimit, SluiceModule } from './index.ts'
 import { nestAdapters } from './nest-adapter.suite.ts'
@@ -11,7 +10,7 @@ import { decorated, PLATFORMS, runApp } from './nest-app.suite.ts'
 
 for (const adapter of nestAdapters) testAdapterOnRedis(adapter)
 
-describe('SluiceModule, on Redis', PATIENT, () => {
+describe('SluiceModule, on Redis', () => {
   it('counts the limits of handlers there, and lets go of it with the app', async () => {
     await using proxy = await startProxy((await sharedRedis()).port)
     const limit = { limit: 1, window: '1d', onStoreFailure: 'closed', timeoutMs: 10_000 } as const

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { ask, charge, limitOf, Scene } from './scene.suite.ts'
 
-describe('a flood', { timeout: 120_000 }, () => {
+describe('a flood', () => {
   const MOST = 1_000
   const FLOOD = 100_000
 

@@ -26,7 +26,7 @@ const SCHEDULES = Number(process.env.SLUICE_SCHEDULES ?? 350)
 const STEPS = 50
 
 describe.each(Object.entries(WEATHERS))('leased, %s', (_, weather) => {
-  it.each(LIMITS)('admits no more than exact counting: $algorithm of $limit', { timeout: 120_000 }, async (options) => {
+  it.each(LIMITS)('admits no more than exact counting: $algorithm of $limit', async (options) => {
     const limit = compileLimit(options)
     let admittedInAll = 0
     let refusedInAll = 0

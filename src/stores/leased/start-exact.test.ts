@@ -153,7 +153,7 @@ describe('a group of two leased rules', () => {
   })
 })
 
-describe('the store is asked', { timeout: 60_000 }, () => {
+describe('the store is asked', () => {
   const one = (consistency: 'exact' | 'leased') => (n: number) => [charge(wide, 1, consistency, `k${n}`)]
   const two = (consistency: 'exact' | 'leased') => (n: number) => [
     charge(wide, 1, consistency, `a${n}`),

@@ -77,7 +77,7 @@ class PagedLogs {
 describe.each([
   ['hits', false],
   ['holders', true],
-] as const)('pages of %s', { timeout: 60_000 }, (_, holders) => {
+] as const)('pages of %s', (_, holders) => {
   it.each([1, 2, 3, 4])('hold what an array holds, and all come back (seed %i)', (seed) => {
     const random = mulberry32(seed)
     const logs = new PagedLogs(5, holders, 10_000)

@@ -51,7 +51,7 @@ const SLOTS = 1_024
 /** The lowest ten bits of `low` choose the slot, the highest ones are kept in it as a tag. */
 const hashAt = (slot: number, tag: number): number => (tag << 28) | slot
 
-describe('key index', { timeout: 60_000 }, () => {
+describe('key index', () => {
   it('finds what a Map finds, through 300,000 additions, removals and searches', () => {
     const random = mulberry32(7)
     const keys = new IndexedKeys()

@@ -39,7 +39,7 @@ function charge(key: string, limit: Limit, cost: number): Charge {
   return { key, limit, cost, enforce: true }
 }
 
-describe('memory under a flood of keys', { timeout: 60_000 }, () => {
+describe('memory under a flood of keys', () => {
   it('holds maxKeys counters at the most, and no more bytes after 100,000 keys than after 5,000', () => {
     const { store, use, clock } = bounded(1_000)
     let early = 0
@@ -114,7 +114,7 @@ describe('memory under a flood of keys', { timeout: 60_000 }, () => {
   })
 })
 
-describe('the choice of what to forget', { timeout: 60_000 }, () => {
+describe('the choice of what to forget', () => {
   const windowed = (seconds: number): Limit =>
     compileLimit({ algorithm: 'sliding_log', limit: 5, window: `${seconds}s` })
 
@@ -187,7 +187,7 @@ describe('the choice of what to forget', { timeout: 60_000 }, () => {
   })
 })
 
-describe('counters that newcomers share while every key is being refused', { timeout: 60_000 }, () => {
+describe('counters that newcomers share while every key is being refused', () => {
   /** full returns a store in which every key is being refused. */
   function full(maxKeys: number, limit: Limit) {
     const subject = bounded(maxKeys)
@@ -304,7 +304,7 @@ describe('counters that newcomers share while every key is being refused', { tim
   })
 })
 
-describe('logs that run out of pages', { timeout: 60_000 }, () => {
+describe('logs that run out of pages', () => {
   it.each([1, 2, 3])('admit no more than the limit in any window (seed %i)', (seed) => {
     const { clock, use } = bounded(1)
     const limit = compileLimit({ algorithm: 'sliding_log', limit: 30, window: 1_000 })

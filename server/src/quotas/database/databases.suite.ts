@@ -9,7 +9,7 @@ import { PgliteDatabase } from './pglite-database.ts'
 import { openPostgres } from './postgres-database.ts'
 
 /** SLOW_MS is time enough for a test that starts a PGlite, on a machine that is busy with others. */
-export const SLOW_MS = 180_000
+export const SLOW_MS = 300_000
 
 /** A TestDatabase is an empty place, and ways to open it as several nodes do and to look into it past the program. */
 export interface TestDatabase {

@@ -29,7 +29,7 @@ const isRunning = (pid: number): boolean => {
 }
 
 // A start of PGlite takes half a second, and 20 on two cores with a load of ten.
-describe('PGlite', { timeout: 180_000 }, () => {
+describe('PGlite', () => {
   it('makes its database when it is first asked, in a process of its own, and opens it again', async () => {
     const { db, dataDir } = await open({ dataDir: makeDataDir() })
     expect(db.pid).toBeUndefined()

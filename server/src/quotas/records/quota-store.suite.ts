@@ -407,7 +407,7 @@ export function quotaStoreSuite(make: MakeTestDatabase): void {
     )
     const ids = (await store.snapshot()).customers.map(({ id }) => id)
     expect(ids).toEqual(expect.arrayContaining(confirmed))
-    await until('the feed has it', () => feed.current?.customers.some(({ id }) => id === after.id), 60_000)
+    await until('the feed has it', () => feed.current?.customers.some(({ id }) => id === after.id))
     expect(feed.current?.customers.map(({ id }) => id).sort()).toEqual(ids.sort())
     await until('it is fresh again', () => feed.state.kind === 'fresh')
   })
