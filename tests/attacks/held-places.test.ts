@@ -12,8 +12,6 @@ import { until } from '../servers/until.mjs'
 
 // Requests that never end hold places, and have them renewed: ten thousand of them must not stop anybody else.
 
-vi.setConfig({ testTimeout: 60_000 })
-
 const MANY = 10_000
 const BATCH = 128
 const PLACES = compileLimit({ algorithm: 'concurrency', limit: MANY, leaseTtl: '10m' })

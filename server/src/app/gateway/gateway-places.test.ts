@@ -3,17 +3,15 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { heldPlaces } from '../../../../tests/servers/held-places.ts'
 import { startProxy } from '../../../../tests/servers/proxy.mjs'
 import { sharedRedis } from '../../../../tests/servers/shared.ts'
 import { until } from '../../../../tests/servers/until.mjs'
 import { routesFile, startGateway, startRoutes } from './gateway.suite.ts'
 
-// They wait for several times of a lease, on a machine that may be busy.
-vi.setConfig({ testTimeout: 60_000 })
-
-const TTL_MS = 1_500
+// Long enough that a machine which stands still for a while loses no place.
+const TTL_MS = 4_000
 const ROUTES = `
 upstreams: { app: APP }
 routes:
@@ -34,7 +32,7 @@ async function redisArgs(url?: string) {
 const reached = (lines: readonly string[]): Promise<unknown> =>
   until('Redis is reached', () => lines.some((line) => line.includes('store.connected')))
 
-/** outlives waits until a place has been held for three times of its lease. */
+/** outlives waits until a place has been held for longer than its lease. */
 async function outlives(prefix: string): Promise<void> {
   const [first] = await until('the place is taken', async () => {
     const places = await placesIn(prefix)
@@ -43,7 +41,7 @@ async function outlives(prefix: string): Promise<void> {
   await until('it has outlived its time', async () => {
     const [now] = await placesIn(prefix)
     if (now !== undefined) expect(now.id).toBe(first.id)
-    return now !== undefined && now.sinceMs - first.sinceMs > 3 * TTL_MS
+    return now !== undefined && now.sinceMs - first.sinceMs > TTL_MS
   })
 }
 
@@ -78,7 +76,7 @@ describe('a gateway with places on Redis', () => {
     expect(status).toBe(200)
     await outlives(prefix)
     expect((await fetch(url)).status).toBe(429)
-    expect(await metric(admin, 'held')).toBeGreaterThan(2)
+    await until('renewals are counted', async () => (await metric(admin, 'held')) > 2)
     leave()
     await free(prefix)
   })
