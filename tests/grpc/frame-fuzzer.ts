@@ -33,6 +33,9 @@ const ALLOWANCE_BYTES = 4_000
 /** Attacker is a connection without a network whose other end reads only when it likes. */
 class Attacker extends Duplex {
   readonly session: HostileSession
+  /** Frames that the server may not have read yet: it stops while nobody reads its answers. */
+  frames = 0
+  settingsFrames = 0
   #held: (() => void) | undefined
   #reads = true
 
@@ -44,6 +47,13 @@ class Attacker extends Duplex {
 
   get isGone(): boolean {
     return this.destroyed || this.writableEnded
+  }
+
+  /** forget says that the server has read all of it, if it has. */
+  forget(): void {
+    if (this.readableLength > 0) return
+    this.frames = 0
+    this.settingsFrames = 0
   }
 
   set reads(reads: boolean) {
@@ -158,8 +168,10 @@ class Fuzz {
     const frames = attacker.session.next()
     const sent = random.chance(0.02) ? mutate(random, frames) : frames
     // Damage may put in a few frames more than there were.
-    const count = sent.length + 5
-    const settingsFrames = frames.filter((each) => each[3] === Type.SETTINGS).length
+    attacker.frames += sent.length + 5
+    attacker.settingsFrames += frames.filter((each) => each[3] === Type.SETTINGS).length
+    const count = this.#attackers.reduce((sum, each) => sum + each.frames, 0)
+    const settingsFrames = this.#attackers.reduce((sum, each) => sum + each.settingsFrames, 0)
     const { streamsWalked, streamsOpen } = this.#echo.stats
     attacker.reads = random.chance(0.7)
     for (const piece of pieces(random, Buffer.concat(sent))) attacker.push(piece)
@@ -169,6 +181,7 @@ class Fuzz {
     // Each frame may have one look, and a SETTINGS frame two at every stream: to set it, and to send on it.
     const most = count + 2 * (1 + settingsFrames) * Math.min(streamsOpen + count, MAX_STREAMS)
     this.#checkWork(this.#echo.stats.streamsWalked - streamsWalked, most)
+    for (const each of this.#attackers) each.forget()
     if (random.chance(0.2)) this.#echo.release()
     if (random.chance(0.1)) this.#clock.advance(random.pick([100, 2_000, 20_000]))
     if (!(await this.#neighbour.isAnswered())) fail('the other client is not answered')
