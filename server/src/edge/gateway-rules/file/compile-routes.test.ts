@@ -87,6 +87,20 @@ describe('compileRoutes', () => {
     ])
   })
 
+  it.each([
+    ['x-priority', '', 'from, or trusted_proxies by address'],
+    ['x-priority', 'trusted_proxies: 1', 'from, or trusted_proxies by address'],
+    ['{ name: x-priority, from: proxies }', '', 'trusted_proxies'],
+    ['{ name: x-priority, from: proxies }', 'trusted_proxies: 0', 'trusted_proxies'],
+    ['x-priority', 'trusted_proxies: [10.0.0.0/8]', undefined],
+    ['{ name: x-priority, from: proxies }', 'trusted_proxies: 1', undefined],
+    ['{ name: x-priority, from: [10.0.0.0/8] }', '', undefined],
+  ])('warns where nobody is believed by priority_header: %s, %s', (header, trusted, needed) => {
+    const text = `upstreams: { a: http://a:1 }\nlimits: [1/s]\npriority_header: ${header}\n${trusted}\n`
+    const warning = `priority_header: nobody is believed; it needs ${needed} (or --trusted-proxies)`
+    expect(compile(text).warnings).toEqual(needed === undefined ? [] : [warning])
+  })
+
   it.each<[change: string, to: string, expected: string]>([
     ['limits: [', 'limit: [', 'ROUTES_UNKNOWN_KEY gw.yaml:6:5 "limit", did you mean "limits"?'],
     ['unit: minute', 'unit: minutes', 'RULES'],

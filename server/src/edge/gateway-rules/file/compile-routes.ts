@@ -296,8 +296,25 @@ class RoutesCompiler {
     return [{ file: this.#name, value }]
   }
 
-  /** #warnings name routes whose callers choose their own budget. */
+  /** #warnings name what is allowed, and is hardly what somebody meant. */
   #warnings(routes: readonly PlannedRoute[]): readonly string[] {
+    return [...this.#unheardPriorities(), ...this.#chosenBudgets(routes)]
+  }
+
+  /** #unheardPriorities tells of a field by which nobody is believed, unless a flag says whom to trust. */
+  #unheardPriorities(): readonly string[] {
+    const { priority_header: given, trusted_proxies: trusted } = this.#file
+    if (given === undefined) return []
+    const from = typeof given === 'string' ? undefined : given.from
+    const isHeard =
+      from === 'proxies' ? trusted !== undefined && trusted !== 0 : from !== undefined || Array.isArray(trusted)
+    if (isHeard) return []
+    const needed = from === 'proxies' ? 'trusted_proxies' : 'from, or trusted_proxies by address'
+    return [`priority_header: nobody is believed; it needs ${needed} (or --trusted-proxies)`]
+  }
+
+  /** #chosenBudgets name routes whose callers choose their own budget. */
+  #chosenBudgets(routes: readonly PlannedRoute[]): readonly string[] {
     return routes.flatMap(({ name, limits, domain }) => {
       const isByKey = limits.some(({ sources }) => sources[0]?.key === 'api_key')
       const isNet = limits.some(({ sources }) => sources[0] === undefined || sources[0].key === 'ip')
