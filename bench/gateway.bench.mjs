@@ -9,7 +9,7 @@ import { count, header, median, spread, table } from './report.mjs'
 import { measureRounds } from './rounds.mjs'
 
 // npm run bench -- gateway [--quick] [KIND …]: one small GET through our gateway, through proxies of others, and through nginx
-// where there is one (apt-get install nginx), each in one process. Ours counts requests by address, in memory, and so do those
+// where there is one (apt-get install nginx), each in one process that has answered others before. Ours counts requests by address, in memory, and so do those
 // whose name says so: all up to the same limit, which nobody reaches. First each of these gets a low one, and has to refuse what is
 // above it: otherwise nothing is measured. A round with an answer that is not 200, or with a connection that a proxy closed, is
 // void. Processor time for a request says more than requests a second: the load and the upstream use the same machine.
@@ -18,6 +18,7 @@ const isQuick = process.argv.includes('--quick')
 const ROUNDS = Number(process.env.ROUNDS ?? (isQuick ? 1 : 5))
 const REQUESTS = Number(process.env.REQUESTS ?? (isQuick ? 5_000 : 30_000))
 const BODY_BYTES = Number(process.env.BODY_BYTES ?? 128)
+const WARM_UP = 4
 const CONNECTIONS = 64
 /** What workers of the service are started with; the others get it too. */
 const V8_FLAGS = ['--min-semi-space-size=16']
@@ -70,18 +71,21 @@ async function checkLimiter(kind) {
   }
 }
 
-async function measure(kind) {
+/** warmed starts a proxy that has answered many requests: it runs for days, and what its compiler does at first is no part of one. */
+async function warmed(kind) {
   const proxy = await startProxy(kind)
+  await load(proxy.port, CONNECTIONS, WARM_UP * REQUESTS, BODY_BYTES)
+  return proxy
+}
+
+async function measure(kind) {
+  const proxy = proxies.get(kind)
   try {
-    // A proxy runs for days: what its compiler does in the first second is no part of a request.
-    await load(proxy.port, CONNECTIONS, 2 * REQUESTS, BODY_BYTES)
     const before = await proxy.cpuUs()
     const { perSecond, p99Ms } = await load(proxy.port, CONNECTIONS, REQUESTS, BODY_BYTES)
     return { perSecond, p99Ms, cpuUs: ((await proxy.cpuUs()) - before) / REQUESTS }
   } catch (error) {
     return { voids: [error.message.split('\r\n')[0]] }
-  } finally {
-    proxy.stop()
   }
 }
 
@@ -115,6 +119,8 @@ console.log(
 
 for (const kind of kinds.filter((each) => LIMITING.has(each))) await checkLimiter(kind)
 
+const proxies = new Map()
+for (const kind of kinds) proxies.set(kind, await warmed(kind))
 const results = await measureRounds(kinds, ROUNDS, { measure, nameOf: (kind) => kind })
 const usOf = (kind) => medianOf(results[kinds.indexOf(kind)] ?? [], 'cpuUs')
 const ownUs = usOf('sluice')
@@ -143,5 +149,6 @@ if (kinds.includes('nginx')) {
   const verdict = ratio <= MOST_OF_NGINX ? 'met' : 'missed'
   console.log(`CPU of ours: ${ratio.toFixed(1)} × nginx (budget ${MOST_OF_NGINX} ×: ${verdict})`)
 }
+for (const proxy of proxies.values()) proxy.stop()
 upstream.kill()
 process.exit()
