@@ -19,7 +19,7 @@ export class RenewalLane {
   /** Whether what was due is still being renewed. */
   isBusy = false
   readonly #permits: (HeldPermits | undefined)[] = []
-  /** Whoever gives them back. Once they were due, a WeakRef: when nobody can give them back any more, they are let go. */
+  /** Who gives them back. Once they were due, a WeakRef: when nothing can give them back any more, they are let go. */
   readonly #holders: (object | undefined)[] = []
   readonly #dueAt: number[] = []
   readonly #free: number[] = []

@@ -105,7 +105,7 @@ export function concurrencyClaims(s: Subject): void {
     expect(await s.remaining('late', limit)).toBe(6)
   })
 
-  it('takes them again without room as well: whoever holds them is at work', async () => {
+  it('takes them again without room as well: their holder is at work', async () => {
     const permits = await s.take('late', limit, 6)
     s.at(START_MS + MINUTE_MS)
     const [first, second] = [await s.take('late', limit, 3), await s.take('late', limit, 4)]

@@ -50,7 +50,7 @@ function blockOf({ charges }: RequestPlan, at: number): readonly PlannedCharge[]
 function struckDescriptors({ charges, limits }: RequestPlan, { verdicts }: Decision): readonly number[] {
   const refused = new Set<number>()
   verdicts.forEach(({ rule, verdict }, i) => {
-    // A store that does not answer is nobody's fault.
+    // What a store refuses because it is away is not counted against the caller.
     if (verdict.allowed || rule.shadow || verdict.fallback === 'closed') return
     refused.add(charges[i]?.descriptor ?? -1)
   })
