@@ -77,8 +77,9 @@ function report(runs) {
       milliseconds(middle(i, rate, 'p999')),
       milliseconds(middle(i, rate, 'lateP50')),
       milliseconds(middle(i, rate, 'lateP99')),
+      shown(middle(i, rate, 'stolen'), (share) => `${(100 * share).toFixed(1)} %`),
     ])
-    const head = ['', 'per second', '50 %', '99 %', '99 %, rounds', '99.9 %', 'client late, 50 %', '99 %']
+    const head = ['', 'per second', '50 %', '99 %', '99 %, rounds', '99.9 %', 'client late, 50 %', '99 %', 'stolen']
     say(`${count(rate)} calls a second: time from when a call was due`, '', table(head, times))
     const costs = measured.map(({ name, i }) => [
       name,

@@ -5,8 +5,8 @@ import { startRedis } from '../tests/servers/redis.mjs'
 import { CALLERS } from './leases/callers.mjs'
 import { count, header, median, table } from './report.mjs'
 
-// npm run bench -- leases [--quick] [--per-second N] [--seconds N] [--rounds N]: leased beside exact, a million callers, one rule
-// and two. Every decision has to be counted by Redis, or refused; a run in which one was not is no figure, and ends with an
+// npm run bench -- leases [--quick] [--per-second N] [--seconds N] [--rounds N] [--kind Zipf|uniform] [--rules 1|2]: leased beside
+// exact, a million callers, one rule and two. Every decision has to be counted by Redis, or refused; a run in which one was not is no figure, and ends with an
 // error, as does one in which leased asks Redis more often than exact.
 
 const isQuick = process.argv.includes('--quick')
@@ -17,6 +17,10 @@ const option = (name, otherwise) => {
 const PER_SECOND = option('per-second', 10_000)
 const MS = 1000 * option('seconds', isQuick ? 5 : 20)
 const ROUNDS = option('rounds', isQuick ? 1 : 3)
+const RULES = process.argv.includes('--rules') ? [option('rules', 1)] : [1, 2]
+const CALLER_KINDS = process.argv.includes('--kind')
+  ? [process.argv[process.argv.indexOf('--kind') + 1]]
+  : Object.keys(CALLERS)
 const TASK = { callers: 1_000_000, perSecond: PER_SECOND, ms: MS, warmUpMs: MS / 4 }
 const KINDS = ['exact', 'leased']
 const worker = fileURLToPath(new URL('./leases/worker.mjs', import.meta.url))
@@ -61,8 +65,8 @@ console.log('asked, exchanges, calls and µs are for a decision; medians\n')
 const results = new Map()
 const faults = []
 for (let round = 0; round < ROUNDS; round++) {
-  for (const rules of [1, 2]) {
-    for (const kind of Object.keys(CALLERS)) {
+  for (const rules of RULES) {
+    for (const kind of CALLER_KINDS) {
       for (const consistency of round % 2 === 0 ? KINDS : KINDS.toReversed()) {
         const key = `${kind}, ${rules === 1 ? 'one rule' : 'two rules'}, ${consistency}`
         const run = await measure({ ...TASK, url: server.url, consistency, rules, kind })

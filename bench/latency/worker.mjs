@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { startRedis } from '../../tests/servers/redis.mjs'
 import { quantile } from '../pace.mjs'
@@ -16,14 +17,28 @@ function open({ loop, bare, reference, ...service }) {
   return reference === undefined ? openService(service, redis) : openReference(reference, redis)
 }
 
+const STEAL = 7
+/** ticksOf is what all processors of this machine spent so far, and what of it the host gave to others: Linux only, else none. */
+function ticksOf() {
+  if (process.platform !== 'linux') return { all: Number.NaN, stolen: Number.NaN }
+  const [line] = readFileSync('/proc/stat', 'utf8').split('\n')
+  // guest and guest_nice, at the end, are part of user and nice.
+  const ticks = line
+    .split(/\s+/)
+    .slice(1, STEAL + 2)
+    .map(Number)
+  return { all: ticks.reduce((sum, each) => sum + each, 0), stolen: ticks[STEAL] }
+}
+
 /** measured is one rate: times from when a call was due, and what server, Redis and client did meanwhile. */
 async function measured(target, redis, { perSecond, ms: duration }) {
   await target.watched()
-  const [redisUs, own] = [await cpuUsOf(redis), process.cpuUsage()]
+  const [redisUs, own, ticks] = [await cpuUsOf(redis), process.cpuUsage(), ticksOf()]
   const startAt = performance.now()
   const { times, late } = await target.scheduled(perSecond, duration)
   const took = performance.now() - startAt
   const { user, system } = process.cpuUsage(own)
+  const { all, stolen } = ticksOf()
   const { cpuUs, ...server } = await target.watched()
   const calls = times.length
   return {
@@ -36,6 +51,7 @@ async function measured(target, redis, { perSecond, ms: duration }) {
     perSecond: (1000 * calls) / took,
     serverUs: cpuUs / calls,
     redisUs: ((await cpuUsOf(redis)) - redisUs) / calls,
+    stolen: (stolen - ticks.stolen) / (all - ticks.all),
     clientBusy: (user + system) / 1000 / took,
   }
 }

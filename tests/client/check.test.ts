@@ -26,6 +26,32 @@ describe('the check client and a service', () => {
     expect((await client.acquire(ask('jobs', 1))).allowed).toBe(true)
   })
 
+  it('hold places for longer than they last by themselves', async () => {
+    const url = await startApi()
+    let renewals = 0
+    let enough = (): void => {}
+    const held = new Promise<void>((resolve) => {
+      enough = resolve
+    })
+    const client = createCheckClient({
+      url,
+      deadlineMs: 10_000,
+      fetch: async (input, init) => {
+        const response = await fetch(input, init)
+        // At every third of its time: with the fourth, a place would have run out.
+        if (String(input).endsWith('/v1/renew') && ++renewals === 4) enough()
+        return response
+      },
+    })
+    const refused = await client.hold(ask('brief_jobs', 1), async ({ signal }) => {
+      await held
+      expect(signal.aborted).toBe(false)
+      return client.acquire(ask('brief_jobs', 1))
+    })
+    expect(refused.allowed).toBe(false)
+    expect((await client.acquire(ask('brief_jobs', 1))).allowed).toBe(true)
+  })
+
   it('reserve and settle', async () => {
     const client = createCheckClient({ url: await startApi(), deadlineMs: 10_000 })
     const reservation = await client.reserve(ask('tokens', 900))

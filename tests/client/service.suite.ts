@@ -21,6 +21,8 @@ descriptors:
     rate_limit: {unit: hour, requests_per_unit: 1000, algorithm: token_bucket}
   - key: jobs
     rate_limit: {requests_per_unit: 1, algorithm: concurrency}
+  - key: brief_jobs
+    rate_limit: {requests_per_unit: 1, algorithm: concurrency, lease_ttl: 4s}
 `
 
 /** startApi starts the service, with PER_SECOND calls a second for each caller. It ends with the test. */

@@ -1,4 +1,5 @@
 import { RateLimitError } from '../errors.ts'
+import { type Holder, hold } from './hold.ts'
 
 /** An Entry is one (key, value) pair of what a request is about. */
 export interface Entry {
@@ -62,7 +63,7 @@ export type Renewed = 'renewed' | 'lost' | 'failed'
 export interface Permit extends CheckDecision {
   /** How long the places are held without being renewed. Undefined where none is held. */
   readonly leaseTtlMs?: number
-  /** renew is for work that takes longer: call it at every third of leaseTtlMs. Where no place is held, it asks nobody. */
+  /** renew is for work that takes longer, see also hold: call it at every third of leaseTtlMs. Where no place is held, it asks nobody. */
   renew(): Promise<Renewed>
   release(): Promise<void>
 }
@@ -88,11 +89,18 @@ export interface CheckClientOptions {
   readonly fetch?: typeof globalThis.fetch
 }
 
-/** A CheckClient asks a Sluice service. It throws for requests that the service does not understand, and for nothing else. */
+/**
+ * A CheckClient asks a Sluice service. It throws for requests that the service does not understand; hold throws for refusals, too.
+ */
 export interface CheckClient {
   check(request: CheckRequest): Promise<CheckDecision>
   /** acquire is check, and takes places of `concurrency` rules. */
   acquire(request: CheckRequest): Promise<Permit>
+  /**
+   * hold acquires, works, and releases; while the work runs, its places are renewed. It throws a RateLimitError when it is refused,
+   * and what the work throws.
+   */
+  hold<T>(request: CheckRequest, work: (holder: Holder) => T | Promise<T>): Promise<T>
   /** reserve is check with an estimate as its cost. */
   reserve(request: CheckRequest): Promise<Reservation>
 }
@@ -175,19 +183,23 @@ export function createCheckClient(options: CheckClientOptions): CheckClient {
     }
   }
 
+  async function acquire(request: CheckRequest): Promise<Permit> {
+    const { lease, ...decision } = await decide('/v1/acquire', request)
+    const release = async (): Promise<void> => {
+      if (lease !== undefined) await late('/v1/release', { lease }, isSettlement)
+    }
+    const renew = async (): Promise<Renewed> => {
+      if (lease === undefined) return 'lost'
+      return renewedOf(await late('/v1/renew', { leases: [lease] }, isRenewal))
+    }
+    return { ...decision, renew, release }
+  }
+
+  const desk = { acquire, orThrow, failed: (error: unknown) => failed?.(error) }
   return {
     check: (request) => decide('/v1/check', request),
-    async acquire(request) {
-      const { lease, ...decision } = await decide('/v1/acquire', request)
-      const release = async (): Promise<void> => {
-        if (lease !== undefined) await late('/v1/release', { lease }, isSettlement)
-      }
-      const renew = async (): Promise<Renewed> => {
-        if (lease === undefined) return 'lost'
-        return renewedOf(await late('/v1/renew', { leases: [lease] }, isRenewal))
-      }
-      return { ...decision, renew, release }
-    },
+    acquire,
+    hold: (request, work) => hold(desk, request, work),
     async reserve(request) {
       const { cost = 1, ...asked } = request
       const { reservation, ...decision } = await decide('/v1/check', { ...asked, reserve: cost })

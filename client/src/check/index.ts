@@ -13,3 +13,4 @@ export {
   type Reservation,
   type RuleVerdict,
 } from './check-client.ts'
+export type { Holder } from './hold.ts'

@@ -1,0 +1,97 @@
+import type { CheckRequest, Permit } from './check-client.ts'
+
+/** A Holder is what work is told while places are held for it. */
+export interface Holder {
+  /** The decision that let the work begin. */
+  readonly permit: Permit
+  /** Aborts when the places are lost and none are left to take again: somebody else may have them now. */
+  readonly signal: AbortSignal
+}
+
+/** HoldDesk is what holding places needs of a client. */
+export interface HoldDesk {
+  acquire(request: CheckRequest): Promise<Permit>
+  /** Throws for a permit that refuses. */
+  orThrow(permit: Permit): Permit
+  failed(error: unknown): void
+}
+
+const LONGEST_TIMER_MS = 2 ** 31 - 1
+
+/** hold takes places, renews them while the work runs, and gives them back. It throws what `orThrow` and the work throw. */
+export async function hold<T>(
+  desk: HoldDesk,
+  request: CheckRequest,
+  work: (holder: Holder) => T | Promise<T>,
+): Promise<T> {
+  const held = new HeldPlaces(desk, request, desk.orThrow(await desk.acquire(request)))
+  try {
+    return await work(held.holder)
+  } finally {
+    await held.end()
+  }
+}
+
+/** HeldPlaces keeps the places of one piece of work. There is one timer for it, and never two calls at a time. */
+class HeldPlaces {
+  readonly holder: Holder
+  readonly #desk: HoldDesk
+  readonly #request: CheckRequest
+  readonly #abort = new AbortController()
+  #permit: Permit
+  /** How long places are held; undefined where no rule has any. */
+  #ttlMs: number | undefined
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #renewing: Promise<void> = Promise.resolve()
+  #isOver = false
+
+  constructor(desk: HoldDesk, request: CheckRequest, permit: Permit) {
+    this.#desk = desk
+    this.#request = request
+    this.#permit = permit
+    this.#ttlMs = permit.leaseTtlMs
+    this.holder = { permit, signal: this.#abort.signal }
+    this.#schedule()
+  }
+
+  /** end waits for a renewal that is under way: what it takes again is given back, too. */
+  async end(): Promise<void> {
+    this.#isOver = true
+    clearTimeout(this.#timer)
+    await this.#renewing
+    await this.#permit.release().catch(this.#desk.failed)
+  }
+
+  #schedule(): void {
+    if (this.#isOver || this.#ttlMs === undefined) return
+    this.#timer = setTimeout(
+      () => {
+        this.#renewing = this.#renew()
+          .catch(this.#desk.failed)
+          .then(() => this.#schedule())
+      },
+      Math.min(this.#ttlMs / 3, LONGEST_TIMER_MS),
+    )
+  }
+
+  async #renew(): Promise<void> {
+    if ((await this.#permit.renew()) !== 'lost' || this.#isOver) return
+    const again = await this.#desk.acquire(this.#request)
+    if (again.allowed) {
+      this.#permit = again
+      this.#ttlMs = again.leaseTtlMs ?? this.#ttlMs
+      return
+    }
+    this.#ttlMs = undefined
+    this.#abort.abort(refusalOf(this.#desk, again))
+  }
+}
+
+/** refusalOf is the error that says why a permit was refused. */
+function refusalOf(desk: HoldDesk, permit: Permit): unknown {
+  try {
+    return desk.orThrow(permit)
+  } catch (error) {
+    return error
+  }
+}
