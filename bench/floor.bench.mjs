@@ -93,10 +93,16 @@ function report(contestants, results) {
   const lone = ratioTo(least, at('sliding_window'))
   const two = (name, single) => ratioTo(results[at(single)], at(name))
   const [alone, inBatches] = [two('two rules', 'sliding_window'), two('128 of two rules', '128 in a call')]
+  const leased = [
+    ['alone', two('leased', 'sliding_window')],
+    ['of two rules', two('two leased rules', 'two rules')],
+    ['128 in a call', two('128 leased in a call', '128 in a call')],
+  ]
   say(
     `ratio a lone decision / INCRBY + EXPIRE in one write: ${times(lone)} (budget ${BUDGET} ×: ${verdict(lone <= BUDGET)})`,
     `ratio two rules / one, alone: ${times(alone)} (goal ${TWO_RULES_GOAL} ×: ${verdict(alone <= TWO_RULES_GOAL)})`,
     `ratio two rules / one, 128 in a call: ${times(inBatches)} (goal ${TWO_RULES_GOAL} ×: ${verdict(inBatches <= TWO_RULES_GOAL)})`,
+    ...leased.map(([how, ratio]) => `ratio leased, without a slice / exact, ${how}: ${times(ratio)}`),
   )
 }
 

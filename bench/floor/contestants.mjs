@@ -8,6 +8,8 @@ const DAY_MS = 1_000 * DAY_S
 const HOUR_MS = 3_600_000
 const LIMIT = 1_000_000
 const BATCH = 128
+/** Callers who come too seldom for a slice: each decision is made in Redis, which looks whether something is lent. */
+const LEASED = { consistency: 'leased', onStoreFailure: 'open', localShare: 1 }
 /** As large as the state of a sliding window. */
 const STATE = '0123456789abcdef'
 
@@ -98,13 +100,16 @@ function decisions() {
     decisionsOf('sluice, two rules', [day, hour]),
     decisionsOf(`sluice, ${BATCH} in a call`, [day], BATCH),
     decisionsOf(`sluice, ${BATCH} of two rules`, [day, hour], BATCH),
+    decisionsOf('sluice, leased', [day], 1, LEASED),
+    decisionsOf('sluice, two leased rules', [day, hour], 1, LEASED),
+    decisionsOf(`sluice, ${BATCH} leased in a call`, [day], BATCH, LEASED),
   ]
 }
 
-function decisionsOf(name, limits, decisions = 1) {
+function decisionsOf(name, limits, decisions = 1, policy = undefined) {
   const texts = new LimitTexts()
   const groupOf = (n) => ({
-    charges: limits.map((limit) => ({ key: keyOf(name, n % CALLERS), limit, cost: 1, enforce: true })),
+    charges: limits.map((limit) => ({ key: keyOf(name, n % CALLERS), limit, cost: 1, enforce: true, policy })),
     permits: undefined,
   })
   const requests = Array.from({ length: decisions === 1 ? CALLERS : 32 }, (_, request) => {

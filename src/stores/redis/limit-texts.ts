@@ -9,6 +9,7 @@ import { readableKeys, type StoredKeys } from './stored-keys.ts'
 export class LimitTexts {
   readonly #texts = new WeakMap<Limit, string>()
   readonly #alone = new WeakMap<Limit, readonly [string]>()
+  readonly #lendable = new WeakMap<Limit, readonly [string]>()
   readonly #wallMs: () => number
   readonly #keys: StoredKeys
 
@@ -24,10 +25,19 @@ export class LimitTexts {
 
   /** aloneOf returns a list of the text alone, which is all the arguments that most calls of a quiet service have. */
   aloneOf(limit: Limit): readonly [string] {
-    const known = limit.calendar === undefined ? this.#alone.get(limit) : undefined
-    if (known !== undefined) return known
-    const alone = [this.of(limit)] as const
-    this.#alone.set(limit, alone)
+    return this.#listOf(limit, this.#alone, '')
+  }
+
+  /** lendableOf is aloneOf for a counter of which slices may be out. */
+  lendableOf(limit: Limit): readonly [string] {
+    return this.#listOf(limit, this.#lendable, LENDABLE)
+  }
+
+  #listOf(limit: Limit, known: WeakMap<Limit, readonly [string]>, mark: string): readonly [string] {
+    const remembered = limit.calendar === undefined ? known.get(limit) : undefined
+    if (remembered !== undefined) return remembered
+    const alone = [mark + this.of(limit)] as const
+    known.set(limit, alone)
     return alone
   }
 
@@ -42,6 +52,8 @@ export class LimitTexts {
   }
 }
 
+/** The mark of a lone charge whose counter may be lent. */
+const LENDABLE = '+'
 /** Windows whose state is one number where counters are compact: then their letter is a capital. */
 const NUMBERED = 'sfa'
 

@@ -70,6 +70,7 @@ end`,
 --- @include "heads"
 local limits, packed, reply, replies = {}, nil, {}, 0
 local CHARGE, KEEP = 21, 4
+local LENDABLE = 96
 local function permit_at(position, flags)
 if flags % 16 >= 8 then return string.sub(packed, position + 13, position + 20) end
 end
@@ -198,6 +199,8 @@ end
 local PAIR = '<I2I2dBxxxxxxxxI2I2dB'
 local function decide_pair(position)
 local k, l, cost, flags, other_k, other_l, other_cost, other_flags = read_packed(PAIR, packed, position)
+if flags >= LENDABLE and not raws[k + 1] then flags = flags - LENDABLE end
+if other_flags >= LENDABLE and not raws[other_k + 1] then other_flags = other_flags - LENDABLE end
 if flags < KEEP or flags >= 2 * KEEP or other_flags < KEEP or other_flags >= 2 * KEEP then return false end
 if k == other_k or owner[k] or owner[other_k] or found[k] or found[other_k] then return false end
 local raw, other_raw, quick, other_quick = raws[k], raws[other_k], limits[l].quick, limits[other_l].quick
@@ -217,6 +220,7 @@ local function decide_next(position)
 local count, k, l, cost, flags = read_packed('<I2I2I2dB', packed, position)
 if count == 2 and decide_pair(position + 2) then return position + 2 + 2 * CHARGE end
 if count > 1 then return decide_group(count, position + 2) end
+if flags >= LENDABLE and not raws[k + 1] then flags = flags - LENDABLE end
 local L, raw = limits[l], raws[k]
 local quick = L.quick
 if quick and raw and cost > 0 and flags >= KEEP and flags < 2 * KEEP and not (owner[k] or found[k]) then
@@ -836,7 +840,7 @@ and wait <= longest
 if not is_sound and #records > 0 then return log('', 0, L, now, cost, permit) end
 return code, remaining, reset, wait, expires, next_records, hits, nil, dropped
 end`,
-  plain: `local SHADOW, QUOTA = 126, 38
+  plain: `local SHADOW, QUOTA, LENT_MARK = 126, 38, 43
 local function costs_of(text)
 local costs = {}
 for word in string.gmatch(text, '%S+') do costs[#costs + 1] = tonumber(word) end
@@ -847,7 +851,7 @@ if type(raw) == 'table' then return call('MGET', key)[1] end
 return raw
 end
 local MAX_WHOLE = 9007199254740992
-local function decide_lone(plan, keys, args)
+local function decide_lone(plan, keys, args, known)
 local L, key, cost = plan[1], keys[1], args[2]
 if cost then
 cost = tonumber(cost)
@@ -856,7 +860,8 @@ else
 cost = 1
 read_clock()
 end
-local raw, quick = pcall('GET', key), L.quick
+local raw, quick = known, L.quick
+if raw == nil then raw = pcall('GET', key) end
 if raw and quick and cost > 0 then
 local reset, remaining, state, life = quick(raw, cost)
 if reset then
@@ -882,6 +887,19 @@ local whole = reset * (L.capacity + 1) + remaining
 if whole >= 0 and whole < MAX_WHOLE and whole % 1 == 0 then return whole end
 end
 return pack('<BI4dd', code, remaining, reset, wait)
+end
+local LENT_CHARGE = '<I2I2I2dBI2I2I4'
+local function decide_lendable(plan, keys, args)
+local stored = call('MGET', keys[1], keys[2])
+if not stored[2] then return decide_lone(plan, keys, args, stored[1]) end
+local cost = tonumber(args[2] or 1)
+if is_function then KEYS = keys end
+limits[1], packed = plan[1], pack(LENT_CHARGE, 1, 1, 1, cost, LENDABLE + (cost > 0 and KEEP or 0), 2, 0, 0)
+if begin(2, args[3] or '') then fitted, named = {}, {} end
+reply, replies, raws[1], raws[2] = {}, 0, stored[1], stored[2]
+decide_next(1)
+write_all(1, 2)
+return reply[1]
 end
 local codes, verdicts, states, ends, stored_ends = {}, {}, {}, {}, {}
 local function decide_two(plan, keys, cost, costs)
@@ -955,15 +973,15 @@ return table.concat(verdicts, '', 1, count)
 end
 local plans, plan_count = {}, 0
 local function plan_of(text)
-if not string.find(text, '^[%a~&]') then return nil end
+if not string.find(text, '^[%a~&+]') then return nil end
 local plan = { count = 0, quotas = 0 }
 for part in string.gmatch(text, '[^\\n]+') do
 local mark, i = string.byte(part), plan.count + 1
-if mark == SHADOW or mark == QUOTA then part = string.sub(part, 2) end
+if mark == SHADOW or mark == QUOTA or mark == LENT_MARK then part = string.sub(part, 2) end
 if mark == QUOTA then plan.quotas = plan.quotas + 1 end
 plan[i], plan[-i], plan.count = limit_of(part), mark, i
 end
-plan.decide = plan.count == 1 and decide_lone or decide_few
+plan.decide = plan.count > 1 and decide_few or plan[-1] == LENT_MARK and decide_lendable or decide_lone
 if plan_count == MAX_LIMITS then plans, plan_count = {}, 0 end
 plans[text], plan_count = plan, plan_count + 1
 return plan

@@ -5,6 +5,7 @@ import { until } from '../../../tests/servers/until.mjs'
 import { compileLimit, type LimitOptions } from '../../core/limit.ts'
 import type { Charge } from '../../engine/ports.ts'
 import type { EncodedBatch } from './batch-format.ts'
+import { packedHead } from './heads.suite.ts'
 import { LimitTexts } from './limit-texts.ts'
 import { decodeWhole, encodePlain } from './plain-format.ts'
 import { RedisStore } from './redis-store.ts'
@@ -29,6 +30,14 @@ describe('the plain form', () => {
     expect(encode([charge()], NOW_MS)?.args.slice(1)).toEqual(['1', '1780000000000'])
   })
 
+  it('of a lone charge whose counter may be lent has the head of its book', () => {
+    const lent = { keys: ['k|s1m', 'k|s1m|out'], args: ['+s 10 60000 10 0 1 1 0'] }
+    expect(encode([charge({ policy: LEASED })])).toEqual(lent)
+    expect(encode([charge({ policy: LEASED, cost: 3 })])?.args).toEqual([...lent.args, '3'])
+    // What is given back is not asked of the book.
+    expect(encode([charge({ policy: LEASED, cost: -1 })])?.keys).toEqual(['k|s1m'])
+  })
+
   it('of a group marks the rules that do not bind by themselves, and tells costs that differ', () => {
     const charges = [
       charge({ enforce: false, quota: true }),
@@ -45,7 +54,7 @@ describe('the plain form', () => {
     ['a log', [charge({ limit: compileLimit({ algorithm: 'sliding_log', limit: 10, window: '1m' }) })]],
     ['permits', [charge({ limit: compileLimit({ algorithm: 'concurrency', limit: 4 }) })]],
     ['a late charge', [charge({ debit: true })]],
-    ['what may be lent', [charge({ policy: LEASED })]],
+    ['a group with something that may be lent', [charge(), charge({ key: 'other', policy: LEASED })]],
     ['a counter that is named twice', [charge(), charge()]],
     ['many charges', Array.from({ length: 17 }, (_, i) => charge({ key: `k${i}` }))],
   ])('is not that of %s', (_, charges) => {
@@ -146,6 +155,51 @@ describe('both forms', () => {
           }
         }
     })
+})
+
+describe('both forms of a lone charge whose counter may be lent', () => {
+  let redis: RespClient
+  beforeAll(async () => {
+    const { port } = (await sharedRedis()).address
+    redis = await RespClient.open({ at: { host: '127.0.0.1', port }, tls: false })
+    await redis.call(['FUNCTION', 'LOAD', 'REPLACE', String(decideFormat.script.asFunction?.library)])
+  })
+  afterAll(() => redis.destroy())
+
+  const HOWS = {
+    function: ['FCALL', String(decideFormat.script.asFunction?.name)],
+    script: ['EVAL', decideFormat.script.source],
+  }
+  /** What is out of a budget of ten, or nothing at all; asked for how much. */
+  const CASES = [undefined, 0, 3, 8, 10].flatMap((out) => [0, 1, 4, 11].map((cost) => ({ out, cost })))
+
+  it.each(Object.keys(HOWS) as (keyof typeof HOWS)[])('decide and count alike as a %s', async (how) => {
+    for (const { out, cost } of CASES) {
+      const name = `lendable:${how}:${out}:${cost}`
+      const verdicts: unknown[] = []
+      for (const form of ['plain', 'packed'] as const) {
+        const lone = charge({ key: `${name}:${form}`, cost, policy: LEASED })
+        const texts = new LimitTexts()
+        const counted = encodeGroups([{ charges: [{ ...lone, cost: 2 }], permits: undefined }], texts, NOW_MS)
+        await redis.call([...HOWS[how], String(counted.keys.length), ...counted.keys, ...counted.args])
+        const [counter, head] = counted.keys
+        if (out !== undefined) await redis.call(['SET', head, packedHead(out, NOW_MS)])
+        const { keys, args } =
+          form === 'plain'
+            ? (encodePlain([lone], texts, NOW_MS + 5) as EncodedBatch)
+            : encodeGroups([{ charges: [lone], permits: undefined }], texts, NOW_MS + 5)
+        const reply = await redis.call([...HOWS[how], String(keys.length), ...keys, ...args])
+        verdicts.push([
+          decideFormat.decode(reply, [{ charges: [lone], permits: undefined }]),
+          await redis.call(['MGET', counter, head]),
+        ])
+      }
+      expect(verdicts[0], name).toEqual(verdicts[1])
+      // A look at nothing that is left says so.
+      const isAllowed = Math.max(cost, 1) <= 8 - (out ?? 0)
+      expect(verdicts[0], name).toMatchObject([[[{ allowed: isAllowed }]], expect.anything()])
+    }
+  })
 })
 
 describe('a counter in a window that has hits', () => {

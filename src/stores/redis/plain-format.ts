@@ -1,6 +1,7 @@
 import { allowedVerdict, compact, type Verdict } from '../../core/decision.ts'
 import { type Charge, mayBeLent } from '../../engine/ports.ts'
 import { type EncodedBatch, isSpanOf } from './batch-format.ts'
+import { headKey } from './exchange-format.ts'
 import type { LimitTexts } from './limit-texts.ts'
 
 /** The groups of one request are small. In larger ones, to look for a counter that is named twice would cost more than it saves. */
@@ -15,19 +16,25 @@ export function encodePlain(
   limitTexts: LimitTexts,
   nowMs: number | undefined,
 ): EncodedBatch | undefined {
+  if (charges.length === 1) return encodeAlone(charges[0], limitTexts, nowMs)
   if (charges.length === 0 || charges.length > MAX_CHARGES || !charges.every(isPlain)) return undefined
-  const { key, limit, cost } = charges[0]
-  // Most calls of a quiet service.
-  if (charges.length === 1) {
-    const isBare = cost === 1 && nowMs === undefined
-    const args = isBare ? limitTexts.aloneOf(limit) : argsOf(limitTexts.of(limit), cost, nowMs)
-    return { keys: [limitTexts.keyOf(key, limit)], args }
-  }
+  const { cost } = charges[0]
   const keys = charges.map((charge) => limitTexts.keyOf(charge.key, charge.limit))
   if (new Set(keys).size < keys.length) return undefined
   const limits = charges.map((charge) => markOf(charge) + limitTexts.of(charge.limit)).join('\n')
   const costs = charges.every((charge) => charge.cost === cost) ? cost : charges.map((charge) => charge.cost).join(' ')
   return { keys, args: argsOf(limits, costs, nowMs) }
+}
+
+/** encodeAlone is encodePlain for a lone charge: most calls of a quiet service. */
+function encodeAlone(charge: Charge, limitTexts: LimitTexts, nowMs: number | undefined): EncodedBatch | undefined {
+  const { key, limit, cost, debit } = charge
+  if (limit.isLog || debit === true) return undefined
+  const isLendable = mayBeLent(charge)
+  const alone = isLendable ? limitTexts.lendableOf(limit) : limitTexts.aloneOf(limit)
+  const args = cost === 1 && nowMs === undefined ? alone : argsOf(alone[0], cost, nowMs)
+  const spelled = limitTexts.keyOf(key, limit)
+  return { keys: isLendable ? [spelled, headKey(spelled)] : [spelled], args }
 }
 
 function isPlain(charge: Charge): boolean {

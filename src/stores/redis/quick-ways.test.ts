@@ -4,11 +4,14 @@ import { sharedRedis } from '../../../tests/servers/shared.ts'
 import { seededRandom } from '../../core/algorithms/oracle.suite.ts'
 import { compileLimit, type LimitOptions } from '../../core/limit.ts'
 import type { Charge } from '../../engine/ports.ts'
+import { headKey } from './exchange-format.ts'
+import { packedHead } from './heads.suite.ts'
 import { LimitTexts } from './limit-texts.ts'
 import { RespClient } from './resp/resp-client.ts'
 import { decideFormat, encodeGroups, type Group } from './wire-format.ts'
 
 const NOW_MS = 1_780_000_000_000
+const LEASED = { consistency: 'leased', onStoreFailure: 'open', localShare: 1 } as const
 const STEPS = 100
 
 let redis: RespClient
@@ -62,7 +65,16 @@ describe('a function decides as the script does, which has no quick ways:', () =
       /** Few names, so that a call has the same counter more than once. */
       const chargeOf = (limit: Charge['limit'], key: number): Charge => {
         const [enforce, cost, isLate] = [random() < 0.9, pick(COSTS), random() < 0.05]
-        return { key: `${name}:${key}`, limit, cost, enforce, ...(isLate && cost > 0 && { debit: true }) }
+        const policy = random() < 0.4 && { policy: LEASED }
+        return { key: `${name}:${key}`, limit, cost, enforce, ...policy, ...(isLate && cost > 0 && { debit: true }) }
+      }
+      /** lend has something out of a counter, or nothing any more, as both ways find it. */
+      const lend = async (): Promise<void> => {
+        const [limit, key, out] = [pick(limits), Math.floor(random() * 3), Math.floor(random() * 6)]
+        for (const way of ['function', 'script']) {
+          const head = headKey(new LimitTexts().keyOf(`${name}:${key}:${way}`, limit))
+          await redis.call(out === 0 ? ['DEL', head] : ['SET', head, packedHead(out - 1, nowMs)])
+        }
       }
       const groupOf = (): Group => {
         const [first, second] = limits
@@ -79,6 +91,7 @@ describe('a function decides as the script does, which has no quick ways:', () =
         }))
       for (let step = 0; step < STEPS; step++) {
         nowMs += pick(STEPS_MS)
+        if (random() < 0.3) await lend()
         const groups = Array.from({ length: 1 + Math.floor(random() * mostGroups) }, groupOf)
         const [quick, slow] = [on('function', groups), on('script', groups)]
         const what = `step ${step}: ${JSON.stringify(groups.map(({ charges }) => charges.map(({ key, cost }) => [key, cost])))}`

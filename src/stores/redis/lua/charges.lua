@@ -9,6 +9,8 @@ local limits, packed, reply, replies = {}, nil, {}, 0
 -- A charge takes CHARGE bytes, of which the last 8 are the id of its permits, if it takes any: a text that is not needed
 -- is not made.
 local CHARGE, KEEP = 21, 4
+-- What may be lent, and has its head behind it. Of most such counters nothing is out: there is no head, and the charge is as any other.
+local LENDABLE = 96
 local function permit_at(position, flags)
   if flags % 16 >= 8 then return string.sub(packed, position + 13, position + 20) end
 end
@@ -157,6 +159,8 @@ end
 local PAIR = '<I2I2dBxxxxxxxxI2I2dB'
 local function decide_pair(position)
   local k, l, cost, flags, other_k, other_l, other_cost, other_flags = read_packed(PAIR, packed, position)
+  if flags >= LENDABLE and not raws[k + 1] then flags = flags - LENDABLE end
+  if other_flags >= LENDABLE and not raws[other_k + 1] then other_flags = other_flags - LENDABLE end
   if flags < KEEP or flags >= 2 * KEEP or other_flags < KEEP or other_flags >= 2 * KEEP then return false end
   if k == other_k or owner[k] or owner[other_k] or found[k] or found[other_k] then return false end
   local raw, other_raw, quick, other_quick = raws[k], raws[other_k], limits[l].quick, limits[other_l].quick
@@ -178,6 +182,7 @@ local function decide_next(position)
   local count, k, l, cost, flags = read_packed('<I2I2I2dB', packed, position)
   if count == 2 and decide_pair(position + 2) then return position + 2 + 2 * CHARGE end
   if count > 1 then return decide_group(count, position + 2) end
+  if flags >= LENDABLE and not raws[k + 1] then flags = flags - LENDABLE end
   local L, raw = limits[l], raws[k]
   local quick = L.quick
   if quick and raw and cost > 0 and flags >= KEEP and flags < 2 * KEEP and not (owner[k] or found[k]) then

@@ -3,10 +3,11 @@
 -- charges of the batch name it.
 --
 -- A call has one of two forms. The plain one is for one group that names each counter once, and of which every charge asks for a
--- cost: no logs, no permits, nothing that may be lent, no late charges.
+-- cost: no logs, no permits, no late charges, and nothing that may be lent, but for a lone charge.
 --
--- KEYS[i]  a counter
--- ARGV[1]  the limits of the counters, a line each; before it ~ for a shadow rule, & for one in quota mode. Each line is a text as below
+-- KEYS[i]  a counter; of a lone charge whose counter may be lent also the head of its book
+-- ARGV[1]  the limits of the counters, a line each; before it ~ for a shadow rule, & for one in quota mode, + for a lone one that may be
+--          lent. Each line is a text as below
 -- ARGV[2]  the cost, or the costs in order; 1 if there is none
 -- ARGV[3]  the time in ms; there is none for the server's own
 --

@@ -1,7 +1,7 @@
 -- Plain groups, for decide: the one group of a call, which names each counter once and only asks for costs. That is what calls of a
 -- quiet service are, so it does without the tables of a batch. What its keys and arguments are, decide describes.
 
-local SHADOW, QUOTA = 126, 38
+local SHADOW, QUOTA, LENT_MARK = 126, 38, 43
 
 -- costs_of: what a text asks of each limit.
 local function costs_of(text)
@@ -20,8 +20,8 @@ end
 -- MAX_WHOLE: from here on, not every whole number is a double.
 local MAX_WHOLE = 9007199254740992
 
--- decide_lone does for one charge what decide_one does.
-local function decide_lone(plan, keys, args)
+-- decide_lone does for one charge what decide_one does. `known` is what is stored, false for nothing, where it was read.
+local function decide_lone(plan, keys, args, known)
   local L, key, cost = plan[1], keys[1], args[2]
   if cost then
     cost = tonumber(cost)
@@ -30,7 +30,8 @@ local function decide_lone(plan, keys, args)
     cost = 1
     read_clock()
   end
-  local raw, quick = pcall('GET', key), L.quick
+  local raw, quick = known, L.quick
+  if raw == nil then raw = pcall('GET', key) end
   if raw and quick and cost > 0 then
     local reset, remaining, state, life = quick(raw, cost)
     if reset then
@@ -56,6 +57,21 @@ local function decide_lone(plan, keys, args)
     if whole >= 0 and whole < MAX_WHOLE and whole % 1 == 0 then return whole end
   end
   return pack('<BI4dd', code, remaining, reset, wait)
+end
+
+-- decide_lendable: a lone charge of a counter that may be lent, whose head is the second key. Where there is none, nothing is out.
+local LENT_CHARGE = '<I2I2I2dBI2I2I4'
+local function decide_lendable(plan, keys, args)
+  local stored = call('MGET', keys[1], keys[2])
+  if not stored[2] then return decide_lone(plan, keys, args, stored[1]) end
+  local cost = tonumber(args[2] or 1)
+  if is_function then KEYS = keys end
+  limits[1], packed = plan[1], pack(LENT_CHARGE, 1, 1, 1, cost, LENDABLE + (cost > 0 and KEEP or 0), 2, 0, 0)
+  if begin(2, args[3] or '') then fitted, named = {}, {} end
+  reply, replies, raws[1], raws[2] = {}, 0, stored[1], stored[2]
+  decide_next(1)
+  write_all(1, 2)
+  return reply[1]
 end
 
 local codes, verdicts, states, ends, stored_ends = {}, {}, {}, {}, {}
@@ -134,19 +150,19 @@ local function decide_few(plan, keys, args)
   return table.concat(verdicts, '', 1, count)
 end
 
--- plan_of: the limits of a text, what each begins with (~ and & are marks of rules that do not bind by themselves), and how they are
--- decided. A function keeps it for the next call. There is none where the call is not about a plain group: a time has digits, or is empty.
+-- plan_of: the limits of a text, what each begins with (~ and & are marks of rules that do not bind by themselves, + is that of a lone one whose
+-- counter may be lent), and how they are decided. A function keeps it for the next call. There is none where the call is not about a plain group: a time has digits, or is empty.
 local plans, plan_count = {}, 0
 local function plan_of(text)
-  if not string.find(text, '^[%a~&]') then return nil end
+  if not string.find(text, '^[%a~&+]') then return nil end
   local plan = { count = 0, quotas = 0 }
   for part in string.gmatch(text, '[^\n]+') do
     local mark, i = string.byte(part), plan.count + 1
-    if mark == SHADOW or mark == QUOTA then part = string.sub(part, 2) end
+    if mark == SHADOW or mark == QUOTA or mark == LENT_MARK then part = string.sub(part, 2) end
     if mark == QUOTA then plan.quotas = plan.quotas + 1 end
     plan[i], plan[-i], plan.count = limit_of(part), mark, i
   end
-  plan.decide = plan.count == 1 and decide_lone or decide_few
+  plan.decide = plan.count > 1 and decide_few or plan[-1] == LENT_MARK and decide_lendable or decide_lone
   if plan_count == MAX_LIMITS then plans, plan_count = {}, 0 end
   plans[text], plan_count = plan, plan_count + 1
   return plan
