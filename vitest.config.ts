@@ -25,14 +25,19 @@ class SlowFirst extends BaseSequencer {
   }
 }
 
-/** Tests that start no process and change no module: they share what they have loaded. */
-const UNITS = [
-  'src/{core,engine,http-door,identity,library,middleware,observers,sources}/**/*.test.ts',
-  'server/src/{cli,edge,observe}/**/*.test.ts',
-]
+/** Tests that stand beside the code and change no module: they share what they have loaded. */
+const UNITS = ['src/**/*.test.ts', 'server/src/**/*.test.ts']
 
 /** Those among them that need modules of their own: they replace one, or look at all of the process. */
-const ALONE = ['src/sources/rule-watcher.test.ts', 'server/src/edge/gateway/proxy/**/*.test.ts']
+const ALONE = [
+  'src/sources/rule-watcher.test.ts',
+  'src/stores/hits/memory-store.test.ts',
+  'src/stores/redis/deadline-timer.test.ts',
+  'server/src/app/log/log.test.ts',
+  'server/src/app/workers/*.test.ts',
+  'server/src/edge/gateway/proxy/**/*.test.ts',
+  'server/src/grpc/calls.test.ts',
+]
 
 /** What a project of tests is, apart from the files in it. */
 interface Kind {
@@ -75,10 +80,7 @@ export default defineConfig({
     reporters: ['default', './scripts/closing-line-reporter.mjs'],
     projects: [
       project('units', UNITS, { exclude: ALONE, sharesModules: true, hasServers: true }),
-      project('sluice', ['src/**/*.test.ts', 'server/src/**/*.test.ts', 'tests/**/*.test.ts'], {
-        exclude: UNITS,
-        hasServers: true,
-      }),
+      project('sluice', ['tests/**/*.test.ts'], { hasServers: true }),
       project('alone', ALONE),
       project('client', ['client/src/**/*.test.ts'], { sharesModules: true }),
       project('dashboard', ['dashboard/src/**/*.test.ts'], { sharesModules: true }),

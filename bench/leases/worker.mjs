@@ -25,7 +25,7 @@ await server.sendCommand(['CONFIG', 'RESETSTAT'])
 
 /** What the parent is asked: decisions, and exchanges of slices. */
 const asked = { begun: 0, refused: 0, decisions: 0, exchanges: 0 }
-const store = await openNode(url, (redis) => {
+const decorate = (redis) => {
   const { decide, exchange } = redis
   redis.decide = (charges) => {
     asked.decisions++
@@ -36,7 +36,8 @@ const store = await openNode(url, (redis) => {
     return exchange.call(redis, request)
   }
   return redis
-})
+}
+const store = await openNode(url, { decorate })
 
 const keyOf = (caller, rule) => `sluice:{${caller % PARTITIONS}}:api|rule${rule}|caller=${caller}`
 const chargesOf = (caller) =>

@@ -19,7 +19,7 @@ export async function fleet({ url, nodes, streams, phases }) {
     refused: phases.map(() => 0),
     failed: {},
   }))
-  const stores = await Promise.all(nodes.map(() => openNode(url)))
+  const stores = await Promise.all(nodes.map(() => openNode(url, { isEager: true })))
   const charges = streams.map(({ name, rule }) => chargesOf(1, rule, name)[0])
   const { startAtMs } = await ready()
   const hit = (store, stream, phase) => {
@@ -73,7 +73,7 @@ function ready() {
 
 /** victim is a node that takes slices until it is killed, or told to end: then it gives them back. */
 export async function victim({ url, streams, perSecond }) {
-  const store = await openNode(url)
+  const store = await openNode(url, { isEager: true })
   const charges = streams.map(({ name, rule }) => chargesOf(1, rule, name)[0])
   const startAt = performance.now()
   let isEnding = false
@@ -107,7 +107,9 @@ export async function sizes({ url, server, nodes, perSecond, limit }) {
       return reply
     },
   })
-  const stores = await Promise.all(Array.from({ length: nodes }, () => openNode(url, noted)))
+  const stores = await Promise.all(
+    Array.from({ length: nodes }, () => openNode(url, { isEager: true, decorate: noted })),
+  )
   const rule = { unit: 'day', requests_per_unit: limit, consistency: 'leased' }
   const [charge] = chargesOf(1, rule, `sizes-${nodes}`)
   const ask = async (store) => store.decide(charge)

@@ -20,13 +20,16 @@ export async function openRedis(url) {
   return store
 }
 
-/** openNode opens what one node of the service has: slices and refusals in memory, before Redis. It waits until it hears. */
-export async function openNode(url, decorate = (redis) => redis) {
+/**
+ * openNode opens what one node of the service has: slices and refusals in memory, before Redis. It waits until it hears. Where nodes are
+ * `eager`, the first hit takes a slice, as if every caller came often: what slices promise shows when there are some.
+ */
+export async function openNode(url, { isEager = false, decorate = (redis) => redis } = {}) {
   const redis = await openRedis(url)
   await new Promise((resolve) => {
     redis.listen({ noticed() {}, connected: (isConnected) => isConnected && resolve() })
   })
-  return new LeasedStore(decorate(redis))
+  return new LeasedStore(decorate(redis), isEager ? { minHits: 1 } : {})
 }
 
 /** chargesOf returns the charges of `count` callers on one rule, as a request makes them, with keys spelled for Redis. */

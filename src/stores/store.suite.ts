@@ -36,7 +36,7 @@ export interface StoreSuiteOptions {
 const SEEDS = [1, 2, 1_034, 3_729_438_487, 4_294_967_295, Date.now() % 4_294_967_296] as const
 
 /** More of them find rarer faults: SLUICE_OPERATIONS=100000. */
-const OPERATIONS = Number(process.env.SLUICE_OPERATIONS ?? 5_000)
+const OPERATIONS = Number(process.env.SLUICE_OPERATIONS ?? 3_000)
 
 /** storeSuite is the conformance kit: what every store promises, as claims. makeStore returns an empty store each time. */
 export function storeSuite(

@@ -79,7 +79,9 @@ createFetch({ deadline: 1 })
 export const left: number | undefined = parseRateLimits(new Headers()).budgets[0]?.remaining
 export const at = (error: unknown): Date | undefined => (error instanceof RateLimitError ? error.retryAt : undefined)
 const client = createCheckClient({ url: 'http://localhost:8080', onFailure: 'closed' })
-export const decided: Promise<CheckDecision> = client.check({ domain: 'api', descriptors: [{ entries: [{ key: 'a', value: 'b' }] }] })
+const request = { domain: 'api', descriptors: [{ entries: [{ key: 'a', value: 'b' }] }] }
+export const decided: Promise<CheckDecision> = client.check(request)
+export const held: Promise<number> = client.hold(request, ({ signal }) => (signal.aborted ? 0 : 1))
 `
 
 const FILES = {

@@ -31,8 +31,8 @@ export interface LeasedStoreOptions {
   /** How many slices, and how many refusals, are kept at the most; up to about 1 kB each. Default: 50,000. */
   readonly maxKeys?: number
   /**
-   * How many hits of a caller, in the time that a slice is meant to last, make it worth one. Until then the parent decides.
-   * 1: the first hit takes a slice. Default: 16.
+   * How many hits of a caller, in the time that a slice is meant to last or in four intervals of an eventual rule, make it worth one.
+   * Until then the parent decides. 1: the first hit takes a slice. Default: 16.
    */
   readonly minHits?: number
   /** For how long a slice is spent after it was asked for. The lender waits twice as long. Default: 5,000. */
@@ -295,7 +295,7 @@ export class LeasedStore implements LendingStore {
   #learn(charge: Charge, verdict: Verdict, askedAtMs: number): void {
     const { key, limit, cost } = charge
     if (!verdict.allowed) this.#refusals.add(key, limit, cost, verdict, askedAtMs, this.#slices.maxRefusalMs)
-    if (this.#slices.counts(charge)) this.#slices.learn(key, verdict.remaining)
+    if (this.#slices.counts(charge)) this.#slices.learn(charge, verdict.remaining)
   }
 
   /** #isDone says whether a group is decided without asking. */

@@ -43,6 +43,11 @@ export interface SliceWant {
 const IDLE_MS = 2_000
 /** For each slice that is kept, this many places are there to count the visits of callers without one. */
 const VISITS_PER_SLICE = 2
+/**
+ * An eventual slice asks at every interval in which it was used, and holds nothing. A caller is worth one when it comes as often in so many
+ * intervals as another does in the time that a slice lasts: an exchange, which is dearer, then takes the place of four trips.
+ */
+const EVENTUAL_INTERVALS = 4
 /** A slice is at most a quarter of what is left. Where that is not twice what makes it pay, the parent decides. */
 const ROOM_PER_HIT = 8
 /** Giving back may take longer than deciding: no request waits for it. */
@@ -145,7 +150,8 @@ export class Slices {
    */
   paysFor(key: string, limit: Limit, syncMs: number | undefined, nowMs: number): boolean {
     const { minHits, maxKeys } = this.#owner
-    if (minHits > 1 && this.#visits.add(key, nowMs, reportMsOf(limit, syncMs)) < minHits) return false
+    const withinMs = syncMs === undefined ? reportMsOf(limit, undefined) : EVENTUAL_INTERVALS * syncMs
+    if (minHits > 1 && this.#visits.add(key, nowMs, withinMs) < minHits) return false
     const { oldest } = this.#order
     return oldest === undefined || this.#slices.size < maxKeys || nowMs - oldest.lastUsedMs >= oldest.size.reportMs
   }
@@ -157,9 +163,9 @@ export class Slices {
   }
 
   /** learn takes notice of how much the parent had left of a leased counter when it decided by itself. */
-  learn(key: string, remaining: number): void {
+  learn({ key, policy }: Charge, remaining: number): void {
     const { minHits } = this.#owner
-    if (minHits === 1) return
+    if (minHits === 1 || policy?.consistency === 'eventual') return
     const hasRoom = remaining >= ROOM_PER_HIT * minHits
     const slice = this.#slices.get(key)
     if (slice !== undefined) slice.isShort = !hasRoom
@@ -265,7 +271,9 @@ export class Slices {
 
   /** #pays says whether a slice answered enough since it asked to be worth another exchange. */
   #pays(slice: Slice): boolean {
-    return slice.hitsSinceAsked >= this.#owner.minHits || !slice.lent.isEmpty
+    const { minHits } = this.#owner
+    const least = slice.kind === 'eventual' ? Math.ceil(minHits / EVENTUAL_INTERVALS) : minHits
+    return slice.hitsSinceAsked >= least || !slice.lent.isEmpty
   }
 
   /** #leave gives a slice back for good. What waits is served first; what others hold of it runs out by itself. */

@@ -115,6 +115,49 @@ describe('a caller of a leased rule', () => {
   })
 })
 
+describe('a caller of an eventual rule', () => {
+  const HITS = 16
+  /** come lets a caller come so often in each interval of 100 ms, and returns how often it was not answered at once. */
+  async function come(scene: Scene, one: Charge, perInterval: number, intervals: number): Promise<number> {
+    let waited = 0
+    for (let i = 0; i < intervals; i++)
+      for (let hit = 0; hit < perInterval; hit++) {
+        const before = scene.lender.decisions
+        await ask(scene.nodes[0], one)
+        waited += scene.lender.decisions - before
+        scene.pass(100 / perInterval)
+      }
+    return waited
+  }
+
+  it.each([
+    ['a large budget', wide],
+    ['a small budget, of which leased rules take no slices', limitOf({ limit: 120, window: '1s' })],
+  ])('has a slice from the hit that makes it pay on, and keeps it, with %s', async (_, limit) => {
+    const scene = new Scene(1, { minHits: HITS })
+    const one = charge(limit, 1, 'eventual')
+    expect(await come(scene, one, 10, 50)).toBe(HITS - 1)
+    // One for each interval, and the first.
+    expect(scene.lender.exchanges.length).toBeLessThanOrEqual(50)
+    expect(scene.nodes[0].stats.slices).toBe(1)
+  })
+
+  it('has none with one hit an interval, and gives it back when it comes no more often', async () => {
+    const scene = new Scene(1, { minHits: HITS })
+    const one = charge(wide, 1, 'eventual')
+    expect(await come(scene, one, 1, 40)).toBe(40)
+    expect(scene.lender.exchanges).toHaveLength(0)
+    await come(scene, one, 10, 5)
+    expect(scene.nodes[0].stats.slices).toBe(1)
+    await come(scene, one, 1, 5)
+    expect(scene.nodes[0].stats.slices).toBe(0)
+    const { length } = scene.lender.exchanges
+    expect(await come(scene, one, 1, 10)).toBe(10)
+    expect(scene.lender.exchanges).toHaveLength(length)
+    expect(await ask(scene.nodes[0], charge(wide, 0, 'eventual'))).toMatchObject({ remaining: 1_000_000 - 105 })
+  })
+})
+
 describe('a group of two leased rules', () => {
   const group = (name: number | string): Charge[] => [
     charge(wide, 1, 'leased', `a${name}`),

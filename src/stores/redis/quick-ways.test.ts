@@ -12,7 +12,7 @@ import { decideFormat, encodeGroups, type Group } from './wire-format.ts'
 
 const NOW_MS = 1_780_000_000_000
 const LEASED = { consistency: 'leased', onStoreFailure: 'open', localShare: 1 } as const
-const STEPS = 100
+const STEPS = 60
 
 let redis: RespClient
 beforeAll(async () => {

@@ -89,6 +89,8 @@ class Packer {
   readonly limits: string[] = []
   readonly packed: Buffer
   readonly #keyNumbers = new Map<string, number>()
+  /** The numbers of heads, by those of their counters. No counter is named as a head is. */
+  readonly #headNumbers: number[] = []
   readonly #limitNumbers = new Map<Limit, number>()
   readonly #limitTexts: LimitTexts
   #at = 0
@@ -102,17 +104,18 @@ class Packer {
     this.#at = this.packed.writeUInt16LE(charges.length, this.#at)
     for (const charge of charges) {
       const spelled = this.#limitTexts.keyOf(charge.key, charge.limit)
-      const key = this.#keyNumber(spelled)
+      const key = numberOf(this.#keyNumbers, spelled, () => this.keys.push(spelled))
       const limit = numberOf(this.#limitNumbers, charge.limit, () =>
         this.limits.push(this.#limitTexts.of(charge.limit)),
       )
-      const head = mayBeLent(charge) ? this.#keyNumber(headKey(spelled)) : 0
+      const head = mayBeLent(charge) ? this.#headNumber(key, spelled) : 0
       this.#at = writeCharge(this.packed, this.#at, key, limit, head, charge, permits)
     }
   }
 
-  #keyNumber(key: string): number {
-    return numberOf(this.#keyNumbers, key, () => this.keys.push(key))
+  #headNumber(key: number, spelled: string): number {
+    this.#headNumbers[key] ??= this.keys.push(headKey(spelled))
+    return this.#headNumbers[key]
   }
 }
 

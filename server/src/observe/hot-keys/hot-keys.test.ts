@@ -162,8 +162,8 @@ describe('HotKeys', () => {
   it('holds few keys of a day, however many there were', () => {
     const bounds = { maxKeys: 4_096, maxDayKeys: 960, maxExhausted: 0 }
     const { ask, turn, hotKeys } = watched(bounds)
-    for (let at = 0; at < 27 * 3_600 * SECOND; at += 10 * SECOND) {
-      for (const rule of ['once1', 'once2']) ask(rule, at % (100 * SECOND) === 0 ? 'busy' : `${at}`, 2)
+    for (let at = 0; at < 27 * 3_600 * SECOND; at += 30 * SECOND) {
+      for (const rule of ['once1', 'once2']) ask(rule, at % (300 * SECOND) === 0 ? 'busy' : `${at}`, 2)
       turn(at)
       turn(at)
     }
@@ -171,7 +171,7 @@ describe('HotKeys', () => {
     for (const { windows } of hotKeys.report().rules) {
       const { active, refused } = windows[1_440]
       expect([active.keys[0][0], refused.keys[0][0]]).toEqual([expect.stringMatching(/=busy$/), active.keys[0][0]])
-      expect(active.total).toBeGreaterThanOrEqual(2 * 24 * 360)
+      expect(active.total).toBeGreaterThanOrEqual(2 * 24 * 120)
     }
   })
 
@@ -191,7 +191,7 @@ describe('HotKeys', () => {
   it('touches few keys at a time, however many rules are busy', () => {
     const { ask, turn, hotKeys } = watched()
     const most = KEYS_A_TURN + 20 * DEFAULT_BOUNDS.maxSize
-    for (let at = 0; at < 8 * 60 * SECOND; at += 100) {
+    for (let at = 0; at < 4 * 60 * SECOND; at += 100) {
       // More new keys than slices hold, and each is refused once.
       if (at % SECOND === 0)
         for (let rule = 0; rule < 16; rule++) for (let i = 0; i < 60; i++) ask(`once${rule}`, `${at} ${i}`, 2)
