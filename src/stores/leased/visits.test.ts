@@ -21,4 +21,20 @@ describe('visits', () => {
     const visits = new Visits(4)
     for (let i = 0; i < 10_000; i++) expect(visits.add(`k${i}`, 0, 100)).toBe(1)
   })
+
+  it('are counted of both of two keys that meet in one place', () => {
+    const visits = new Visits(1)
+    for (let i = 1; i <= 16; i++) expect([visits.add('a', i, 100), visits.add('b', i, 100)]).toEqual([i, i])
+  })
+
+  it('are forgotten of the one who came less often, or whose time is over, when a third comes', () => {
+    const visits = new Visits(1)
+    for (const key of ['a', 'b', 'a', 'b', 'a']) visits.add(key, 50, 100)
+    expect(visits.add('c', 60, 100)).toBe(1)
+    expect(visits.add('a', 60, 100)).toBe(4)
+    // That of a began before c's.
+    expect(visits.add('d', 155, 100)).toBe(1)
+    expect(visits.add('c', 155, 100)).toBe(2)
+    expect(visits.add('a', 155, 100)).toBe(1)
+  })
 })

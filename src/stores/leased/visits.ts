@@ -1,10 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { KeyedHash } from '../../core/hash.ts'
 
+/** A key has this many places to choose from. With one, two callers who meet there would keep each other from ever being counted. */
+const WAYS = 2
+
 /**
  * Visits counts how often keys come within a time, to know who is worth a slice. It is a table of fixed size, 16 bytes a place.
- * A key has one place, and takes it from whoever is there. So what it says is too little at times, and never too much: a
- * caller whose place was taken asks the store a few times more.
+ * A key that finds others in both of its places takes that of the one who came less often. So what it says is too little at times, and
+ * never too much: a caller whose place was taken asks the store a few times more.
  */
 export class Visits {
   readonly #hash: KeyedHash
@@ -15,10 +18,10 @@ export class Visits {
 
   /** It has a power of two of places, at least `places`. */
   constructor(places: number) {
-    const size = 2 ** Math.ceil(Math.log2(Math.max(1, places)))
+    const size = 2 ** Math.ceil(Math.log2(Math.max(WAYS, places)))
     const key = randomBytes(8)
     this.#hash = new KeyedHash(key.readInt32LE(0), key.readInt32LE(4))
-    this.#mask = size - 1
+    this.#mask = size - WAYS
     this.#names = new Int32Array(size)
     this.#counts = new Int32Array(size)
     this.#sinceMs = new Float64Array(size)
@@ -26,12 +29,10 @@ export class Visits {
 
   /** add counts a visit, and returns how many there were within so many ms of the first one. */
   add(key: string, nowMs: number, withinMs: number): number {
-    const at = this.#placeOf(key)
-    const name = this.#hash.high
-    const sinceMs = this.#sinceMs[at]
-    const isKnown = this.#names[at] === name && nowMs >= sinceMs && nowMs - sinceMs < withinMs
-    if (isKnown) return ++this.#counts[at]
-    this.#names[at] = name
+    const known = this.#placeOf(key)
+    if (known >= 0 && this.#isFresh(known, nowMs, withinMs)) return ++this.#counts[known]
+    const at = known >= 0 ? known : this.#placeFor(nowMs, withinMs)
+    this.#names[at] = this.#hash.high
     this.#sinceMs[at] = nowMs
     this.#counts[at] = 1
     return 1
@@ -40,11 +41,28 @@ export class Visits {
   /** forget lets a key begin anew. */
   forget(key: string): void {
     const at = this.#placeOf(key)
-    if (this.#names[at] === this.#hash.high) this.#counts[at] = 0
+    if (at >= 0) this.#counts[at] = 0
   }
 
+  /** #placeOf returns where a key is, -1 for nowhere. */
   #placeOf(key: string): number {
     this.#hash.of(key, 0)
-    return this.#hash.low & this.#mask
+    const first = this.#hash.low & this.#mask
+    const name = this.#hash.high
+    if (this.#names[first] === name) return first
+    return this.#names[first + 1] === name ? first + 1 : -1
+  }
+
+  /** #placeFor returns the place that the key that was hashed last may take: one whose time is over, or that of the lower count. */
+  #placeFor(nowMs: number, withinMs: number): number {
+    const first = this.#hash.low & this.#mask
+    if (!this.#isFresh(first, nowMs, withinMs)) return first
+    if (!this.#isFresh(first + 1, nowMs, withinMs)) return first + 1
+    return this.#counts[first] <= this.#counts[first + 1] ? first : first + 1
+  }
+
+  #isFresh(at: number, nowMs: number, withinMs: number): boolean {
+    const sinceMs = this.#sinceMs[at]
+    return nowMs >= sinceMs && nowMs - sinceMs < withinMs
   }
 }
