@@ -39,6 +39,9 @@ const ALONE = [
   'server/src/grpc/calls.test.ts',
 ]
 
+/** Those that need a PGlite: it belongs to one file, which closes it. */
+const WITH_PGLITE = ['server/src/quotas/**/*.test.ts', 'server/src/app/usage/*.test.ts']
+
 /** What a project of tests is, apart from the files in it. */
 interface Kind {
   /** Files that are left to another project. */
@@ -79,8 +82,8 @@ export default defineConfig({
     testTimeout: 300_000,
     reporters: ['default', './scripts/closing-line-reporter.mjs'],
     projects: [
-      project('units', UNITS, { exclude: ALONE, sharesModules: true, hasServers: true }),
-      project('sluice', ['tests/**/*.test.ts'], { hasServers: true }),
+      project('units', UNITS, { exclude: [...ALONE, ...WITH_PGLITE], sharesModules: true, hasServers: true }),
+      project('sluice', ['tests/**/*.test.ts', ...WITH_PGLITE], { hasServers: true }),
       project('alone', ALONE),
       project('client', ['client/src/**/*.test.ts'], { sharesModules: true }),
       project('dashboard', ['dashboard/src/**/*.test.ts'], { sharesModules: true }),
