@@ -1,4 +1,4 @@
-import type { CheckRequest, Permit } from './check-client.ts'
+import type { CheckRequest, Permit } from './check-request.ts'
 
 /** A Holder is what work is told while places are held for it. */
 export interface Holder {

@@ -2,15 +2,17 @@ export { RateLimitError } from '../errors.ts'
 export {
   type CheckClient,
   type CheckClientOptions,
-  type CheckDecision,
-  type CheckRequest,
   CheckRequestError,
   createCheckClient,
-  type Entry,
   orThrow,
-  type Permit,
-  type Renewed,
-  type Reservation,
-  type RuleVerdict,
 } from './check-client.ts'
+export type {
+  CheckDecision,
+  CheckRequest,
+  Entry,
+  Permit,
+  Renewed,
+  Reservation,
+  RuleVerdict,
+} from './check-request.ts'
 export type { Holder } from './hold.ts'

@@ -1,0 +1,71 @@
+/** An Entry is one (key, value) pair of what a request is about. */
+export interface Entry {
+  readonly key: string
+  readonly value: string
+}
+
+/** A CheckRequest asks whether a request passes: every rule that matches one of the descriptors has to have budget. */
+export interface CheckRequest {
+  readonly domain: string
+  readonly descriptors: readonly {
+    readonly entries: readonly Entry[]
+    /** Instead of the request's. */
+    readonly cost?: number
+  }[]
+  /** Default: 1. 0 looks, below 0 gives back (for trusted callers). */
+  readonly cost?: number
+}
+
+/** A RuleVerdict is what one rule said. */
+export interface RuleVerdict {
+  readonly rule: string
+  /** The position of the descriptor that it matched. */
+  readonly descriptor: number
+  readonly kind: 'allowed' | 'refused' | 'impossible' | 'unasked'
+  readonly limit: number
+  readonly remaining?: number
+  readonly resetAfterMs?: number
+  readonly retryAfterMs?: number
+  readonly shadow?: boolean
+  /** The service decided without its store, as the rule says. */
+  readonly fallback?: string
+  /** Of what was settled: what went beyond the debt that a budget may have. */
+  readonly dropped?: number
+}
+
+/** A CheckDecision is what the service decided, or what was decided in its place. */
+export interface CheckDecision {
+  readonly allowed: boolean
+  /** When a refused request would pass. Undefined: it passed, or waiting does not help. */
+  readonly retryAfterMs?: number
+  /** How long a request that passed is to wait before it goes on. */
+  readonly delayMs?: number
+  /** The rule that refused, or came closest to it. */
+  readonly rule?: string
+  readonly reason?: string
+  readonly verdicts: readonly RuleVerdict[]
+  /** What a refused caller is to get, where the rule says so. */
+  readonly response?: { readonly status: number; readonly headers?: Record<string, string>; readonly body?: string }
+  /** The service did not answer in time, or with a fault: the failure policy decided. */
+  readonly failure?: unknown
+}
+
+/**
+ * A Renewed is what became of places. `renewed`: they are held for another `leaseTtlMs`. `lost`: their time was over, or they were
+ * released; acquire again. `failed`: nobody knows; try again.
+ */
+export type Renewed = 'renewed' | 'lost' | 'failed'
+
+/** A Permit is a decision that may hold places of `concurrency` rules. release gives them back, as often as it is called. */
+export interface Permit extends CheckDecision {
+  /** How long the places are held without being renewed. Undefined where none is held. */
+  readonly leaseTtlMs?: number
+  /** renew is for work that takes longer, see also hold: call it at every third of leaseTtlMs. Where no place is held, it asks nobody. */
+  renew(): Promise<Renewed>
+  release(): Promise<void>
+}
+
+/** A Reservation is a decision about an estimate. settle says what it came to: true the first time, if it was taken. */
+export interface Reservation extends CheckDecision {
+  settle(cost: number): Promise<boolean>
+}
