@@ -23,6 +23,31 @@ export function explainFlows(bench: () => Bench): void {
     })
   })
 
+  it('waits for the domains, and turns no field into another while somebody uses it', async () => {
+    await bench().visit(async (visit) => {
+      const { page } = visit
+      let answer = (): void => {}
+      const isAsked = new Promise<void>((resolve) => {
+        answer = resolve
+      })
+      let goOn = (): void => {}
+      const isSeen = new Promise<void>((resolve) => {
+        goOn = resolve
+      })
+      await page.route('**/admin/v1/rules', async (route) => {
+        answer()
+        await isSeen
+        await route.continue()
+      })
+      await visit.go('/explain')
+      await isAsked
+      const domain = page.getByLabel('Domain')
+      expect([await domain.evaluate(({ tagName }) => tagName), await domain.isDisabled()]).toEqual(['SELECT', true])
+      goOn()
+      await domain.selectOption('parcels')
+    })
+  })
+
   it('takes a request as it was found in a log', async () => {
     await bench().visit(async (visit) => {
       const { page } = visit

@@ -61,7 +61,7 @@ export function Explain() {
       <div class="explain-grid">
         <div>
           <Card title="The request">
-            <RequestForm question={typed} tree={tree.data} onType={setTyped} onAsk={setAsked} />
+            <RequestForm question={typed} tree={tree} onType={setTyped} onAsk={setAsked} />
           </Card>
         </div>
         <div class="stack top">

@@ -1,5 +1,6 @@
 import { useMemo, useRef, useState } from 'preact/hooks'
 import type { RuleNode, RuleTree } from '../../api/operations.ts'
+import type { Resource } from '../../api/resource.ts'
 import { Button } from '../../ui/button.tsx'
 import { Field } from '../../ui/field.tsx'
 import { Choice, Notice } from '../../ui/parts.tsx'
@@ -7,7 +8,7 @@ import { type Entry, isWhole, type Question, understand } from './question.ts'
 
 interface FormProps {
   readonly question: Question
-  readonly tree: RuleTree | undefined
+  readonly tree: Resource<RuleTree>
   readonly onType: (question: Question) => void
   readonly onAsk: (question: Question) => void
 }
@@ -32,7 +33,7 @@ const BLANK: Entry = { key: '', value: '' }
 
 function Fields({ question, tree, onType, onAsk }: FormProps) {
   const { domain, descriptors } = question
-  const keys = useMemo(() => keysOf(tree, domain), [tree, domain])
+  const keys = useMemo(() => keysOf(tree.data, domain), [tree.data, domain])
   const form = useRef<HTMLFormElement>(null)
   const change = (i: number, entries: readonly Entry[]): void =>
     onType({ domain, descriptors: descriptors.map((each, j) => (j === i ? { entries } : each)) })
@@ -52,18 +53,7 @@ function Fields({ question, tree, onType, onAsk }: FormProps) {
       }}
     >
       <Field label="Domain">
-        {tree === undefined ? (
-          <input value={domain} onInput={(event) => onType({ descriptors, domain: event.currentTarget.value })} />
-        ) : (
-          <select value={domain} onChange={(event) => onType({ descriptors, domain: event.currentTarget.value })}>
-            {!tree.domains.some(({ name }) => name === domain) && (
-              <option value={domain}>{domain === '' ? 'Choose' : `${domain} (no rules)`}</option>
-            )}
-            {tree.domains.map(({ name }) => (
-              <option key={name}>{name}</option>
-            ))}
-          </select>
-        )}
+        <DomainInput domain={domain} tree={tree} onDomain={(changed) => onType({ descriptors, domain: changed })} />
       </Field>
       <datalist id="explain-keys">
         {keys.map((key) => (
@@ -98,6 +88,32 @@ function Fields({ question, tree, onType, onAsk }: FormProps) {
         </Button>
       </div>
     </form>
+  )
+}
+
+interface DomainProps {
+  readonly domain: string
+  readonly tree: Resource<RuleTree>
+  readonly onDomain: (domain: string) => void
+}
+
+/** DomainInput offers the domains that have rules. Where they cannot be read, one can be typed; a field never becomes another while somebody uses it. */
+function DomainInput({ domain, tree: { data, problem }, onDomain, ...field }: DomainProps) {
+  if (data === undefined && problem !== undefined)
+    return <input {...field} value={domain} onInput={(event) => onDomain(event.currentTarget.value)} />
+  const unknown = data === undefined ? domain || 'Loading …' : domain === '' ? 'Choose' : `${domain} (no rules)`
+  return (
+    <select
+      {...field}
+      value={domain}
+      disabled={data === undefined}
+      onChange={(event) => onDomain(event.currentTarget.value)}
+    >
+      {!data?.domains.some(({ name }) => name === domain) && <option value={domain}>{unknown}</option>}
+      {data?.domains.map(({ name }) => (
+        <option key={name}>{name}</option>
+      ))}
+    </select>
   )
 }
 
