@@ -21,6 +21,10 @@ const RULES = process.argv.includes('--rules') ? [option('rules', 1)] : [1, 2]
 const CALLER_KINDS = process.argv.includes('--kind')
   ? [process.argv[process.argv.indexOf('--kind') + 1]]
   : Object.keys(CALLERS)
+if (!CALLER_KINDS.every((kind) => kind in CALLERS) || !RULES.every((rules) => rules === 1 || rules === 2)) {
+  console.error(`--kind is one of ${Object.keys(CALLERS).join(', ')}, and --rules is 1 or 2`)
+  process.exit(2)
+}
 const TASK = { callers: 1_000_000, perSecond: PER_SECOND, ms: MS, warmUpMs: MS / 4 }
 const KINDS = ['exact', 'leased']
 const worker = fileURLToPath(new URL('./leases/worker.mjs', import.meta.url))
