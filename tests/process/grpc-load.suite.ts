@@ -18,9 +18,14 @@ export function rlsRequest(domain: string, user: string): Buffer {
 /** OK is how a RateLimitResponse begins that admits: field 1, the overall code, is 1. */
 const OK = Buffer.of(0x08, 1)
 
-/** grpcClient connects to a target over a connection of its own. */
+/** inNumbers spells this machine as a number: `localhost` is two addresses, and round_robin would connect to both. */
+function inNumbers(target: string): string {
+  return target.replace('localhost', '127.0.0.1')
+}
+
+/** grpcClient connects to a target, over one connection of its own to each address. */
 export function grpcClient(target: string, channel = credentials.createInsecure()): Client {
-  return new Client(target, channel, {
+  return new Client(inNumbers(target), channel, {
     'grpc.use_local_subchannel_pool': 1,
     'grpc.service_config': JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
   })
@@ -52,7 +57,7 @@ export function shouldRateLimit(client: Client, request: Buffer, method = METHOD
 
 /** startGrpcLoad asks nodes (`host:port`) over gRPC, in turns, with eight callers on each connection. */
 export function startGrpcLoad(nodes: readonly string[], connections: number): Load {
-  const target = `ipv4:${nodes.map((node) => node.replace('localhost', '127.0.0.1')).join(',')}`
+  const target = `ipv4:${nodes.map(inNumbers).join(',')}`
   const clients = Array.from({ length: connections }, () => grpcClient(target))
   const request = rlsRequest('load', 'alice')
   const call = async (caller: number): Promise<void> => {

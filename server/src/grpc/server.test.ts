@@ -1,6 +1,6 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, type SecureClientSessionOptions } from 'node:http2'
-import { connect as connectSocket, createServer, type Socket } from 'node:net'
+import { type AddressInfo, connect as connectSocket, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
@@ -46,6 +46,14 @@ async function tcp(server: GrpcServer): Promise<number> {
   const address = await server.listen({ host: '127.0.0.1', port: 0 })
   if (!('port' in address)) throw new Error('no port')
   return address.port
+}
+
+/** handedOver has the server accept what comes to a port that is not its own, as a worker does. */
+async function handedOver(server: GrpcServer): Promise<number> {
+  const port = createServer({ pauseOnConnect: true }, (socket) => server.accept(socket))
+  closers.push(() => port.close())
+  await new Promise<void>((resolve) => port.listen(0, '127.0.0.1', resolve))
+  return (port.address() as AddressInfo).port
 }
 
 function session(authority: string, options: SecureClientSessionOptions = {}): ClientHttp2Session {
@@ -306,26 +314,32 @@ describe('over TLS', () => {
     expect(server.stats).toMatchObject({ connectionsOpen: 2, connectionsRefused: 0 })
   })
 
-  it.each([
-    ['leaves', (socket: Socket) => socket.destroy()],
-    ['closes its end', (socket: Socket) => socket.end()],
-    [
-      'leaves in the middle of a message',
-      (socket: Socket) => socket.write(Buffer.of(22, 3, 1), () => socket.destroy()),
-    ],
-    ['sends something else', (socket: Socket) => socket.write('GET / HTTP/1.1\r\n\r\n')],
-    ['sends nothing', () => {}],
-  ])('a client that %s in a handshake gives up its place', async (_name, act) => {
-    const { server } = started({ tls: serverTls(), limits: { maxConnections: 1, prefaceTimeoutMs: 500 } })
-    const port = await tcp(server)
-    const socket = connectSocket(port, '127.0.0.1', () => act(socket))
-    socket.on('error', () => {})
-    closers.push(() => socket.destroy())
-    const served = async (): Promise<boolean> => {
-      const client = session(`https://localhost:${port}`, { ca: pem('ca.crt') })
-      return (await ask(client, ECHO, 'a')).text === 'a'
-    }
-    await until('the next client is served', served)
+  describe.each([
+    ['its own', tcp],
+    ['handed over by another process', handedOver],
+  ])('connections that are %s', (_whose, open) => {
+    it.each([
+      ['leaves', (socket: Socket) => socket.destroy()],
+      ['closes its end', (socket: Socket) => socket.end()],
+      [
+        'leaves in the middle of a message',
+        (socket: Socket) => socket.write(Buffer.of(22, 3, 1), () => socket.destroy()),
+      ],
+      ['sends something else', (socket: Socket) => socket.write('GET / HTTP/1.1\r\n\r\n')],
+      ['does not trust us', (socket: Socket) => connectTls({ socket, ALPNProtocols: ['h2'] }).on('error', () => {})],
+      ['sends nothing for too long', () => {}, 500],
+    ])('a client that %s in a handshake gives up its place', async (_name, act, prefaceTimeoutMs = 3_600_000) => {
+      const { server } = started({ tls: serverTls(), limits: { maxConnections: 1, prefaceTimeoutMs } })
+      const port = await open(server)
+      const socket = connectSocket(port, '127.0.0.1', () => act(socket))
+      socket.on('error', () => {})
+      closers.push(() => socket.destroy())
+      const served = async (): Promise<boolean> => {
+        const client = session(`https://localhost:${port}`, { ca: pem('ca.crt') })
+        return (await ask(client, ECHO, 'a')).text === 'a'
+      }
+      await until('the next client is served', served)
+    })
   })
 
   it('connections in a handshake count, and end with the server', async () => {

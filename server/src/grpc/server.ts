@@ -104,7 +104,10 @@ export class GrpcServer {
    * connection is not that of a Unix socket.
    */
   accept(socket: Socket, isUnix = false): void {
-    if (isUnix || this.#tls === undefined) this.addConnection(socket)
+    const isPlain = isUnix || this.#tls === undefined
+    // As the connections of our own ports: the socket of another process is whatever that process made it.
+    socket.allowHalfOpen = isPlain
+    if (isPlain) this.addConnection(socket)
     else {
       this.#handed ??= this.#listener(false)
       this.#listeners.add(this.#handed)

@@ -117,7 +117,6 @@ export class GatewayDoor implements Door {
   }
 
   take(socket: Socket): void {
-    socket.allowHalfOpen = true
     if (this.#gateway === undefined) socket.destroy()
     else this.#gateway.accept(0, socket)
   }

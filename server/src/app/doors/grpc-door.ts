@@ -35,10 +35,7 @@ export function grpcDoor(server: GrpcServer, { grpc, drainTimeoutMs }: Config): 
         throw unavailable(error as NodeJS.ErrnoException, place)
       }
     },
-    take: (socket) => {
-      socket.allowHalfOpen = true
-      server.accept(socket, isUnix)
-    },
+    take: (socket) => server.accept(socket, isUnix),
     shed: (count) => server.shed(count, drainTimeoutMs),
     drain: (deadlineMs) => server.drain(deadlineMs),
   }

@@ -45,7 +45,10 @@ export class Listener {
     if ('setSecureContext' in this.#server) (this.#server as TlsServer).setSecureContext(contextOf(tls))
   }
 
+  /** accept treats a connection that another process accepted as one that came to this address. */
   accept(socket: Socket): void {
+    // A client that leaves in a handshake would keep its place: nobody but TLS itself reads that it ended.
+    socket.allowHalfOpen = this.#options.tls === undefined
     this.#server.emit('connection', socket)
   }
 

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:http2'
 import { createServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect as connectTcp, createServer as createTcpServer } from 'node:net'
 import { join } from 'node:path'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { makeCertificates } from '../../../../../tests/servers/certificates.mjs'
 import { makeTemporaryDir } from '../../../../../tests/servers/reaper.mjs'
 import { until } from '../../../../../tests/servers/until.mjs'
-import { startApp, startGateway } from './gateway.suite.ts'
+import { type Gateway, startApp, startGateway } from './gateway.suite.ts'
 
 const dir = makeTemporaryDir('gateway-tls')
 const file = (name: string): string => readFileSync(join(dir, name), 'utf8')
@@ -25,6 +25,14 @@ async function ask(port: number, ALPNProtocols: string[]): Promise<{ socket: TLS
   onTestFinished(() => void socket.destroy())
   await new Promise((resolve, reject) => socket.once('secureConnect', resolve).once('error', reject))
   return { socket, text: () => text }
+}
+
+/** handedOver has the gateway accept what comes to a port that is not its own, as a worker does. */
+async function handedOver(gateway: Gateway): Promise<number> {
+  const server = createTcpServer({ pauseOnConnect: true, allowHalfOpen: true }, (socket) => gateway.accept(0, socket))
+  onTestFinished(() => void server.close())
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return (server.address() as AddressInfo).port
 }
 
 describe('TLS', () => {
@@ -59,16 +67,25 @@ describe('TLS', () => {
     expect([before, await nameSeen()]).toEqual(['sluice test server', 'sluice test client'])
   })
 
-  it('counts a connection that never shakes hands, and forgets it when it leaves', async () => {
-    const { port, gateway } = await startGateway('http://127.0.0.1:9', {
-      listeners: [{ port: 0, host: '127.0.0.1', tls: pair('server') }],
-    })
-    const { connect: connectTcp } = await import('node:net')
-    const socket = connectTcp(port, '127.0.0.1')
-    await until('it is counted', () => gateway.stats.connections === 1)
-    socket.destroy()
-    await until('it is forgotten', () => gateway.stats.connections === 0)
-  })
+  it.each(['its own port', 'another process'])(
+    'counts a connection of %s that never shakes hands, and forgets it when it leaves',
+    async (origin) => {
+      const { port: own, gateway } = await startGateway('http://127.0.0.1:9', {
+        listeners: [{ port: 0, host: '127.0.0.1', tls: pair('server') }],
+      })
+      const port = origin === 'its own port' ? own : await handedOver(gateway)
+      // A client that stays is cut off after a while. One that came before is still there when the other is forgotten.
+      let isCutOff = false
+      const staying = connectTcp(port, '127.0.0.1').on('close', () => (isCutOff = true))
+      onTestFinished(() => void staying.destroy())
+      await until('it is counted', () => gateway.stats.connections === 1)
+      const leaving = connectTcp(port, '127.0.0.1')
+      await until('it is counted', () => gateway.stats.connections === 2)
+      leaving.destroy()
+      await until('it is forgotten', () => gateway.stats.connections === 1)
+      expect(isCutOff).toBe(false)
+    },
+  )
 
   it('to the upstream is verified, always', async () => {
     const server = createServer(pair('server'), (_, response) => response.end('secure'))
