@@ -1,13 +1,11 @@
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
 import { expect, it, onTestFinished } from 'vitest'
+import { makeTemporaryDir } from '../servers/reaper.mjs'
 import { ServerProcess } from '../servers/server-process.mjs'
 
 /** What the page does: calls in two tabs of one name, one of which is refused, and tells how that went. */
@@ -60,7 +58,8 @@ it('runs in Chromium: paces, tries again, and shares with another tab', async ()
   }
   const server = createServer((request, response) => void answer(request, response))
   await once(server.listen(0, '127.0.0.1'), 'listening')
-  const dir = mkdtempSync(join(tmpdir(), 'sluice-chromium-'))
+  // It goes when this process ends: parts of a browser that was killed write for a moment longer.
+  const dir = makeTemporaryDir('chromium')
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
   const args = [
     '--headless=new',
@@ -75,7 +74,6 @@ it('runs in Chromium: paces, tries again, and shares with another tab', async ()
     await browser.kill()
     server.closeAllConnections()
     server.close()
-    rmSync(dir, { recursive: true, force: true, maxRetries: 5 })
   })
   expect(await result).toEqual({
     paced: Array(30).fill(200),
