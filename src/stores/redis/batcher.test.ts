@@ -73,6 +73,46 @@ describe('decisions', () => {
     expect(await decided).toBe('remaining 0')
   })
 
+  it('that come one by one leave at once, after the first', async () => {
+    const { connection, ask, answer } = bench()
+    for (let i = 0; i < 4; i++) {
+      const decided = ask('a')
+      expect(connection.sent).toHaveLength(i === 0 ? 0 : i + 1)
+      await turn()
+      expect(connection.sent).toHaveLength(i + 1)
+      answer(i)
+      expect(await decided).toBe('remaining 0')
+    }
+  })
+
+  it('that come together again travel together, but for the first, and then all', async () => {
+    const { connection, ask, answer } = bench()
+    const sizes = async (number: number): Promise<number[]> => {
+      const from = connection.sent.length
+      const decided = Promise.all(Array.from({ length: number }, () => ask()))
+      await turn()
+      for (let i = from; i < connection.sent.length; i++) answer(i)
+      await decided
+      return connection.sent.slice(from).map(({ args }) => groupSizes(args).length)
+    }
+    expect(await sizes(1)).toEqual([1])
+    expect(await sizes(9)).toEqual([1, 8])
+    expect(await sizes(9)).toEqual([9])
+    expect(await sizes(1)).toEqual([1])
+    expect(await sizes(2)).toEqual([1, 1])
+    expect(await sizes(2)).toEqual([2])
+  })
+
+  it('that find a call under way wait for the end of the turn', async () => {
+    const { connection, ask } = bench()
+    void ask()
+    await turn()
+    void ask()
+    expect(connection.sent).toHaveLength(1)
+    await turn()
+    expect(connection.sent).toHaveLength(2)
+  })
+
   it('do not wait for those before', async () => {
     const { connection, ask } = bench()
     void ask('a')
@@ -223,6 +263,23 @@ describe('deadlines', () => {
     await vi.advanceTimersByTimeAsync(7)
     answer(0)
     expect(await decided).toBe('remaining 0')
+  })
+
+  it('are not passed before the reply could be read, where the process is busy again at once', async () => {
+    const { ask, answer, beBusy, connection } = bench()
+    const first = ask('a', 5)
+    await turn()
+    beBusy(100)
+    // The timer has rung, and the sockets are read: the first reply, after which another decision is sent.
+    vi.advanceTimersToNextTimer()
+    answer(0)
+    expect(await first).toBe('remaining 0')
+    const second = ask('b', 5)
+    expect(connection.sent).toHaveLength(2)
+    beBusy(100)
+    await vi.advanceTimersByTimeAsync(1)
+    answer(1)
+    expect(await second).toBe('remaining 0')
   })
 
   it('end all the same when there is no reply to read', async () => {
@@ -462,7 +519,9 @@ describe('on a server', () => {
     const store = new RedisStore({ url: redis.url, timeoutMs: 30_000, events: { connected: () => connect() } })
     try {
       await connected
-      await store.decide([{ key: 'warm', limit: TEN, cost: 1, enforce: true }])
+      // The first of a turn leaves alone after a turn that had no other.
+      const warm = ['warm', 'up'].map((key) => store.decide([{ key, limit: TEN, cost: 1, enforce: true }]))
+      await Promise.all(warm)
       await redis.call('CONFIG', 'RESETSTAT')
       const keys = ['a', 'b', 'c']
       const verdicts = await Promise.all(

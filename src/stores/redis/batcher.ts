@@ -43,8 +43,9 @@ Object.freeze(NOBODY)
 
 /**
  * Batcher collects the jobs that arrive in one turn of the event loop and sends them as one script call for each lane
- * (one for a single server; of a cluster one for each node, and where that cannot be, for each partition, whose keys share a slot). A lone job leaves at
- * the end of the turn it came in; while two calls of its lane are under way it waits for one of them to end, and joins the next batch.
+ * (one for a single server; of a cluster one for each node, and where that cannot be, for each partition, whose keys share a slot). They leave at
+ * the end of the turn; while two calls of their lane are under way they wait for one of them to end, and join the next batch. Where jobs come one by
+ * one they leave at once: whatever else the turn does is done while the server decides.
  * Every job is settled by its deadline, whatever the server does. A stall of this process is no fault of the server: after
  * it, what has arrived is read first, and the server has its whole time once more, three times at the most. A reply that comes later is
  * dropped, and nothing is ever sent again.
@@ -62,7 +63,9 @@ export class Batcher<Job, Answer> {
   readonly #desk: FlightDesk<Job, Answer>
   readonly #flush = (): void => this.#departAll()
   readonly #departLane = (lane: Lane<Job, Answer>): void => {
-    if (lane.waiting.length > 0) this.#depart(lane)
+    if (lane.waiting.length === 0) return
+    lane.isQuiet = lane.waiting.length === 1 && lane.flights === 0
+    this.#depart(lane)
   }
   readonly #take = (waiting: WaitingJob<Job, Answer>): void => this.#wait(waiting)
   #isScheduled = false
@@ -87,7 +90,7 @@ export class Batcher<Job, Answer> {
     this.#texts = new LimitTexts(options.scriptNowMs, options.keys)
     this.#deadlines = new DeadlineTimer(this.#now, {
       stalled: (nowAt) => this.#excuse(nowAt),
-      due: (hasStalled) => this.#expire(hasStalled),
+      due: (upTo, hasStalled) => this.#expire(upTo, hasStalled),
     })
     this.#desk = {
       now: this.#now,
@@ -105,7 +108,7 @@ export class Batcher<Job, Answer> {
     return promiseJob(job, partition, timeoutMs, this.#take)
   }
 
-  /** #wait has a job wait for the end of the turn. */
+  /** #wait has a job wait for the end of the turn; where jobs come one by one, and nothing is under way, it leaves at once. */
   #wait(waiting: WaitingJob<Job, Answer>): void {
     const { partition } = waiting
     const node = this.#nodeOf(partition)
@@ -114,6 +117,10 @@ export class Batcher<Job, Answer> {
     if (lane.waiting.length === 0) lane.waiting = [waiting]
     else lane.waiting.push(waiting)
     if (this.#isScheduled) return
+    if (lane.isQuiet && lane.flights === 0) {
+      this.#depart(lane)
+      return
+    }
     this.#isScheduled = true
     setImmediate(this.#flush)
   }
@@ -128,7 +135,7 @@ export class Batcher<Job, Answer> {
   #laneOf(name: string, node?: string): Lane<Job, Answer> {
     const known = this.#lanes.get(name)
     if (known !== undefined) return known
-    const lane = { node, waiting: [], flights: 0 }
+    const lane = { node, waiting: [], flights: 0, isQuiet: false }
     this.#lanes.set(name, lane)
     return lane
   }
@@ -365,24 +372,23 @@ export class Batcher<Job, Answer> {
     for (const { waiting } of this.#lanes.values()) excuse(waiting, nowAt)
   }
 
-  /** #expire rejects the jobs whose time is up, and watches the others. */
-  #expire(hasStalled: boolean): void {
-    const nowAt = this.#now()
+  /** #expire rejects the jobs whose time was up, and watches the others. */
+  #expire(upTo: number, hasStalled: boolean): void {
     let nextAt = Number.POSITIVE_INFINITY
     for (const flight of [...this.#calls]) {
-      this.#expireFlight(flight, nowAt, hasStalled)
+      this.#expireFlight(flight, upTo, hasStalled)
       nextAt = Math.min(nextAt, soonestDue(flight.batch))
     }
     for (const lane of this.#lanes.values()) {
-      this.#expireHeld(lane, nowAt)
+      this.#expireHeld(lane, upTo)
       for (const { dueAt } of lane.waiting) if (dueAt > 0 && dueAt < nextAt) nextAt = dueAt
     }
     this.#deadlines.watch(nextAt)
   }
 
   /** #expireHeld rejects the jobs of a lane whose turn did not come in time. */
-  #expireHeld(lane: Lane<Job, Answer>, nowAt: number): void {
-    const isLate = ({ dueAt }: WaitingJob<Job, Answer>): boolean => dueAt > 0 && dueAt <= nowAt
+  #expireHeld(lane: Lane<Job, Answer>, upTo: number): void {
+    const isLate = ({ dueAt }: WaitingJob<Job, Answer>): boolean => dueAt > 0 && dueAt <= upTo
     const late = lane.waiting.filter(isLate)
     if (late.length === 0) return
     lane.waiting = lane.waiting.filter((waiting) => !isLate(waiting))
@@ -391,9 +397,9 @@ export class Batcher<Job, Answer> {
   }
 
   /** #expireFlight rejects the jobs of a call whose time is up. What is due after a stall has had all its chances. */
-  #expireFlight(flight: Flight<Job, Answer>, nowAt: number, hasStalled: boolean): void {
+  #expireFlight(flight: Flight<Job, Answer>, upTo: number, hasStalled: boolean): void {
     const { batch, shard, breaker } = flight
-    const late = batch.filter(({ isSettled, dueAt }) => !isSettled && dueAt <= nowAt)
+    const late = batch.filter(({ isSettled, dueAt }) => !isSettled && dueAt <= upTo)
     if (late.length === 0) return
     const fault = new StoreFault('timeout', shard, 'no answer within the deadline')
     this.#report(flight, fault, hasStalled)

@@ -13,6 +13,8 @@ export interface Lane<Job, Answer> {
   readonly node: string | undefined
   waiting: WaitingJob<Job, Answer>[]
   flights: number
+  /** The last turn that had jobs had one, and nothing was under way: the next leaves at once. */
+  isQuiet: boolean
 }
 
 const NOTHING: readonly string[] = []

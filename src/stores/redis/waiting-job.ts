@@ -1,6 +1,6 @@
 import type { StoreFault } from '../../engine/store-fault.ts'
 
-/** A WaitingJob is a job that waits for its answer. Its time starts at the end of the turn it came in. */
+/** A WaitingJob is a job that waits for its answer. Its time starts when its turn to be sent comes. */
 export interface WaitingJob<Job, Answer> {
   readonly job: Job
   /** What it can share a call with on every server, see laneOf. */
