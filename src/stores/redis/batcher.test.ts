@@ -113,6 +113,27 @@ describe('decisions', () => {
     expect(connection.sent).toHaveLength(2)
   })
 
+  it.each(['offline', 'breaker_open'])(
+    'that are refused one after the other (%s) leave the process time for other things',
+    async (reason) => {
+      vi.useRealTimers()
+      const { batcher, connection, ask, answer } = bench()
+      const first = ask('a', 60_000)
+      await new Promise((resolve) => setImmediate(resolve))
+      answer(0)
+      await first
+      if (reason === 'offline') connection.goOffline()
+      else for (let i = 0; i < 3; i++) batcher.breakerOf('redis').failed(performance.now())
+      let hasTurned = false
+      setImmediate(() => {
+        hasTurned = true
+      })
+      let refused = 0
+      for (; !hasTurned && refused < 1_000; refused++) expect(await ask('a', 60_000)).toBe(reason)
+      expect(refused).toBeLessThan(1_000)
+    },
+  )
+
   it('do not wait for those before', async () => {
     const { connection, ask } = bench()
     void ask('a')

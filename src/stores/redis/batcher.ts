@@ -219,11 +219,11 @@ export class Batcher<Job, Answer> {
     const breaker = this.breakerOf(shard)
     const startedAt = this.#now()
     if (this.#calls.length >= MAX_CALLS) {
-      refuseAll(batch, new StoreFault('overloaded', shard, `${MAX_CALLS} calls under way`))
+      turnAway(lane, batch, new StoreFault('overloaded', shard, `${MAX_CALLS} calls under way`))
       return
     }
     if (!breaker.allows(startedAt)) {
-      refuseAll(batch, new StoreFault('breaker_open', shard, 'waiting for it to recover'))
+      turnAway(lane, batch, new StoreFault('breaker_open', shard, 'waiting for it to recover'))
       return
     }
     const flight = new Flight(this.#desk, lane, batch, shard, breaker, startedAt, sections)
@@ -318,7 +318,7 @@ export class Batcher<Job, Answer> {
 
   #failed(flight: Flight<Job, Answer>, fault: StoreFault): void {
     this.#ended(flight, fault)
-    refuseAll(flight.batch, fault)
+    turnAway(flight.lane, flight.batch, fault)
   }
 
   #ended(flight: Flight<Job, Answer>, fault: StoreFault | undefined): void {
@@ -407,4 +407,17 @@ export class Batcher<Job, Answer> {
     if (breaker.state === 'open') this.#connection.reset(shard)
     if (batch.every(({ isSettled }) => isSettled)) this.#land(flight)
   }
+}
+
+/**
+ * turnAway refuses the jobs of a call. The next of the lane waits for the end of its turn: who asks again and again, and is refused at
+ * once each time, would keep the process from everything else, from connecting again too.
+ */
+function turnAway<Job, Answer>(
+  lane: Lane<Job, Answer>,
+  batch: readonly WaitingJob<Job, Answer>[],
+  fault: StoreFault,
+): void {
+  lane.isQuiet = false
+  refuseAll(batch, fault)
 }

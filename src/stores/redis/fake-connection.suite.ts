@@ -1,3 +1,4 @@
+import { StoreFault } from '../../engine/store-fault.ts'
 import type { Args, Asker, RedisConnection, Reply } from './connection.ts'
 
 /** A Sent is a call that waits for the test to answer it. */
@@ -15,6 +16,7 @@ export class FakeConnection implements RedisConnection {
   readonly sent: Sent[] = []
   readonly resets: string[] = []
   readonly #shardOf: (key: string) => string
+  #isOffline = false
 
   constructor(shardOf: (key: string) => string = () => 'redis') {
     this.#shardOf = shardOf
@@ -32,7 +34,16 @@ export class FakeConnection implements RedisConnection {
     this.ask(shard, args, asker)
   }
 
+  /** goOffline has everything fail at once that it is told to send. */
+  goOffline(): void {
+    this.#isOffline = true
+  }
+
   ask(key: string, args: Args, asker: Asker): void {
+    if (this.#isOffline) {
+      asker.failed(new StoreFault('offline', this.#shardOf(key), 'not connected'))
+      return
+    }
     const resolve = (reply: unknown): void => asker.answered(reply as Reply)
     const reject = (error: unknown): void => asker.failed(error as Error)
     this.sent.push({ key, args: [...args], isPrompt: asker.isPrompt === true, resolve, reject })

@@ -13,7 +13,7 @@ export interface Lane<Job, Answer> {
   readonly node: string | undefined
   waiting: WaitingJob<Job, Answer>[]
   flights: number
-  /** The last turn that had jobs had one, and nothing was under way: the next leaves at once. */
+  /** The last turn that had jobs had one, nothing was under way, and it was not refused: the next leaves at once. */
   isQuiet: boolean
 }
 
