@@ -53,6 +53,8 @@ const answersEverywhere = ({ store }: WatchedStore) =>
     return true
   })
 
+// Each test loses another master: a replica of Redis 7.0 that won an election within the last seconds takes its old votes for
+// new ones, and the others do not follow it.
 describe('a master with a replica', () => {
   let cluster: Cluster
   beforeAll(async () => {
@@ -91,7 +93,7 @@ describe('a master with a replica', () => {
 
   it('that hands over to its replica is followed', async () => {
     const watched = remember(await connectStore(urlOf(cluster), 3))
-    const [before] = await cluster.masters()
+    const [, before] = await cluster.masters()
     const [partition] = await partitionsOf(cluster, before)
     const counter = fresh(partition)
     expect(await reasonOf(watched.store, counter)).toBeUndefined()
@@ -105,10 +107,10 @@ describe('a master with a replica', () => {
 
   it('that falls silent is dropped, and its replica takes over', async () => {
     const watched = remember(await connectStore(urlOf(cluster), 3))
-    const [victim] = await cluster.masters()
+    const [bystander, , victim] = await cluster.masters()
     const [partition] = await partitionsOf(cluster, victim)
     await victim.pause()
-    const other = fresh((await partitionsOf(cluster, (await cluster.masters())[1]))[0])
+    const other = fresh((await partitionsOf(cluster, bystander))[0])
     // A timeout in a stall of this process does not count, so there may be more than three.
     while (watched.breakers.length === 0) {
       expect(await reasonOf(watched.store, hasty(fresh(partition)))).toBe('timeout')
