@@ -50,7 +50,7 @@ async function tcp(server: GrpcServer): Promise<number> {
 
 /** handedOver has the server accept what comes to a port that is not its own, as a worker does. */
 async function handedOver(server: GrpcServer): Promise<number> {
-  const port = createServer({ pauseOnConnect: true }, (socket) => server.accept(socket))
+  const port = createServer({ pauseOnConnect: true, allowHalfOpen: true }, (socket) => server.accept(socket))
   closers.push(() => port.close())
   await new Promise<void>((resolve) => port.listen(0, '127.0.0.1', resolve))
   return (port.address() as AddressInfo).port
