@@ -23,6 +23,11 @@ export function compilerPath(version: Compiler): string {
   return join(dir, 'bin', 'tsc')
 }
 
+/** apiPath is the same compiler as a module. The one of this project has none yet. */
+export function apiPath(version: Exclude<Compiler, '7'>): string {
+  return join(folder, 'node_modules', `typescript-${version}`, 'lib', 'typescript.js')
+}
+
 /** esbuildPath is the program esbuild, where it runs: its package for every platform has an install script. */
 export function esbuildPath(): string {
   return join(folder, 'node_modules', '@esbuild', 'linux-x64', 'bin', 'esbuild')
