@@ -17,18 +17,25 @@ const SLOW = [
   'deploy/image',
 ]
 
+/**
+ * The files of a project follow each other: a worker keeps the modules that it has loaded only while the next file in the queue is of the
+ * same project. Units are the last, since they are short: no worker is idle for long at the end.
+ */
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const isSlow = ({ moduleId }: TestSpecification): boolean => SLOW.some((part) => moduleId.includes(part))
+    const place = (file: TestSpecification): number => ORDER.indexOf(file.project.name) * 2 + (isSlow(file) ? 0 : 1)
     const sorted = await super.sort(files)
-    return [...sorted.filter(isSlow), ...sorted.filter((file) => !isSlow(file))]
+    return sorted.toSorted((a, b) => place(a) - place(b))
   }
 }
+
+const ORDER = ['sluice', 'quotas', 'alone', 'scripts', 'client', 'dashboard', 'units']
 
 /** Tests that stand beside the code and change no module: they share what they have loaded. */
 const UNITS = ['src/**/*.test.ts', 'server/src/**/*.test.ts']
 
-/** Those among them that need modules of their own: they replace one, or look at all of the process. */
+/** Those among all tests that need a process of their own: they replace a module, or look at all of the process. */
 const ALONE = [
   'src/sources/rule-watcher.test.ts',
   'src/stores/hits/memory-store.test.ts',
@@ -37,9 +44,18 @@ const ALONE = [
   'server/src/app/workers/*.test.ts',
   'server/src/edge/gateway/proxy/**/*.test.ts',
   'server/src/grpc/calls.test.ts',
+  'tests/attacks/dashboard.test.ts',
+  'tests/attacks/gateway-leaks.test.ts',
+  'tests/attacks/gateway-limits.test.ts',
+  'tests/attacks/held-places.test.ts',
+  'tests/attacks/memory.test.ts',
+  'tests/attacks/middleware-proxies.test.ts',
+  'tests/chaos/redis-faults.test.ts',
+  'tests/cluster/closing.test.ts',
+  'tests/live/thread-loader.test.ts',
 ]
 
-/** Those that need a PGlite: it belongs to one file, which closes it. */
+/** Those that need a PGlite: each of their workers starts one. */
 const WITH_PGLITE = ['server/src/quotas/**/*.test.ts', 'server/src/app/usage/*.test.ts']
 
 /** What a project of tests is, apart from the files in it. */
@@ -83,8 +99,9 @@ export default defineConfig({
     reporters: ['default', './scripts/closing-line-reporter.mjs'],
     projects: [
       project('units', UNITS, { exclude: [...ALONE, ...WITH_PGLITE], sharesModules: true, hasServers: true }),
-      project('sluice', ['tests/**/*.test.ts', ...WITH_PGLITE], { hasServers: true }),
-      project('alone', ALONE),
+      project('sluice', ['tests/**/*.test.ts'], { exclude: ALONE, sharesModules: true, hasServers: true }),
+      project('quotas', WITH_PGLITE, { sharesModules: true, hasServers: true }),
+      project('alone', ALONE, { hasServers: true }),
       project('client', ['client/src/**/*.test.ts'], { sharesModules: true }),
       project('dashboard', ['dashboard/src/**/*.test.ts'], { sharesModules: true }),
       project('scripts', ['scripts/**/*.test.mjs']),

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { afterEach } from 'vitest'
+import { onTestFinished } from 'vitest'
 import { reapAtExit } from '../servers/reaper.mjs'
 import { until } from '../servers/until.mjs'
 
@@ -30,16 +30,12 @@ export function run(
   return { status, stdout, stderr }
 }
 
-const running: ChildProcess[] = []
-
-afterEach(async () => {
-  for (const child of running.splice(0)) {
-    if (child.exitCode !== null || child.signalCode !== null) continue
-    const exited = once(child, 'exit')
-    child.kill('SIGKILL')
-    await exited
-  }
-})
+async function kill(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const exited = once(child, 'exit')
+  child.kill('SIGKILL')
+  await exited
+}
 
 /** A Started is a running `sluice serve`. It ends with the test. */
 export interface Started {
@@ -83,7 +79,7 @@ export async function startWith(env: Record<string, string>, ...args: string[]):
   const child = spawn(process.execPath, [MAIN, 'serve', '--examples', ...FREE_PORTS, ...args], {
     env: { ...ENV, LOG_FORMAT: 'text', ...env },
   })
-  running.push(child)
+  onTestFinished(() => kill(child))
   reapAtExit(child)
   let all = ''
   let complaint = ''

@@ -1,8 +1,8 @@
-import { type ChildProcess, fork } from 'node:child_process'
+import { fork } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { afterEach, expect } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import { block, customer, key, ofCustomer } from '../../server/src/quotas/book/records.suite.ts'
 import type { QuotaChange, QuotaSnapshot, QuotaTable } from '../../server/src/quotas/model.ts'
 import { hashApiKey } from '../../server/src/quotas/tables/api-key-hash.ts'
@@ -30,14 +30,6 @@ const SNAPSHOT: QuotaSnapshot = {
   revision: 1,
 }
 
-let child: ChildProcess | undefined
-afterEach(async () => {
-  if (child?.connected) {
-    child.send({ stop: true })
-    await once(child, 'exit')
-  }
-})
-
 /** startQuotas runs the service with two workers, and delivers 3,000 customers before it is ready. */
 export async function startQuotas(...more: string[]) {
   const { url } = await sharedRedis()
@@ -60,7 +52,12 @@ export async function startQuotas(...more: string[]) {
     ...more,
   ]
   const own = fork(MAIN, args, { serialization: 'advanced', execArgv: [] })
-  child = own
+  onTestFinished(async () => {
+    if (!own.connected) return
+    const exited = once(own, 'exit')
+    own.send({ stop: true })
+    await exited
+  })
   const [first] = (await once(own, 'message')) as [{ isWaiting: boolean }]
   expect(first.isWaiting).toBe(true)
   own.send({ load: SNAPSHOT })

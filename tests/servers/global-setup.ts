@@ -69,11 +69,13 @@ const starters: { [Kind in keyof SharedServers]: () => Promise<Started<SharedSer
 
 const isKind = (name: string): name is keyof SharedServers => Object.hasOwn(starters, name)
 
-/**
- * setup runs once, in the process that runs the test files in others. It starts a shared server when the first file
- * asks for it, so that a run which needs none waits for none, and stops them all at the end.
- */
-export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+/** A SharedServerHost hands out the shared servers, to all projects of the run. */
+interface SharedServerHost {
+  readonly url: string
+  close(): Promise<void>
+}
+
+async function openHost(): Promise<SharedServerHost> {
   const started = new Map<string, Promise<Started<unknown>>>()
   const server = createServer((request, response) => {
     const kind = request.url?.slice(1) ?? ''
@@ -87,11 +89,35 @@ export default async function setup(project: TestProject): Promise<() => Promise
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  project.provide('sharedServersUrl', `http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async close() {
+      server.close()
+      const all = await Promise.allSettled(started.values())
+      await Promise.all(all.map((each) => (each.status === 'fulfilled' ? each.value.stop() : undefined)))
+    },
+  }
+}
 
+/** Each project loads this module for itself: what they share is a property of the process. */
+const ofProcess = globalThis as typeof globalThis & {
+  sharedServers?: { host: Promise<SharedServerHost>; projects: number }
+}
+
+/**
+ * setup runs once for each project, in the process that runs the test files in others. A shared server starts when the first file
+ * asks for it, so that a run which needs none waits for none; all stop when the last project is done.
+ */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  ofProcess.sharedServers ??= { host: openHost(), projects: 0 }
+  const shared = ofProcess.sharedServers
+  shared.projects += 1
+  const host = await shared.host
+  project.provide('sharedServersUrl', host.url)
   return async () => {
-    server.close()
-    const all = await Promise.allSettled(started.values())
-    await Promise.all(all.map((each) => (each.status === 'fulfilled' ? each.value.stop() : undefined)))
+    shared.projects -= 1
+    if (shared.projects > 0) return
+    delete ofProcess.sharedServers
+    await host.close()
   }
 }

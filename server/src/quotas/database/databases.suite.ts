@@ -1,8 +1,9 @@
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, onTestFinished } from 'vitest'
+import { onTestFinished } from 'vitest'
 import { type PostgresServer, startPostgres } from '../../../../tests/servers/postgres.mjs'
+import { makeTemporaryDir } from '../../../../tests/servers/reaper.mjs'
 import { sharedPglite, sharedPostgres } from '../../../../tests/servers/shared.ts'
 import type { Database } from '../ports.ts'
 import { PgliteDatabase } from './pglite-database.ts'
@@ -47,21 +48,21 @@ export async function makePostgres({ own = false } = {}): Promise<TestDatabase> 
   }
 }
 
-let pglite: { readonly dataDir: string; readonly db: PgliteDatabase } | undefined
+let opening: Promise<{ readonly dataDir: string; readonly db: PgliteDatabase }> | undefined
 
-afterAll(async () => {
-  await pglite?.db.close()
-  if (pglite !== undefined) rmSync(pglite.dataDir, { recursive: true, force: true })
-})
+async function openPglite() {
+  const dataDir = makeTemporaryDir('pglite-of-worker')
+  await copyPglite(dataDir)
+  return { dataDir, db: new PgliteDatabase({ dataDir }) }
+}
 
-/** makePglite returns the PGlite of this test file, emptied: a new one takes seconds. */
+/**
+ * makePglite returns the PGlite of this worker, emptied: a new one takes seconds. Files of a worker follow each other; it ends with the
+ * worker, as PGlite does with its parent.
+ */
 export async function makePglite(): Promise<TestDatabase> {
-  if (pglite === undefined) {
-    const dataDir = mkdtempSync(join(tmpdir(), 'sluice-data-'))
-    await copyPglite(dataDir)
-    pglite = { dataDir, db: new PgliteDatabase({ dataDir }) }
-  }
-  const { dataDir, db } = pglite
+  opening ??= openPglite()
+  const { dataDir, db } = await opening
   await db.query('DROP SCHEMA IF EXISTS sluice CASCADE; DROP SCHEMA public CASCADE; CREATE SCHEMA public')
   return {
     dataDir,
