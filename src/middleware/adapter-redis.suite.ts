@@ -222,7 +222,7 @@ export function testAdapterOnRedis(adapter: AdapterUnderTest): void {
               window: '1d',
               name: onStoreFailure,
               onStoreFailure,
-              timeoutMs: 100,
+              timeoutMs: 60_000,
               log: () => {},
             }),
           ),
