@@ -25,7 +25,7 @@ afterEach(async () => {
 
 /** serve starts an app on Redis, and waits until it counts there. */
 const serve = async (options: PlainOptions): Promise<RunningApp['get']> => {
-  const limiter = rateLimit({ redis: url, timeoutMs: 10_000, ...options } as PlainOptions)
+  const limiter = rateLimit({ redis: url, timeoutMs: 60_000, ...options } as PlainOptions)
   limiters.push(limiter)
   const app = await runApp(limiter)
   apps.push(app)
