@@ -8,7 +8,7 @@ import { tryToEnsureSystemPackages } from './system-packages.mjs'
 // npm run mutants [-- [--list] [part of a file's name or of a reason]]
 // Makes mistakes, one at a time, in a copy of the repository, and looks whether the tests notice.
 const listDir = join('tests', 'mutants')
-/** A test that waits in vain gives up after a minute at most. */
+/** Tests that wait without success for longer hang. They would give up after three minutes, which a busy machine may take. */
 const leastPatienceMs = 90_000
 const buildTimeoutMs = 120_000
 const allTestsTimeoutMs = 1_800_000

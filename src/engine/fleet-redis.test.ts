@@ -18,7 +18,7 @@ afterEach(() => Promise.all(opened.splice(0).map((store) => store.close())))
 
 function node(redis: string, keyPrefix: string, capacity: number) {
   // A machine that is busy must not make Redis look away.
-  const open = openStore({ redis, keyPrefix, timeoutMs: 10_000, secret: 'of this test' })
+  const open = openStore({ redis, keyPrefix, timeoutMs: 60_000, secret: 'of this test' })
   opened.push(open)
   const shedder = new LoadShedder({ keys: open.keys, fleet: { capacity, reserved: 0 }, sampler: new ManualLoop() })
   const limiter = new Limiter(() => rules, open.store, { ...open.parts, shedder })

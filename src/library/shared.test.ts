@@ -24,8 +24,10 @@ const opened = <L extends { close(): Promise<void> }>(limiter: L): L => {
   return limiter
 }
 // A machine that is busy must not make Redis look away.
-const timeoutMs = 10_000
-const named = () => ({ name: randomUUID(), timeoutMs })
+const timeoutMs = 60_000
+// What gives permits back, and resets, has the time of the store, not that of the limit.
+const redisTimeoutMs = timeoutMs
+const named = () => ({ name: randomUUID(), timeoutMs, redisTimeoutMs })
 
 describe('rateLimit on Redis', () => {
   it('shares a budget between limiters of one name, and not with those of another', async () => {
@@ -141,8 +143,8 @@ describe('createLimiter on Redis', () => {
 
   it('shares budgets and permits, and gives them back', async () => {
     const domain = randomUUID()
-    const one = opened(createLimiter({ rules: rulesOf(domain), redis: url }))
-    const two = opened(createLimiter({ rules: rulesOf(domain), redis: url }))
+    const one = opened(createLimiter({ rules: rulesOf(domain), redis: url, redisTimeoutMs }))
+    const two = opened(createLimiter({ rules: rulesOf(domain), redis: url, redisTimeoutMs }))
     expect((await one.check(ask(domain, 'user'))).tightest?.verdict.remaining).toBe(1)
     expect((await two.check(ask(domain, 'user'))).tightest?.verdict.remaining).toBe(0)
     expect((await one.check(ask(domain, 'user'))).allowed).toBe(false)

@@ -16,7 +16,7 @@ export function testAdapterOnRedis(adapter: AdapterUnderTest): void {
 
   /** start starts an app on Redis. Tests wait for what Redis says: they give it much more time than users would. */
   const start = async (options: SuiteOptions, routes = new Routes()): Promise<StartedAdapter> => {
-    const timeout = options.rules === undefined && { timeoutMs: 10_000 }
+    const timeout = options.rules === undefined && { timeoutMs: 60_000 }
     const app = await adapter.start([{ redis: url, ...timeout, ...options }], routes)
     apps.push(app)
     return app
@@ -72,7 +72,7 @@ export function testAdapterOnRedis(adapter: AdapterUnderTest): void {
     it('counts the same limit for itself wherever it is made, unless it has a name', async () => {
       const told: string[] = []
       const own = { redis: url, keyPrefix: `${randomUUID()}:`, log: (line: string) => void told.push(line) } as const
-      const limit = { ...own, limit: 2, window: '1d', timeoutMs: 10_000, onStoreFailure: 'closed' } as const
+      const limit = { ...own, limit: 2, window: '1d', timeoutMs: 60_000, onStoreFailure: 'closed' } as const
       const probe = await start({ ...own, limit: 1_000, window: '1d', name: 'probe', onStoreFailure: 'closed' })
       await until('decisions are made in Redis', async () => (await probe.get()).status === 200)
       const apart = await adapter.start([limit, limit], new Routes())
@@ -222,7 +222,7 @@ export function testAdapterOnRedis(adapter: AdapterUnderTest): void {
               window: '1d',
               name: onStoreFailure,
               onStoreFailure,
-              timeoutMs: 100,
+              timeoutMs: 60_000,
               log: () => {},
             }),
           ),

@@ -19,7 +19,11 @@ const PLACES = compileLimit({ algorithm: 'concurrency', limit: MANY, leaseTtl: '
 async function redisStore() {
   const redis = await startRedis()
   let isConnected = false
-  const store = new RedisStore({ url: redis.url, timeoutMs: 30_000, events: { connected: () => (isConnected = true) } })
+  const store = new RedisStore({
+    url: redis.url,
+    timeoutMs: 300_000,
+    events: { connected: () => (isConnected = true) },
+  })
   onTestFinished(async () => {
     await store.close()
     await redis.stop()
@@ -31,9 +35,10 @@ async function redisStore() {
 /** takeMany takes places, all of one caller or each of another. */
 async function takeMany(store: Store, keyOf: (i: number) => string): Promise<HeldPermits[]> {
   const taken: HeldPermits[] = []
-  for (let from = 0; from < MANY; from += 500) {
+  // No call keeps Redis for long: one that is silent for three seconds is given up.
+  for (let from = 0; from < MANY; from += BATCH) {
     const acquired = await Promise.all(
-      Array.from({ length: 500 }, (_, i) =>
+      Array.from({ length: Math.min(BATCH, MANY - from) }, (_, i) =>
         store.acquire([{ key: keyOf(from + i), limit: PLACES, cost: 1, enforce: true }]),
       ),
     )
@@ -100,7 +105,7 @@ describe('ten thousand requests that do not end', () => {
     await vi.advanceTimersByTimeAsync(299_000)
     setImmediate(serve)
     await vi.advanceTimersByTimeAsync(2_000)
-    for (let i = 0; renewed < MANY && i < 1_000; i++) await new Promise<void>((resolve) => void setImmediate(resolve))
+    while (renewed < MANY) await new Promise<void>((resolve) => void setImmediate(resolve))
     isOver = true
     expect(renewed).toBe(MANY)
     expect(served).toBeGreaterThanOrEqual(Math.floor(MANY / BATCH))

@@ -57,8 +57,8 @@ export interface Bench {
   /** coolDown lets the breaker's second pass. */
   readonly coolDown: () => void
   readonly connected: (times?: number) => Promise<unknown>
-  /** fault returns how a decision fails, or "none". */
-  readonly fault: () => Promise<string>
+  /** fault returns how a decision fails, or "none". Default: one that has all the time it needs. */
+  readonly fault: (asked?: Charge) => Promise<string>
   /** heals resolves when a decision succeeds again. */
   readonly heals: () => Promise<unknown>
 }
@@ -86,8 +86,8 @@ export function open(url: string, options: Partial<RedisStoreOptions> = {}): Ben
   const coolDown = (): void => {
     aheadMs += 1_000
   }
-  const fault = (): Promise<string> =>
-    store.decide([charge()]).then(
+  const fault = (asked = charge()): Promise<string> =>
+    store.decide([asked]).then(
       () => 'none',
       (error: unknown) => (error instanceof StoreFault ? error.reason : `not a StoreFault: ${error}`),
     )

@@ -11,7 +11,7 @@ const TEN = compileLimit({ limit: 10, window: '520w' })
 const PLACES = compileLimit({ algorithm: 'concurrency', limit: 4 })
 
 const ruled = (onStoreFailure: ChargePolicy['onStoreFailure'], localShare = 1) => ({
-  policy: { onStoreFailure, localShare, timeoutMs: 5_000 },
+  policy: { onStoreFailure, localShare, timeoutMs: 60_000 },
 })
 
 /** node is one process of a service: a store behind its policy. */

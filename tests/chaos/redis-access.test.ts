@@ -78,14 +78,14 @@ async function lendAndNotify(store: RedisStore): Promise<void> {
       if (isConnected) store.notify({ kind: 'clear', key: KEY })
     },
   })
-  await store.exchange({ ...request, leaseMs: 1, timeoutMs: 5_000 })
+  await store.exchange({ ...request, leaseMs: 1, timeoutMs: 60_000 })
   await until('the slice has run out', async () => {
     const reply = await store.exchange({
       ...request,
       holder: 'b',
       sequence: Date.now(),
       leaseMs: 1_000,
-      timeoutMs: 5_000,
+      timeoutMs: 60_000,
     })
     return reply.holders === 1
   })

@@ -49,7 +49,7 @@ async function startGateway(args: readonly string[], env: Record<string, string>
 async function redisArgs(): Promise<readonly string[]> {
   const { url } = await sharedRedis()
   // A machine that is busy is no fault of Redis.
-  return ['--redis', url, '--key-prefix', randomUUID(), '--redis-timeout', '5s']
+  return ['--redis', url, '--key-prefix', randomUUID(), '--redis-timeout', '60s']
 }
 
 const SECRET = { SLUICE_SECRET: 'the secret of these tests' }

@@ -10,13 +10,13 @@ const ask = (key: string, cost: number) => ({
 
 describe('the check client and a service', () => {
   it('check, and are refused', async () => {
-    const client = createCheckClient({ url: await startApi(), deadlineMs: 10_000 })
+    const client = createCheckClient({ url: await startApi(), deadlineMs: 60_000 })
     expect(await client.check(ask('tokens', 400))).toMatchObject({ allowed: true, verdicts: [{ remaining: 600 }] })
     expect(await client.check(ask('tokens', 700))).toMatchObject({ allowed: false, verdicts: [{ kind: 'refused' }] })
   })
 
   it('acquire and release', async () => {
-    const client = createCheckClient({ url: await startApi(), deadlineMs: 10_000 })
+    const client = createCheckClient({ url: await startApi(), deadlineMs: 60_000 })
     const permit = await client.acquire(ask('jobs', 1))
     expect(permit.allowed).toBe(true)
     expect((await client.acquire(ask('jobs', 1))).allowed).toBe(false)
@@ -35,7 +35,7 @@ describe('the check client and a service', () => {
     })
     const client = createCheckClient({
       url,
-      deadlineMs: 10_000,
+      deadlineMs: 60_000,
       fetch: async (input, init) => {
         const response = await fetch(input, init)
         // At every third of its time: with the fourth, a place would have run out.
@@ -53,7 +53,7 @@ describe('the check client and a service', () => {
   })
 
   it('reserve and settle', async () => {
-    const client = createCheckClient({ url: await startApi(), deadlineMs: 10_000 })
+    const client = createCheckClient({ url: await startApi(), deadlineMs: 60_000 })
     const reservation = await client.reserve(ask('tokens', 900))
     expect([await reservation.settle(100), await reservation.settle(100)]).toEqual([true, false])
     expect(await client.check(ask('tokens', 0))).toMatchObject({ verdicts: [{ remaining: 900 }] })

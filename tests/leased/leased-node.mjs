@@ -9,7 +9,7 @@ import { RedisStore } from '../../dist/stores/redis/redis-store.js'
 
 const [url, consistency, limitJson, key, file] = process.argv.slice(2)
 const limit = compileLimit(JSON.parse(limitJson))
-const policy = { consistency, onStoreFailure: 'closed', localShare: 1, timeoutMs: 5_000, syncIntervalMs: 100 }
+const policy = { consistency, onStoreFailure: 'closed', localShare: 1, timeoutMs: 60_000, syncIntervalMs: 100 }
 const charges = [{ key, limit, cost: 1, enforce: true, policy }]
 const hits = openSync(file, 'a')
 const AT_ONCE = 16

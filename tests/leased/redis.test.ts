@@ -21,7 +21,7 @@ const HOUR = compileLimit({ limit: 3, window: '1d', algorithm: 'fixed_window', a
 const keyOf = (): string => `sluice:{1}:${randomBytes(6).toString('hex')}`
 
 function charge(key: string, limit: Limit, consistency: 'exact' | 'leased' | 'eventual', cost = 1): Charge {
-  const policy = { consistency, onStoreFailure: 'open', localShare: 1, timeoutMs: 5_000, syncIntervalMs: 50 } as const
+  const policy = { consistency, onStoreFailure: 'open', localShare: 1, timeoutMs: 60_000, syncIntervalMs: 50 } as const
   return { key, limit, cost, enforce: true, policy }
 }
 
@@ -29,7 +29,7 @@ function charge(key: string, limit: Limit, consistency: 'exact' | 'leased' | 'ev
 async function open(url: string, servers = 1): Promise<LeasedStore> {
   const connected = new Set<string>()
   const events = { connected: (shard: string) => connected.add(shard) }
-  const shared = new RedisStore({ url, timeoutMs: 5_000, events })
+  const shared = new RedisStore({ url, timeoutMs: 60_000, events })
   const store = new LeasedStore(shared)
   let isListening = false
   const stop = shared.listen({

@@ -20,7 +20,7 @@ describe('a process with limits on Redis ends by itself', () => {
   it('when a job that asked the library is done', async () => {
     const printed = await run(`
       import { rateLimit } from 'sluice'
-      const limiter = rateLimit({ limit: 5, window: '1h', timeoutMs: 10_000, redis: '${url}', name: '${randomUUID()}' })
+      const limiter = rateLimit({ limit: 5, window: '1h', timeoutMs: 60_000, redis: '${url}', name: '${randomUUID()}' })
       const { fallback, remaining } = await limiter.check('a')
       console.log(fallback, remaining)
     `)

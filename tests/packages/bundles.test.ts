@@ -63,7 +63,7 @@ const app = (url: string) => `import { createHmac, randomUUID } from 'node:crypt
     const headers = { authorization: 'Bearer ' + token }
     console.log(await statusOf(byUser, headers), await statusOf(byUser, headers))
     const caller = randomUUID()
-    const shared = { redis: '${url}', onStoreFailure: 'closed', timeoutMs: 10_000, by: () => caller }
+    const shared = { redis: '${url}', onStoreFailure: 'closed', timeoutMs: 60_000, by: () => caller }
     const inRedis = rateLimit({ limit: 1, window: '1m', ...shared })
     while ((await statusOf(inRedis)) !== 200) await sleep(10)
     console.log(await statusOf(inRedis))

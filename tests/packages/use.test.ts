@@ -93,7 +93,7 @@ describe('an app that counts in Redis', () => {
     import { setTimeout as sleep } from 'node:timers/promises'
     ${redis.startsWith('new Redis') ? "import { Redis } from 'ioredis'" : ''}
     const redis = ${redis}
-    const limiter = rateLimit({ limit: 1, window: '1m', by: () => '${randomUUID()}', onStoreFailure: 'closed', timeoutMs: 10_000, redis })
+    const limiter = rateLimit({ limit: 1, window: '1m', by: () => '${randomUUID()}', onStoreFailure: 'closed', timeoutMs: 60_000, redis })
     const ask = async () => (await limiter.check(new Request('http://localhost/'))).response?.status ?? 200
     while ((await ask()) !== 200) await sleep(10)
     console.log(await ask())

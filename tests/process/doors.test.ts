@@ -133,7 +133,7 @@ describe('sluice serve', () => {
       REDIS_TLS_CACERT: join(certificateDir, 'ca.crt'),
       REDIS_TLS_CLIENT_CERT: join(certificateDir, 'client.crt'),
       REDIS_TLS_CLIENT_KEY: join(certificateDir, 'client.key'),
-      SLUICE_REDIS_TIMEOUT: '5s',
+      SLUICE_REDIS_TIMEOUT: '60s',
       USE_STATSD: 'true',
       STATSD_HOST: '127.0.0.1',
       STATSD_PORT: String((statsd.address() as AddressInfo).port),

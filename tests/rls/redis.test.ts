@@ -35,7 +35,7 @@ const nodes: TestService[] = []
 async function startNode(): Promise<TestService> {
   const { url } = await sharedRedis()
   const store = await new Promise<RedisStore>((resolve) => {
-    const opened: RedisStore = new RedisStore({ url, timeoutMs: 10_000, events: { connected: () => resolve(opened) } })
+    const opened: RedisStore = new RedisStore({ url, timeoutMs: 60_000, events: { connected: () => resolve(opened) } })
   })
   stores.push(store)
   const parts = { hash: new KeyedHash(1, 2), partitions: 32 }

@@ -12,7 +12,7 @@ const lookEveryMs = 10
  * @param {number} [withinMs]
  * @returns {Promise<Exclude<T, undefined | null | false | '' | 0>>}
  */
-export async function until(what, check, withinMs = 60_000) {
+export async function until(what, check, withinMs = 180_000) {
   const deadline = performance.now() + withinMs
   let cause
   do {

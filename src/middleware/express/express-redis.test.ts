@@ -25,7 +25,7 @@ afterEach(async () => {
 
 /** serve starts an app on Redis, and waits until it counts there. */
 const serve = async (options: PlainOptions): Promise<RunningApp['get']> => {
-  const limiter = rateLimit({ redis: url, timeoutMs: 10_000, ...options } as PlainOptions)
+  const limiter = rateLimit({ redis: url, timeoutMs: 60_000, ...options } as PlainOptions)
   limiters.push(limiter)
   const app = await runApp(limiter)
   apps.push(app)
@@ -104,7 +104,7 @@ describe('sluice/express on Redis', () => {
       const redis = server.url
       const [open, closed, local] = await Promise.all(
         (['open', 'closed', 'local'] as const).map((onStoreFailure) =>
-          serve({ redis, log, limit: 1, window: '1d', name: onStoreFailure, onStoreFailure, timeoutMs: 100 }),
+          serve({ redis, log, limit: 1, window: '1d', name: onStoreFailure, onStoreFailure, timeoutMs: 60_000 }),
         ),
       )
       await until('decisions are made in Redis', async () => (await closed()).status === 429)

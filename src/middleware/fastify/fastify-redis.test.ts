@@ -47,7 +47,7 @@ async function connected(url: string): Promise<string> {
     window: '1d',
     name: randomUUID(),
     redis: url,
-    timeoutMs: 10_000,
+    timeoutMs: 60_000,
     onStoreFailure: 'open',
   })
   await until('Redis counts', async () => (await app.inject('/')).statusCode === 429)
@@ -63,14 +63,14 @@ const statuses = async (count: number, ...apps: FastifyInstance[]): Promise<numb
 describe('sluice/fastify on Redis', () => {
   it('shares a plain limit between apps, by its name', async () => {
     const url = await connected((await sharedRedis()).url)
-    const options = { limit: 3, window: '1d', name: randomUUID(), redis: url, timeoutMs: 10_000 } as const
+    const options = { limit: 3, window: '1d', name: randomUUID(), redis: url, timeoutMs: 60_000 } as const
     const [one, two] = [await serve(options), await serve(options)]
     expect(await statuses(4, one, two)).toEqual([200, 200, 200, 429])
   })
 
   it('counts the limits of routes and hooks there, and lets go of it with the app', async () => {
     await using proxy = await startProxy((await sharedRedis()).port)
-    const limit = { limit: 1, window: '1d', onStoreFailure: 'closed', timeoutMs: 10_000 } as const
+    const limit = { limit: 1, window: '1d', onStoreFailure: 'closed', timeoutMs: 60_000 } as const
     const names = [randomUUID(), randomUUID(), randomUUID()]
     const run = async (): Promise<FastifyInstance> => {
       const app = fastify()
@@ -97,10 +97,14 @@ describe('sluice/fastify on Redis', () => {
     ['an address', connected],
   ] as const)("counts with @fastify/rate-limit's options through %s", async (_, connect) => {
     const { url } = await sharedRedis()
-    const options = { max: 2, ban: 1, timeWindow: 60_000, nameSpace: randomUUID() }
-    const one = await serve({ ...options, redis: await connect(url) })
-    const two = await serve({ ...options, redis: await connect(url) })
-    expect(await statuses(5, one, two)).toEqual([200, 200, 429, 403, 403])
+    // An app on an address counts by itself when Redis takes more than 50 ms.
+    await until('they count in Redis', async () => {
+      const options = { max: 2, ban: 1, timeWindow: 86_400_000, nameSpace: randomUUID() }
+      const one = await serve({ ...options, redis: await connect(url) })
+      const two = await serve({ ...options, redis: await connect(url) })
+      expect(await statuses(5, one, two)).toEqual([200, 200, 429, 403, 403])
+      return true
+    })
   })
 
   it.each([

@@ -13,7 +13,7 @@ for (const adapter of nestAdapters) testAdapterOnRedis(adapter)
 describe('SluiceModule, on Redis', () => {
   it('counts the limits of handlers there, and lets go of it with the app', async () => {
     await using proxy = await startProxy((await sharedRedis()).port)
-    const limit = { limit: 1, window: '1d', onStoreFailure: 'closed', timeoutMs: 10_000 } as const
+    const limit = { limit: 1, window: '1d', onStoreFailure: 'closed', timeoutMs: 60_000 } as const
     const [app, own] = [randomUUID(), randomUUID()]
     const run = () =>
       runApp(PLATFORMS[0][1], {

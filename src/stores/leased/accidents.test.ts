@@ -193,23 +193,6 @@ describe('a lease of a lease', () => {
 })
 
 describe('a charge that is given back', () => {
-  it('who was refused because of a charge that was given back asks again', async () => {
-    const scene = new Scene(0)
-    const slow = new SlowLender(scene.lender)
-    const node = scene.node({}, slow)
-    const other = scene.node()
-    const quota = (x: ReturnType<typeof charge>) => ({ ...x, quota: true })
-    const spent = limitOf({ limit: 1, window: '1h', algorithm: 'fixed_window' })
-    await ask(node, charge(spent, 1, 'leased', 'q'))
-    slow.isSlow = true
-    const group = node.decide([quota(charge(spent, 1, 'leased', 'q')), charge(spent, 1, 'exact', 'b')])
-    await slow.letGo()
-    expect(await ask(other, charge(spent, 1, 'exact', 'b'))).toMatchObject({ kind: 'refused' })
-    await slow.letGo()
-    await group
-    await slow.letGo()
-    expect(await ask(other, charge(spent, 1, 'exact', 'b'))).toMatchObject({ kind: 'allowed' })
-  })
   it('a refund ends refusals of costs above one', async () => {
     const scene = new Scene(2)
     const limit = limitOf({ limit: 10, window: '1h', algorithm: 'fixed_window' })

@@ -44,16 +44,18 @@ describe('a refund', () => {
   })
 })
 
-describe('a group that is refused after the parent took its part', () => {
+describe('a group whose rules in quota mode are known to be spent', () => {
   const quota = (one: Charge): Charge => ({ ...one, quota: true })
   const one = limitOf({ limit: 1, window: '1h', algorithm: 'fixed_window' })
   const places = compileLimit({ algorithm: 'concurrency', limit: 3 })
   const group = [quota(charge(one, 1, 'leased', 'q')), charge(places, 2, 'exact', 'p'), charge(limit, 1, 'exact', 'e')]
 
-  it('holds no place, and gives back what it was charged', async () => {
+  it('asks no one, holds no place and is not charged', async () => {
     const { lender, nodes } = new Scene()
     await ask(nodes[0], charge(one, 1, 'leased', 'q'))
+    const { decisions } = lender
     const { verdicts, permits: lease } = await nodes[0].acquire(group)
+    expect(lender.decisions).toBe(decisions)
     expect(verdicts.map(({ kind }) => kind)).toEqual(['refused', 'allowed', 'allowed'])
     expect(lease).toBeUndefined()
     expect(lender.decideOne('p', places, 0).remaining).toBe(3)
@@ -68,6 +70,25 @@ describe('a group that is refused after the parent took its part', () => {
     await nodes[0].release(lease!)
     expect(lender.decideOne('p', places, 0).remaining).toBe(3)
     expect(lender.decideOne('e', limit, 0).remaining).toBe(99)
+  })
+})
+
+describe('a group whose last rule in quota mode the parent refuses', () => {
+  it('is refused there: its other rules report their budget as it is, and nothing is given back', async () => {
+    const { lender, nodes } = new Scene()
+    const quota = (each: Charge): Charge => ({ ...each, quota: true })
+    const one = limitOf({ limit: 1, window: '1h', algorithm: 'fixed_window' })
+    lender.decide([charge(one, 1, 'exact', 'spent')])
+    await ask(nodes[0], charge(one, 1, 'leased', 'q'))
+    const { decisions } = lender
+    const verdicts = await nodes[0].decide([
+      quota(charge(one, 1, 'leased', 'q')),
+      quota(charge(one, 1, 'exact', 'spent')),
+      charge(limit, 3, 'exact', 'other'),
+    ])
+    expect(verdicts).toMatchObject([{ kind: 'refused' }, { kind: 'refused' }, { kind: 'allowed', remaining: 100 }])
+    expect(lender.decisions).toBe(decisions + 1)
+    expect(lender.decideOne('other', limit, 0).remaining).toBe(100)
   })
 })
 

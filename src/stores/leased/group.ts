@@ -1,5 +1,4 @@
 import { impossibleVerdict, type Verdict } from '../../core/decision.ts'
-import { holdsPermits } from '../../core/limit.ts'
 import { type Charge, isRefused } from '../../engine/ports.ts'
 import type { Found } from './find-slices.ts'
 import type { Refusals } from './refusals.ts'
@@ -48,9 +47,20 @@ export class Group {
 
   /** isKnownRefused says whether what is known already refuses the whole, whatever the rest may say. */
   get isKnownRefused(): boolean {
-    return this.charges.some(
-      ({ enforce, quota }, i) => enforce && quota !== true && this.#verdicts[i]?.allowed === false,
-    )
+    let quotas = 0
+    let quotasRefused = 0
+    for (let i = 0; i < this.charges.length; i++) {
+      const { enforce, quota } = this.charges[i]
+      if (!enforce) continue
+      const isRefusedHere = this.#verdicts[i]?.allowed === false
+      if (quota !== true) {
+        if (isRefusedHere) return true
+      } else {
+        quotas++
+        if (isRefusedHere) quotasRefused++
+      }
+    }
+    return quotas > 0 && quotas === quotasRefused
   }
 
   /** served records what a slice got for a charge that it lacked budget for. */
@@ -80,28 +90,24 @@ export class Group {
     return isDecided
   }
 
-  /** remoteCharges are what the parent decides. Rules in quota mode decide only together, so they bind no part. */
+  /** remoteCharges are what the parent decides. Where a rule in quota mode has budget here, the others of them bind nothing. */
   get remoteCharges(): readonly Charge[] {
     if (this.remote.length === this.charges.length) return this.charges
-    return this.remote.map((i) => (this.charges[i].quota ? { ...this.charges[i], enforce: false } : this.charges[i]))
+    const isOpen = this.charges.some(({ enforce, quota }, i) => {
+      return enforce && quota === true && this.#verdicts[i]?.allowed === true && !this.remote.includes(i)
+    })
+    return this.remote.map((i) => {
+      return isOpen && this.charges[i].quota ? { ...this.charges[i], enforce: false } : this.charges[i]
+    })
   }
 
-  /** close returns the verdicts. When the whole is refused, it gives back what was taken, with `refund` for what cannot be. */
+  /**
+   * close returns the verdicts. When the whole is refused, it gives back what slices took, with `refund` for what cannot be. The
+   * parent, which is asked last and with all that bears on the answer, has refused then too, or was not asked.
+   */
   close(nowMs: number, refund: (charge: Charge) => void): readonly Verdict[] {
     const known = this.#verdicts.map((verdict, i) => verdict ?? unaskedVerdict(this.charges[i]))
     if (!isRefused(this.charges, known)) return known
-    const wasRefused =
-      this.remote.length > 0 &&
-      isRefused(
-        this.remoteCharges,
-        this.remote.map((i) => known[i]),
-      )
-    for (const i of wasRefused ? [] : this.remote) {
-      // The parent's part fitted by itself, and was charged. Permits are released by their holder.
-      const charge = this.charges[i]
-      const isCharged = this.#verdicts[i]?.allowed === true && charge.cost > 0
-      if (isCharged && !holdsPermits(charge.limit)) refund(charge)
-    }
     this.undo(nowMs, refund)
     return known.map((verdict, i) => {
       const slice = this.#slices[i]

@@ -337,9 +337,7 @@ export class LeasedStore implements LendingStore {
         if (!group.isKnownRefused) await this.#askSlices(group)
       }
       const verdicts = this.#close(group, this.#clock.nowMs())
-      if (!isRefused(group.charges, verdicts)) return { verdicts, permits: lease }
-      if (lease !== undefined && lease.held.length > 0) await this.release(lease)
-      return { verdicts, permits: undefined }
+      return { verdicts, permits: isRefused(group.charges, verdicts) ? undefined : lease }
     } catch (error) {
       group.undo(this.#clock.nowMs(), this.#refund)
       throw error

@@ -21,7 +21,7 @@ async function bench(options: RedisOptions = {}, user = '') {
     isConnected = resolve
   })
   const url = `redis://${user}127.0.0.1:${redis.address.port}`
-  const store = new RedisStore({ url, timeoutMs: 10_000, events: { connected: () => isConnected() } })
+  const store = new RedisStore({ url, timeoutMs: 60_000, events: { connected: () => isConnected() } })
   ends.push(() => store.close())
   await connected
   const remaining = async (): Promise<number> => {

@@ -28,8 +28,8 @@ beforeAll(async () => {
   redis = await sharedRedis()
   let connections = 0
   const events = { connected: () => connections++ }
-  timed = new RedisStore({ url: redis.url, timeoutMs: 5_000, scriptNowMs: () => nowMs, events })
-  store = new RedisStore({ url: redis.url, timeoutMs: 5_000, events })
+  timed = new RedisStore({ url: redis.url, timeoutMs: 60_000, scriptNowMs: () => nowMs, events })
+  store = new RedisStore({ url: redis.url, timeoutMs: 60_000, events })
   await until('both stores are connected', () => connections === 2)
 })
 afterAll(() => Promise.all([timed.close(), store.close()]))

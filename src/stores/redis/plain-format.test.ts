@@ -217,7 +217,7 @@ describe('a counter in a window that has hits', () => {
       isConnected = true
     }
     const url = `redis://app:secret@127.0.0.1:${redis.address.port}`
-    const store = new RedisStore({ url, timeoutMs: 10_000, events: { connected } })
+    const store = new RedisStore({ url, timeoutMs: 60_000, events: { connected } })
     ends.push(() => store.close())
     await until('the store is connected', () => isConnected)
     return { redis, store }

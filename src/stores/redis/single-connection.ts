@@ -162,23 +162,33 @@ export class SingleConnection implements RedisConnection {
   }
 }
 
-/** pingEvery asks the server every second, and gives up one that has not answered for three: a lost machine says nothing. */
+/**
+ * pingEvery asks the server every second, and gives up one that has been silent for three: a lost machine says nothing. Any
+ * reply is a sign of life: of one that is busy, the answer comes after all that was asked before.
+ */
 function pingEvery(client: RespClient): NodeJS.Timeout {
-  let unanswered = 0
+  let isAsked = false
+  let silent = 0
+  let heard = 0
   const answered = (): void => {
-    unanswered = 0
+    isAsked = false
   }
   const pong: Asker = { answered, failed: answered }
   const ping = (): void => {
-    if (unanswered++ >= MAX_UNANSWERED) client.destroy('no answer for three seconds')
-    else if (unanswered === 1) client.ask(PING, pong)
+    if (!isAsked || client.piecesRead !== heard) silent = 0
+    heard = client.piecesRead
+    if (silent++ >= MAX_SILENT) client.destroy('no answer for three seconds')
+    else if (!isAsked) {
+      isAsked = true
+      client.ask(PING, pong)
+    }
   }
   return setInterval(ping, PING_INTERVAL_MS).unref()
 }
 
 const PING = ['PING']
 const PING_INTERVAL_MS = 1_000
-const MAX_UNANSWERED = 3
+const MAX_SILENT = 3
 
 async function subscribe(client: RespClient, { channel, heard }: Subscription): Promise<void> {
   await client.subscribe(channel, (message) => heard(message))

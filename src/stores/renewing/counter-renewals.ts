@@ -5,8 +5,10 @@ import { type HeldPermits, RENEWALS, type Renewal } from '../../engine/ports.ts'
 /** A WantedRenewal is what one of the permits in a list holds of a counter. */
 export interface WantedRenewal {
   readonly id: number | string
-  /** How many places are taken again where their time is over; 0: none. */
+  /** How many places are taken again where their time is over; 0: none. The most that one of the askers held. */
   places: number
+  /** Of them, how many the last asker held. */
+  asked: number
   /** The positions in the list that ask for it. */
   readonly askers: number[]
 }
@@ -27,13 +29,21 @@ export function renewalsByCounter(permits: readonly HeldPermits[]): ReadonlyMap<
       const counter = counters.get(stored) ?? { key, limit, wanted: new Map<number | string, WantedRenewal>() }
       counters.set(stored, counter)
       const known = counter.wanted.get(id)
-      if (known === undefined) counter.wanted.set(id, { id, places, askers: [asker] })
-      // A group may name a counter twice: it holds the sum. A list that names permits twice asks for no more than once.
-      else if (known.askers.at(-1) === asker) known.places += places
-      else known.askers.push(asker)
+      if (known === undefined) counter.wanted.set(id, { id, places, asked: places, askers: [asker] })
+      else ask(known, places, asker)
     }
   })
   return counters
+}
+
+/** ask adds up what a group holds that names a counter twice. A list that names permits twice asks for no more than once. */
+function ask(known: WantedRenewal, places: number, asker: number): void {
+  if (known.askers.at(-1) === asker) known.asked += places
+  else {
+    known.askers.push(asker)
+    known.asked = places
+  }
+  known.places = Math.max(known.places, known.asked)
 }
 
 /** RenewalResults is what became of each of the permits in a list: the worst of what became of them in their counters. */

@@ -157,6 +157,23 @@ export function concurrencyClaims(s: Subject): void {
     expect(await s.remaining('twice', limit)).toBe(5)
   })
 
+  it('takes what a list names twice again once, also where it names a counter twice', async () => {
+    const { permits } = await s.use(charge('twice', limit, 2), charge('twice', limit, 3))
+    const [held, part] = [permits as HeldPermits, { ...(permits as HeldPermits), held: permits?.held.slice(1) ?? [] }]
+    for (const [i, list] of [
+      [held, held],
+      [held, held, held],
+      [part, held],
+      [held, part],
+    ].entries()) {
+      s.at(START_MS + (i + 1) * MINUTE_MS)
+      expect(await s.store.renew(list)).toEqual(list.map(() => 'retaken'))
+      expect(await s.remaining('twice', limit)).toBe(5)
+    }
+    await s.store.release(held)
+    expect(await s.remaining('twice', limit)).toBe(10)
+  })
+
   it('holds the permits of a key that was reset again when they are renewed', async () => {
     const permits = await s.take('reset', limit, 4)
     await s.store.reset('reset', limit)

@@ -25,7 +25,7 @@ const placesIn = (prefix: string) => heldPlaces(`${prefix}*at once*`)
 async function redisArgs(url?: string) {
   const prefix = `${randomUUID()}:`
   const address = url ?? (await sharedRedis()).url
-  return { prefix, args: ['--redis', address, '--key-prefix', prefix, '--redis-timeout', '5s'] }
+  return { prefix, args: ['--redis', address, '--key-prefix', prefix, '--redis-timeout', '60s'] }
 }
 
 /** reached waits until a gateway counts in Redis: before that, it decides by itself. */

@@ -46,7 +46,7 @@ const start = (now: () => number = Date.now) =>
 /** startNode starts a node of a fleet, which shares counters and a secret. */
 async function startNode(redis: string, keyPrefix: string) {
   // A machine that is busy must not make Redis look away.
-  const open = openStore({ redis, keyPrefix, timeoutMs: 10_000, secret: 'of this test' })
+  const open = openStore({ redis, keyPrefix, timeoutMs: 60_000, secret: 'of this test' })
   onTestFinished(() => open.close())
   const limiter = new Limiter(() => rules, open.store, open.parts)
   return { limiter, post: await serve(limiter, new ReservationTokens('of this test')) }

@@ -106,7 +106,7 @@ async function inRedis(): Promise<Timed> {
   const connected = () => {
     isConnected = true
   }
-  const store = new RedisStore({ url, timeoutMs: 10_000, scriptNowMs: () => nowMs, events: { connected } })
+  const store = new RedisStore({ url, timeoutMs: 60_000, scriptNowMs: () => nowMs, events: { connected } })
   onTestFinished(() => store.close())
   await until('the store is connected', () => isConnected)
   const setMs = (ms: number) => {

@@ -92,7 +92,7 @@ const PLACES: Readonly<Record<string, () => Promise<readonly Node[]>>> = {
     const keyPrefix = `book-${randomBytes(6).toString('hex')}:`
     return Promise.all(
       [1, 2].map(async () => {
-        const open = openStore({ redis: url, keyPrefix, timeoutMs: 5_000, keepAlive: false })
+        const open = openStore({ redis: url, keyPrefix, timeoutMs: 60_000, keepAlive: false })
         opened.push(() => open.close())
         await open.ready
         return { store: open.store, parts: open.parts }

@@ -37,7 +37,8 @@ describe('PostgreSQL', () => {
     onTestFinished(() => proxy.stop())
     const url = server.url().replace(`:${server.port}/`, `:${proxy.port}/`)
     const db = await open({ url, connectTimeoutMs: 300, statementTimeoutMs: 200 })
-    expect(await db.query('SELECT 1 AS n')).toEqual([{ n: 1 }])
+    // A busy machine may take longer than that to connect.
+    await until('it is connected', () => db.query('SELECT 1 AS n'))
     const connected = await open({ url, connectTimeoutMs: 300 })
     proxy.blackhole()
     await expect(connected.query('SELECT 1')).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE' })
@@ -50,14 +51,16 @@ describe('PostgreSQL', () => {
   it('ends a statement and a wait for a lock that take too long, and goes on', async () => {
     const server = await sharedPostgres()
     const url = server.url(await server.createDatabase())
+    const patient = await open({ url })
     const db = await open({ url, statementTimeoutMs: 300, lockTimeoutMs: 100 })
-    await expect(db.query('SELECT pg_sleep(60)')).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE' })
-    await db.query('CREATE TABLE t (n int); INSERT INTO t VALUES (1)')
-    await db.transaction(async (tx) => {
+    await expect(db.query('SELECT pg_sleep(600)')).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE' })
+    await patient.query('CREATE TABLE t (n int); INSERT INTO t VALUES (1)')
+    await patient.transaction(async (tx) => {
       await tx.query('UPDATE t SET n = 2')
       await expect(db.query('UPDATE t SET n = 3')).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE' })
     })
-    expect(await db.query('SELECT n FROM t')).toEqual([{ n: 2 }])
+    // A busy machine may take longer than the deadline.
+    expect(await until('it goes on', () => db.query('SELECT n FROM t'))).toEqual([{ n: 2 }])
   })
 
   it('leaves no setting behind on a connection, as poolers need it', async () => {

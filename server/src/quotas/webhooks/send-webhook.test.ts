@@ -34,8 +34,8 @@ async function receiver(status: number | undefined, headers: Record<string, stri
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, got }
 }
 
-const PRIVATE = { timeoutMs: 10_000, allowPrivate: true }
-const PUBLIC = { timeoutMs: 10_000, allowPrivate: false }
+const PRIVATE = { timeoutMs: 60_000, allowPrivate: true }
+const PUBLIC = { timeoutMs: 60_000, allowPrivate: false }
 
 describe('sendWebhook', () => {
   it('posts the body with its fields', async () => {

@@ -11,7 +11,7 @@ import { type RulesServer, startRulesServer, status, text } from './rules-server
 const RULES = 'domain: a\ndescriptors: []\n'
 
 const asked = (server: RulesServer, more: Partial<RulesRequest> = {}) =>
-  fetchRules({ url: server.url, timeoutMs: 10_000, ...more })
+  fetchRules({ url: server.url, timeoutMs: 60_000, ...more })
 
 /** faultOf is why an address could not be read. */
 const faultOf = (server: RulesServer, more: Partial<RulesRequest> = {}): Promise<string> =>

@@ -30,7 +30,7 @@ function follow(server: Pick<RulesServer, 'url'>, options: Partial<UrlSourceOpti
     name: 'the address',
     url: server.url,
     pollMs: 30_000,
-    timeoutMs: 10_000,
+    timeoutMs: 60_000,
     schedule: clock.schedule,
     random: () => 0.5,
     check: (inputs) => void loadRules(inputs),

@@ -49,6 +49,7 @@ export class RespClient {
   #isFlushing = false
   /** With TLS nothing leaves at once. */
   readonly #isCopying: boolean
+  #piecesRead = 0
   #isReady = false
   #isOver = false
   #heard: ((message: string) => void) | undefined
@@ -95,6 +96,11 @@ export class RespClient {
   /** True from when the server let us in until the connection ends. */
   get isReady(): boolean {
     return this.#isReady && !this.#isOver
+  }
+
+  /** How often something was read: a connection of which this stands still is silent. */
+  get piecesRead(): number {
+    return this.#piecesRead
   }
 
   /** ended resolves with the reason when the connection has ended. */
@@ -164,6 +170,7 @@ export class RespClient {
   }
 
   #read(piece: Buffer): void {
+    this.#piecesRead++
     try {
       this.#reader.read(piece)
     } catch (error) {

@@ -107,15 +107,24 @@ export class ServerSessions {
     }
     session.once('close', lose)
     guest.socket.once('close', lose)
-    session.setTimeout(keepAliveMs, () => {
+    // It runs from the last frame, and may run out more than once, also while a stream waits.
+    session.setTimeout(keepAliveMs)
+    let hasRunOut = false
+    session.on('timeout', () => {
       if (guest.streams === 0) session.close()
+      else hasRunOut = true
     })
     session.on('stream', (stream, _headers, flags, raw?: string[]) => {
       // Errors of a stream end in its 'close'; without a listener, they would end the process.
       stream.on('error', () => {})
       guest.streams++
       guest.hasAsked = true
-      stream.on('close', () => guest.streams--)
+      stream.on('close', () => {
+        guest.streams--
+        if (guest.streams > 0 || !hasRunOut) return
+        hasRunOut = false
+        session.setTimeout(keepAliveMs)
+      })
       this.#serve(stream, guest, facts, (flags & END_STREAM) !== 0, raw ?? [])
     })
   }

@@ -1,12 +1,14 @@
+import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { MaybePromise } from 'sluice/internal/engine/ports'
 import { describe, expect, it } from 'vitest'
 import { until } from '../../../../../tests/servers/until.mjs'
 import type { Admission } from '../gate.ts'
 import {
-  type Gateway,
+  ENDLESS,
   ManualClock,
   RecordingGate,
+  sendUntilPaused,
   startApp,
   startGateway,
   startRaw,
@@ -16,7 +18,7 @@ import {
 
 const H = 'Host: a.example\r\n'
 const UPLOAD = `POST / HTTP/1.1\r\n${H}Content-Length: 1000000000\r\n\r\n`
-const MAX_BODY = { maxBodyBytes: 2 ** 40 }
+const ROUTE = { maxBodyBytes: 2 ** 40, times: ENDLESS }
 
 /** A connection of HTTP/2 that asks for /, in frames. */
 const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00'
@@ -62,6 +64,23 @@ describe('a client of HTTP/2 that ends its side of the connection', () => {
   })
 })
 
+describe('a connection of HTTP/2 that nobody uses', () => {
+  it('is closed, also when a request took longer before than a connection may be idle', async () => {
+    const waiting: ServerResponse[] = []
+    const app = await startApp((_, response) => waiting.push(response))
+    const { port, gateway } = await startGateway(app, { bounds: { keepAliveMs: 100 } })
+    const used = talkTo(port, PREFACE + GET_FRAME)
+    await until('it is asked', () => waiting.length === 1)
+    const idle = talkTo(port, PREFACE)
+    // Its time began later, so that of the other one is over, too.
+    await until('the idle one is closed', () => idle.isClosed())
+    expect(used.isClosed()).toBe(false)
+    waiting[0]?.end('ok')
+    await until('it is answered', () => used.text().includes('ok'))
+    await until('both are closed', () => gateway.stats.connections === 0)
+  })
+})
+
 describe('a client of HTTP/2 that resets too many streams, and ends its connection when it is told', () => {
   // nghttp2 tells it, and not node:http2; without streams, it does not even hear the end any more.
   it.each([
@@ -104,21 +123,6 @@ class ThinkingGate {
   }
 }
 
-/** sendUntilPaused sends a piece at a time until the gateway reads no more of them, and then a little more. */
-async function sendUntilPaused({ socket }: Talk, gateway: Gateway, phase: 'send' | 'tunnel'): Promise<void> {
-  const piece = Buffer.alloc(65_536)
-  let looks = 0
-  await until('the client has to wait', () => {
-    const [request] = gateway.underWay()
-    if (request?.phase !== phase) return false
-    if (request.isClientPaused) return ++looks === 5
-    looks = 0
-    if (!socket.writableNeedDrain) socket.write(piece)
-    return false
-  })
-  await new Promise((resolve) => socket.write(Buffer.alloc(100_000), resolve))
-}
-
 describe('a client of HTTP/1.1 that nobody reads from, and that leaves', () => {
   it.each([
     ['ends', (talk: Talk) => void talk.socket.end()],
@@ -127,7 +131,7 @@ describe('a client of HTTP/1.1 that nobody reads from, and that leaves', () => {
   ])('is missed while the gate thinks about its upload: it %s', async (_, leave) => {
     const clock = new ManualClock()
     const gate = new ThinkingGate()
-    const { port, gateway } = await startGateway('http://127.0.0.1:9', { clock, gate, route: MAX_BODY })
+    const { port, gateway } = await startGateway('http://127.0.0.1:9', { clock, gate, route: ROUTE })
     const talk = talkTo(port, UPLOAD + 'x'.repeat(100_000))
     await until('it has to wait', () => gateway.underWay()[0]?.isClientPaused)
     leave(talk)
@@ -146,7 +150,7 @@ describe('a client of HTTP/1.1 that nobody reads from, and that leaves', () => {
     const app = await startRaw((socket) => {
       upstream = socket.pause()
     })
-    const { port, gateway } = await startGateway(app, { clock, gate, route: MAX_BODY })
+    const { port, gateway } = await startGateway(app, { clock, gate, route: ROUTE })
     const talk = talkTo(port, UPLOAD)
     await sendUntilPaused(talk, gateway, 'send')
     talk.socket.destroy()
@@ -166,7 +170,7 @@ describe('a client of HTTP/1.1 that nobody reads from, and that leaves', () => {
       request.on('close', () => (isGivenUp = true))
     })
     const clock = new ManualClock()
-    const { port, gateway } = await startGateway(app, { clock, gate })
+    const { port, gateway } = await startGateway(app, { clock, gate, route: ROUTE })
     const talk = talkTo(port, `GET / HTTP/1.1\r\n${H}\r\n`.repeat(4_000))
     await until('the first has come', () => gateway.underWay()[0]?.phase === 'wait')
     talk.socket.destroy()
@@ -186,7 +190,7 @@ describe('a client of HTTP/1.1 that nobody reads from, and that leaves', () => {
         socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n')
       })
     })
-    const { port, gateway } = await startGateway(app, { clock, gate })
+    const { port, gateway } = await startGateway(app, { clock, gate, route: ROUTE })
     const talk = talkTo(
       port,
       `GET / HTTP/1.1\r\n${H}Connection: upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: a\r\n\r\n`,

@@ -1,11 +1,23 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
+import { until } from '../../../../../tests/servers/until.mjs'
 import { ManualClock } from '../../../grpc/manual-clock.suite.ts'
 import { type EndKind, type GatewayGate, type GatewayRequest, openGate } from '../gate.ts'
 import type { Gateway, GatewayOptions } from '../gateway-options.ts'
-import type { Route, Upstream } from '../options.ts'
+import type { Route, RouteTimes, Upstream } from '../options.ts'
 import { openGateway } from './gateway.ts'
+
+/**
+ * The times of a route whose requests are to end by what happens on sockets, on a clock that runs ahead of it: out of
+ * reach, so that a busy machine does not turn the end into a time that is over.
+ */
+export const ENDLESS: Partial<RouteTimes> = {
+  connectMs: 2 ** 31 - 1,
+  bodyIdleMs: 2 ** 31 - 1,
+  firstByteMs: 2 ** 31 - 1,
+  idleMs: 2 ** 31 - 1,
+}
 
 /** startApp starts an upstream of HTTP/1.1 for one test, and returns its address. */
 export async function startApp(listener: RequestListener, tune?: (server: Server) => void): Promise<string> {
@@ -79,6 +91,24 @@ export function talkTo(port: number, bytes = ''): Talk {
   if (bytes !== '') socket.write(bytes, 'latin1')
   onTestFinished(() => void socket.destroy())
   return { socket, text: () => Buffer.concat(parts).toString('latin1'), isClosed: () => isClosed }
+}
+
+/**
+ * sendUntilPaused sends a piece at a time until the gateway reads no more of them, and then a little more: less than the
+ * gateway reads of a client that waits, so that it comes to the end when the client leaves.
+ */
+export async function sendUntilPaused({ socket }: Talk, gateway: Gateway, phase: 'send' | 'tunnel'): Promise<void> {
+  const piece = Buffer.alloc(65_536)
+  let looks = 0
+  await until('the client has to wait', () => {
+    const [request] = gateway.underWay()
+    if (request?.phase !== phase) return false
+    if (request.isClientPaused) return ++looks === 5
+    looks = 0
+    if (!socket.writableNeedDrain) socket.write(piece)
+    return false
+  })
+  await new Promise((resolve) => socket.write(Buffer.alloc(100_000), resolve))
 }
 
 /** exchangeBytes writes bytes, and returns all that comes until the other side ends. */

@@ -2,10 +2,20 @@ import { createServer } from 'node:http2'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { until } from '../../../../../tests/servers/until.mjs'
-import { type Gateway, ManualClock, RecordingGate, startGateway, startRaw, talkTo } from './gateway.suite.ts'
+import {
+  ENDLESS,
+  type Gateway,
+  ManualClock,
+  RecordingGate,
+  sendUntilPaused,
+  startGateway,
+  startRaw,
+  talkTo,
+} from './gateway.suite.ts'
 
 /** More than systems keep between two sockets: it is the connection that is full, not a window. */
 const WINDOW = 256 * 1_048_576
+const LENGTH = 2 * WINDOW
 
 /** An upstream of HTTP/2 that answers GET, and takes POST without an answer, behind a line that can stop to be read. */
 async function startStopping() {
@@ -47,7 +57,9 @@ async function startStopping() {
   return { address, stopReading, closeLines, opened: () => opened }
 }
 
-async function startStuck(clock = new ManualClock()) {
+/** startStuck leads requests to an upstream that stops to read; how long it may take their bodies is out of reach. */
+async function startStuck(bodyIdleMs?: number) {
+  const clock = new ManualClock()
   const upstream = await startStopping()
   const gate = new RecordingGate()
   const keepAliveMs = 4_000
@@ -55,31 +67,17 @@ async function startStuck(clock = new ManualClock()) {
     clock,
     gate,
     upstream: { http2: true, keepAliveMs },
-    route: { maxBodyBytes: 64 * 1_048_576 },
+    route: { maxBodyBytes: LENGTH, times: bodyIdleMs === undefined ? ENDLESS : { bodyIdleMs } },
   })
   return { ...upstream, clock, gate, gateway, url, port }
 }
-
-const LENGTH = 32 * 1_048_576
 
 /** upload sends a body of which the upstream takes nothing, as far as there is room on the way. */
 async function upload({ port, stopReading, gateway, url }: Awaited<ReturnType<typeof startStuck>>) {
   expect((await fetch(url)).status).toBe(200)
   stopReading()
   const talk = talkTo(port, `POST /stuck HTTP/1.1\r\nHost: a\r\nContent-Length: ${LENGTH}\r\n\r\n`)
-  let written = 0
-  const piece = Buffer.alloc(1_048_576)
-  const write = (): void => {
-    while (written < LENGTH && !talk.socket.destroyed) {
-      written += piece.length
-      if (!talk.socket.write(piece)) {
-        talk.socket.once('drain', write)
-        return
-      }
-    }
-  }
-  write()
-  await until('the upstream does not read', () => gateway.underWay()[0]?.isClientPaused)
+  await sendUntilPaused(talk, gateway, 'send')
   return talk
 }
 
@@ -141,7 +139,7 @@ describe('an upstream of HTTP/2 that does not read any more', () => {
   })
 
   it('gets no other request on a connection that said nothing until one was given up', async () => {
-    const stuck = await startStuck()
+    const stuck = await startStuck(30_000)
     const talk = await upload(stuck)
     await until('the time for the body is over', () => {
       stuck.clock.advance(10_000)
