@@ -14,7 +14,7 @@ const EXACT: Routing = { caseSensitive: true, strict: true }
 /** namesOf spells rules, and returns the names of those that apply to entries `key=value`. */
 function namesOf(descriptors: Descriptors, routing: Routing, ...entries: string[]): string[] {
   const rules = compileObjects([{ domain: 'd', descriptors }])
-  const domain = new RoutedRules().of(rules, routing).domains.get('d') as Domain
+  const domain = new RoutedRules().of(rules, 'd', routing).domains.get('d') as Domain
   const found = match(
     domain,
     entries.map((entry) => ({ key: entry.split('=')[0], value: entry.split('=')[1] })),
@@ -71,7 +71,7 @@ describe('rules about paths', () => {
     const rules = compileObjects([
       { domain: 'd', descriptors: [{ key: 'path', rate_limit: { ...limit('a'), cost } }] } as RuleFile,
     ])
-    const domain = new RoutedRules().of(rules, LOOSE).domains.get('d') as Domain
+    const domain = new RoutedRules().of(rules, 'd', LOOSE).domains.get('d') as Domain
     const [rule] = match(domain, [{ key: 'path', value: '/x' }])
     expect(rule.cost).toMatchObject({ weights: new Map([['/search', 5]]) })
   })
@@ -79,7 +79,7 @@ describe('rules about paths', () => {
   it('are spelled once for each way to route', () => {
     const rules = compileObjects([{ domain: 'd', descriptors: [{ key: 'path', rate_limit: limit('a') }] }])
     const routed = new RoutedRules()
-    expect(routed.of(rules, LOOSE)).toBe(routed.of(rules, { ...LOOSE }))
-    expect(routed.of(rules, LOOSE)).not.toBe(routed.of(rules, EXACT))
+    expect(routed.of(rules, 'd', LOOSE)).toBe(routed.of(rules, 'd', { ...LOOSE }))
+    expect(routed.of(rules, 'd', LOOSE)).not.toBe(routed.of(rules, 'd', EXACT))
   })
 })

@@ -2,29 +2,29 @@ import type { Branch, Domain, Rule, RuleNode, RuleSet } from '../core/rules/rule
 import { WildcardIndex } from '../core/rules/wildcard-index.ts'
 import { canonicalPath, type Routing } from './request-path.ts'
 
-const PATH_KEY = 'path'
+/** The key of the entry that has the path of a request. */
+export const PATH_KEY = 'path'
 
 /**
- * RoutedRules spells the paths in rules as those of requests are spelled (canonicalPath), so that a rule holds however
- * its author wrote a path. Each set of rules is spelled once for each way to route.
+ * RoutedRules writes the paths in the rules of a domain as those of requests are written (canonicalPath), so that a rule holds
+ * however its author wrote a path. Each domain is read once for each way to route.
  */
 export class RoutedRules {
-  readonly #spelled = new WeakMap<RuleSet, Map<string, RuleSet>>()
+  readonly #routed = new WeakMap<Domain, RuleSet[]>()
 
-  of(rules: RuleSet, routing: Routing): RuleSet {
-    const id = `${routing.caseSensitive} ${routing.strict}`
-    const known = this.#spelled.get(rules) ?? new Map<string, RuleSet>()
-    this.#spelled.set(rules, known)
-    const spelled = known.get(id) ?? spelledSet(rules, routing)
-    known.set(id, spelled)
-    return spelled
+  /** of returns the rules of one domain, with paths that are written so. */
+  of(rules: RuleSet, name: string, routing: Routing): RuleSet {
+    const domain = rules.domains.get(name)
+    if (domain === undefined) return rules
+    const known = this.#routed.get(domain) ?? []
+    const way = (routing.caseSensitive ? 1 : 0) + (routing.strict ? 2 : 0)
+    const found = known[way]
+    if (found !== undefined) return found
+    const routed = { ...rules, domains: new Map([[name, { ...domain, root: spelledNode(domain.root, routing) }]]) }
+    known[way] = routed
+    this.#routed.set(domain, known)
+    return routed
   }
-}
-
-function spelledSet(rules: RuleSet, routing: Routing): RuleSet {
-  const domains = new Map<string, Domain>()
-  for (const [name, domain] of rules.domains) domains.set(name, { ...domain, root: spelledNode(domain.root, routing) })
-  return { ...rules, domains }
 }
 
 function spelledNode(node: RuleNode, routing: Routing): RuleNode {
