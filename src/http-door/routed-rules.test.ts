@@ -48,6 +48,31 @@ describe('rules about paths', () => {
     expect(namesOf(descriptors, EXACT, 'path=/Login')).toEqual(['two'])
   })
 
+  it('all apply where their patterns are the same, and what is below them too', () => {
+    const descriptors: Descriptors = [
+      { key: 'path', value: '/Rep*', rate_limit: limit('one') },
+      { key: 'path', value: '/rep*', rate_limit: limit('two') },
+      ...['a', 'b'].map((name) => ({
+        key: 'path',
+        value: name === 'a' ? '/login' : '/Login',
+        descriptors: [
+          { key: 'user', value: `${name}*`, rate_limit: limit(`user ${name}`) },
+          { key: 'user', value: 'x*', rate_limit: limit(`x ${name}`) },
+          { key: 'net', cidr: name === 'a' ? '10.0.0.0/8' : '11.0.0.0/8', rate_limit: limit(`net ${name}`) },
+          { key: 'net', cidr: '12.0.0.0/8', rate_limit: limit(`both ${name}`) },
+        ],
+      })),
+    ]
+    expect(namesOf(descriptors, LOOSE, 'path=/report')).toEqual(['one', 'two'])
+    expect(namesOf(descriptors, EXACT, 'path=/report')).toEqual(['two'])
+    for (const name of ['a', 'b']) {
+      expect(namesOf(descriptors, LOOSE, 'path=/login', `user=${name}1`)).toEqual([`user ${name}`])
+      expect(namesOf(descriptors, LOOSE, 'path=/login', `net=1${name === 'a' ? 0 : 1}.1.1.1`)).toEqual([`net ${name}`])
+    }
+    expect(namesOf(descriptors, LOOSE, 'path=/login', 'user=xy')).toEqual(['x a', 'x b'])
+    expect(namesOf(descriptors, LOOSE, 'path=/login', 'net=12.0.0.1')).toEqual(['both a', 'both b'])
+  })
+
   it('with a star for what is in a folder apply to the folder, where a slash does not matter', () => {
     const descriptors: Descriptors = [
       { key: 'path', value: '/Files/*', rate_limit: limit('files') },
