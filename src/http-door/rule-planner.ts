@@ -143,13 +143,15 @@ export class RulePlanner<R> implements ChargePlanner<R> {
     const { routing } = this.#options
     const by = routing === undefined ? route : { ...route, ...routing }
     const method = { key: 'method', value: canonicalMethod(this.#reader.method(request)) }
+    const path = canonicalPath(route.path, by)
     const domain = this.#domain()
-    const at = (path: string) => callerDescriptors(domain, caller, [method, { key: PATH_KEY, value: path }])
-    const list = at(canonicalPath(route.path, by))
+    const list = callerDescriptors(domain, caller, [method, { key: PATH_KEY, value: path }])
     const rules = this.#routed.of(this.#rules(), domain.name, by)
-    const others = otherReadings(route.path, by)
+    const others = path === route.path ? NO_PATHS : otherReadings(route.path, by)
     if (others.length === 0) return this.#planBy(rules, list, request, caller)
-    const more = others.flatMap(at).filter(({ entries }) => entries.some(({ key }) => key === PATH_KEY))
+    const more = others
+      .flatMap((value) => callerDescriptors(domain, caller, [method, { key: PATH_KEY, value }]))
+      .filter(({ entries }) => entries.some(({ key }) => key === PATH_KEY))
     return andThen(this.#planBy(rules, [...list, ...more], request, caller), withoutRepeats)
   }
 
@@ -174,6 +176,8 @@ export class RulePlanner<R> implements ChargePlanner<R> {
     )
   }
 }
+
+const NO_PATHS: readonly string[] = []
 
 /** withoutRepeats keeps the first charge of each counter: two readings of a path are one request. */
 function withoutRepeats(charges: readonly PlannedCharge[]): readonly PlannedCharge[] {
