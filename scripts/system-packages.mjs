@@ -15,6 +15,7 @@ export const systemPackages = {
   initdb: 'postgresql',
   postgres: 'postgresql',
   chromium: 'chromium',
+  nginx: 'nginx-light',
 }
 
 // Some commands (nginx is one) are in a directory that only root has on its PATH.

@@ -185,6 +185,7 @@ export const ERROR_RULES = {
   MAX_KEYS_INVALID: 'maxKeys is a whole number from 1 to 67108864',
   GATEWAY_OPTIONS_INVALID: 'a gateway has listeners, routes and upstreams as docs/gateway.md describes them',
   GATEWAY_REQUEST_INVALID: 'a request is HTTP as RFC 9110 and 9112 (or 9113) define it, in one way only to read it',
+  GATEWAY_PATH_AMBIGUOUS: 'a path of a request means the same to every upstream',
   GATEWAY_VERSION_UNSUPPORTED: 'a gateway speaks HTTP/1.0, HTTP/1.1 and HTTP/2',
   GATEWAY_CODING_UNSUPPORTED: 'the only transfer coding of a request is chunked',
   GATEWAY_EXPECTATION_UNKNOWN: 'the only expectation is 100-continue',

@@ -79,9 +79,10 @@ export class Limiter<S extends Store> {
     this.#decider = new Decider(store, parts.observer, { again, shedder: parts.shedder, renewals: parts.renewals })
   }
 
-  /** plan says which rules apply to a request, on which counters, at what cost. */
-  plan(request: CheckRequest): readonly PlannedCharge[] {
-    return this.#planner.plan(this.#rules(), request)
+  /** plan says which rules apply to a request, on which counters, at what cost. `view` is how a door reads the rules in force. */
+  plan(request: CheckRequest, view?: (rules: RuleSet) => RuleSet): readonly PlannedCharge[] {
+    const rules = this.#rules()
+    return this.#planner.plan(view === undefined ? rules : view(rules), request)
   }
 
   /** decide charges every counter of a plan when all rules have budget, and says what they said. */

@@ -14,7 +14,7 @@ const EXACT: Routing = { caseSensitive: true, strict: true }
 /** namesOf spells rules, and returns the names of those that apply to entries `key=value`. */
 function namesOf(descriptors: Descriptors, routing: Routing, ...entries: string[]): string[] {
   const rules = compileObjects([{ domain: 'd', descriptors }])
-  const domain = new RoutedRules().of(rules, routing).domains.get('d') as Domain
+  const domain = new RoutedRules().of(rules, 'd', routing).domains.get('d') as Domain
   const found = match(
     domain,
     entries.map((entry) => ({ key: entry.split('=')[0], value: entry.split('=')[1] })),
@@ -48,6 +48,31 @@ describe('rules about paths', () => {
     expect(namesOf(descriptors, EXACT, 'path=/Login')).toEqual(['two'])
   })
 
+  it('all apply where their patterns are the same, and what is below them too', () => {
+    const descriptors: Descriptors = [
+      { key: 'path', value: '/Rep*', rate_limit: limit('one') },
+      { key: 'path', value: '/rep*', rate_limit: limit('two') },
+      ...['a', 'b'].map((name) => ({
+        key: 'path',
+        value: name === 'a' ? '/login' : '/Login',
+        descriptors: [
+          { key: 'user', value: `${name}*`, rate_limit: limit(`user ${name}`) },
+          { key: 'user', value: 'x*', rate_limit: limit(`x ${name}`) },
+          { key: 'net', cidr: name === 'a' ? '10.0.0.0/8' : '11.0.0.0/8', rate_limit: limit(`net ${name}`) },
+          { key: 'net', cidr: '12.0.0.0/8', rate_limit: limit(`both ${name}`) },
+        ],
+      })),
+    ]
+    expect(namesOf(descriptors, LOOSE, 'path=/report')).toEqual(['one', 'two'])
+    expect(namesOf(descriptors, EXACT, 'path=/report')).toEqual(['two'])
+    for (const name of ['a', 'b']) {
+      expect(namesOf(descriptors, LOOSE, 'path=/login', `user=${name}1`)).toEqual([`user ${name}`])
+      expect(namesOf(descriptors, LOOSE, 'path=/login', `net=1${name === 'a' ? 0 : 1}.1.1.1`)).toEqual([`net ${name}`])
+    }
+    expect(namesOf(descriptors, LOOSE, 'path=/login', 'user=xy')).toEqual(['x a', 'x b'])
+    expect(namesOf(descriptors, LOOSE, 'path=/login', 'net=12.0.0.1')).toEqual(['both a', 'both b'])
+  })
+
   it('with a star for what is in a folder apply to the folder, where a slash does not matter', () => {
     const descriptors: Descriptors = [
       { key: 'path', value: '/Files/*', rate_limit: limit('files') },
@@ -71,7 +96,7 @@ describe('rules about paths', () => {
     const rules = compileObjects([
       { domain: 'd', descriptors: [{ key: 'path', rate_limit: { ...limit('a'), cost } }] } as RuleFile,
     ])
-    const domain = new RoutedRules().of(rules, LOOSE).domains.get('d') as Domain
+    const domain = new RoutedRules().of(rules, 'd', LOOSE).domains.get('d') as Domain
     const [rule] = match(domain, [{ key: 'path', value: '/x' }])
     expect(rule.cost).toMatchObject({ weights: new Map([['/search', 5]]) })
   })
@@ -79,7 +104,7 @@ describe('rules about paths', () => {
   it('are spelled once for each way to route', () => {
     const rules = compileObjects([{ domain: 'd', descriptors: [{ key: 'path', rate_limit: limit('a') }] }])
     const routed = new RoutedRules()
-    expect(routed.of(rules, LOOSE)).toBe(routed.of(rules, { ...LOOSE }))
-    expect(routed.of(rules, LOOSE)).not.toBe(routed.of(rules, EXACT))
+    expect(routed.of(rules, 'd', LOOSE)).toBe(routed.of(rules, 'd', { ...LOOSE }))
+    expect(routed.of(rules, 'd', LOOSE)).not.toBe(routed.of(rules, 'd', EXACT))
   })
 })

@@ -1,30 +1,32 @@
+import type { Cidr } from '../core/identity/ip.ts'
+import { CidrIndex } from '../core/rules/cidr-index.ts'
 import type { Branch, Domain, Rule, RuleNode, RuleSet } from '../core/rules/rule-set.ts'
 import { WildcardIndex } from '../core/rules/wildcard-index.ts'
 import { canonicalPath, type Routing } from './request-path.ts'
 
-const PATH_KEY = 'path'
+/** The key of the entry that has the path of a request. */
+export const PATH_KEY = 'path'
 
 /**
- * RoutedRules spells the paths in rules as those of requests are spelled (canonicalPath), so that a rule holds however
- * its author wrote a path. Each set of rules is spelled once for each way to route.
+ * RoutedRules writes the paths in the rules of a domain as those of requests are written (canonicalPath), so that a rule holds
+ * however its author wrote a path. Each domain is read once for each way to route.
  */
 export class RoutedRules {
-  readonly #spelled = new WeakMap<RuleSet, Map<string, RuleSet>>()
+  readonly #routed = new WeakMap<Domain, RuleSet[]>()
 
-  of(rules: RuleSet, routing: Routing): RuleSet {
-    const id = `${routing.caseSensitive} ${routing.strict}`
-    const known = this.#spelled.get(rules) ?? new Map<string, RuleSet>()
-    this.#spelled.set(rules, known)
-    const spelled = known.get(id) ?? spelledSet(rules, routing)
-    known.set(id, spelled)
-    return spelled
+  /** of returns the rules of one domain, with paths that are written so. */
+  of(rules: RuleSet, name: string, routing: Routing): RuleSet {
+    const domain = rules.domains.get(name)
+    if (domain === undefined) return rules
+    const known = this.#routed.get(domain) ?? []
+    const way = (routing.caseSensitive ? 1 : 0) + (routing.strict ? 2 : 0)
+    const found = known[way]
+    if (found !== undefined) return found
+    const routed = { ...rules, domains: new Map([[name, { ...domain, root: spelledNode(domain.root, routing) }]]) }
+    known[way] = routed
+    this.#routed.set(domain, known)
+    return routed
   }
-}
-
-function spelledSet(rules: RuleSet, routing: Routing): RuleSet {
-  const domains = new Map<string, Domain>()
-  for (const [name, domain] of rules.domains) domains.set(name, { ...domain, root: spelledNode(domain.root, routing) })
-  return { ...rules, domains }
 }
 
 function spelledNode(node: RuleNode, routing: Routing): RuleNode {
@@ -48,11 +50,10 @@ function spelledBranch(key: string, branch: Branch, routing: Routing): Branch {
   const exact = new Map<string, RuleNode>()
   for (const [value, node] of branch.exact) {
     const spelled = spell(value)
-    const other = exact.get(spelled)
-    exact.set(spelled, other === undefined ? below(node) : joined(other, below(node)))
+    exact.set(spelled, joinedAt(exact, spelled, below(node)))
   }
-  const wildcards = branch.wildcards && new WildcardIndex<RuleNode>()
-  for (const [pattern, node] of branch.wildcards?.entries ?? []) wildcards?.add(spell(pattern), below(node))
+  const wildcards =
+    branch.wildcards && wildcardsOf(branch.wildcards.entries.map(([text, node]) => [spell(text), below(node)]))
   if (key === PATH_KEY && wildcards !== undefined && !routing.strict) addFolders(wildcards, exact)
   return { exact, wildcards, blocks: branch.blocks?.map(below), any: branch.any && below(branch.any) }
 }
@@ -76,15 +77,48 @@ function joined(one: RuleNode, other: RuleNode): RuleNode {
     const known = branches.get(key)
     branches.set(key, known === undefined ? branch : joinedBranch(known, branch))
   }
-  return { ...one, branches, rules: [...one.rules, ...other.rules] }
+  const tiers = new Map(one.tiers ?? other.tiers)
+  for (const [name, tier] of (one.tiers && other.tiers) ?? []) tiers.set(name, joinedAt(tiers, name, tier))
+  return { ...one, branches, tiers: tiers.size === 0 ? undefined : tiers, rules: [...one.rules, ...other.rules] }
+}
+
+/** joinedAt is a node together with what already has its name. */
+function joinedAt(nodes: ReadonlyMap<string, RuleNode>, name: string, node: RuleNode): RuleNode {
+  const known = nodes.get(name)
+  return known === undefined ? node : joined(known, node)
 }
 
 function joinedBranch(one: Branch, other: Branch): Branch {
   const exact = new Map(one.exact)
-  for (const [value, node] of other.exact) {
-    const known = exact.get(value)
-    exact.set(value, known === undefined ? node : joined(known, node))
-  }
+  for (const [value, node] of other.exact) exact.set(value, joinedAt(exact, value, node))
   const any = one.any && other.any ? joined(one.any, other.any) : (one.any ?? other.any)
-  return { exact, any, wildcards: one.wildcards ?? other.wildcards, blocks: one.blocks ?? other.blocks }
+  const wildcards =
+    one.wildcards && other.wildcards
+      ? wildcardsOf([...one.wildcards.entries, ...other.wildcards.entries])
+      : (one.wildcards ?? other.wildcards)
+  const blocks = one.blocks && other.blocks ? joinedBlocks(one.blocks, other.blocks) : (one.blocks ?? other.blocks)
+  return { exact, any, wildcards, blocks }
+}
+
+/** wildcardsOf makes an index of patterns, of which some may be the same. */
+function wildcardsOf(entries: readonly (readonly [pattern: string, node: RuleNode])[]): WildcardIndex<RuleNode> {
+  const nodes = new Map<string, RuleNode>()
+  for (const [pattern, node] of entries) nodes.set(pattern, joinedAt(nodes, pattern, node))
+  const index = new WildcardIndex<RuleNode>()
+  for (const [pattern, node] of nodes) index.add(pattern, node)
+  return index
+}
+
+function joinedBlocks(one: CidrIndex<RuleNode>, other: CidrIndex<RuleNode>): CidrIndex<RuleNode> {
+  const blocks = new Map<string, { readonly cidr: Cidr; readonly node: RuleNode }>()
+  for (const index of [one, other]) {
+    for (const [i, cidr] of index.blocks.entries()) {
+      const id = `${cidr.base.join(' ')}/${cidr.bits}`
+      const known = blocks.get(id)
+      blocks.set(id, { cidr, node: known === undefined ? index.targets[i] : joined(known.node, index.targets[i]) })
+    }
+  }
+  const index = new CidrIndex<RuleNode>()
+  for (const { cidr, node } of blocks.values()) index.add(cidr, node)
+  return index
 }

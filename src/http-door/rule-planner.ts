@@ -19,9 +19,17 @@ import { type Caller, keyText } from './caller.ts'
 import type { ChargePlanner } from './charge-planner.ts'
 import { type Cost, givenCost, sensibleCost } from './given-cost.ts'
 import { guarded, type TellError } from './guarded.ts'
-import { canonicalMethod, canonicalPath, LOOSE, type Route, type Routing, targetPath } from './request-path.ts'
+import {
+  canonicalMethod,
+  canonicalPath,
+  LOOSE,
+  otherReadings,
+  type Route,
+  type Routing,
+  targetPath,
+} from './request-path.ts'
 import type { RequestReader } from './request-reader.ts'
-import { RoutedRules } from './routed-rules.ts'
+import { PATH_KEY, RoutedRules } from './routed-rules.ts'
 
 export interface RuleOptions<R> {
   /** The rules: a file or a directory of them, which is watched; YAML text (with a line break in it); or objects. */
@@ -126,15 +134,25 @@ export class RulePlanner<R> implements ChargePlanner<R> {
     return only
   }
 
-  /** #planRouted plans by what the framework makes of a request: its paths are those of routes, however written. */
+  /**
+   * #planRouted plans by what the framework makes of a request: its paths are those of routes, however written. A path that
+   * routers read in several ways is charged to what each reading is charged to.
+   */
   #planRouted(request: R, caller: Caller): MaybePromise<readonly PlannedCharge[]> {
     const route = this.#routeOf(request)
     const { routing } = this.#options
     const by = routing === undefined ? route : { ...route, ...routing }
     const method = { key: 'method', value: canonicalMethod(this.#reader.method(request)) }
-    const path = { key: 'path', value: canonicalPath(route.path, by) }
-    const list = callerDescriptors(this.#domain(), caller, [method, path])
-    return this.#planBy(this.#routed.of(this.#rules(), by), list, request, caller)
+    const path = canonicalPath(route.path, by)
+    const domain = this.#domain()
+    const list = callerDescriptors(domain, caller, [method, { key: PATH_KEY, value: path }])
+    const rules = this.#routed.of(this.#rules(), domain.name, by)
+    const others = path === route.path ? NO_PATHS : otherReadings(route.path, by)
+    if (others.length === 0) return this.#planBy(rules, list, request, caller)
+    const more = others
+      .flatMap((value) => callerDescriptors(domain, caller, [method, { key: PATH_KEY, value }]))
+      .filter(({ entries }) => entries.some(({ key }) => key === PATH_KEY))
+    return andThen(this.#planBy(rules, [...list, ...more], request, caller), withoutRepeats)
   }
 
   /** #routeOf asks the framework, and reads the target itself where that fails. */
@@ -157,6 +175,14 @@ export class RulePlanner<R> implements ChargePlanner<R> {
       this.#planner.plan(rules, { domain: this.#domain().name, descriptors, cost }),
     )
   }
+}
+
+const NO_PATHS: readonly string[] = []
+
+/** withoutRepeats keeps the first charge of each counter: two readings of a path are one request. */
+function withoutRepeats(charges: readonly PlannedCharge[]): readonly PlannedCharge[] {
+  const keys = new Set<string>()
+  return charges.filter(({ key }) => !keys.has(key) && keys.add(key))
 }
 
 type Entries = Descriptor['entries']

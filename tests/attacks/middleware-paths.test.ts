@@ -1,4 +1,5 @@
 import { createServer } from 'node:http'
+import { fileURLToPath } from 'node:url'
 import express, { type Router } from 'express'
 import fastify, { type FastifyInstance } from 'fastify'
 import { Hono } from 'hono'
@@ -7,6 +8,7 @@ import { rateLimit as expressLimit } from '../../src/middleware/express/index.ts
 import fastifyLimit from '../../src/middleware/fastify/index.ts'
 import { rateLimit as fetchLimit } from '../../src/middleware/fetch/index.ts'
 import { rateLimiter as honoLimit } from '../../src/middleware/hono/index.ts'
+import { PATH_SPELLINGS } from '../fixtures/path-spellings.ts'
 import { APPS, type AttackOptions, type Reached, type Target, targetOf } from './middleware-apps.suite.ts'
 
 const HOURLY = { unit: 'hour', requests_per_unit: 1 } as const
@@ -16,40 +18,17 @@ const once = (value?: string): AttackOptions => ({
   rules: { domain: 'app', descriptors: [{ key: 'path', ...(value && { value }), rate_limit: HOURLY }] },
 })
 
-/** What may be taken for /login by one router or another. */
+/** What may be taken for /login by one router or another, in paths and in whole targets. */
 const LOGINS = [
-  '/login',
-  '/login?next=%2F',
-  '/login#f',
+  ...PATH_SPELLINGS.map(({ sent }) => sent),
   '/login?a#f',
   'http://x/login',
   'HTTP://X:8080/login?a',
   'http://x?a/login',
   'http://x\\login',
   'http://[/login',
-  '/Login',
-  '/LOGIN',
-  '/login/',
-  '/login//',
   '/Login/?a',
-  '/%6cogin',
-  '/%6Cogi%6e',
-  '/%6cogin%2f',
-  '/%256cogin',
-  '//login',
   '///login//',
-  '/./login',
-  '/login/.',
-  '/x/../login',
-  '/%2e/login',
-  '/login;x=1',
-  '/login;',
-  '/\\login',
-  '/login%00',
-  '/login%20',
-  '/login%',
-  '/login%zz',
-  '/login%ff',
 ]
 
 /** The same user, where a router reads it so. */
@@ -63,6 +42,26 @@ const USERS = [
   '/Users/42',
   '/users/42/',
   '/%75sers/42',
+  '/%2fusers/42',
+  '/users%2f42',
+  '/x/..%2fusers/42',
+  '/users/./42',
+]
+
+/** Other users, where a router takes dots and slashes for a part of what a caller chose. */
+const BELOW_USERS = [
+  '/users/2',
+  '/users/..',
+  '/users/.',
+  '/users/%2e%2e',
+  '/users/..%2flogin',
+  '/users/..%2f..%2fa',
+  '/users/%2fa',
+  '/users/..\\login',
+  '/users/..%5clogin',
+  '/x/../users/..%2flogin',
+  '/users/..;x',
+  '/Users/..%2fa',
 ]
 
 let running: Target | undefined
@@ -93,6 +92,28 @@ describe.each(APPS)('a rule about a path, in an app on $name', (app) => {
       }
     }
     expect(await send(path)).toBe(429)
+  })
+
+  it('for everything below a path holds where a router takes dots and slashes as they are', async () => {
+    const rule = { key: 'path', value: '/users/*', share_threshold: true, rate_limit: HOURLY }
+    const send = await start({ rules: { domain: 'app', descriptors: [rule] } } as never)
+    expect(await send('/users/1')).toBe(200)
+    for (const path of BELOW_USERS) {
+      await send(path)
+      expect([path, reached.filter((handler) => handler === 'user').length]).toEqual([path, 1])
+    }
+  })
+
+  it('counts a path that can be read in several ways once', async () => {
+    const rule = {
+      key: 'path',
+      value: '/users/*',
+      share_threshold: true,
+      rate_limit: { unit: 'hour', requests_per_unit: 2 },
+    }
+    const send = await start({ rules: { domain: 'app', descriptors: [rule] } } as never)
+    expect([await send('/users/a%2Fb'), await send('/users/a%2Fc'), await send('/users/1')]).toEqual([200, 200, 429])
+    expect(await send('/login')).toBe(200)
   })
 
   it('holds for every spelling where each path has a budget of its own', async () => {
@@ -233,6 +254,19 @@ describe('a rule about a path on Express', () => {
     for (const path of [...SPELLINGS, '/old/login']) await send(path)
     expect(reached).toBe(1)
   })
+})
+
+describe('a rule about files on Express', () => {
+  it.each(['/rls%2fexchanges.json', '/rls//exchanges.json', '/RLS/../rls/exchanges.json', '/rls/%65xchanges.json'])(
+    'holds for %s',
+    async (path) => {
+      const rule = { key: 'path', value: '/rls/*', share_threshold: true, rate_limit: HOURLY }
+      const app = express().use(expressLimit({ rules: { domain: 'app', descriptors: [rule] } } as never))
+      app.use(express.static(fileURLToPath(new URL('../fixtures', import.meta.url))))
+      running = await targetOf(createServer(app))
+      expect([await running.send('/rls/exchanges.json'), await running.send(path)]).toEqual([200, 429])
+    },
+  )
 })
 
 describe('a rule about a path on Fastify', () => {

@@ -6,6 +6,7 @@ import { readRoutes } from '../../server/src/app/gateway/read-routes.ts'
 import { GATEWAY_SETTINGS } from '../../server/src/app/settings/gateway-settings.ts'
 import { routesJsonSchema } from '../../server/src/edge/gateway-rules/file/json-schema.ts'
 import { OWN_LIMIT_FIELDS, ROUTES_FILE } from '../../server/src/edge/gateway-rules/file/schema.ts'
+import { PATH_KINDS } from '../fixtures/path-spellings.ts'
 
 const root = new URL('../../', import.meta.url)
 const read = (file: string): string => readFileSync(new URL(file, root), 'utf8')
@@ -28,6 +29,23 @@ describe('docs/gateway.md', () => {
     for (const key of Object.keys(ROUTES_FILE.fields)) expect(page, key).toContain(`\`${key}\``)
     for (const key of Object.keys(ROUTES_FILE.fields.routes.schema.of.fields)) expect(page, key).toContain(`\`${key}\``)
     for (const key of Object.keys(OWN_LIMIT_FIELDS)) expect(page, key).toContain(`\`${key}\``)
+  })
+})
+
+describe('the table of paths in docs/gateway.md', () => {
+  it('is what the fixture says, which runs through the gateway to real upstreams', () => {
+    const section = page.slice(page.indexOf('\n## Paths'), page.indexOf('\n## What is refused'))
+    const rows = [...section.matchAll(/^\| (.+?) \| (`.+?`) \| (`\/login`|`\/\*`|400) \| (.+?) \|$/gm)]
+    expect(rows.map(([, what, sent, charged, forwarded]) => [what, sent, charged, forwarded])).toEqual(
+      PATH_KINDS.map(({ what, sent, charged, forwarded }) => [
+        what,
+        Object.keys(sent)
+          .map((each) => `\`${each}\``)
+          .join(', '),
+        charged === 400 ? '400' : charged === 'login' ? '`/login`' : '`/*`',
+        charged === 400 ? '–' : forwarded === undefined ? 'as sent' : `\`${forwarded}\``,
+      ]),
+    )
   })
 })
 

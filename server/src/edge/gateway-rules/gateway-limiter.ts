@@ -1,5 +1,6 @@
 import type { Decision } from 'sluice/internal/core/combine'
 import type { CheckRequest, RequestContext } from 'sluice/internal/core/request'
+import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import type { Priority } from 'sluice/internal/core/shedding/priority'
 import type { PlannedCharge } from 'sluice/internal/engine/charge'
 import type { Held } from 'sluice/internal/engine/decider'
@@ -8,7 +9,8 @@ import type { HeldPermits, MaybePromise } from 'sluice/internal/engine/ports'
 
 /** A GatewayLimiter is what the gate needs of the engine. */
 export interface GatewayLimiter {
-  plan(request: CheckRequest): readonly PlannedCharge[]
+  /** plan says what a request charges, by the rules in force as `view` returns them. */
+  plan(request: CheckRequest, view?: (rules: RuleSet) => RuleSet): readonly PlannedCharge[]
   hold(charges: readonly PlannedCharge[], context?: RequestContext, priority?: Priority): MaybePromise<Held>
   /** What sheds load, and wants to know what is under way. */
   readonly shedder?: Pick<LoadShedder, 'began' | 'ended' | 'shedUpstream'> | undefined

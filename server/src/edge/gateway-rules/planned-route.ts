@@ -1,5 +1,6 @@
 import type { Limit } from 'sluice/internal/core/limit'
 import type { Entry } from 'sluice/internal/core/request'
+import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import type { Priority } from 'sluice/internal/core/shedding/priority'
 import type { Caller, CallerFinder } from 'sluice/internal/http-door/caller'
 import type { PriorityHeader } from 'sluice/internal/http-door/priority-header'
@@ -55,6 +56,8 @@ export interface Escalation {
 /** A DomainPlan is which rules of others apply to a route. */
 export interface DomainPlan {
   readonly name: string
+  /** The rules in force, with their paths as the route reads those of requests. */
+  readonly view?: (rules: RuleSet) => RuleSet
   /** Undefined: what is known of the caller, with method and path. */
   readonly descriptors: readonly (readonly ValueSource[])[] | undefined
 }

@@ -30,7 +30,7 @@ export function planRequest(limiter: GatewayLimiter, request: GatewayRequest, ca
   const own = descriptors.length === 0 ? [] : limiter.plan({ domain: GATEWAY_DOMAIN, descriptors, cost: route.cost })
   if (route.domain === undefined || isDecided(own)) return { charges: own, limits, descriptors }
   const given = { domain: route.domain.name, descriptors: domainDescriptors(route.domain, request, caller) }
-  const others = limiter.plan({ ...given, cost: route.cost })
+  const others = limiter.plan({ ...given, cost: route.cost }, route.domain.view)
   if (isDecided(others)) return { charges: others, limits: [], descriptors: [] }
   const shifted = others.map((charge) => ({ ...charge, descriptor: charge.descriptor + descriptors.length }))
   return { charges: own.length === 0 ? shifted : [...own, ...shifted], limits, descriptors }
@@ -91,12 +91,14 @@ function products(sources: readonly ValueSource[], request: GatewayRequest, call
 }
 
 /** callerDescriptors are all that is known of the caller, each alone, with the method, with the path, and with both. */
-function callerDescriptors({ method, path }: GatewayRequest, caller: Caller): readonly Descriptor[] {
-  const request: Entry[] = [
-    { key: 'method', value: canonicalMethod(method) },
-    { key: 'path', value: path },
-  ]
-  const ways = [[], [request[0]], [request[1]], request]
+function callerDescriptors({ method, path, otherPath }: GatewayRequest, caller: Caller): readonly Descriptor[] {
+  const by: Entry = { key: 'method', value: canonicalMethod(method) }
+  const at: Entry = { key: 'path', value: path }
+  const ways = [[], [by], [at], [by, at]]
+  if (otherPath !== undefined) {
+    const other: Entry = { key: 'path', value: otherPath }
+    ways.push([other], [by, other])
+  }
   const tier = caller.tier === undefined ? [] : [{ key: 'tier', value: caller.tier }]
   const { ip, apiKey, moreApiKeys = [], user, tenant } = caller
   const known = [

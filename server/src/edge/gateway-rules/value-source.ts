@@ -25,7 +25,7 @@ const WORDS: Readonly<Record<string, Read>> = {
   tenant: (_, { tenant }) => listed(tenant),
   tier: (_, { tier }) => listed(tier),
   method: ({ method }) => [canonicalMethod(method)],
-  path: ({ path }) => [path],
+  path: ({ path, otherPath }) => (otherPath === undefined ? [path] : [path, otherPath]),
   host: ({ host }) => [host],
   route: ({ route }) => [route.name],
 }

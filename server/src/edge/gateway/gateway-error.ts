@@ -6,6 +6,7 @@ type GatewayCode = Extract<ErrorCode, `GATEWAY_${string}`>
 
 const ANSWERS: Readonly<Record<Exclude<GatewayCode, 'GATEWAY_OPTIONS_INVALID'>, readonly [number, string]>> = {
   GATEWAY_REQUEST_INVALID: [400, 'Bad Request'],
+  GATEWAY_PATH_AMBIGUOUS: [400, 'Bad Request'],
   GATEWAY_ROUTE_MISSING: [404, 'Not Found'],
   GATEWAY_METHOD_NOT_ALLOWED: [405, 'Method Not Allowed'],
   GATEWAY_REQUEST_TIMEOUT: [408, 'Request Timeout'],

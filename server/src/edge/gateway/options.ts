@@ -40,6 +40,12 @@ export interface Route {
   readonly peekBytes?: number
   /** Tries in addition to the first, for safe methods without a body. Default: 1. */
   readonly retries?: number
+  /** /Login is another path than /login. Default: false, because many routers do not look at case. */
+  readonly caseSensitive?: boolean
+  /** What becomes of %2F and %5C in a path: 400, or they are a part of their segment. Default: refuse. */
+  readonly encodedSlashes?: 'refuse' | 'keep'
+  /** The path that the upstream gets: the one that the route was found by, or the client's. Default: canonical. */
+  readonly forwardPath?: 'canonical' | 'as_sent'
 }
 
 export interface HealthCheck {

@@ -80,6 +80,24 @@ describe('compileRoutes', () => {
     ])
   })
 
+  it('reads paths as the route says, or else its file', () => {
+    const text = `
+upstreams: { a: http://a:1 }
+unlimited: true
+case_sensitive: true
+encoded_slashes: keep
+routes: [{ name: file, path: /a }, { name: own, path: /b, case_sensitive: false, encoded_slashes: refuse, forward_path: as_sent }]
+`
+    const { table, warnings } = compile(text)
+    expect(table.routes).toMatchObject([
+      { name: 'file', caseSensitive: true, encodedSlashes: 'keep' },
+      { name: 'own', caseSensitive: false, encodedSlashes: 'refuse', forwardPath: 'as_sent' },
+    ])
+    expect(warnings).toEqual([expect.stringMatching(/^forward_path: as_sent \("own"\): /)])
+    expect(compile(text.replaceAll('as_sent', 'canonical')).warnings).toEqual([])
+    expect(wrongWith(text.replaceAll('keep', 'yes'))[0]).toContain('ROUTES_INVALID')
+  })
+
   it('warns of a route that is limited by what callers choose', () => {
     const text = 'upstreams: { a: http://a:1 }\nidentity: { api_key: true }\nlimits: [1/s]\n'
     expect(compile(text).warnings).toEqual([

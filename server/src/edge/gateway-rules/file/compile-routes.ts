@@ -9,6 +9,7 @@ import type { RuleDocument } from 'sluice/internal/core/rules/rule-document'
 import { readPriority } from 'sluice/internal/core/shedding/priority'
 import { CallerFinder, type IdentityOptions } from 'sluice/internal/http-door/caller'
 import type { PriorityHeader } from 'sluice/internal/http-door/priority-header'
+import { RoutedRules } from 'sluice/internal/http-door/routed-rules'
 import type { GatewayRequest } from '../../gateway/gate.ts'
 import type { RouteTimes, RoutingTable } from '../../gateway/options.ts'
 import { Table } from '../../gateway/routes/table.ts'
@@ -39,6 +40,8 @@ export interface GatewayPlan {
 }
 
 const DEFAULT_PEEK_BYTES = 16_384
+/** Rules that routes have read already. */
+const ROUTED_RULES = new RoutedRules()
 const NO_RESOURCES: Resources = { readFile: () => Buffer.alloc(0), variable: () => undefined }
 
 /** compileRoutes turns a routes file into a plan. It throws a RulesError with everything that is wrong. */
@@ -102,7 +105,8 @@ class RoutesCompiler {
       own.flatMap(({ written }) => written),
     )
     const limits = [...all, ...own].map(({ planned }) => planned)
-    const domain = this.#domain(form, at)
+    const paths = this.#paths(form)
+    const domain = this.#domain(form, at, paths.caseSensitive)
     this.#checkLimited(form, at)
     const times = this.#times(form, at)
     return {
@@ -114,6 +118,7 @@ class RoutesCompiler {
       ...(times !== undefined && { times }),
       ...(form.max_body !== undefined && { maxBodyBytes: form.max_body }),
       ...(retries !== undefined && { retries }),
+      ...paths,
       ...(this.#readsBody(form, limits, domain) && { peekBytes: form.peek ?? DEFAULT_PEEK_BYTES }),
       limits,
       domain,
@@ -163,7 +168,24 @@ class RoutesCompiler {
     return Object.fromEntries(Object.entries(all).filter(([, ms]) => ms !== undefined)) as Partial<RouteTimes>
   }
 
-  #domain({ domain, descriptors }: RouteObject, at: Path): PlannedRoute['domain'] {
+  /** #paths is what a route says about paths, or else its file. */
+  #paths(form: RouteObject) {
+    const {
+      case_sensitive: caseSensitive = false,
+      encoded_slashes: slashes,
+      forward_path: forward,
+    } = {
+      ...this.#file,
+      ...form,
+    }
+    return {
+      caseSensitive,
+      ...(slashes !== undefined && { encodedSlashes: slashes }),
+      ...(forward !== undefined && { forwardPath: forward }),
+    }
+  }
+
+  #domain({ domain, descriptors }: RouteObject, at: Path, caseSensitive: boolean): PlannedRoute['domain'] {
     if (domain === undefined) {
       if (descriptors !== undefined) this.#places.wrong([...at, 'descriptors'], 'descriptors without domain')
       return undefined
@@ -171,7 +193,8 @@ class RoutesCompiler {
     const sources = descriptors?.map((list, i) =>
       list.flatMap((entry, j) => this.#entry(entry, [...at, 'descriptors', i, j])),
     )
-    return { name: domain, descriptors: sources }
+    const routing = { caseSensitive, strict: false }
+    return { name: domain, descriptors: sources, view: (rules) => ROUTED_RULES.of(rules, domain, routing) }
   }
 
   #entry(entry: EntryForm, at: Path): readonly ValueSource[] {
@@ -298,7 +321,7 @@ class RoutesCompiler {
 
   /** #warnings name what is allowed, and is hardly what somebody meant. */
   #warnings(routes: readonly PlannedRoute[]): readonly string[] {
-    return [...this.#unheardPriorities(), ...this.#chosenBudgets(routes)]
+    return [...this.#unheardPriorities(), ...this.#chosenBudgets(routes), ...pathsAsSent(routes)]
   }
 
   /** #unheardPriorities tells of a field by which nobody is believed, unless a flag says whom to trust. */
@@ -322,6 +345,15 @@ class RoutesCompiler {
       return [`route "${name}" is limited by API key alone, and keys are believed: add a limit by ip`]
     })
   }
+}
+
+/** pathsAsSent names routes whose upstream may read another path than the one that was limited. */
+function pathsAsSent(routes: readonly PlannedRoute[]): readonly string[] {
+  const names = routes.filter(({ forwardPath }) => forwardPath === 'as_sent').map(({ name }) => JSON.stringify(name))
+  if (names.length === 0) return []
+  return [
+    `forward_path: as_sent (${names.join(', ')}): an upstream that reads a path in another way than the gateway serves it past its limits; leave forward_path out, or be sure of the upstream`,
+  ]
 }
 
 /** nameOf makes a name of what a route is about. `*` stands for anything in rules. */

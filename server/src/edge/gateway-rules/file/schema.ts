@@ -277,6 +277,19 @@ const PRIORITY = {
   expected: `expected ${PRIORITY_WORDS.join(', ')}, or 0 to 3`,
 } as const
 
+/** What a route says about paths, or a file for all of its routes. */
+const PATH_FIELDS = {
+  case_sensitive: { schema: BOOLEAN, doc: '/Login is another path than /login. Default: false' },
+  encoded_slashes: {
+    schema: { kind: 'choice', of: ['refuse', 'keep'] },
+    doc: 'What becomes of %2F and %5C in a path: 400, or they are a part of their segment. Default: refuse',
+  },
+  forward_path: {
+    schema: { kind: 'choice', of: ['canonical', 'as_sent'] },
+    doc: "The path that the upstream gets: the one that the route was found by, or the client's. Default: canonical",
+  },
+} as const satisfies Readonly<Record<string, Field>>
+
 const ROUTE_FIELDS = {
   name: { schema: NAME, doc: 'What logs, metrics and counters call it. Default: made of methods, host and path' },
   host: { schema: TEXT, doc: 'api.example.com, *.example.com or *. Default: *' },
@@ -302,6 +315,7 @@ const ROUTE_FIELDS = {
   },
   retries: { schema: { kind: 'integer', min: 0, max: 5 }, doc: 'Of safe requests. Default: 1' },
   times: { schema: TIMES },
+  ...PATH_FIELDS,
 } as const satisfies Readonly<Record<string, Field>>
 
 const FILE_FIELDS = {
@@ -316,6 +330,7 @@ const FILE_FIELDS = {
   },
   limits: { schema: LIMITS, doc: 'On every request, whatever its route' },
   unlimited: { schema: BOOLEAN, doc: 'Routes without limits are meant' },
+  ...PATH_FIELDS,
   identity: { schema: { kind: 'object', doc: 'Who is calling', fields: IDENTITY_FIELDS } },
   trusted_proxies: {
     schema: {

@@ -35,7 +35,7 @@ export class AskedRequest implements GatewayRequest {
     return this.head.method
   }
   get target(): string {
-    return this.head.target
+    return this.found?.target ?? this.head.target
   }
   get host(): string {
     return hostOf(this.head.authority)
@@ -48,6 +48,9 @@ export class AskedRequest implements GatewayRequest {
   }
   get path(): string {
     return (this.found as Found).path
+  }
+  get otherPath(): string | undefined {
+    return (this.found as Found).otherPath
   }
   get route(): Route {
     return (this.found as Found).route

@@ -293,6 +293,7 @@ export class Exchange extends EndingRequest implements AskerListener, CarrierLis
     this.#outgoing ??= outgoingRequest(this.head, this.asker.facts, {
       member,
       id: this.id,
+      target: this.target,
       host: this.gateway,
       hidden: this.hidden,
     })

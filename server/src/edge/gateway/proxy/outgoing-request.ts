@@ -8,6 +8,8 @@ import type { ExchangeHost } from './exchange-host.ts'
 interface OutgoingParts {
   readonly member: Member
   readonly id: string
+  /** Path and query, as the route says. */
+  readonly target: string
   readonly host: ExchangeHost
   /** A field that does not go on, by its name in lower case. */
   readonly hidden?: string | undefined
@@ -15,9 +17,9 @@ interface OutgoingParts {
 
 /** outgoingRequest is a request as it goes to an address, with what the gateway says about where it came from. */
 export function outgoingRequest(
-  { method, target, authority, fields, bodyLength, wantsWebSocket, version }: RequestHead,
+  { method, authority, fields, bodyLength, wantsWebSocket, version }: RequestHead,
   { peer, scheme }: ClientFacts,
-  { member, id, host, hidden }: OutgoingParts,
+  { member, id, target, host, hidden }: OutgoingParts,
 ): OutgoingRequest {
   const via = version === '2.0' ? host.via2 : host.via1
   const origin = { method, peer, scheme, authority, isTrusted: host.trusts(peer), id, via, hidden }

@@ -1,4 +1,5 @@
 import { got, SluiceError } from 'sluice/internal/core/errors'
+import { folded } from 'sluice/internal/http-door/request-path'
 import type { Route } from '../options.ts'
 import { type RouteSettings, routeSettings } from './route-settings.ts'
 
@@ -14,7 +15,10 @@ export interface Entry {
 
 /** RouteNode is a place in the tree of paths. */
 interface RouteNode {
-  readonly texts: Map<string, RouteNode>
+  /** Texts of routes that look at case. */
+  readonly exact: Map<string, RouteNode>
+  /** Texts of the others, as `folded` returns them. */
+  readonly loose: Map<string, RouteNode>
   parameter: RouteNode | undefined
   readonly here: Entry[]
   readonly below: Entry[]
@@ -32,7 +36,7 @@ export interface Match {
   readonly values: readonly string[]
 }
 
-/** RouteTree finds routes by path. A text wins over a parameter, and that over everything below. */
+/** RouteTree finds routes by path. A text in its case wins over one in any, that over a parameter, and that over everything below. */
 export class RouteTree {
   readonly #root = emptyNode()
 
@@ -44,7 +48,8 @@ export class RouteTree {
     for (const segment of segments) {
       const [, name] = PARAMETER.exec(segment) ?? []
       if (segment === '*') isBelow = true
-      else if (name === undefined) node = textNode(node, segment)
+      else if (name === undefined && route.caseSensitive === true) node = textNode(node.exact, segment)
+      else if (name === undefined) node = textNode(node.loose, folded(segment))
       else {
         names.push(name)
         node.parameter ??= emptyNode()
@@ -57,41 +62,66 @@ export class RouteTree {
     entries.push({ route, settings: routeSettings(route, where), names, methods })
   }
 
-  /** find returns the route for a path and a method. Methods of routes that fit but for them are added to `allowed`. */
-  find(path: string, method: string, allowed: Set<string> | undefined): Match | undefined {
+  /**
+   * find returns the route for a path, which is also given folded, and a method. Methods of routes that fit but for them are added
+   * to `allowed`.
+   */
+  find(path: string, loose: string, method: string, allowed: Set<string> | undefined): Match | undefined {
     // A tree that leads everything to one place has no use for the segments.
-    const isFlat = this.#root.texts.size === 0 && this.#root.parameter === undefined
-    const segments = path === '/' ? [] : isFlat ? ANYTHING : path.slice(1).split('/')
-    const values: string[] = []
-    const entry = search(this.#root, segments, 0, method, values, allowed)
-    return entry === undefined ? undefined : { entry, values }
+    const isFlat = this.#root.exact.size === 0 && this.#root.loose.size === 0 && this.#root.parameter === undefined
+    const segments = isFlat && path !== '/' ? ANYTHING : segmentsOf(path)
+    const asked: Asked = {
+      segments,
+      loose: isFlat || loose === path ? segments : segmentsOf(loose),
+      method,
+      values: [],
+      allowed,
+    }
+    const entry = search(this.#root, asked, 0)
+    return entry === undefined ? undefined : { entry, values: asked.values }
   }
 }
 
-function search(
-  node: RouteNode,
-  segments: readonly string[],
-  at: number,
-  method: string,
-  values: string[],
-  allowed: Set<string> | undefined,
-): Entry | undefined {
+/** Asked is what a search is for. */
+interface Asked {
+  readonly segments: readonly string[]
+  /** The same, folded. */
+  readonly loose: readonly string[]
+  readonly method: string
+  /** What parameters on the way stand for. */
+  readonly values: string[]
+  readonly allowed: Set<string> | undefined
+}
+
+function segmentsOf(path: string): readonly string[] {
+  return path === '/' ? [] : path.slice(1).split('/')
+}
+
+function search(node: RouteNode, asked: Asked, at: number): Entry | undefined {
+  const { segments, method, allowed } = asked
   if (at === segments.length) {
     const here = choose(node.here, method, allowed)
     if (here !== undefined) return here
   } else {
-    const segment = segments[at] as string
-    const text = node.texts.get(segment)
-    const found = text === undefined ? undefined : search(text, segments, at + 1, method, values, allowed)
-    if (found !== undefined) return found
-    if (node.parameter !== undefined && segment !== '') {
-      values.push(segment)
-      const behind = search(node.parameter, segments, at + 1, method, values, allowed)
-      if (behind !== undefined) return behind
-      values.pop()
-    }
+    const next = searchBelow(node, asked, at)
+    if (next !== undefined) return next
   }
   return choose(node.below, method, allowed)
+}
+
+function searchBelow({ exact, loose, parameter }: RouteNode, asked: Asked, at: number): Entry | undefined {
+  const segment = asked.segments[at]
+  const text = exact.size === 0 ? undefined : exact.get(segment)
+  const found = text && search(text, asked, at + 1)
+  if (found !== undefined) return found
+  const looseText = loose.get(asked.loose[at])
+  const looseFound = looseText && search(looseText, asked, at + 1)
+  if (looseFound !== undefined) return looseFound
+  if (parameter === undefined || segment === '') return undefined
+  asked.values.push(segment)
+  const behind = search(parameter, asked, at + 1)
+  if (behind === undefined) asked.values.pop()
+  return behind
 }
 
 function choose(entries: readonly Entry[], method: string, allowed: Set<string> | undefined): Entry | undefined {
@@ -108,12 +138,12 @@ function takes(methods: ReadonlySet<string> | undefined, method: string): boolea
 }
 
 function emptyNode(): RouteNode {
-  return { texts: new Map(), parameter: undefined, here: [], below: [] }
+  return { exact: new Map(), loose: new Map(), parameter: undefined, here: [], below: [] }
 }
 
-function textNode(node: RouteNode, text: string): RouteNode {
-  const next = node.texts.get(text) ?? emptyNode()
-  node.texts.set(text, next)
+function textNode(texts: Map<string, RouteNode>, text: string): RouteNode {
+  const next = texts.get(text) ?? emptyNode()
+  texts.set(text, next)
   return next
 }
 
@@ -124,10 +154,10 @@ function readTemplate(path: string, where: string): string[] {
     segment === '' ||
     segment === '.' ||
     segment === '..' ||
-    (segment === '*' ? i !== segments.length - 1 : /[*?#%\\\s]/.test(segment)) ||
+    (segment === '*' ? i !== segments.length - 1 : /[*?#%;\\\s]/.test(segment)) ||
     (/[{}]/.test(segment) && !PARAMETER.test(segment))
   if (path.startsWith('/') && !segments.some(isWrong)) return segments
-  const rule = 'a path is / and segments: a text, {name} or, at the end, *'
+  const rule = 'a path is / and segments: a text (without ; and escapes), {name} or, at the end, *'
   throw new SluiceError('GATEWAY_OPTIONS_INVALID', where, `${got(path)}, and ${rule}`)
 }
 

@@ -44,7 +44,10 @@ describe('Table', () => {
     ['a', '/x/../users/me', 'GET', 'me'],
     ['a', '/users/%6de', 'GET', 'me'],
     ['a', '/users//me', 'GET', 'me'],
-    ['a', '/users/a%2Fb', 'GET', 'user'],
+    ['a', '/USERS/Me', 'GET', 'me'],
+    ['a', '/Files/a', 'GET', 'files'],
+    ['a', '/users/7;v=1', 'GET', 'user'],
+    ['a', '/users/%E2%82%AC', 'GET', 'user'],
     ['api.example.com', '/users', 'GET', 'api'],
     ['b.example.com', '/', 'GET', 'any api'],
     ['a.b.example.com', '/', 'GET', 'any api'],
@@ -53,6 +56,53 @@ describe('Table', () => {
     ['c.eu.example.com', '/y', 'GET', 'any api'],
   ])('leads %s%s (%s) to %s', (host, target, method, name) => {
     expect(table.find(host, target, method)).toMatchObject({ route: { name } })
+  })
+
+  const paths = tableOf(
+    { name: 'all' },
+    { name: 'loose', path: '/Login' },
+    { name: 'exact', path: '/Exact/{id}', caseSensitive: true },
+    { name: 'other', path: '/exact/{id}' },
+    { name: 'keep', path: '/Keep/{id}', encodedSlashes: 'keep' },
+    { name: 'sent', path: '/sent/*', forwardPath: 'as_sent' },
+  )
+
+  it.each<[target: string, name: string, path: string, forwarded: string]>([
+    ['/LOGIN/?a=%2f', 'loose', '/login', '/LOGIN/?a=%2f'],
+    ['/lo%67in', 'loose', '/login', '/login'],
+    ['/Exact/Bob', 'exact', '/Exact/Bob', '/Exact/Bob'],
+    ['/EXACT/Bob', 'other', '/exact/bob', '/EXACT/Bob'],
+    ['/keep/A%2fb%20%c3%a9?x', 'keep', '/keep/a/b é', '/keep/A%2Fb%20%C3%A9?x'],
+    ['/sent/../sent/%61//b?x', 'sent', '/sent/a/b', '/sent/../sent/%61//b?x'],
+    ['/x;a/B;c?d', 'all', '/x/b', '/x;a/B;c?d'],
+    ['*', 'all', '/', '*'],
+  ])('reads %s as a path of %s: %s, and forwards %s', (target, name, path, forwarded) => {
+    expect(paths.find('a', target, 'GET')).toMatchObject({ route: { name }, path, target: forwarded })
+  })
+
+  it('has the case of parameters as it was sent', () => {
+    const found = paths.find('a', '/KEEP/A%2Fb', 'GET')
+    expect('parameters' in found && [...found.parameters]).toEqual([['id', 'A%2Fb']])
+  })
+
+  it('knows the path with parameters, too, and refuses one that leads elsewhere', () => {
+    expect(paths.find('a', '/x;A', 'GET')).toMatchObject({ path: '/x', otherPath: '/x;a' })
+    expect(paths.find('a', '/login;A', 'GET')).toMatchObject({ code: 'GATEWAY_PATH_AMBIGUOUS' })
+  })
+
+  it.each([
+    '/keep/%2f',
+    '/keep/a%2f..%5Cb',
+    '/keep/..%2fa',
+    '/x%2fy',
+    '/x%5Cy',
+    '/x/..;/y',
+    '/;/x',
+    '/%',
+    '/%00',
+    '/%ff',
+  ])('refuses %s', (target) => {
+    expect(paths.find('a', target, 'GET')).toMatchObject({ code: 'GATEWAY_PATH_AMBIGUOUS', allow: undefined })
   })
 
   it('tells what parameters stand for', () => {
@@ -75,6 +125,8 @@ describe('Table', () => {
     [[{ path: '/a/{b' }], 'routes[0].path: got "/a/{b"'],
     [[{ path: '/a/../b' }], 'routes[0].path: got "/a/../b"'],
     [[{ path: '/a?b' }], 'routes[0].path: got "/a?b"'],
+    [[{ path: '/a;b' }], 'routes[0].path: got "/a;b"'],
+    [[{ path: '/a' }, { path: '/A' }], 'routes[1]: "1" meets "0": they are the same'],
     [[{ host: 'a b' }], 'routes[0].host: got "a b"'],
     [[{ host: 'a:80' }], 'routes[0].host: got "a:80"'],
     [[{ methods: ['get'] }], 'routes[0].methods: got "get"'],
