@@ -19,6 +19,8 @@ export class StreamCarrier implements Carrier {
   #listener: CarrierListener | undefined
   #stream: ClientHttp2Stream | undefined
   #hasHead = false
+  /** Bytes of the body that may still be written. */
+  #unwritten = 0
   #sentTrailers: Fields | undefined
   #trailers: FieldSet | undefined
 
@@ -32,6 +34,7 @@ export class StreamCarrier implements Carrier {
   send(request: OutgoingRequest): void {
     const { method, target, authority, scheme, fields, bodyLength, takesTrailers } = request
     const headers = fieldMap(fields)
+    this.#unwritten = bodyLength < 0 ? Number.POSITIVE_INFINITY : bodyLength
     const line = { ':method': method, ':path': target, ':scheme': scheme, ':authority': authority }
     const length = bodyLength > 0 ? { 'content-length': String(bodyLength) } : {}
     const te = takesTrailers ? { te: 'trailers' } : {}
@@ -66,7 +69,13 @@ export class StreamCarrier implements Carrier {
   }
 
   write(piece: Buffer): void {
-    if (this.#stream?.writable === true) this.#stream.write(piece)
+    if (this.#stream?.writable !== true) return
+    if (piece.length > this.#unwritten) {
+      resetStream(this.#stream, CANCEL)
+      return
+    }
+    this.#unwritten -= piece.length
+    this.#stream.write(piece)
   }
 
   flush(): boolean {
@@ -75,7 +84,9 @@ export class StreamCarrier implements Carrier {
 
   end(trailers: Fields | undefined): void {
     this.#sentTrailers = trailers
-    this.#stream?.end()
+    if (this.#stream === undefined) return
+    if (this.#unwritten > 0 && this.#unwritten < Number.POSITIVE_INFINITY) resetStream(this.#stream, CANCEL)
+    else this.#stream.end()
   }
 
   pause(): void {

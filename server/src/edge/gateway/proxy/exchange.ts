@@ -72,10 +72,7 @@ export class Exchange extends EndingRequest implements AskerListener, CarrierLis
   bodyPiece(piece: Buffer): void {
     if (this.phase === Phase.done) return
     this.#bodyBytes += piece.length
-    if (this.#bodyBytes > (this.found as Found).settings.maxBodyBytes && this.phase !== Phase.tunnel) {
-      this.refuse('GATEWAY_BODY_TOO_LARGE', 'the body is too large')
-      return
-    }
+    if (this.phase !== Phase.tunnel && !this.#fits()) return
     if (this.carrier !== undefined) this.carrier.write(piece)
     else if (this.#held === undefined) this.#held = [piece]
     else this.#held.push(piece)
@@ -83,6 +80,10 @@ export class Exchange extends EndingRequest implements AskerListener, CarrierLis
 
   bodyEnd(trailers: FieldSet | undefined): void {
     if (this.phase === Phase.done) return
+    if (this.phase !== Phase.tunnel && this.#bodyBytes < this.head.bodyLength) {
+      this.bodyFault('the body is shorter than its head says')
+      return
+    }
     this.#isBodyEnded = true
     this.#trailers = trailers
     if (this.carrier === undefined) return
@@ -159,6 +160,12 @@ export class Exchange extends EndingRequest implements AskerListener, CarrierLis
   answered(status: number, fields: FieldSet, length: number, hasBody: boolean): void {
     if (this.phase === Phase.done) return
     this.tries.succeeded()
+    const { wantsWebSocket, version } = this.head
+    if (wantsWebSocket && version === '2.0' && status < 300) {
+      // Over HTTP/2 it would say that the WebSocket is open (RFC 8441, 4).
+      this.refuse('GATEWAY_UPSTREAM_INVALID', `the upstream answered a WebSocket with ${status}`)
+      return
+    }
     this.phase = Phase.answer
     this.#answerHead = fields
     this.tellResponded(status, fields.list)
@@ -238,6 +245,16 @@ export class Exchange extends EndingRequest implements AskerListener, CarrierLis
   }
 
   // What the gateway does.
+
+  /** #fits says whether what has come of the body may be as long as it is, and ends the request where it may not. */
+  #fits(): boolean {
+    const { bodyLength } = this.head
+    const isLonger = bodyLength >= 0 && this.#bodyBytes > bodyLength
+    if (isLonger) this.bodyFault('the body is longer than its head says')
+    else if (this.#bodyBytes <= (this.found as Found).settings.maxBodyBytes) return true
+    else this.refuse('GATEWAY_BODY_TOO_LARGE', 'the body is too large')
+    return false
+  }
 
   #peek(): void {
     this.phase = Phase.peek
