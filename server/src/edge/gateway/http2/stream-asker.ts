@@ -3,7 +3,7 @@ import type { Fields } from '../gate.ts'
 import type { Host } from '../host.ts'
 import type { RequestHead } from '../request-head.ts'
 import type { Asker, AskerListener, ClientFacts } from '../sides.ts'
-import { fieldMap, readFields } from './field-map.ts'
+import { fieldMap, readTrailers } from './field-map.ts'
 import { boundEnd, lingerOn, resetStream } from './stream-end.ts'
 
 const NO_ERROR = 0
@@ -31,7 +31,7 @@ export class StreamAsker implements Asker {
   attach(listener: AskerListener, { wantsWebSocket }: RequestHead, hasEnded: boolean): void {
     const stream = this.#stream
     const hasBody = !hasEnded || wantsWebSocket
-    let trailers: ReturnType<typeof readFields> | undefined
+    let trailers: ReturnType<typeof readTrailers> | undefined
     this.#listener = listener
     this.#isBodyDone = !hasBody
     stream.on('close', () => this.lose())
@@ -50,7 +50,7 @@ export class StreamAsker implements Asker {
       this.#listener?.readDone()
     })
     stream.on('trailers', (_headers, _flags, raw?: string[]) => {
-      trailers = readFields(raw ?? [])
+      trailers = readTrailers(raw ?? [])
     })
     stream.on('end', () => {
       // A stream that is reset ends too.

@@ -3,7 +3,7 @@ import type { FieldSet } from '../fields.ts'
 import type { Fields } from '../gate.ts'
 import { readLength } from '../request-head.ts'
 import type { Carrier, CarrierListener, OutgoingRequest } from '../sides.ts'
-import { fieldMap, pseudo, readFields } from './field-map.ts'
+import { fieldMap, pseudo, readFields, readTrailers } from './field-map.ts'
 import { resetStream } from './stream-end.ts'
 
 const END_STREAM = 1
@@ -123,7 +123,7 @@ export class StreamCarrier implements Carrier {
   }
 
   #takeTrailers(raw: readonly string[]): void {
-    const fields = readFields(raw)
+    const fields = readTrailers(raw)
     if (typeof fields === 'string') this.#fail('invalid', fields)
     else this.#trailers = fields
   }

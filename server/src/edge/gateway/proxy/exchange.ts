@@ -2,7 +2,7 @@ import type { FieldSet } from '../fields.ts'
 import type { Admission } from '../gate.ts'
 import { errorAnswer, type Fault, fault, invalid, SHED_BY_UPSTREAM } from '../gateway-error.ts'
 import type { RequestUnderWay } from '../gateway-options.ts'
-import { answerFields, trailerFields } from '../outgoing-fields.ts'
+import { answerFields, requestTrailers, trailerFields } from '../outgoing-fields.ts'
 import { hostOf, type RequestHead } from '../request-head.ts'
 import type { Found, Table } from '../routes/table.ts'
 import type { Asker, AskerListener, Carrier, CarrierFailure, CarrierListener, OutgoingRequest } from '../sides.ts'
@@ -87,7 +87,7 @@ export class Exchange extends EndingRequest implements AskerListener, CarrierLis
     this.#isBodyEnded = true
     this.#trailers = trailers
     if (this.carrier === undefined) return
-    this.carrier.end(trailerFields(trailers, this.head.fields))
+    this.carrier.end(requestTrailers(trailers, this.head.fields))
     if (this.phase === Phase.send) this.#wait()
   }
 
@@ -133,7 +133,7 @@ export class Exchange extends EndingRequest implements AskerListener, CarrierLis
     if (this.#held !== undefined) for (const piece of this.#held) carrier.write(piece)
     this.#held = undefined
     if (this.#isBodyEnded && !this.head.wantsWebSocket) {
-      carrier.end(trailerFields(this.#trailers, this.head.fields))
+      carrier.end(requestTrailers(this.#trailers, this.head.fields))
       this.#wait()
       return
     }
