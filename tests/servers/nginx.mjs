@@ -78,6 +78,21 @@ http {
 }
 
 /**
+ * Returns an nginx as a proxy for a port of this machine.
+ * @param {number} upstreamPort
+ * @param {string} [directives] of its server block
+ * @returns {Promise<NginxServer>}
+ */
+export function startNginxProxy(upstreamPort, directives = '') {
+  const pass =
+    'proxy_pass http://app; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_set_header Host $http_host;'
+  return startNginx({
+    http: `upstream app { server 127.0.0.1:${upstreamPort}; keepalive 8; }`,
+    server: `${directives} location / { ${pass} }`,
+  })
+}
+
+/**
  * startNginx starts nginx on a free port. `server` is the inside of its server block, `http` what stands before that.
  * @param {{ server: string, http?: string }} settings
  * @returns {Promise<NginxServer>}

@@ -8,6 +8,7 @@ import { heldPlaces } from '../../../../tests/servers/held-places.ts'
 import { startProxy } from '../../../../tests/servers/proxy.mjs'
 import { sharedRedis } from '../../../../tests/servers/shared.ts'
 import { until } from '../../../../tests/servers/until.mjs'
+import { SWITCHING } from '../../edge/gateway/proxy/gateway.suite.ts'
 import { routesFile, startGateway, startRoutes } from './gateway.suite.ts'
 
 // Long enough that a machine which stands still for a while loses no place.
@@ -96,7 +97,7 @@ describe('a gateway with places on Redis', () => {
   it('holds the place of a WebSocket', async () => {
     const { prefix, args } = await redisArgs()
     const app = createServer().on('upgrade', (_, socket) => {
-      socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
+      socket.write(SWITCHING)
       socket.on('error', () => {})
       socket.on('end', () => socket.end()).resume()
     })
@@ -106,7 +107,7 @@ describe('a gateway with places on Redis', () => {
     const { url, lines } = await startGateway(['--routes', file, ...args])
     await reached(lines)
     const headers = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' }
-    const asked = request(url, { headers: { ...headers, 'sec-websocket-key': 'MTIzNDU2Nzg5MDEyMzQ1Ng==' } }).end()
+    const asked = request(url, { headers: { ...headers, 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==' } }).end()
     const [, socket] = (await once(asked, 'upgrade')) as [IncomingMessage, Duplex]
     await outlives(prefix)
     expect((await fetch(url)).status).toBe(429)

@@ -1,3 +1,5 @@
+import { BELIEVED_FIELDS, isBelieved } from './believed-fields.ts'
+
 /** Kind says what a gateway does with a field. */
 export const Kind = {
   ordinary: 0,
@@ -30,6 +32,8 @@ const KINDS: ReadonlyMap<string, number> = new Map<string, number>([
   ['keep-alive', Kind.keepAlive],
   ['proxy-connection', Kind.hop],
   ['http2-settings', Kind.hop],
+  // CGI makes HTTP_PROXY of it, by which many libraries find a proxy.
+  ['proxy', Kind.hop],
   ['upgrade', Kind.upgrade],
   ['expect', Kind.expect],
   ['te', Kind.te],
@@ -39,7 +43,7 @@ const KINDS: ReadonlyMap<string, number> = new Map<string, number>([
   ['x-forwarded-proto', Kind.origin],
   ['x-forwarded-host', Kind.origin],
   ['x-forwarded-port', Kind.origin],
-  ['x-real-ip', Kind.origin],
+  ...BELIEVED_FIELDS.map((name): [string, number] => [name, Kind.origin]),
   ['x-request-id', Kind.requestId],
   ['date', Kind.date],
   ['max-forwards', Kind.maxForwards],
@@ -76,6 +80,12 @@ const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a value must not have
 const CONTROLS = /[\u0000-\u0008\u000a-\u001f\u007f]/
 
+/** trailerFault says what is wrong with trailers: they come too late to say how a message is framed or where it goes. */
+export function trailerFault({ kinds }: FieldSet): string | undefined {
+  const isWrong = kinds.some((kind) => kind !== Kind.ordinary && kind !== Kind.date && kind !== Kind.origin)
+  return isWrong ? 'a trailer says how the message is framed or where it goes' : undefined
+}
+
 /** isToken says whether a text is a token of RFC 9110. */
 export function isToken(text: string): boolean {
   return TOKEN.test(text)
@@ -108,8 +118,7 @@ export class FieldSet {
     let kind = SPELLINGS.get(name)
     if (kind === undefined) {
       if (!TOKEN.test(name)) return 'a field name has other characters than RFC 9110 allows'
-      const lower = name.toLowerCase()
-      kind = KINDS.get(lower) ?? (name.includes('_') ? kindOfAlias(lower) : Kind.ordinary)
+      kind = kindOf(name.toLowerCase())
     }
     if (CONTROLS.test(value)) return 'a field has control characters'
     this.list.push(name, value)
@@ -181,12 +190,23 @@ function joined(before: string | undefined, value: string): string {
 }
 
 /**
- * kindOfAlias takes away what CGI and programs like it would read as a field that gateways set: x_forwarded_for is
- * X-Forwarded-For to them.
+ * kindOf returns the kind of a name in lower case. What CGI and servers like it would read as a field of another kind goes:
+ * x_forwarded_for is X-Forwarded-For to them, and to some x.forwarded.for too.
  */
-function kindOfAlias(lower: string): number {
-  return (KINDS.get(lower.replaceAll('_', '-')) ?? Kind.ordinary) === Kind.ordinary ? Kind.ordinary : Kind.hop
+export function kindOf(lower: string): number {
+  const kind = KINDS.get(lower)
+  if (kind !== undefined) return kind
+  if (!ODD.test(lower)) return isBelieved(lower) ? Kind.origin : Kind.ordinary
+  return kindOf(cgiName(lower)) === Kind.ordinary ? Kind.ordinary : Kind.hop
 }
+
+/** cgiName is a name in lower case with dashes for all that CGI makes the same sign of. */
+export function cgiName(lower: string): string {
+  return ODD.test(lower) ? lower.replace(ODDS, '-') : lower
+}
+
+const ODD = /[^a-z0-9-]/
+const ODDS = /[^a-z0-9-]/g
 
 /** hasOption says whether a comma-separated field has a word, whatever its case. */
 export function hasOption(field: string | undefined, option: string): boolean {

@@ -85,6 +85,8 @@ export interface Upstream {
 export interface RoutingTable {
   readonly routes: readonly Route[]
   readonly upstreams: Readonly<Record<string, Upstream>>
+  /** Fields that applications believe and clients may send, too (docs/gateway.md). Default: none. */
+  readonly passHeaders?: readonly string[]
 }
 
 /** GatewayTls is a certificate, and whom clients have to be signed by. */

@@ -1,4 +1,4 @@
-import { type FieldSet, Kind } from './fields.ts'
+import { cgiName, FieldSet, Kind } from './fields.ts'
 import type { Fields } from './gate.ts'
 
 /** Origin is what the gateway tells the upstream about where a request came from. */
@@ -9,6 +9,8 @@ export interface Origin {
   readonly authority: string
   /** The peer is a trusted proxy: what it says about others is kept. */
   readonly isTrusted: boolean
+  /** Fields, by their names in lower case, that clients may send as well. */
+  readonly passed: ReadonlySet<string>
   readonly id: string
   readonly via: string
   /** A field that does not go on, by its name in lower case; nor does one that CGI reads as the same. */
@@ -37,7 +39,7 @@ export function outgoingFields(fields: FieldSet, origin: Origin): string[] {
     if (kind === Kind.ordinary || kind === Kind.date || kind === Kind.trailer) out.push(name, value)
     else if (kind === Kind.maxForwards) out.push(name, forwardsLeft(value, origin.method))
     else if (kind === Kind.cookie) cookies += cookies === '' ? value : `; ${value}`
-    else if (!origin.isTrusted) continue
+    else if (!origin.isTrusted && !(kind === Kind.origin && origin.passed.has(name.toLowerCase()))) continue
     else if (kind === Kind.forwardedFor) forwardedFor += `${value}, `
     else if (kind === Kind.forwarded) forwarded += `${value}, `
     else if (kind === Kind.origin) {
@@ -58,7 +60,7 @@ export function outgoingFields(fields: FieldSet, origin: Origin): string[] {
 function isSpelledAs(name: string, hidden: string): boolean {
   if (name.length !== hidden.length) return false
   const lower = name.toLowerCase()
-  return lower === hidden || lower.replaceAll('_', '-') === hidden.replaceAll('_', '-')
+  return lower === hidden || cgiName(lower) === cgiName(hidden)
 }
 
 /** forwardsLeft counts down where a client counts hops (RFC 9110, 7.6.2). */
@@ -117,6 +119,19 @@ const STAYS_IN_ANSWERS: ReadonlySet<number> = new Set([
   Kind.expect,
   Kind.maxForwards,
 ])
+
+/**
+ * requestTrailers are the trailers of a request as they go on. What only proxies may say is not for trailers, whoever sends
+ * them.
+ */
+export function requestTrailers(trailers: FieldSet | undefined, of: FieldSet): Fields | undefined {
+  if (trailers === undefined || !trailers.kinds.includes(Kind.origin)) return trailerFields(trailers, of)
+  const kept = new FieldSet()
+  trailers.kinds.forEach((kind, i) => {
+    if (kind !== Kind.origin) kept.add(trailers.list[2 * i] as string, trailers.list[2 * i + 1] as string)
+  })
+  return trailerFields(kept, of)
+}
 
 /** trailerFields are trailers as they go on: without those that Connection says are for one hop only. */
 export function trailerFields(trailers: FieldSet | undefined, of: FieldSet): Fields | undefined {

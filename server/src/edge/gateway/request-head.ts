@@ -1,3 +1,4 @@
+import { isIPv6 } from 'node:net'
 import type { FieldSet } from './fields.ts'
 
 /** A RequestHead is what both versions of HTTP say about a request before its body. */
@@ -15,11 +16,22 @@ export interface RequestHead {
   readonly expectsContinue: boolean
 }
 
-const AUTHORITY = /^(?:\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9._~!$&'()*+,;=%-]{1,255})(?::\d{0,5})?$/
+const NAME = /^([A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*\.?)(?::([1-9]\d{0,4}))?$/
+const IPV6 = /^\[([0-9A-Fa-f:.]{2,45})\](?::([1-9]\d{0,4}))?$/
+const MAX_HOST = 255
+const MAX_PORT = 65_535
 
-/** isAuthority says whether a text is a host with or without a port, and nothing more. */
+/**
+ * isAuthority says whether a text is a host with or without a port, and nothing more: a name as DNS has them, or with `_`; or an
+ * address. RFC 3986 allows more (`a,b`, `a%00`, `a:`), which programs read in different ways.
+ */
 export function isAuthority(text: string): boolean {
-  return AUTHORITY.test(text)
+  const isAddress = text.charCodeAt(0) === 0x5b
+  const found = (isAddress ? IPV6 : NAME).exec(text)
+  if (found === null) return false
+  const [, host = '', port] = found
+  if (port !== undefined && Number(port) > MAX_PORT) return false
+  return isAddress ? isIPv6(host) : host.length <= MAX_HOST
 }
 
 /** hostOf is an authority in lower case, without its port and without a dot at the end. */

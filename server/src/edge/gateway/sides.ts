@@ -20,7 +20,7 @@ export interface Asker {
   inform(status: number, fields: Fields): void
   /** answer sends the head. `length` is −1 if nobody knows it; `hasBody` is false for HEAD, 204 and 304. */
   answer(status: number, fields: Fields, length: number, hasBody: boolean): void
-  /** accept turns the request into a tunnel: from now on bytes are bytes. */
+  /** accept turns the request into a tunnel: from now on bytes are bytes. None comes of a WebSocket before. */
   accept(fields: Fields): void
   write(piece: Buffer): void
   /** flush sends what was written. It returns false when the client is slow, and `askerDrained` follows. */
@@ -63,6 +63,7 @@ export interface Carrier {
   /** It has carried a request before, so that the upstream may be about to close it. */
   readonly isReused: boolean
   send(request: OutgoingRequest): void
+  /** write sends a piece of the body. One that is longer than `send` announced is not sent, and ends the connection. */
   write(piece: Buffer): void
   flush(): boolean
   /** end says that the body is complete. */

@@ -105,6 +105,17 @@ routes: [{ name: file, path: /a }, { name: own, path: /b, case_sensitive: false,
     ])
   })
 
+  it('hands on which believed fields clients may send, and refuses names that are removed from no one', () => {
+    const text = (names: string): string => `upstreams: { a: http://a:1 }\nlimits: [1/s]\npass_headers: [${names}]\n`
+    expect(compile(text('X-HTTP-Method-Override, x-original-url')).table.passHeaders).toEqual([
+      'X-HTTP-Method-Override',
+      'x-original-url',
+    ])
+    for (const name of ['X-Mine', 'Host', 'X-Forwarded-For', 'Forwarded', 'X_Client_IP', 'Transfer-Encoding']) {
+      expect(() => compile(text(name))).toThrow(`"${name}" is not a field that is removed from clients`)
+    }
+  })
+
   it.each([
     ['x-priority', '', 'from, or trusted_proxies by address'],
     ['x-priority', 'trusted_proxies: 1', 'from, or trusted_proxies by address'],

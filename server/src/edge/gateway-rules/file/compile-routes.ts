@@ -10,6 +10,7 @@ import { readPriority } from 'sluice/internal/core/shedding/priority'
 import { CallerFinder, type IdentityOptions } from 'sluice/internal/http-door/caller'
 import type { PriorityHeader } from 'sluice/internal/http-door/priority-header'
 import { RoutedRules } from 'sluice/internal/http-door/routed-rules'
+import { Kind, kindOf } from '../../gateway/fields.ts'
 import type { GatewayRequest } from '../../gateway/gate.ts'
 import type { RouteTimes, RoutingTable } from '../../gateway/options.ts'
 import { Table } from '../../gateway/routes/table.ts'
@@ -85,9 +86,11 @@ class RoutesCompiler {
     this.#checkTable({ routes, upstreams })
     const rules = this.#checkedRules()
     const trust = this.#trust()
+    const passHeaders = this.#passHeaders()
     this.#places.problems.throwIfAny()
     const domains = [...new Set(routes.flatMap(({ domain }) => (domain === undefined ? [] : [domain.name])))]
-    return { table: { routes, upstreams }, rules, trust, domains, warnings: this.#warnings(routes) }
+    const table = { routes, upstreams, ...(passHeaders && { passHeaders }) }
+    return { table, rules, trust, domains, warnings: this.#warnings(routes) }
   }
 
   #limitPlace(route: string | undefined, at: Path, priority: number | undefined): LimitPlace {
@@ -280,6 +283,16 @@ class RoutesCompiler {
     const trust = { trustedProxies, ...(forwardedHeader && { forwardedHeader }) }
     this.#places.attempt(['trusted_proxies'], () => new ProxyTrust(trust))
     return trust
+  }
+
+  /** #passHeaders refuses a field that passes anyway, or never: its author expects something else of it. */
+  #passHeaders(): readonly string[] | undefined {
+    const { pass_headers: names } = this.#file
+    names?.forEach((name, i) => {
+      if (kindOf(name.toLowerCase()) === Kind.origin) return
+      this.#places.wrong(['pass_headers', i], `${JSON.stringify(name)} is not a field that is removed from clients`)
+    })
+    return names
   }
 
   #checkNames(routes: readonly PlannedRoute[]): void {

@@ -343,6 +343,10 @@ const FILE_FIELDS = {
     },
     doc: 'Whose word about the client counts. Read at the start',
   },
+  pass_headers: {
+    schema: { kind: 'list', of: FIELD, min: 1, max: 100 },
+    doc: 'Fields that are removed unless a trusted proxy sends them, and that clients may send here',
+  },
   forwarded_header: { schema: { kind: 'choice', of: ['x-forwarded-for', 'forwarded'] } },
   priority_header: {
     schema: {

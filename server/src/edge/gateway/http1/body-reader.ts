@@ -1,5 +1,5 @@
 import type { FieldSet } from '../fields.ts'
-import { Kind } from '../fields.ts'
+import { trailerFault } from '../fields.ts'
 import { readFieldLines } from './field-lines.ts'
 import { BARE_LF, HeadBuffer, INCOMPLETE, TOO_LARGE } from './head-buffer.ts'
 import { CHUNKED, UNTIL_CLOSE } from './read-response.ts'
@@ -140,18 +140,14 @@ export class BodyReader {
     this.isDone = true
     if (text.length <= 2) return
     const fields = readFieldLines(text, 2, 256)
-    if (typeof fields === 'string') this.wrong = fields
-    else if (fields.kinds.some(isFraming)) this.wrong = 'a trailer says how the message is framed or where it goes'
-    else this.trailers = fields
+    const wrong = typeof fields === 'string' ? fields : trailerFault(fields)
+    if (wrong === undefined) this.trailers = fields as FieldSet
+    else this.wrong = wrong
   }
 }
 
 const LINE_END = Buffer.from('\r\n')
 const SEMICOLON = 0x3b
-
-function isFraming(kind: number): boolean {
-  return kind !== Kind.ordinary && kind !== Kind.date
-}
 
 function hexDigit(byte: number): number {
   if (byte >= 0x30 && byte <= 0x39) return byte - 0x30

@@ -3,6 +3,7 @@ import { hasOption } from '../fields.ts'
 import type { Fields } from '../gate.ts'
 import type { GatewayBounds } from '../options.ts'
 import type { Carrier, CarrierFailure, CarrierListener, OutgoingRequest } from '../sides.ts'
+import { acceptsSocket } from '../web-socket.ts'
 import { BodyReader, type BodySink } from './body-reader.ts'
 import { HeadBuffer } from './head-buffer.ts'
 import { CHUNKED, type ResponseHead, readResponse, UNTIL_CLOSE } from './read-response.ts'
@@ -33,6 +34,8 @@ export class ClientConnection implements Carrier, BodySink {
   #hasHead = false
   #isSent = true
   #isChunked = false
+  /** Bytes of a body that may still be written. What is more, an upstream would read as its next request. */
+  #unwritten = 0
   #isTunnel = false
   #keepsAlive = true
   #isGone = false
@@ -75,6 +78,7 @@ export class ClientConnection implements Carrier, BodySink {
     this.#isSent = false
     this.#interim = 0
     this.#isChunked = bodyLength < 0
+    this.#unwritten = this.#isChunked ? Number.POSITIVE_INFINITY : bodyLength
     let text = `${method} ${target} HTTP/1.1\r\nhost: ${authority}\r\n${fieldLines(fields)}`
     if (bodyLength > 0 || (bodyLength === 0 && WITH_BODY.has(method))) text += `content-length: ${bodyLength}\r\n`
     else if (this.#isChunked) text += 'transfer-encoding: chunked\r\n'
@@ -84,6 +88,11 @@ export class ClientConnection implements Carrier, BodySink {
   }
 
   write(piece: Buffer): void {
+    if (piece.length > this.#unwritten) {
+      this.#breach('the body is longer than its head says')
+      return
+    }
+    this.#unwritten -= piece.length
     if (this.#isChunked) this.#writer.chunk(piece)
     else this.#writer.piece(piece)
   }
@@ -100,6 +109,8 @@ export class ClientConnection implements Carrier, BodySink {
       return
     }
     if (this.#isChunked) this.#writer.text(trailers === undefined ? '0\r\n\r\n' : `0\r\n${fieldLines(trailers)}\r\n`)
+    else if (this.#unwritten > 0) this.#breach('the body is shorter than its head says')
+    this.#unwritten = 0
     this.#writer.flush()
   }
 
@@ -166,9 +177,12 @@ export class ClientConnection implements Carrier, BodySink {
 
   #takeInterim({ status, fields }: ResponseHead): boolean {
     if (status === 101) {
-      if (this.#request?.wantsWebSocket !== true) return this.#invalid('the upstream switched protocols unasked') < 0
+      const { wantsWebSocket, fields: asked } = this.#request as OutgoingRequest
+      if (!wantsWebSocket) return this.#invalid('the upstream switched protocols unasked') < 0
+      if (!acceptsSocket(asked, fields)) return this.#invalid('a 101 accepts another WebSocket, or none') < 0
       this.#hasHead = true
       this.#isTunnel = true
+      this.#unwritten = Number.POSITIVE_INFINITY
       this.#isChunked = false
       this.#keepsAlive = false
       this.#listener?.switched(fields)
@@ -221,6 +235,12 @@ export class ClientConnection implements Carrier, BodySink {
   #invalid(detail: string): number {
     this.#fail('invalid', detail)
     return Number.MAX_SAFE_INTEGER
+  }
+
+  /** #breach ends the connection, and says so in a later turn: its caller is in the middle of its own work. */
+  #breach(detail: string): void {
+    this.#socket.destroy()
+    queueMicrotask(() => this.#fail('invalid', detail))
   }
 
   #ended(): void {

@@ -1,6 +1,7 @@
 import { type FieldSet, hasOption } from '../fields.ts'
 import { type Fault, fault, invalid } from '../gateway-error.ts'
 import { isAuthority, isTarget, type RequestHead, readLength } from '../request-head.ts'
+import { hasSocketKey } from '../web-socket.ts'
 import { readFieldLines, TOO_MANY } from './field-lines.ts'
 
 const LINE = /^([A-Z][A-Z-]{0,31}) (\S+) HTTP\/(\d)\.(\d)$/
@@ -35,10 +36,13 @@ export function readRequest(text: string, maxHeaders: number): RequestHead | Fau
     version,
     bodyLength,
     wantsWebSocket:
+      fields.upgrade !== undefined &&
       version === '1.1' &&
+      method === 'GET' &&
       bodyLength === 0 &&
       hasOption(fields.upgrade, 'websocket') &&
-      hasOption(fields.connection, 'upgrade'),
+      hasOption(fields.connection, 'upgrade') &&
+      hasSocketKey(fields),
     expectsContinue: expect !== undefined && version === '1.1' && bodyLength !== 0,
   }
 }

@@ -1,5 +1,5 @@
 import type { OutgoingHttpHeaders } from 'node:http2'
-import { FieldSet } from '../fields.ts'
+import { FieldSet, trailerFault } from '../fields.ts'
 import type { Fields } from '../gate.ts'
 
 /** fieldMap spells fields as node:http2 takes them: names in lower case, repeats joined, cookies that are set apart. */
@@ -25,6 +25,12 @@ export function readFields(raw: readonly string[]): FieldSet | string {
     if (wrong !== undefined) return wrong
   }
   return fields
+}
+
+/** readTrailers reads trailers as they came, or says what is wrong with them. */
+export function readTrailers(raw: readonly string[]): FieldSet | string {
+  const fields = readFields(raw)
+  return typeof fields === 'string' ? fields : (trailerFault(fields) ?? fields)
 }
 
 /** pseudo returns a pseudo-header. They come first. */

@@ -1,6 +1,6 @@
-import { randomBytes } from 'node:crypto'
 import { type Fault, fault, invalid } from '../gateway-error.ts'
 import { isAuthority, isTarget, type RequestHead, readLength } from '../request-head.ts'
+import { addSocketKey, hasSocketKey } from '../web-socket.ts'
 import { pseudo, readFields } from './field-map.ts'
 
 const METHOD = /^[A-Z][A-Z-]{0,31}$/
@@ -27,8 +27,12 @@ export function readHttp2Request(raw: readonly string[], hasEnded: boolean): Req
   const declared = lengths === 0 ? -1 : lengths === 1 ? readLength(fields.length) : -2
   if (lengths > 0 && declared < 0) return invalid('Content-Length is not one number')
   const wantsWebSocket = protocol !== undefined
-  // A WebSocket of HTTP/1.1 has a key, and one of HTTP/2 has none (RFC 8441, 5).
-  if (wantsWebSocket) fields.add('sec-websocket-key', randomBytes(16).toString('base64'))
+  if (wantsWebSocket) {
+    if (wanted !== 'CONNECT') return invalid(':protocol is for CONNECT')
+    if (lengths > 0) return invalid('a WebSocket has no Content-Length')
+    addSocketKey(fields)
+    if (!hasSocketKey(fields)) return invalid('Sec-WebSocket-Key is not one key')
+  }
   return {
     method: wantsWebSocket ? 'GET' : wanted,
     target,

@@ -144,7 +144,7 @@ export class ServerSessions {
     guest.askers.add(asker)
     stream.once('close', () => guest.askers.delete(asker))
     const listener = this.#host.begin(asker, head)
-    asker.attach(listener, !hasEnded)
+    asker.attach(listener, head, hasEnded)
     listener.start()
   }
 }

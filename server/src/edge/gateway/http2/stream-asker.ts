@@ -1,8 +1,9 @@
 import type { ServerHttp2Stream } from 'node:http2'
 import type { Fields } from '../gate.ts'
 import type { Host } from '../host.ts'
+import type { RequestHead } from '../request-head.ts'
 import type { Asker, AskerListener, ClientFacts } from '../sides.ts'
-import { fieldMap, readFields } from './field-map.ts'
+import { fieldMap, readTrailers } from './field-map.ts'
 import { boundEnd, lingerOn, resetStream } from './stream-end.ts'
 
 const NO_ERROR = 0
@@ -17,6 +18,8 @@ export class StreamAsker implements Asker {
   #trailersSent: Fields | undefined
   #isBodyDone = false
   #hasBody = false
+  /** What comes waits, within the window of the stream, until a WebSocket is accepted. */
+  #isHeld = false
 
   constructor(stream: ServerHttp2Stream, facts: ClientFacts, host: Host) {
     this.#stream = stream
@@ -25,9 +28,10 @@ export class StreamAsker implements Asker {
   }
 
   /** attach has a listener hear what the client does. */
-  attach(listener: AskerListener, hasBody: boolean): void {
+  attach(listener: AskerListener, { wantsWebSocket }: RequestHead, hasEnded: boolean): void {
     const stream = this.#stream
-    let trailers: ReturnType<typeof readFields> | undefined
+    const hasBody = !hasEnded || wantsWebSocket
+    let trailers: ReturnType<typeof readTrailers> | undefined
     this.#listener = listener
     this.#isBodyDone = !hasBody
     stream.on('close', () => this.lose())
@@ -46,7 +50,7 @@ export class StreamAsker implements Asker {
       this.#listener?.readDone()
     })
     stream.on('trailers', (_headers, _flags, raw?: string[]) => {
-      trailers = readFields(raw ?? [])
+      trailers = readTrailers(raw ?? [])
     })
     stream.on('end', () => {
       // A stream that is reset ends too.
@@ -56,6 +60,9 @@ export class StreamAsker implements Asker {
       else this.#listener?.bodyEnd(trailers)
       this.#listener?.readDone()
     })
+    if (!wantsWebSocket) return
+    this.#isHeld = true
+    stream.pause()
   }
 
   pause(): void {
@@ -63,7 +70,7 @@ export class StreamAsker implements Asker {
   }
 
   resume(): void {
-    this.#stream.resume()
+    if (!this.#isHeld) this.#stream.resume()
   }
 
   inform(status: number, fields: Fields): void {
@@ -89,6 +96,8 @@ export class StreamAsker implements Asker {
     this.#hasBody = true
     const kept = fields.filter((_, i) => fields[i - (i % 2)]?.toLowerCase() !== 'sec-websocket-accept')
     this.#try(() => this.#stream.respond({ ...fieldMap(kept), ':status': 200 }))
+    this.#isHeld = false
+    this.#stream.resume()
   }
 
   write(piece: Buffer): void {

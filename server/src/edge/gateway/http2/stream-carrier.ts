@@ -3,7 +3,7 @@ import type { FieldSet } from '../fields.ts'
 import type { Fields } from '../gate.ts'
 import { readLength } from '../request-head.ts'
 import type { Carrier, CarrierListener, OutgoingRequest } from '../sides.ts'
-import { fieldMap, pseudo, readFields } from './field-map.ts'
+import { fieldMap, pseudo, readFields, readTrailers } from './field-map.ts'
 import { resetStream } from './stream-end.ts'
 
 const END_STREAM = 1
@@ -19,6 +19,8 @@ export class StreamCarrier implements Carrier {
   #listener: CarrierListener | undefined
   #stream: ClientHttp2Stream | undefined
   #hasHead = false
+  /** Bytes of the body that may still be written. */
+  #unwritten = 0
   #sentTrailers: Fields | undefined
   #trailers: FieldSet | undefined
 
@@ -32,6 +34,7 @@ export class StreamCarrier implements Carrier {
   send(request: OutgoingRequest): void {
     const { method, target, authority, scheme, fields, bodyLength, takesTrailers } = request
     const headers = fieldMap(fields)
+    this.#unwritten = bodyLength < 0 ? Number.POSITIVE_INFINITY : bodyLength
     const line = { ':method': method, ':path': target, ':scheme': scheme, ':authority': authority }
     const length = bodyLength > 0 ? { 'content-length': String(bodyLength) } : {}
     const te = takesTrailers ? { te: 'trailers' } : {}
@@ -66,7 +69,13 @@ export class StreamCarrier implements Carrier {
   }
 
   write(piece: Buffer): void {
-    if (this.#stream?.writable === true) this.#stream.write(piece)
+    if (this.#stream?.writable !== true) return
+    if (piece.length > this.#unwritten) {
+      resetStream(this.#stream, CANCEL)
+      return
+    }
+    this.#unwritten -= piece.length
+    this.#stream.write(piece)
   }
 
   flush(): boolean {
@@ -75,7 +84,9 @@ export class StreamCarrier implements Carrier {
 
   end(trailers: Fields | undefined): void {
     this.#sentTrailers = trailers
-    this.#stream?.end()
+    if (this.#stream === undefined) return
+    if (this.#unwritten > 0 && this.#unwritten < Number.POSITIVE_INFINITY) resetStream(this.#stream, CANCEL)
+    else this.#stream.end()
   }
 
   pause(): void {
@@ -112,7 +123,7 @@ export class StreamCarrier implements Carrier {
   }
 
   #takeTrailers(raw: readonly string[]): void {
-    const fields = readFields(raw)
+    const fields = readTrailers(raw)
     if (typeof fields === 'string') this.#fail('invalid', fields)
     else this.#trailers = fields
   }

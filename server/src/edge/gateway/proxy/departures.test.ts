@@ -8,6 +8,8 @@ import {
   ENDLESS,
   ManualClock,
   RecordingGate,
+  SOCKET_FIELDS,
+  SWITCHING,
   sendUntilPaused,
   startApp,
   startGateway,
@@ -187,14 +189,11 @@ describe('a client of HTTP/1.1 that nobody reads from, and that leaves', () => {
     const app = await startRaw((socket) => {
       socket.once('data', () => {
         socket.pause()
-        socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n')
+        socket.write(SWITCHING)
       })
     })
     const { port, gateway } = await startGateway(app, { clock, gate, route: ROUTE })
-    const talk = talkTo(
-      port,
-      `GET / HTTP/1.1\r\n${H}Connection: upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: a\r\n\r\n`,
-    )
+    const talk = talkTo(port, `GET / HTTP/1.1\r\n${H}${SOCKET_FIELDS}\r\n`)
     await until('it is accepted', () => talk.text().includes('101'))
     await sendUntilPaused(talk, gateway, 'tunnel')
     talk.socket.resetAndDestroy()

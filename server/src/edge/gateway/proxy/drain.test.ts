@@ -2,7 +2,15 @@ import { Agent, request as httpRequest, type ServerResponse } from 'node:http'
 import { connect } from 'node:http2'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { until } from '../../../../../tests/servers/until.mjs'
-import { ManualClock, RecordingGate, startApp, startGateway, talkTo } from './gateway.suite.ts'
+import {
+  ManualClock,
+  RecordingGate,
+  SOCKET_FIELDS,
+  SWITCHING,
+  startApp,
+  startGateway,
+  talkTo,
+} from './gateway.suite.ts'
 
 const GET = 'GET / HTTP/1.1\r\nHost: a.example\r\n\r\n'
 
@@ -80,11 +88,11 @@ describe('drain', () => {
       (server) =>
         server.on('upgrade', (_, socket) => {
           socket.on('error', () => {})
-          socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n')
+          socket.write(SWITCHING)
         }),
     )
     const { port, gateway } = await startGateway(app, { clock, gate })
-    const tunnel = talkTo(port, 'GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
+    const tunnel = talkTo(port, `GET / HTTP/1.1\r\nHost: a\r\n${SOCKET_FIELDS}\r\n`)
     await until('it is a tunnel', () => tunnel.text().includes('101'))
     const slow = talkTo(port, GET)
     await until('both run', () => gateway.stats.requests === 2)

@@ -16,6 +16,8 @@ export interface ExchangeHost {
   /** What Via says of requests that came over HTTP/1.1 and over HTTP/2. */
   readonly via1: string
   readonly via2: string
+  /** Fields that clients may send as well as trusted proxies. */
+  readonly passed: ReadonlySet<string>
   trusts(peer: string): boolean
   /** knows: the address is one of the trusted ones, by name. */
   knows(address: string): boolean

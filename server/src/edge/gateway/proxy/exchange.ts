@@ -2,7 +2,7 @@ import type { FieldSet } from '../fields.ts'
 import type { Admission } from '../gate.ts'
 import { errorAnswer, type Fault, fault, invalid, SHED_BY_UPSTREAM } from '../gateway-error.ts'
 import type { RequestUnderWay } from '../gateway-options.ts'
-import { answerFields, trailerFields } from '../outgoing-fields.ts'
+import { answerFields, requestTrailers, trailerFields } from '../outgoing-fields.ts'
 import { hostOf, type RequestHead } from '../request-head.ts'
 import type { Found, Table } from '../routes/table.ts'
 import type { Asker, AskerListener, Carrier, CarrierFailure, CarrierListener, OutgoingRequest } from '../sides.ts'
@@ -72,10 +72,7 @@ export class Exchange extends EndingRequest implements AskerListener, CarrierLis
   bodyPiece(piece: Buffer): void {
     if (this.phase === Phase.done) return
     this.#bodyBytes += piece.length
-    if (this.#bodyBytes > (this.found as Found).settings.maxBodyBytes && this.phase !== Phase.tunnel) {
-      this.refuse('GATEWAY_BODY_TOO_LARGE', 'the body is too large')
-      return
-    }
+    if (this.phase !== Phase.tunnel && !this.#fits()) return
     if (this.carrier !== undefined) this.carrier.write(piece)
     else if (this.#held === undefined) this.#held = [piece]
     else this.#held.push(piece)
@@ -83,10 +80,14 @@ export class Exchange extends EndingRequest implements AskerListener, CarrierLis
 
   bodyEnd(trailers: FieldSet | undefined): void {
     if (this.phase === Phase.done) return
+    if (this.phase !== Phase.tunnel && this.#bodyBytes < this.head.bodyLength) {
+      this.bodyFault('the body is shorter than its head says')
+      return
+    }
     this.#isBodyEnded = true
     this.#trailers = trailers
     if (this.carrier === undefined) return
-    this.carrier.end(trailerFields(trailers, this.head.fields))
+    this.carrier.end(requestTrailers(trailers, this.head.fields))
     if (this.phase === Phase.send) this.#wait()
   }
 
@@ -132,7 +133,7 @@ export class Exchange extends EndingRequest implements AskerListener, CarrierLis
     if (this.#held !== undefined) for (const piece of this.#held) carrier.write(piece)
     this.#held = undefined
     if (this.#isBodyEnded && !this.head.wantsWebSocket) {
-      carrier.end(trailerFields(this.#trailers, this.head.fields))
+      carrier.end(requestTrailers(this.#trailers, this.head.fields))
       this.#wait()
       return
     }
@@ -159,6 +160,12 @@ export class Exchange extends EndingRequest implements AskerListener, CarrierLis
   answered(status: number, fields: FieldSet, length: number, hasBody: boolean): void {
     if (this.phase === Phase.done) return
     this.tries.succeeded()
+    const { wantsWebSocket, version } = this.head
+    if (wantsWebSocket && version === '2.0' && status < 300) {
+      // Over HTTP/2 it would say that the WebSocket is open (RFC 8441, 4).
+      this.refuse('GATEWAY_UPSTREAM_INVALID', `the upstream answered a WebSocket with ${status}`)
+      return
+    }
     this.phase = Phase.answer
     this.#answerHead = fields
     this.tellResponded(status, fields.list)
@@ -238,6 +245,16 @@ export class Exchange extends EndingRequest implements AskerListener, CarrierLis
   }
 
   // What the gateway does.
+
+  /** #fits says whether what has come of the body may be as long as it is, and ends the request where it may not. */
+  #fits(): boolean {
+    const { bodyLength } = this.head
+    const isLonger = bodyLength >= 0 && this.#bodyBytes > bodyLength
+    if (isLonger) this.bodyFault('the body is longer than its head says')
+    else if (this.#bodyBytes <= (this.found as Found).settings.maxBodyBytes) return true
+    else this.refuse('GATEWAY_BODY_TOO_LARGE', 'the body is too large')
+    return false
+  }
 
   #peek(): void {
     this.phase = Phase.peek

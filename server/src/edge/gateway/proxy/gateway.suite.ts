@@ -68,6 +68,12 @@ export async function startGateway(addresses: string | readonly string[], setup:
   return { gateway, port, url: `http://127.0.0.1:${port}` }
 }
 
+/** The fields of a WebSocket's request, and of a 101 that accepts it (RFC 6455, 1.3). */
+export const SOCKET_FIELDS =
+  'Connection: upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n'
+export const SWITCHING =
+  'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n'
+
 /** Talk is a connection that writes and reads bytes as they are. */
 export interface Talk {
   readonly socket: Socket

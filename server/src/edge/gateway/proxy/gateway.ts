@@ -65,6 +65,7 @@ class RunningGateway implements Gateway, Host, ExchangeHost {
   #ids = 0
   #whenIdle: (() => void) | undefined
   table: Table
+  passed: ReadonlySet<string>
   addresses: readonly GatewayAddress[] = []
 
   constructor({ gate, bounds, trust, via = 'sluice', log = SILENT, clock = systemClock, ...rest }: GatewayOptions) {
@@ -80,6 +81,7 @@ class RunningGateway implements Gateway, Host, ExchangeHost {
     this.#trust = trust === undefined ? undefined : new ProxyTrust(trust)
     this.#connections = new Connections(this)
     this.table = new Table(table, openUpstreams(table, new Map(), this))
+    this.passed = passedBy(table)
     for (const group of this.table.upstreams.values()) group.start()
   }
 
@@ -165,6 +167,7 @@ class RunningGateway implements Gateway, Host, ExchangeHost {
     const before = this.table.upstreams
     const upstreams = openUpstreams(table, before, this)
     this.table = new Table(table, upstreams)
+    this.passed = passedBy(table)
     const kept = new Set(upstreams.values())
     const old = new Set(before.values())
     for (const group of kept) if (!old.has(group)) group.start()
@@ -203,6 +206,10 @@ class RunningGateway implements Gateway, Host, ExchangeHost {
     for (const group of this.table.upstreams.values()) group.destroy()
     await Promise.all(this.#listeners.map(({ closed }) => closed))
   }
+}
+
+function passedBy({ passHeaders = [] }: RoutingTable): ReadonlySet<string> {
+  return new Set(passHeaders.map((name) => name.toLowerCase()))
 }
 
 /** allOf joins the values of a field that may be repeated. */

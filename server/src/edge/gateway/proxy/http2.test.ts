@@ -8,7 +8,7 @@ import {
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { until } from '../../../../../tests/servers/until.mjs'
-import { exchangeBytes, RecordingGate, startApp, startGateway, startRaw } from './gateway.suite.ts'
+import { exchangeBytes, RecordingGate, SOCKET_FIELDS, startApp, startGateway, startRaw } from './gateway.suite.ts'
 
 async function startHttp2App(
   taken: (stream: ServerHttp2Stream, headers: Record<string, unknown>) => void,
@@ -329,10 +329,7 @@ describe('HTTP/2 to the upstream', () => {
   it('is a 501 for WebSockets', async () => {
     const app = await startHttp2App((stream) => stream.respond({ ':status': 200 }, { endStream: true }))
     const { port } = await startGateway(app, { upstream: { http2: true } })
-    const answer = await exchangeBytes(
-      port,
-      'GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade, close\r\nUpgrade: websocket\r\nSec-WebSocket-Key: a\r\n\r\n',
-    )
+    const answer = await exchangeBytes(port, `GET / HTTP/1.1\r\nHost: a\r\n${SOCKET_FIELDS}Connection: close\r\n\r\n`)
     expect(answer).toContain('GATEWAY_UPGRADE_UNSUPPORTED')
   })
 })

@@ -22,7 +22,7 @@ export function outgoingRequest(
   { member, id, target, host, hidden }: OutgoingParts,
 ): OutgoingRequest {
   const via = version === '2.0' ? host.via2 : host.via1
-  const origin = { method, peer, scheme, authority, isTrusted: host.trusts(peer), id, via, hidden }
+  const origin = { method, peer, scheme, authority, isTrusted: host.trusts(peer), passed: host.passed, id, via, hidden }
   return {
     method,
     target,
