@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { got, SluiceError } from '../core/errors.ts'
 import type { KeySpeller } from '../core/key-speller.ts'
-import type { Descriptor } from '../core/request.ts'
+import type { Descriptor, Entry } from '../core/request.ts'
 import { compileObjects } from '../core/rules/compile.ts'
 import type { RuleText } from '../core/rules/load.ts'
 import { RulesError } from '../core/rules/problems.ts'
@@ -16,6 +16,7 @@ import type { MaybePromise } from '../engine/ports.ts'
 import { FileSource } from '../sources/file-source.ts'
 import { ThreadLoader } from '../sources/thread-loader.ts'
 import { type Caller, keyText } from './caller.ts'
+import { callerDescriptors, type DescribedDomain, requestDescriptors } from './caller-descriptors.ts'
 import type { ChargePlanner } from './charge-planner.ts'
 import { type Cost, givenCost, sensibleCost } from './given-cost.ts'
 import { guarded, type TellError } from './guarded.ts'
@@ -28,7 +29,7 @@ export interface RuleOptions<R> {
   readonly rules: string | RuleFile | readonly RuleFile[]
   /** Which of the rules' domains. Default: the only one. */
   readonly domain?: string
-  /** What a request is about. Default: callerDescriptors. */
+  /** What a request is about. Default: requestDescriptors. */
   readonly descriptors?: (request: R, caller: Caller) => MaybePromise<readonly Descriptor[]>
   /**
    * What the app's router looks at in a path: rules about paths go by it. Default: as the framework's router says; where
@@ -89,7 +90,7 @@ export class RulePlanner<R> implements ChargePlanner<R> {
 
   planReset(caller: Caller): readonly PlannedCharge[] {
     const domain = this.#domain()
-    const request = { domain: domain.name, descriptors: callerDescriptors(domain, caller, []) }
+    const request = { domain: domain.name, descriptors: callerDescriptors(domain, caller) }
     return this.#planner.plan(this.#rules(), request)
   }
 
@@ -106,7 +107,7 @@ export class RulePlanner<R> implements ChargePlanner<R> {
   }
 
   /** #domain is looked up each time: rules that are watched may name another one by now. */
-  #domain(): Pick<Domain, 'name' | 'hasTiers' | 'evaluatePath'> {
+  #domain(): DescribedDomain & Pick<Domain, 'name'> {
     const { domains } = this.#rules()
     const { domain: name } = this.#options
     // A domain that the rules do not have, or do not have yet, has no limits.
@@ -131,9 +132,8 @@ export class RulePlanner<R> implements ChargePlanner<R> {
     const route = this.#routeOf(request)
     const { routing } = this.#options
     const by = routing === undefined ? route : { ...route, ...routing }
-    const method = { key: 'method', value: canonicalMethod(this.#reader.method(request)) }
-    const path = { key: 'path', value: canonicalPath(route.path, by) }
-    const list = callerDescriptors(this.#domain(), caller, [method, path])
+    const method = canonicalMethod(this.#reader.method(request))
+    const list = requestDescriptors(this.#domain(), caller, method, canonicalPath(route.path, by))
     return this.#planBy(this.#routed.of(this.#rules(), by), list, request, caller)
   }
 
@@ -159,37 +159,6 @@ export class RulePlanner<R> implements ChargePlanner<R> {
   }
 }
 
-type Entries = Descriptor['entries']
-
-/**
- * callerDescriptors says what a request is about, in the words that rules usually use: everything that is known of the
- * caller (`ip`, `api_key`, `user`, `tenant`), each alone, with the method, with the path, and with both; and those by
- * themselves. A caller's `tier` goes with all of them. What no rule asks about costs a look-up. Where rules on the way
- * down apply too, only the longest are given: each rule is to count a request once.
- */
-function callerDescriptors(
-  { hasTiers, evaluatePath }: Pick<Domain, 'hasTiers' | 'evaluatePath'>,
-  { ip, apiKey, moreApiKeys = [], user, tenant, tier }: Caller,
-  request: Entries,
-): readonly Descriptor[] {
-  const ways: Entries[] = evaluatePath ? [request] : [[], ...request.map((each) => [each])]
-  if (!evaluatePath && request.length > 1) ways.push(request)
-  const first = hasTiers && tier !== undefined ? [{ key: 'tier', value: tier }] : []
-  const found: Descriptor[] = []
-  for (const [key, value] of [
-    ['ip', ip],
-    ['api_key', apiKey],
-    ...moreApiKeys.map((key) => ['api_key', key] as const),
-    ['user', user],
-    ['tenant', tenant],
-  ] as const) {
-    if (value === undefined) continue
-    for (const way of ways) found.push({ entries: [...first, { key, value }, ...way] })
-  }
-  for (const way of ways) if (way.length > 0) found.push({ entries: [...first, ...way] })
-  return found
-}
-
 /** Whose value an app does not know: all of those share a budget. */
 const UNKNOWN = 'unknown'
 
@@ -210,7 +179,7 @@ function checkedDescriptors(list: unknown, tell: TellError): readonly Descriptor
   })
 }
 
-function checkedEntry(entry: Entries[number], tell: TellError): Entries[number] {
+function checkedEntry(entry: Entry, tell: TellError): Entry {
   const { key, value } = entry
   if (typeof key !== 'string') throw new SluiceError('KEY_INVALID', 'descriptors', got(key))
   if (typeof value === 'string') return entry

@@ -33,6 +33,8 @@ export interface PlannedLimit {
   readonly prefix: readonly Entry[]
   /** The first that a request has a value of tells whose budget it is. None of them: it is everybody's. */
   readonly sources: readonly ValueSource[]
+  /** Whose budget it is, or what a request takes, stands in its body. */
+  readonly readsBody: boolean
   /** What a request takes before its real cost is known. 0 looks. */
   cost(request: GatewayRequest): number
   /** Only requests with one of these statuses count. */
@@ -57,6 +59,11 @@ export interface DomainPlan {
   readonly name: string
   /** Undefined: what is known of the caller, with method and path. */
   readonly descriptors: readonly (readonly ValueSource[])[] | undefined
+  /**
+   * One of the descriptors names a part of the body. All rules of a domain are asked at the same time: some replace others, and
+   * of those in quota mode one is enough.
+   */
+  readonly readsBody: boolean
 }
 
 /** A SharedPlan is what all routes of one file have in common. */

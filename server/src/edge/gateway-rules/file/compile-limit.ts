@@ -96,6 +96,7 @@ function plannedLimit(
   const delayMs = places.duration(limit.escalate?.delay, [...at, 'escalate', 'delay'])
   return {
     sources,
+    readsBody: typeof limit.reserve === 'object' || sources.some((source) => source.readsBody),
     cost: costOf(limit),
     statuses: limit.on_status && new Set(limit.on_status.flatMap(statusesOf)),
     settle: limit.settle && settleOf(limit.settle),

@@ -13,7 +13,7 @@ import type { GatewayRequest } from '../../gateway/gate.ts'
 import type { RouteTimes, RoutingTable } from '../../gateway/options.ts'
 import { Table } from '../../gateway/routes/table.ts'
 import { UpstreamGroup } from '../../gateway/upstreams/upstream-group.ts'
-import type { PlannedRoute, SharedPlan, ValueSource } from '../planned-route.ts'
+import type { PlannedLimit, PlannedRoute, SharedPlan, ValueSource } from '../planned-route.ts'
 import { gatewayReader } from '../request-reader.ts'
 import { fixedSource, wordSource } from '../value-source.ts'
 import { DEFAULT_ROOM } from '../waiting-room.ts'
@@ -101,7 +101,7 @@ class RoutesCompiler {
       name,
       own.flatMap(({ written }) => written),
     )
-    const limits = [...all, ...own].map(({ planned }) => planned)
+    const limits = withReplaced([...all, ...own])
     const domain = this.#domain(form, at)
     this.#checkLimited(form, at)
     const times = this.#times(form, at)
@@ -112,22 +112,14 @@ class RoutesCompiler {
       ...(host !== undefined && { host }),
       ...(methods !== undefined && { methods: methods.map((method) => method.toUpperCase()) }),
       ...(times !== undefined && { times }),
-      ...(form.max_body !== undefined && { maxBodyBytes: form.max_body }),
       ...(retries !== undefined && { retries }),
-      ...(this.#readsBody(form, limits, domain) && { peekBytes: form.peek ?? DEFAULT_PEEK_BYTES }),
+      ...bodyBounds(form, limits, domain),
       limits,
       domain,
       cost,
       priority,
       shared,
     }
-  }
-
-  #readsBody(form: RouteObject, limits: PlannedRoute['limits'], domain: PlannedRoute['domain']): boolean {
-    const reserves = [...(this.#file.limits ?? []), ...(form.limits ?? [])]
-    if (reserves.some((each) => typeof each === 'object' && typeof each.reserve === 'object')) return true
-    const sources = [...limits.flatMap((limit) => limit.sources), ...(domain?.descriptors ?? []).flat()]
-    return sources.some(({ readsBody }) => readsBody)
   }
 
   /** #checkLimited looks for limits, right or wrong: what is wrong with one is told where it stands. */
@@ -171,7 +163,7 @@ class RoutesCompiler {
     const sources = descriptors?.map((list, i) =>
       list.flatMap((entry, j) => this.#entry(entry, [...at, 'descriptors', i, j])),
     )
-    return { name: domain, descriptors: sources }
+    return { name: domain, descriptors: sources, readsBody: (sources ?? []).flat().some(({ readsBody }) => readsBody) }
   }
 
   #entry(entry: EntryForm, at: Path): readonly ValueSource[] {
@@ -322,6 +314,32 @@ class RoutesCompiler {
       return [`route "${name}" is limited by API key alone, and keys are believed: add a limit by ip`]
     })
   }
+}
+
+/**
+ * bodyBounds are how much of a body is looked into, and how much there may be of it. Unless the route says otherwise, nothing
+ * is let through that was not looked into: a part further behind would be seen by the app alone.
+ */
+function bodyBounds(
+  { peek = DEFAULT_PEEK_BYTES, max_body: maxBodyBytes }: RouteObject,
+  limits: readonly PlannedLimit[],
+  domain: PlannedRoute['domain'],
+): Pick<PlannedRoute, 'peekBytes' | 'maxBodyBytes'> {
+  const readsBody = limits.some((limit) => limit.readsBody) || domain?.readsBody === true
+  if (readsBody) return { peekBytes: peek, maxBodyBytes: maxBodyBytes ?? peek }
+  return maxBodyBytes === undefined ? {} : { maxBodyBytes }
+}
+
+/**
+ * withReplaced has a limit wait for the body where one that does replaces it: whether it applies is not known before.
+ */
+function withReplaced(limits: readonly CompiledLimit[]): readonly PlannedLimit[] {
+  const late = new Set(limits.filter(({ planned }) => planned.readsBody))
+  for (const { written } of late) {
+    const replaced = new Set(written.flatMap(({ rule }) => (rule.replaces ?? []).map(({ name }) => name)))
+    for (const each of limits) if (each.written.some(({ name }) => replaced.has(name))) late.add(each)
+  }
+  return limits.map((each) => (late.has(each) ? { ...each.planned, readsBody: true } : each.planned))
 }
 
 /** nameOf makes a name of what a route is about. `*` stands for anything in rules. */
