@@ -290,7 +290,7 @@ class RoutesCompiler {
 
   /** #warnings name what is allowed, and is hardly what somebody meant. */
   #warnings(routes: readonly PlannedRoute[]): readonly string[] {
-    return [...this.#unheardPriorities(), ...this.#chosenBudgets(routes)]
+    return [...this.#unheardPriorities(), ...this.#chosenBudgets(routes), ...bodyWarnings(routes)]
   }
 
   /** #unheardPriorities tells of a field by which nobody is believed, unless a flag says whom to trust. */
@@ -340,6 +340,17 @@ function withReplaced(limits: readonly CompiledLimit[]): readonly PlannedLimit[]
     for (const each of limits) if (each.written.some(({ name }) => replaced.has(name))) late.add(each)
   }
   return limits.map((each) => (late.has(each) ? { ...each.planned, readsBody: true } : each.planned))
+}
+
+/** bodyWarnings name routes that look into bodies, and let some pass unseen or uncounted. */
+function bodyWarnings(routes: readonly PlannedRoute[]): readonly string[] {
+  return routes.flatMap(({ name, peekBytes = 0, maxBodyBytes = 0, limits, domain }) => {
+    if (peekBytes === 0) return []
+    const unseen = `route "${name}" looks into the first ${peekBytes} bytes of bodies of up to ${maxBodyBytes}: what stands further behind is counted by address; raise peek, or lower max_body`
+    const late = `route "${name}" has no limit that counts a request before its body is there: add one by ip`
+    const isCounted = limits.some(({ readsBody }) => !readsBody) || domain?.readsBody === false
+    return [...(maxBodyBytes > peekBytes ? [unseen] : []), ...(isCounted ? [] : [late])]
+  })
 }
 
 /** nameOf makes a name of what a route is about. `*` stands for anything in rules. */

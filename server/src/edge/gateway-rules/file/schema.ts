@@ -295,7 +295,10 @@ const ROUTE_FIELDS = {
     doc: '0 is never shed under load, 3 first. Default: what rules say, else 2 for reads and 1 for the rest',
   },
   unlimited: { schema: BOOLEAN, doc: 'It is meant to have no limit' },
-  max_body: { schema: { kind: 'integer', min: 0, max: Number.MAX_SAFE_INTEGER }, doc: 'Bytes. Default: 10 MiB' },
+  max_body: {
+    schema: { kind: 'integer', min: 0, max: Number.MAX_SAFE_INTEGER },
+    doc: 'Bytes. Default: 10 MiB; peek, where limits look into bodies',
+  },
   peek: {
     schema: { kind: 'integer', min: 1, max: MAX_PEEK_BYTES },
     doc: 'Bytes of the body, for json and form. Default: 16384',
