@@ -106,18 +106,27 @@ export class HeldPass implements Pass {
     else for (const limit of new Set(plan.limits)) this.#conclude(plan, charges, limit, kind)
   }
 
-  /** #conclude takes what is known of a request for one limit. What is not known stays as it was charged. */
+  /**
+   * #conclude takes what is known of a request for one limit. Where an answer does not say its cost, what was reserved stays,
+   * or what was streamed if that is more: a client that leaves before the last event, or asks for none with the
+   * cost, does not stream for the price of its own estimate. An upstream that failed did nothing that costs.
+   */
   #conclude(plan: RequestPlan, charges: HeldCharges, limit: PlannedLimit, kind: EndKind): void {
-    const isFree = limit.statuses !== undefined && this.#status !== undefined && !limit.statuses.has(this.#status)
+    const isOf = ({ descriptor }: PlannedCharge): boolean => plan.limits[descriptor] === limit
+    const status = this.#status
+    if (limit.statuses !== undefined && status !== undefined && !limit.statuses.has(status)) {
+      this.#later(() => charges.refund(isOf))
+      return
+    }
     const tap = this.#taps.get(limit)
-    // An upstream that did not answer did nothing that costs.
-    const isUnserved = tap !== undefined && kind === 'upstream-error' && (this.#status ?? 502) >= 502
-    const cost = isFree || isUnserved ? undefined : tap?.cost()
-    if (!isFree && !isUnserved && cost === undefined) return
-    this.#later(() => {
-      const isOf = ({ descriptor }: PlannedCharge): boolean => plan.limits[descriptor] === limit
-      return cost === undefined ? charges.refund(isOf) : charges.settle(cost, isOf)
-    })
+    if (tap === undefined) return
+    const cost = tap.cost()
+    const hasFailed = kind !== 'abort' && (status === undefined ? kind === 'upstream-error' : status >= 500)
+    if (cost !== undefined && !(hasFailed && kind === 'upstream-error')) this.#later(() => charges.settle(cost, isOf))
+    else if (hasFailed) this.#later(() => charges.refund(isOf))
+    else if (plan.charges.some((charge) => isOf(charge) && tap.events * (charge.weight ?? 1) > charge.cost)) {
+      this.#later(() => charges.settle(tap.events, isOf))
+    }
   }
 
   #later(run: () => MaybePromise<unknown>): void {

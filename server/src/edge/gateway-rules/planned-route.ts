@@ -19,6 +19,9 @@ export interface ValueSource {
   values(request: GatewayRequest, caller: Caller): readonly string[]
 }
 
+/** An Owner is whose budget something is: each value of one source, or each combination of the values of several. */
+export type Owner = readonly ValueSource[]
+
 /** A SettleSource is where the real cost of a request stands in its answer: a field, or a body by its type. */
 export interface SettleSource {
   /** In lower case. */
@@ -31,8 +34,8 @@ export interface SettleSource {
 export interface PlannedLimit {
   /** What its descriptors begin with. */
   readonly prefix: readonly Entry[]
-  /** The first that a request has a value of tells whose budget it is. None of them: it is everybody's. */
-  readonly sources: readonly ValueSource[]
+  /** The first that a request has says whose budget it is. None of them: it is everybody's. */
+  readonly owners: readonly Owner[]
   /** Whose budget it is, or what a request takes, stands in its body. */
   readonly readsBody: boolean
   /** What a request takes before its real cost is known. 0 looks. */

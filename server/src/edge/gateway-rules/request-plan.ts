@@ -78,12 +78,22 @@ function addLimit(
 }
 
 /** entriesOf are the budgets that a request takes of a limit: that of its owner, or of each of several. */
-function entriesOf({ prefix, sources }: PlannedLimit, request: GatewayRequest, caller: Caller): readonly Entry[][] {
-  for (const { key, values } of sources) {
-    const found = values(request, caller)
-    if (found.length > 0) return found.map((value) => [...prefix, { key, value }])
+function entriesOf({ prefix, owners }: PlannedLimit, request: GatewayRequest, caller: Caller): readonly Entry[][] {
+  for (const owner of owners) {
+    const found =
+      owner.length === 1 ? single(prefix, owner[0], request, caller) : products(owner, request, caller, prefix)
+    if (found.length > 0) return found
   }
   return [[...prefix]]
+}
+
+function single(
+  prefix: readonly Entry[],
+  { key, values }: ValueSource,
+  request: GatewayRequest,
+  caller: Caller,
+): readonly Entry[][] {
+  return values(request, caller).map((value) => [...prefix, { key, value }])
 }
 
 const UNKNOWN_DOMAIN = { hasTiers: false, evaluatePath: false }
@@ -109,8 +119,13 @@ function domainDescriptors(
 /** How many descriptors one of the file becomes where a request has several values of its parts. */
 const MAX_PRODUCTS = 16
 
-function products(sources: readonly ValueSource[], request: GatewayRequest, caller: Caller): readonly Entry[][] {
-  let all: Entry[][] = [[]]
+function products(
+  sources: readonly ValueSource[],
+  request: GatewayRequest,
+  caller: Caller,
+  prefix: readonly Entry[] = [],
+): readonly Entry[][] {
+  let all: Entry[][] = [[...prefix]]
   for (const { key, values } of sources) {
     const found = values(request, caller)
     all = all.flatMap((entries) => found.map((value) => [...entries, { key, value }])).slice(0, MAX_PRODUCTS)

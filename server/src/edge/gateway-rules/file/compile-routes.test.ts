@@ -105,6 +105,46 @@ limits:
     expect(limits.map(({ readsBody }) => readsBody)).toEqual([false, true, true, true, true, false])
   })
 
+  it('writes one level for each part of a combination, and owners that begin alike share levels', () => {
+    const by = '[{ all: [{ json: email }, ip] }, { all: [{ json: email }, { header: X-A }] }, { json: email }]'
+    const { rules } = compile(
+      `upstreams: { a: http://a:1 }\nlimits: [{ name: n, requests_per_unit: 5, window: 1h, by: ${by} }]\n`,
+    )
+    const rate_limit = { name: 'n', requests_per_unit: 5, window: '1h' }
+    expect(rules[0]?.value).toEqual({
+      domain: 'gateway',
+      descriptors: [
+        {
+          key: 'limit',
+          value: 'n',
+          descriptors: [
+            {
+              key: 'json.email',
+              secret: true,
+              rate_limit,
+              descriptors: [
+                { key: 'ip', rate_limit },
+                { key: 'header.x-a', secret: true, rate_limit },
+              ],
+            },
+            { key: 'ip', rate_limit },
+          ],
+        },
+      ],
+    })
+  })
+
+  it.each([
+    ['{ all: [ip, everyone] }', '"everyone" is no part of a combination'],
+    ['{ all: [ip, ip] }', 'all names a part twice'],
+    ['{ all: [ip, user] }', 'by: "user" needs identity.jwt'],
+    ['{ all: [ip, { json: a }], header: b }', 'all stands alone'],
+    ['{ all: [ip] }', 'too small'],
+  ])('refuses a combination of by: %s', (by, expected) => {
+    const text = `upstreams: { a: http://a:1 }\nlimits: [{ requests_per_unit: 5, window: 1h, by: ${by} }]\n`
+    expect(wrongWith(text).join('\n')).toContain(expected)
+  })
+
   it('keeps adaptive concurrency between what the file says', () => {
     const adaptive = (form: string) =>
       compile(`upstreams: { a: { addresses: [http://a:1], ${form} } }\nlimits: [1/s]\n`).table.upstreams.a?.adaptive

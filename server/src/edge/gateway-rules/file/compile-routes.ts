@@ -18,7 +18,14 @@ import { gatewayReader } from '../request-reader.ts'
 import { fixedSource, wordSource } from '../value-source.ts'
 import { DEFAULT_ROOM } from '../waiting-room.ts'
 import { checkRoutesFile } from './check-routes-file.ts'
-import { type CompiledLimit, compileLimits, type LimitPlace, missingFor, partSource } from './compile-limit.ts'
+import {
+  type CompiledLimit,
+  compileLimits,
+  isAddress,
+  type LimitPlace,
+  missingFor,
+  partSource,
+} from './compile-limit.ts'
 import { compileUpstream, type Resources } from './compile-upstream.ts'
 import { type Path, Places } from './places.ts'
 import type { Rate } from './rate.ts'
@@ -308,8 +315,8 @@ class RoutesCompiler {
   /** #chosenBudgets name routes whose callers choose their own budget. */
   #chosenBudgets(routes: readonly PlannedRoute[]): readonly string[] {
     return routes.flatMap(({ name, limits, domain }) => {
-      const isByKey = limits.some(({ sources }) => sources[0]?.key === 'api_key')
-      const isNet = limits.some(({ sources }) => sources[0] === undefined || sources[0].key === 'ip')
+      const isByKey = limits.some(({ owners: [first = []] }) => first.some(({ key }) => key === 'api_key'))
+      const isNet = limits.some(({ owners: [first] }) => first === undefined || isAddress(first))
       if (!isByKey || isNet || domain !== undefined) return []
       return [`route "${name}" is limited by API key alone, and keys are believed: add a limit by ip`]
     })
