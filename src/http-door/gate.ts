@@ -42,7 +42,7 @@ import type { Ending } from './ending.ts'
 import { checkGateOptions, fieldSettings, type GateOptions, hasRules, limitsOf } from './gate-options.ts'
 import { sensibleCost } from './given-cost.ts'
 import { guarded } from './guarded.ts'
-import { HeldCharges } from './held-charges.ts'
+import { HeldCharges, NOTHING_HELD } from './held-charges.ts'
 import { LimitPlanner } from './limit-planner.ts'
 import { checkedPriorityHeader } from './priority-header.ts'
 import type { RequestReader } from './request-reader.ts'
@@ -342,8 +342,8 @@ const isFailure = (status: number | undefined): boolean => status !== undefined 
 const isSuccess = (status: number | undefined): boolean => status !== undefined && status < 400
 
 const NOBODY: Caller = { ip: undefined, apiKey: undefined, user: undefined, tenant: undefined, tier: undefined }
-const SKIPPED = new Pass(UNLIMITED)
-const CLOSED = new Pass(undecided(1_000))
+const SKIPPED = new Pass(UNLIMITED, NOTHING_HELD)
+const CLOSED = new Pass(undecided(1_000), NOTHING_HELD)
 
 function warn(error: unknown): void {
   const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
