@@ -217,11 +217,14 @@ describe('a body that is looked into', () => {
   const padded = (bytes: number) => `{"email": "a", "pad": "${'x'.repeat(bytes)}"}`
 
   it('is refused where there is more of it than what is looked into', async () => {
-    const { port } = await startLimited(`${ADDRESS}\n${ACCOUNT}`)
+    const { port, gateway } = await startLimited(`${ADDRESS}\n${ACCOUNT}`)
     expect(await post(port, padded(16_000))).toBe(200)
     expect(await post(port, padded(17_000))).toBe(413)
     const chunked = slowPost(port, '', { head: 'Transfer-Encoding: chunked\r\nX-Instead-Of-' })
     chunked.socket.write(`4000\r\n${'x'.repeat(0x4000)}\r\n`)
+    await until('all that is looked into is there', () => gateway.underWay()[0]?.bodyBytes === 16_384)
+    // Nothing goes to the upstream before it is clear that there is no more.
+    expect(gateway.underWay()[0]?.phase).toBe('peek')
     chunked.socket.write('1\r\nx\r\n')
     expect(await until('it is answered', chunked.status)).toBe(413)
   })
