@@ -10,7 +10,6 @@ export const systemPackages = {
   openssl: 'openssl',
   curl: 'curl',
   h2load: 'nghttp2-client',
-  nginx: 'nginx',
   prometheus: 'prometheus',
   promtool: 'prometheus',
   initdb: 'postgresql',

@@ -6,14 +6,14 @@ import { KeySpeller } from '../core/key-speller.ts'
 import { compileLimit } from '../core/limit.ts'
 import type { CheckRequest, RequestContext } from '../core/request.ts'
 import type { AccountLookup } from '../core/rules/match.ts'
-import type { RuleSet } from '../core/rules/rule-set.ts'
+import type { Domain, RuleSet } from '../core/rules/rule-set.ts'
 import { DEFAULT_PRIORITY, type Priority, rulePriority } from '../core/shedding/priority.ts'
 import type { PlannedCharge } from './charge.ts'
 import { type Answer, type AskAgain, Decider, type Held, isSettleable } from './decider.ts'
 import type { LoadShedder } from './load-shedder.ts'
 import type { Observer } from './observer.ts'
 import { type OverrideOptions, Planner } from './plan.ts'
-import type { HeldPermits, MaybePromise, Renewal, Store } from './ports.ts'
+import type { HeldPermits, Renewal, Store } from './ports.ts'
 import type { Quotas } from './quotas.ts'
 import type { Renewals } from './renewals.ts'
 
@@ -150,19 +150,19 @@ export class Limiter<S extends Store> {
     return this.#decider.acquire(charges, context, priority)
   }
 
+  /** What gives back what hold took. */
+  get decider(): Decider<S> {
+    return this.#decider
+  }
+
+  /** domain is how a domain is matched against; undefined where the rules in force do not have it. */
+  domain(name: string): Domain | undefined {
+    return this.#rules().domains.get(name)
+  }
+
   /** What sheds load, for those who know when requests begin and end. */
   get shedder(): LoadShedder | undefined {
     return this.#shedder
-  }
-
-  /** settleCharges is settle for some charges of a plan that was decided; `decision` has a verdict for each. */
-  settleCharges(charges: readonly PlannedCharge[], decision: Decision, cost: number): Answer<S, Decision | undefined> {
-    return this.#decider.settle(charges, decision, cost)
-  }
-
-  /** refundCharges gives back what some charges of a decision took; `decision` has a verdict for each. */
-  refundCharges(charges: readonly PlannedCharge[], decision: Decision): MaybePromise<unknown> {
-    return this.#decider.refund(charges, decision)
   }
 
   /** keep has what hold or acquire took renewed for as long as the holder can give it back, see Renewals. */

@@ -195,6 +195,18 @@ describe('the key of a charge', () => {
     ])
   })
 
+  it('charges a rule on the way of several descriptors once, at the most that one of them costs', () => {
+    const descriptors = [{ key: 'a', rate_limit: limit('a'), descriptors: [{ key: 'b', rate_limit: limit('b') }] }]
+    const file: Partial<RuleFile> = { evaluate: 'path', descriptors }
+    expect(planFor(file, ['a=1', 'a=1, b=2', 'a=1, c=3']).map(({ key, cost }) => [key, cost])).toEqual([
+      ['d|a|a=1', 1],
+      ['d|a/b|a=1|b=2', 1],
+    ])
+    const of = (...given: readonly number[]) => given.map((cost) => ({ entries: entriesOf('a=1'), cost }))
+    expect(costs(planFor(file, of(2, 5, 3)))).toEqual(['a 5'])
+    expect(costs(planFor(file, of(-2, -5)))).toEqual(['a -5'])
+  })
+
   it('says where it comes from, and how it binds', () => {
     const descriptors: DescriptorRule[] = [
       { key: 'a', shadow_mode: true, rate_limit: limit('a') },

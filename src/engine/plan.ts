@@ -135,7 +135,9 @@ export class Planner {
         descriptor: at,
         weight,
       }
-      charges.push(weighed === 0 && own !== 0 ? freeCharge(charge) : charge)
+      const known = domain.evaluatePath && descriptor.limit === undefined ? indexOfCounter(charges, key) : -1
+      if (known < 0) charges.push(weighed === 0 && own !== 0 ? freeCharge(charge) : charge)
+      else if (Math.abs(weighed) > Math.abs(charges[known].cost)) charges[known] = charge
     }
     if (descriptor.limit !== undefined && this.#overrideOptions.sharesCounters && rules.length > 0) {
       charges.push(this.#onCounterOfRule(charges.pop() as PlannedCharge, domain, tier, quotas))
@@ -203,6 +205,15 @@ export class Planner {
     this.#overrides.set(id, rule)
     return rule
   }
+}
+
+/**
+ * indexOfCounter finds a counter that an earlier descriptor of the request charges already: several descriptors pass the
+ * same rule on their way down, and that rule counts the request once, at the most that one of them costs.
+ */
+function indexOfCounter(charges: readonly PlannedCharge[], key: string): number {
+  for (let i = 0; i < charges.length; i++) if (charges[i].key === key) return i
+  return -1
 }
 
 /** How many grants one request tries at the most: each is a question to the store. */

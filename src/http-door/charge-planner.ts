@@ -21,3 +21,9 @@ export interface ChargePlanner<R> {
   scopeOf(charge: PlannedCharge): string | undefined
   close(): void
 }
+
+/** Returns the first charge of each counter: a request of which a path has several readings is one request. */
+export function withoutRepeats(charges: readonly PlannedCharge[]): readonly PlannedCharge[] {
+  const keys = new Set<string>()
+  return charges.filter(({ key }) => !keys.has(key) && keys.add(key))
+}

@@ -42,6 +42,7 @@ import type { Ending } from './ending.ts'
 import { checkGateOptions, fieldSettings, type GateOptions, hasRules, limitsOf } from './gate-options.ts'
 import { sensibleCost } from './given-cost.ts'
 import { guarded } from './guarded.ts'
+import { HeldCharges, NOTHING_HELD } from './held-charges.ts'
 import { LimitPlanner } from './limit-planner.ts'
 import { checkedPriorityHeader } from './priority-header.ts'
 import type { RequestReader } from './request-reader.ts'
@@ -51,13 +52,6 @@ import { warnOnce } from './warn-once.ts'
 
 export { checkOwnOptions, GATE_FORMS, type GateOptions, type PlainMark } from './gate-options.ts'
 
-/** An Asked is what a limiter was asked about a request, what it said, and how to undo it. */
-interface Asked extends Held {
-  readonly charges: readonly PlannedCharge[]
-  readonly decider: Decider<Store>
-  readonly planner: Pick<ChargePlanner<never>, 'scopeOf'>
-}
-
 /** A Pass is what a Gate says about one request. */
 export class Pass {
   readonly allowed: boolean
@@ -66,38 +60,36 @@ export class Pass {
   readonly atMs = Date.now()
   /** Undefined where nobody was asked who is calling: the request was skipped, or that failed. */
   readonly caller: Caller | undefined
-  readonly #asked: Asked | undefined
-  /** What was charged, as far as is known by now. */
-  #charges: readonly PlannedCharge[]
-  #isRefunded: ((status: number | undefined) => boolean) | undefined
+  readonly #held: HeldCharges | undefined
+  readonly #isRefunded: ((status: number | undefined) => boolean) | undefined
   /** Told when nobody works on the request any more. */
   readonly #ended: (() => void) | undefined
-  #isSettled = false
-  #isGivenBack = false
+  readonly #planner: Pick<ChargePlanner<never>, 'scopeOf'> | undefined
+  #isConcluded = false
   #isEnded = false
 
   constructor(
     decision: Decision,
-    asked?: Asked,
+    held?: HeldCharges,
     caller?: Caller,
     isRefunded?: ((status: number | undefined) => boolean) | undefined,
     ended?: () => void,
+    planner?: Pick<ChargePlanner<never>, 'scopeOf'>,
   ) {
     this.decision = decision
     this.allowed = decision.allowed
     this.caller = caller
-    this.#asked = asked
-    this.#charges = asked?.charges ?? []
+    this.#held = held
+    this.#planner = planner
     this.#isRefunded = this.allowed ? isRefunded : undefined
     this.#ended = this.allowed ? ended : undefined
-    if (asked !== undefined && isHolding(asked)) asked.decider.keep(asked.permits, this)
   }
 
   /** Whose budget it was, as it may be shown. */
   get scope(): string | undefined {
     const { tightest, verdicts } = this.decision
-    if (this.#asked === undefined || tightest === undefined) return undefined
-    return this.#asked.planner.scopeOf(this.#asked.charges[verdicts.indexOf(tightest)])
+    if (this.#held === undefined || tightest === undefined) return undefined
+    return this.#planner?.scopeOf(this.#held.planned[verdicts.indexOf(tightest)])
   }
 
   /** Go on only after this long. */
@@ -108,7 +100,7 @@ export class Pass {
   /** isOpen says whether somebody has to say how the request ended. */
   get isOpen(): boolean {
     if (this.#ended !== undefined) return true
-    return this.#asked !== undefined && (isHolding(this.#asked) || this.#isRefunded !== undefined)
+    return this.#held !== undefined && (this.#held.isHolding || this.#isRefunded !== undefined)
   }
 
   /**
@@ -118,13 +110,7 @@ export class Pass {
    */
   async settle(cost: number): Promise<Decision | undefined> {
     const actual = sensibleCost(cost)
-    const asked = this.#asked
-    if (asked === undefined || this.#isGivenBack) return undefined
-    const { decider } = asked
-    const charges = this.#charges
-    // What is refunded while this is under way is what it comes to.
-    this.#charges = decider.settledCharges(charges, this.decision, actual)
-    return await decider.settle(charges, this.decision, actual)
+    return await this.#held?.settle(actual)
   }
 
   /**
@@ -132,9 +118,8 @@ export class Pass {
    * renewed no longer: many a handler ends without a word when its client has left.
    */
   leave(): MaybePromise<void> {
-    const asked = this.#asked
-    if (asked !== undefined && isHolding(asked)) asked.decider.letGo(asked.permits)
-    return this.#settle(undefined)
+    this.#held?.letGo()
+    return this.#conclude(undefined)
   }
 
   /** end gives back what is to be given back. The first call counts; undefined is an answer that nobody got. */
@@ -142,24 +127,14 @@ export class Pass {
     if (this.#isEnded) return undefined
     this.#isEnded = true
     this.#ended?.()
-    const asked = this.#asked
-    if (asked === undefined) return undefined
-    const released = isHolding(asked) ? asked.decider.release(asked.permits) : undefined
-    return andThen(released, () => this.#settle(status))
+    return andThen(this.#held?.release(), () => this.#conclude(status))
   }
 
-  #settle(status: number | undefined): MaybePromise<void> {
-    const asked = this.#asked
-    if (this.#isSettled || asked === undefined) return undefined
-    this.#isSettled = true
-    if (this.#isRefunded?.(status) !== true) return undefined
-    this.#isGivenBack = true
-    return andThen(asked.decider.refund(this.#charges, this.decision), () => undefined)
+  #conclude(status: number | undefined): MaybePromise<void> {
+    if (this.#isConcluded) return undefined
+    this.#isConcluded = true
+    return this.#isRefunded?.(status) === true ? this.#held?.refund() : undefined
   }
-}
-
-function isHolding(asked: Asked): asked is Asked & { readonly permits: NonNullable<Held['permits']> } {
-  return asked.permits !== undefined && asked.permits.held.length > 0
 }
 
 /** A Gate lets requests in, or not. */
@@ -310,10 +285,12 @@ export class Gate<R> {
     return this.#passOf(request, caller, charges, held)
   }
 
-  #passOf(request: R, caller: Caller, charges: readonly PlannedCharge[], { decision, permits }: Held): Pass {
+  #passOf(request: R, caller: Caller, charges: readonly PlannedCharge[], answer: Held): Pass {
+    const { decision } = answer
     if (decision.tightest?.verdict.shed !== undefined) return new Pass(decision, undefined, caller)
-    const asked = { charges, decision, permits, decider: this.#decider, planner: this.#planner }
-    return new Pass(decision, asked, caller, this.#refundOf(request), decision.allowed ? this.#begin() : undefined)
+    const held = new HeldCharges(this.#decider, charges, answer)
+    const ended = decision.allowed ? this.#begin() : undefined
+    return new Pass(decision, held, caller, this.#refundOf(request), ended, this.#planner)
   }
 
   /** #begin tells the shedder of a request that goes on, and returns what to call when it ended. */
@@ -365,8 +342,8 @@ const isFailure = (status: number | undefined): boolean => status !== undefined 
 const isSuccess = (status: number | undefined): boolean => status !== undefined && status < 400
 
 const NOBODY: Caller = { ip: undefined, apiKey: undefined, user: undefined, tenant: undefined, tier: undefined }
-const SKIPPED = new Pass(UNLIMITED)
-const CLOSED = new Pass(undecided(1_000))
+const SKIPPED = new Pass(UNLIMITED, NOTHING_HELD)
+const CLOSED = new Pass(undecided(1_000), NOTHING_HELD)
 
 function warn(error: unknown): void {
   const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error)

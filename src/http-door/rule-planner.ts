@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { got, SluiceError } from '../core/errors.ts'
 import type { KeySpeller } from '../core/key-speller.ts'
-import type { Descriptor } from '../core/request.ts'
+import type { Descriptor, Entry } from '../core/request.ts'
 import { compileObjects } from '../core/rules/compile.ts'
 import type { RuleText } from '../core/rules/load.ts'
 import { RulesError } from '../core/rules/problems.ts'
@@ -16,7 +16,8 @@ import type { MaybePromise } from '../engine/ports.ts'
 import { FileSource } from '../sources/file-source.ts'
 import { ThreadLoader } from '../sources/thread-loader.ts'
 import { type Caller, keyText } from './caller.ts'
-import type { ChargePlanner } from './charge-planner.ts'
+import { callerDescriptors, type DescribedDomain, requestDescriptors } from './caller-descriptors.ts'
+import { type ChargePlanner, withoutRepeats } from './charge-planner.ts'
 import { type Cost, givenCost, sensibleCost } from './given-cost.ts'
 import { guarded, type TellError } from './guarded.ts'
 import {
@@ -29,14 +30,14 @@ import {
   targetPath,
 } from './request-path.ts'
 import type { RequestReader } from './request-reader.ts'
-import { PATH_KEY, RoutedRules } from './routed-rules.ts'
+import { RoutedRules } from './routed-rules.ts'
 
 export interface RuleOptions<R> {
   /** The rules: a file or a directory of them, which is watched; YAML text (with a line break in it); or objects. */
   readonly rules: string | RuleFile | readonly RuleFile[]
   /** Which of the rules' domains. Default: the only one. */
   readonly domain?: string
-  /** What a request is about. Default: callerDescriptors. */
+  /** What a request is about. Default: requestDescriptors. */
   readonly descriptors?: (request: R, caller: Caller) => MaybePromise<readonly Descriptor[]>
   /**
    * What the app's router looks at in a path: rules about paths go by it. Default: as the framework's router says; where
@@ -97,7 +98,7 @@ export class RulePlanner<R> implements ChargePlanner<R> {
 
   planReset(caller: Caller): readonly PlannedCharge[] {
     const domain = this.#domain()
-    const request = { domain: domain.name, descriptors: callerDescriptors(domain, caller, []) }
+    const request = { domain: domain.name, descriptors: callerDescriptors(domain, caller) }
     return this.#planner.plan(this.#rules(), request)
   }
 
@@ -114,7 +115,7 @@ export class RulePlanner<R> implements ChargePlanner<R> {
   }
 
   /** #domain is looked up each time: rules that are watched may name another one by now. */
-  #domain(): Pick<Domain, 'name' | 'hasTiers' | 'evaluatePath'> {
+  #domain(): DescribedDomain & Pick<Domain, 'name'> {
     const { domains } = this.#rules()
     const { domain: name } = this.#options
     // A domain that the rules do not have, or do not have yet, has no limits.
@@ -142,17 +143,13 @@ export class RulePlanner<R> implements ChargePlanner<R> {
     const route = this.#routeOf(request)
     const { routing } = this.#options
     const by = routing === undefined ? route : { ...route, ...routing }
-    const method = { key: 'method', value: canonicalMethod(this.#reader.method(request)) }
+    const method = canonicalMethod(this.#reader.method(request))
     const path = canonicalPath(route.path, by)
-    const domain = this.#domain()
-    const list = callerDescriptors(domain, caller, [method, { key: PATH_KEY, value: path }])
-    const rules = this.#routed.of(this.#rules(), domain.name, by)
     const others = path === route.path ? NO_PATHS : otherReadings(route.path, by)
-    if (others.length === 0) return this.#planBy(rules, list, request, caller)
-    const more = others
-      .flatMap((value) => callerDescriptors(domain, caller, [method, { key: PATH_KEY, value }]))
-      .filter(({ entries }) => entries.some(({ key }) => key === PATH_KEY))
-    return andThen(this.#planBy(rules, [...list, ...more], request, caller), withoutRepeats)
+    const domain = this.#domain()
+    const list = requestDescriptors(domain, caller, method, path, others)
+    const charges = this.#planBy(this.#routed.of(this.#rules(), domain.name, by), list, request, caller)
+    return others.length === 0 ? charges : andThen(charges, withoutRepeats)
   }
 
   /** #routeOf asks the framework, and reads the target itself where that fails. */
@@ -179,43 +176,6 @@ export class RulePlanner<R> implements ChargePlanner<R> {
 
 const NO_PATHS: readonly string[] = []
 
-/** withoutRepeats keeps the first charge of each counter: two readings of a path are one request. */
-function withoutRepeats(charges: readonly PlannedCharge[]): readonly PlannedCharge[] {
-  const keys = new Set<string>()
-  return charges.filter(({ key }) => !keys.has(key) && keys.add(key))
-}
-
-type Entries = Descriptor['entries']
-
-/**
- * callerDescriptors says what a request is about, in the words that rules usually use: everything that is known of the
- * caller (`ip`, `api_key`, `user`, `tenant`), each alone, with the method, with the path, and with both; and those by
- * themselves. A caller's `tier` goes with all of them. What no rule asks about costs a look-up. Where rules on the way
- * down apply too, only the longest are given: each rule is to count a request once.
- */
-function callerDescriptors(
-  { hasTiers, evaluatePath }: Pick<Domain, 'hasTiers' | 'evaluatePath'>,
-  { ip, apiKey, moreApiKeys = [], user, tenant, tier }: Caller,
-  request: Entries,
-): readonly Descriptor[] {
-  const ways: Entries[] = evaluatePath ? [request] : [[], ...request.map((each) => [each])]
-  if (!evaluatePath && request.length > 1) ways.push(request)
-  const first = hasTiers && tier !== undefined ? [{ key: 'tier', value: tier }] : []
-  const found: Descriptor[] = []
-  for (const [key, value] of [
-    ['ip', ip],
-    ['api_key', apiKey],
-    ...moreApiKeys.map((key) => ['api_key', key] as const),
-    ['user', user],
-    ['tenant', tenant],
-  ] as const) {
-    if (value === undefined) continue
-    for (const way of ways) found.push({ entries: [...first, { key, value }, ...way] })
-  }
-  for (const way of ways) if (way.length > 0) found.push({ entries: [...first, ...way] })
-  return found
-}
-
 /** Whose value an app does not know: all of those share a budget. */
 const UNKNOWN = 'unknown'
 
@@ -236,7 +196,7 @@ function checkedDescriptors(list: unknown, tell: TellError): readonly Descriptor
   })
 }
 
-function checkedEntry(entry: Entries[number], tell: TellError): Entries[number] {
+function checkedEntry(entry: Entry, tell: TellError): Entry {
   const { key, value } = entry
   if (typeof key !== 'string') throw new SluiceError('KEY_INVALID', 'descriptors', got(key))
   if (typeof value === 'string') return entry

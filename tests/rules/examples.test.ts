@@ -164,14 +164,24 @@ describe('server/examples/stripe.yaml', () => {
 
 describe('server/examples/login.yaml', () => {
   const login = (account: string, ip: string, subnet = ip.replace(/\.\d+$/, '')): string[] => [
+    `account=${account}, ip=${ip}`,
     `account=${account}`,
     `ip=${ip}`,
     `subnet=${subnet}`,
   ]
 
-  it('refuses the 11th try on one account in 15 minutes, from whatever address', () => {
+  it('refuses the 11th try on one account in 15 minutes from one address, and lets the owner in from another', () => {
     const scene = exampleScene('login')
-    expect(admitted(scene, 10, (i) => login('alice', `203.0.${i}.1`))).toBe(10)
+    expect(admitted(scene, 10, () => login('alice', '203.0.113.1'))).toBe(10)
+    const refused = scene.check(login('alice', '203.0.113.1'))
+    expect([refused.allowed, refused.tightest?.rule.name]).toEqual([false, 'account-here'])
+    expect(scene.check(login('alice', '198.51.100.1')).allowed).toBe(true)
+    expect(scene.check(login('bob', '203.0.113.1')).allowed).toBe(true)
+  })
+
+  it('refuses the 101st try on one account in 15 minutes, from whatever address', () => {
+    const scene = exampleScene('login')
+    expect(admitted(scene, 100, (i) => login('alice', `203.0.${i}.1`))).toBe(100)
     const refused = scene.check(login('alice', '198.51.100.1'))
     expect([refused.allowed, refused.tightest?.rule.name]).toEqual([false, 'account'])
     expect(scene.check(login('bob', '198.51.100.1')).allowed).toBe(true)
@@ -202,30 +212,38 @@ describe('server/examples/login.yaml', () => {
     expect(admitted(scene, 20, (i) => login('alice', '::ffff:192.0.2.77', `home-${i}`))).toBe(10)
   })
 
-  it('locks an account for an hour after five failures; a look does not count', () => {
+  it('locks an account for one address for an hour after five failures; a look does not count', () => {
     const scene = exampleScene('login')
+    const failed = 'failed_account=alice, ip=203.0.113.1'
     for (let i = 0; i < 5; i++) {
-      expect(standings(scene.check('failed_account=alice', 0))).toEqual([`failures ${5 - i} allowed`])
-      scene.check('failed_account=alice')
+      expect(standings(scene.check(failed, 0))).toEqual([`failures-here ${5 - i} allowed`])
+      scene.check(failed)
     }
-    expect(standings(scene.check('failed_account=alice', 0))).toEqual(['failures 0 refused'])
-    const refused = scene.check('failed_account=alice')
+    expect(standings(scene.check(failed, 0))).toEqual(['failures-here 0 refused'])
+    expect(scene.check('failed_account=alice, ip=203.0.113.2', 0).allowed).toBe(true)
+    const refused = scene.check(failed)
     expect([refused.allowed, refused.retryAfterMs]).toEqual([false, HOUR_MS])
     expect(refused.tightest?.rule.response).toMatchObject({
       status: 429,
       headers: [['content-type', 'application/json']],
     })
     scene.advance(HOUR_MS)
-    expect(scene.check('failed_account=alice').allowed).toBe(true)
+    expect(scene.check(failed).allowed).toBe(true)
+  })
+
+  it('locks an account for everyone after fifty failures', () => {
+    const scene = exampleScene('login')
+    expect(admitted(scene, 60, () => ['failed_account=alice'])).toBe(50)
   })
 
   it('goes on with a tenth of the budget without the store, and lets nobody guess after failures', () => {
     const scene = exampleScene('login')
-    const rules = ['account=a', 'ip=203.0.113.1', 'subnet=s', 'failed_account=a'].map(
+    const rules = ['account=a', 'account=a, ip=203.0.113.1', 'ip=203.0.113.1', 'subnet=s', 'failed_account=a'].map(
       (descriptor) => scene.check(descriptor).verdicts[0].rule,
     )
     expect(rules.map(({ name, onStoreFailure, localShare }) => [name, onStoreFailure, localShare])).toEqual([
       ['account', 'local', 0.1],
+      ['account-here', 'local', 0.1],
       ['ip', 'local', 0.1],
       ['subnet', 'local', 0.1],
       ['failures', 'closed', 1],

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { until } from '../../../../tests/servers/until.mjs'
 import { startRoutes, statuses } from './gateway.suite.ts'
 
 const json = (url: string, body: unknown, headers: Record<string, string> = {}) =>
@@ -35,6 +36,13 @@ limits:
       response.end('ta: {"usage": {"total_tokens": 70}}\r\n\r\ndata: {"usage": null}\n\ndata: [DONE]\n\n')
     },
     '/none': (response) => response.end('nothing to see'),
+    '/failed': (response) => response.writeHead(500).end('{"error": "the model failed"}'),
+    '/busy': (response) => response.writeHead(503).end(),
+    '/failed-dear': (response) => response.writeHead(500, { 'X-Cost': '30' }).end(),
+    '/untold': (response) => {
+      response.writeHead(200, { 'Content-Type': 'text/event-stream' })
+      response.end(': a comment\n\n'.repeat(50) + 'data: {"token": "a"}\n\n'.repeat(150))
+    },
     '/gone': (response) => response.destroy(),
     '/free': (response) => response.writeHead(200, { 'X-Cost': '0' }).end(),
     '/dear': (response) => response.writeHead(200, { 'X-Cost': '1500' }).end(),
@@ -50,6 +58,10 @@ limits:
     ['/sse', 70],
     ['/none', 100],
     ['/gone', 0],
+    ['/failed', 0],
+    ['/busy', 0],
+    ['/failed-dear', 30],
+    ['/untold', 150],
     ['/dear', 1000],
   ]
 
@@ -69,6 +81,52 @@ limits:
   it('is reserved before, and not above the limit', async () => {
     const { url } = await startRoutes(TOKENS, app)
     expect(await statuses(2, () => json(`${url}/none`, { max_tokens: 5_000 }))).toEqual([200, 429])
+  })
+
+  it('is reserved at a hundredth of the limit at least, whatever the request says', async () => {
+    const { url } = await startRoutes(TOKENS, app)
+    expect(await statuses(101, () => json(`${url}/none`, { max_tokens: 0 }))).toEqual([...Array(100).fill(200), 429])
+  })
+
+  it.each([
+    ['min: 250', { max_tokens: 1 }, 4],
+    ['min: 250', {}, 4],
+    ['default: 4', { max_tokens: 1 }, 250],
+    ['default: 200', {}, 5],
+    ['default: 200', { max_tokens: 1 }, 100],
+    ['min: 1', { max_tokens: 500 }, 2],
+    ['max: 5', { max_tokens: 1 }, 200],
+  ])('is reserved as %s says, for %o', async (form, body, most) => {
+    const { url } = await startRoutes(TOKENS.replace('default: 0, max: 900', form), app)
+    const found = await statuses(most + 1, () => json(`${url}/none`, body))
+    expect([found.slice(0, -1).every((status) => status === 200), found.at(-1)]).toEqual([true, 429])
+  })
+
+  it('is what was streamed where the client leaves before the end', async () => {
+    const { url } = await startRoutes(
+      TOKENS.replace('reserve:', 'by: { header: x-user }\n    reserve:'),
+      (request, response) => {
+        if (request.url === '/free') return void answers['/free']?.(response)
+        response.writeHead(200, { 'Content-Type': 'text/event-stream' })
+        response.write('data: {"token": "a"}\n\n'.repeat(400))
+      },
+    )
+    const gone = new AbortController()
+    const answer = await fetch(`${url}/stream`, {
+      method: 'POST',
+      body: '{"max_tokens": 1}',
+      signal: gone.signal,
+      headers: { 'X-User': 'a' },
+    })
+    const reader = answer.body?.getReader()
+    let bytes = 0
+    while (bytes < 400 * 22) bytes += (await reader?.read())?.value?.length ?? 0
+    gone.abort()
+    await until('it is charged', async () => {
+      const look = await fetch(`${url}/free`, { headers: { 'X-User': 'a' } })
+      await look.arrayBuffer()
+      return 1000 - Number(look.headers.get('x-ratelimit-remaining')) === 400
+    })
   })
 
   it('carries a debt over', async () => {
@@ -105,6 +163,22 @@ routes:
     expect(await statuses(1, login(url, ' A@B.C', 'right'))).toEqual([429])
     expect(await statuses(4, login(url, 'd@e.f', 'wrong'))).toEqual([401, 401, 401, 429])
     expect(await statuses(1, login(url, 'g@h.i', 'right'))).toEqual([429])
+  })
+
+  it('does not lock the owner of an account out where failures count by account and address together', async () => {
+    const limit =
+      '{ name: here, requests_per_unit: 3, unit: hour, by: { all: [{ json: email }, ip] }, on_status: [401] }'
+    const text = `upstreams: { app: APP }\nroutes: [{ path: /login, limits: [${limit}] }]\ntrusted_proxies: [loopback]\n`
+    const { url } = await startRoutes(text, app)
+    const from = (ip: string, email: unknown, password: string) => () =>
+      json(`${url}/login`, { email, password }, { 'X-Forwarded-For': ip })
+    expect(await statuses(4, from('192.0.2.1', 'a@b.c', 'wrong'))).toEqual([401, 401, 401, 429])
+    expect(await statuses(1, from('192.0.2.1', 'a@b.c', 'right'))).toEqual([429])
+    expect(await statuses(1, from('192.0.2.2', 'a@b.c', 'right'))).toEqual([200])
+    expect(await statuses(1, from('192.0.2.1', 'd@e.f', 'wrong'))).toEqual([401])
+    // Without an account there is no combination: the address counts.
+    expect(await statuses(4, from('192.0.2.3', undefined, 'wrong'))).toEqual([401, 401, 401, 429])
+    expect(await statuses(1, from('192.0.2.3', 'a@b.c', 'wrong'))).toEqual([401])
   })
 
   it('takes nothing for what succeeds', async () => {

@@ -38,6 +38,11 @@ export class CostTap {
     this.#reader?.end()
     return this.#header ?? costOf(this.#reader?.lastNumber)
   }
+
+  /** How many events of a stream have passed: models send about one for each token. 0 for any other answer. */
+  get events(): number {
+    return this.#reader instanceof SseScanner ? this.#reader.events : 0
+  }
 }
 
 /** costOf rounds up, as everywhere; what is no cost, or below 0, is none. */

@@ -5,19 +5,20 @@ import type { Priority } from 'sluice/internal/core/shedding/priority'
 import type { PlannedCharge } from 'sluice/internal/engine/charge'
 import type { Held } from 'sluice/internal/engine/decider'
 import type { LoadShedder } from 'sluice/internal/engine/load-shedder'
-import type { HeldPermits, MaybePromise } from 'sluice/internal/engine/ports'
+import type { MaybePromise } from 'sluice/internal/engine/ports'
+import type { DescribedDomain } from 'sluice/internal/http-door/caller-descriptors'
+import type { Settler } from 'sluice/internal/http-door/held-charges'
 
 /** A GatewayLimiter is what the gate needs of the engine. */
 export interface GatewayLimiter {
+  /** domain is undefined where the rules in force do not have it. */
+  domain(name: string): DescribedDomain | undefined
   /** plan says what a request charges, by the rules in force as `view` returns them. */
   plan(request: CheckRequest, view?: (rules: RuleSet) => RuleSet): readonly PlannedCharge[]
   hold(charges: readonly PlannedCharge[], context?: RequestContext, priority?: Priority): MaybePromise<Held>
-  /** What sheds load, and wants to know what is under way. */
+  /** What sheds load, and wants to know what is in flight. */
   readonly shedder?: Pick<LoadShedder, 'began' | 'ended' | 'shedUpstream'> | undefined
   decide(charges: readonly PlannedCharge[]): MaybePromise<Decision>
-  settleCharges(charges: readonly PlannedCharge[], decision: Decision, cost: number): MaybePromise<Decision | undefined>
-  refundCharges(charges: readonly PlannedCharge[], decision: Decision): MaybePromise<unknown>
-  /** keep has places renewed for as long as their holder can give them back. */
-  keep(permits: HeldPermits, holder: object): void
-  release(permits: HeldPermits): MaybePromise<void>
+  /** What gives back what hold took. */
+  readonly decider: Settler
 }

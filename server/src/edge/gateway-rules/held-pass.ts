@@ -2,52 +2,75 @@ import type { Decision } from 'sluice/internal/core/combine'
 import type { PlannedCharge } from 'sluice/internal/engine/charge'
 import type { Held } from 'sluice/internal/engine/decider'
 import type { MaybePromise } from 'sluice/internal/engine/ports'
+import type { Caller } from 'sluice/internal/http-door/caller'
+import { HeldCharges } from 'sluice/internal/http-door/held-charges'
 import type { EndKind, Fields, Pass } from '../gateway/gate.ts'
 import { CostTap } from './cost-tap.ts'
 import type { GatewayLimiter } from './gateway-limiter.ts'
 import type { PlannedLimit } from './planned-route.ts'
 import type { RequestPlan } from './request-plan.ts'
 
-export interface HeldPassParts {
-  readonly limiter: GatewayLimiter
-  readonly plan: RequestPlan
-  readonly held: Held
-  readonly fields: Fields
-  readonly failed: (error: unknown) => void
-}
-
 /**
- * HeldPass is a request on its way: the places that it holds, and what it was charged. At its end places are given back,
- * limits that count some statuses only get back what others took, and costs are settled.
+ * HeldPass is a request on its way through the gateway: what one decision took, or two where some limits had to wait for
+ * the body. At its end places are given back, limits that count some statuses only get back what others took, and costs are
+ * settled.
  */
 export class HeldPass implements Pass {
   readonly kind = 'admitted'
-  readonly headers: Fields
-  /** Undefined where nobody listens: most answers pass unheard. */
-  readonly heard?: (piece: Buffer) => void
-  readonly #parts: HeldPassParts
-  readonly #taps: ReadonlyMap<PlannedLimit, CostTap>
-  readonly #startedAt: number
+  headers: Fields = []
+  /** Undefined where no limit reads the answer: most answers pass unheard. */
+  heard?: (piece: Buffer) => void
+  readonly caller: Caller
+  readonly #limiter: GatewayLimiter
+  readonly #failed: (error: unknown) => void
+  #plan: RequestPlan | undefined
+  #charges: HeldCharges | undefined
+  /** What was taken before the body was there. */
+  #earlierPlan: RequestPlan | undefined
+  #earlier: HeldCharges | undefined
+  #taps = NO_TAPS
+  /** When the request was let through to its upstream. */
+  #startedAt: number | undefined
   #status: number | undefined
   #isGivenUp = false
   #isOver = false
+  /** What callers hear of the limits so far. */
+  told: Decision | undefined
 
-  constructor(parts: HeldPassParts) {
-    this.#parts = parts
-    this.headers = parts.fields
-    this.#taps = tapsOf(parts.plan)
-    const { permits } = parts.held
-    if (permits !== undefined) parts.limiter.keep(permits, this)
-    const { shedder } = parts.limiter
-    // Nobody else asks for the time.
-    this.#startedAt = shedder === undefined ? 0 : performance.now()
-    shedder?.began()
-    const bodies = [...this.#taps.values()].filter(({ wantsBody }) => wantsBody)
+  constructor(limiter: GatewayLimiter, caller: Caller, failed: (error: unknown) => void) {
+    this.#limiter = limiter
+    this.caller = caller
+    this.#failed = failed
+  }
+
+  /** What was asked about last. */
+  get planned(): readonly PlannedCharge[] {
+    return this.#plan?.charges ?? []
+  }
+
+  /** take adds what a decision that admits the request took. */
+  take(plan: RequestPlan, held: Held, told: Decision): void {
+    this.told = told
+    this.#earlierPlan = this.#plan
+    this.#earlier = this.#charges
+    this.#plan = plan
+    this.#charges = new HeldCharges(this.#limiter.decider, plan.charges, held)
+    this.#taps = withTaps(this.#taps, plan)
+    const bodies = this.#taps.size === 0 ? [] : [...this.#taps.values()].filter(({ wantsBody }) => wantsBody)
     if (bodies.length > 0) {
       this.heard = (piece) => {
         for (const tap of bodies) tap.heard(piece)
       }
     }
+  }
+
+  /** start says that the request goes on to its upstream: from now on it is load. */
+  start(headers: Fields): void {
+    this.headers = headers
+    const { shedder } = this.#limiter
+    if (shedder === undefined) return
+    this.#startedAt = performance.now()
+    shedder.began()
   }
 
   responded(status: number, headers: Fields): void {
@@ -69,64 +92,61 @@ export class HeldPass implements Pass {
   ended(kind: EndKind): void {
     if (this.#isOver) return
     this.#isOver = true
-    const { limiter, held, plan } = this.#parts
-    const { permits } = held
-    limiter.shedder?.ended(kind === 'finish' ? performance.now() - this.#startedAt : undefined)
-    if (permits !== undefined && permits.held.length > 0) this.#later(() => limiter.release(permits))
-    if (this.#isGivenUp || kind === 'unserved')
-      this.#later(() =>
-        this.#some(
-          () => true,
-          (charges, decision) => limiter.refundCharges(charges, decision),
-        ),
-      )
-    else for (const limit of new Set(plan.limits)) this.#conclude(limit, kind)
+    if (this.#startedAt !== undefined) {
+      this.#limiter.shedder?.ended(kind === 'finish' ? performance.now() - this.#startedAt : undefined)
+    }
+    this.#giveBack(this.#plan, this.#charges, kind)
+    this.#giveBack(this.#earlierPlan, this.#earlier, kind)
   }
 
-  /** #conclude takes what is known of a request for one limit. What is not known stays as it was charged. */
-  #conclude(limit: PlannedLimit, kind: EndKind): void {
-    const { limiter, plan } = this.#parts
+  #giveBack(plan: RequestPlan | undefined, charges: HeldCharges | undefined, kind: EndKind): void {
+    if (plan === undefined || charges === undefined) return
+    if (charges.isHolding) this.#later(() => charges.release())
+    if (this.#isGivenUp || kind === 'unserved') this.#later(() => charges.refund())
+    else for (const limit of new Set(plan.limits)) this.#conclude(plan, charges, limit, kind)
+  }
+
+  /**
+   * #conclude takes what is known of a request for one limit. Where an answer does not say its cost, what was reserved stays,
+   * or what was streamed if that is more: a client that leaves before the last event, or asks for none with the
+   * cost, does not stream for the price of its own estimate. An upstream that failed did nothing that costs.
+   */
+  #conclude(plan: RequestPlan, charges: HeldCharges, limit: PlannedLimit, kind: EndKind): void {
     const isOf = ({ descriptor }: PlannedCharge): boolean => plan.limits[descriptor] === limit
-    const isFree = limit.statuses !== undefined && this.#status !== undefined && !limit.statuses.has(this.#status)
-    const tap = this.#taps.get(limit)
-    // An upstream that did not answer did nothing that costs.
-    if (isFree || (tap !== undefined && kind === 'upstream-error' && (this.#status ?? 502) >= 502)) {
-      this.#later(() => this.#some(isOf, (charges, decision) => limiter.refundCharges(charges, decision)))
+    const status = this.#status
+    if (limit.statuses !== undefined && status !== undefined && !limit.statuses.has(status)) {
+      this.#later(() => charges.refund(isOf))
       return
     }
-    const cost = tap?.cost()
-    if (cost === undefined) return
-    this.#later(() => this.#some(isOf, (charges, decision) => limiter.settleCharges(charges, decision, cost)))
-  }
-
-  /** #some runs something about some of the charges, with their part of the decision. */
-  #some(
-    is: (charge: PlannedCharge) => boolean,
-    run: (charges: readonly PlannedCharge[], decision: Decision) => MaybePromise<unknown>,
-  ): MaybePromise<unknown> {
-    const { plan, held } = this.#parts
-    const chosen = plan.charges.map(is)
-    const charges = plan.charges.filter((_, i) => chosen[i])
-    const verdicts = held.decision.verdicts.filter((_, i) => chosen[i])
-    return charges.length === 0 ? undefined : run(charges, { ...held.decision, verdicts })
+    const tap = this.#taps.get(limit)
+    if (tap === undefined) return
+    const cost = tap.cost()
+    const hasFailed = kind !== 'abort' && (status === undefined ? kind === 'upstream-error' : status >= 500)
+    if (cost !== undefined && !(hasFailed && kind === 'upstream-error')) this.#later(() => charges.settle(cost, isOf))
+    else if (hasFailed) this.#later(() => charges.refund(isOf))
+    else if (plan.charges.some((charge) => isOf(charge) && tap.events * (charge.weight ?? 1) > charge.cost)) {
+      this.#later(() => charges.settle(tap.events, isOf))
+    }
   }
 
   #later(run: () => MaybePromise<unknown>): void {
-    const { failed } = this.#parts
     try {
       const done = run()
-      if (done instanceof Promise) done.catch(failed)
+      if (done instanceof Promise) done.catch(this.#failed)
     } catch (error) {
-      failed(error)
+      this.#failed(error)
     }
   }
 }
 
 const NO_TAPS: ReadonlyMap<PlannedLimit, CostTap> = new Map()
 
-function tapsOf({ limits }: RequestPlan): ReadonlyMap<PlannedLimit, CostTap> {
-  if (!limits.some(({ settle }) => settle !== undefined)) return NO_TAPS
-  const taps = new Map<PlannedLimit, CostTap>()
+function withTaps(
+  known: ReadonlyMap<PlannedLimit, CostTap>,
+  { limits }: RequestPlan,
+): ReadonlyMap<PlannedLimit, CostTap> {
+  if (!limits.some(({ settle }) => settle !== undefined)) return known
+  const taps = new Map(known)
   for (const limit of limits) if (limit.settle !== undefined) taps.set(limit, new CostTap(limit.settle))
   return taps
 }

@@ -1,4 +1,4 @@
-import type { Decision } from 'sluice/internal/core/combine'
+import { combine, type Decision } from 'sluice/internal/core/combine'
 import { FieldRenderer } from 'sluice/internal/core/http/field-renderer'
 import { type Refusal as HttpRefusal, refusalOf, type Stated, statedRefusal } from 'sluice/internal/core/http/refusal'
 import type { RequestContext } from 'sluice/internal/core/request'
@@ -8,7 +8,7 @@ import { andThen } from 'sluice/internal/engine/maybe'
 import type { MaybePromise } from 'sluice/internal/engine/ports'
 import type { Caller } from 'sluice/internal/http-door/caller'
 import { applyShadowMode } from '../apply-shadow-mode.ts'
-import type { Admission, Fields, GatewayGate, GatewayRequest, Refusal } from '../gateway/gate.ts'
+import type { Admission, Fields, GatewayGate, GatewayRequest, Pass, Refusal } from '../gateway/gate.ts'
 import type { Ceiling, CeilingHit } from './ceiling.ts'
 import type { GatewayLimiter } from './gateway-limiter.ts'
 import { HeldPass } from './held-pass.ts'
@@ -56,17 +56,32 @@ export class LimitGate implements GatewayGate {
     return hit === undefined || this.#isShadow ? undefined : tooMuch(hit, request)
   }
 
-  admit(request: GatewayRequest): MaybePromise<Admission> {
+  /**
+   * enter charges the limits that need nothing of a body which is still to come: one that is sent slowly, or never, is
+   * counted from the start. What they took is given back if those of the body refuse the request, and not if the body
+   * never comes.
+   */
+  enter(request: GatewayRequest): MaybePromise<Admission> {
+    const { shared } = request.route as PlannedRoute
+    return andThen(shared.finder.find(request), (caller) => {
+      const plan = planRequest(this.#limiter, request, caller, 'head')
+      const held = this.#limiter.hold(plan.charges, this.#contextOf?.(request))
+      return andThen(held, (answer) => this.#answer(request, caller, plan, answer))
+    })
+  }
+
+  admit(request: GatewayRequest, entered?: Pass): MaybePromise<Admission> {
+    if (entered instanceof HeldPass) return this.#ask(request, entered.caller, entered)
     const { shared } = request.route as PlannedRoute
     return andThen(shared.finder.find(request), (caller) => this.#ask(request, caller))
   }
 
-  #ask(request: GatewayRequest, caller: Caller): MaybePromise<Admission> {
-    const plan = planRequest(this.#limiter, request, caller)
-    const priority = priorityOf(request, plan)
+  #ask(request: GatewayRequest, caller: Caller, entered?: HeldPass): MaybePromise<Admission> {
+    const plan = planRequest(this.#limiter, request, caller, entered === undefined ? 'all' : 'body')
+    const priority = priorityOf(request, plan, entered)
     const charges = this.#shedByUpstream(request, plan, priority) ?? plan.charges
     const held = this.#limiter.hold(charges, this.#contextOf?.(request), this.#limiter.shedder && priority)
-    return andThen(held, (answer) => this.#answer(request, plan, answer))
+    return andThen(held, (answer) => this.#answer(request, caller, plan, answer, entered, true))
   }
 
   /** #shedByUpstream is the charge of a request that its upstream has no room for, told with what it was about. */
@@ -78,14 +93,28 @@ export class LimitGate implements GatewayGate {
     return [charges.length === 0 ? shed : { ...shed, domain: charges[0].domain, entries: charges[0].entries }]
   }
 
-  #answer(request: GatewayRequest, planned: RequestPlan, held: Held): MaybePromise<Admission> {
+  #answer(
+    request: GatewayRequest,
+    caller: Caller,
+    planned: RequestPlan,
+    held: Held,
+    entered?: HeldPass,
+    isLast = false,
+  ): MaybePromise<Admission> {
     // Who is shed was charged nothing, and has no verdict of a limit.
     const plan = held.decision.tightest?.verdict.shed === undefined ? planned : NOTHING
     const decision = applyShadowMode(withoutBlocks(plan, held.decision), this.#isShadow)
-    const { fields, retryAfterSeconds } = this.#fieldsOf(decision)
+    const told =
+      entered?.told === undefined ? decision : applyShadowMode(joined(entered.told, decision), this.#isShadow)
     if (!held.decision.allowed) this.#later(() => strike(this.#limiter, plan, held.decision))
-    if (!decision.allowed) return refusal(refusalFor(decision, retryAfterSeconds, request), fields)
-    const pass = new HeldPass({ limiter: this.#limiter, plan, held, fields, failed: this.#failed })
+    if (!decision.allowed) {
+      entered?.undo()
+      const { fields, retryAfterSeconds } = this.#fieldsOf(told)
+      return refusal(refusalFor(decision, retryAfterSeconds, request), fields)
+    }
+    const pass = entered ?? new HeldPass(this.#limiter, caller, this.#failed)
+    pass.take(plan, held, told)
+    if (isLast) pass.start(this.#fieldsOf(told).fields)
     const delayMs = Math.max(decision.delayMs, nearLimitMs(plan, held.decision))
     return delayMs === 0 ? pass : this.#hold(request, pass, delayMs)
   }
@@ -127,11 +156,18 @@ export class LimitGate implements GatewayGate {
 const NOTHING: RequestPlan = { charges: [], limits: [], descriptors: [] }
 
 /** priorityOf is what a trusted caller says, else the route, else its rules, else the method. */
-function priorityOf(request: GatewayRequest, { charges }: RequestPlan): Priority {
+function priorityOf(request: GatewayRequest, { charges }: RequestPlan, entered: HeldPass | undefined): Priority {
   const { shared, priority } = request.route as PlannedRoute
-  return (
-    saidPriority(request, shared.priorityHeader) ?? priority ?? rulePriority(charges) ?? methodPriority(request.method)
-  )
+  const said = saidPriority(request, shared.priorityHeader) ?? priority
+  if (said !== undefined) return said
+  const all = entered === undefined ? charges : [...entered.planned, ...charges]
+  return rulePriority(all) ?? methodPriority(request.method)
+}
+
+/** joined is one decision of two that both admit, or of which the second refuses. */
+function joined(first: Decision, second: Decision): Decision {
+  if (first.verdicts.length === 0) return second
+  return second.allowed ? combine([...first.verdicts, ...second.verdicts]) : second
 }
 
 /** nearLimitMs is how long a request is held that leaves little of a limit which says so. */

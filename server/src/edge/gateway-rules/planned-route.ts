@@ -20,6 +20,9 @@ export interface ValueSource {
   values(request: GatewayRequest, caller: Caller): readonly string[]
 }
 
+/** An Owner is whose budget something is: each value of one source, or each combination of the values of several. */
+export type Owner = readonly ValueSource[]
+
 /** A SettleSource is where the real cost of a request stands in its answer: a field, or a body by its type. */
 export interface SettleSource {
   /** In lower case. */
@@ -32,8 +35,10 @@ export interface SettleSource {
 export interface PlannedLimit {
   /** What its descriptors begin with. */
   readonly prefix: readonly Entry[]
-  /** The first that a request has a value of tells whose budget it is. None of them: it is everybody's. */
-  readonly sources: readonly ValueSource[]
+  /** The first that a request has says whose budget it is. None of them: it is everybody's. */
+  readonly owners: readonly Owner[]
+  /** Whose budget it is, or what a request takes, stands in its body. */
+  readonly readsBody: boolean
   /** What a request takes before its real cost is known. 0 looks. */
   cost(request: GatewayRequest): number
   /** Only requests with one of these statuses count. */
@@ -60,6 +65,11 @@ export interface DomainPlan {
   readonly view?: (rules: RuleSet) => RuleSet
   /** Undefined: what is known of the caller, with method and path. */
   readonly descriptors: readonly (readonly ValueSource[])[] | undefined
+  /**
+   * One of the descriptors names a part of the body. All rules of a domain are asked at the same time: some replace others, and
+   * of those in quota mode one is enough.
+   */
+  readonly readsBody: boolean
 }
 
 /** A SharedPlan is what all routes of one file have in common. */

@@ -1,6 +1,8 @@
 import type { Descriptor, Entry } from 'sluice/internal/core/request'
 import type { PlannedCharge } from 'sluice/internal/engine/charge'
 import type { Caller } from 'sluice/internal/http-door/caller'
+import { requestDescriptors } from 'sluice/internal/http-door/caller-descriptors'
+import { withoutRepeats } from 'sluice/internal/http-door/charge-planner'
 import { canonicalMethod } from 'sluice/internal/http-door/request-path'
 import type { GatewayRequest } from '../gateway/gate.ts'
 import type { GatewayLimiter } from './gateway-limiter.ts'
@@ -21,19 +23,37 @@ export interface RequestPlan {
   readonly descriptors: readonly Descriptor[]
 }
 
+/** Of which limits a plan is: those that need nothing of the body, the others, or all of them. */
+export type PlanPart = 'head' | 'body' | 'all'
+
 /** planRequest says what a request is charged to: by the limits of its route, and by the rules of its domain. */
-export function planRequest(limiter: GatewayLimiter, request: GatewayRequest, caller: Caller): RequestPlan {
+export function planRequest(
+  limiter: GatewayLimiter,
+  request: GatewayRequest,
+  caller: Caller,
+  part: PlanPart = 'all',
+): RequestPlan {
   const route = request.route as PlannedRoute
   const limits: PlannedLimit[] = []
   const descriptors: Descriptor[] = []
-  for (const limit of route.limits) addLimit(limit, request, caller, limits, descriptors)
+  for (const limit of route.limits) {
+    if (isOf(part, limit.readsBody)) addLimit(limit, request, caller, limits, descriptors)
+  }
   const own = descriptors.length === 0 ? [] : limiter.plan({ domain: GATEWAY_DOMAIN, descriptors, cost: route.cost })
-  if (route.domain === undefined || isDecided(own)) return { charges: own, limits, descriptors }
-  const given = { domain: route.domain.name, descriptors: domainDescriptors(route.domain, request, caller) }
-  const others = limiter.plan({ ...given, cost: route.cost }, route.domain.view)
+  const { domain } = route
+  if (domain === undefined || !isOf(part, domain.readsBody) || isDecided(own)) {
+    return { charges: own, limits, descriptors }
+  }
+  const given = { domain: domain.name, descriptors: domainDescriptors(limiter, domain, request, caller) }
+  const planned = limiter.plan({ ...given, cost: route.cost }, domain.view)
+  const others = request.otherPath === undefined ? planned : withoutRepeats(planned)
   if (isDecided(others)) return { charges: others, limits: [], descriptors: [] }
   const shifted = others.map((charge) => ({ ...charge, descriptor: charge.descriptor + descriptors.length }))
   return { charges: own.length === 0 ? shifted : [...own, ...shifted], limits, descriptors }
+}
+
+function isOf(part: PlanPart, readsBody: boolean): boolean {
+  return part === 'all' || (part === 'body') === readsBody
 }
 
 /** isDecided: the caller is blocked, and no counter is asked. */
@@ -60,59 +80,59 @@ function addLimit(
 }
 
 /** entriesOf are the budgets that a request takes of a limit: that of its owner, or of each of several. */
-function entriesOf({ prefix, sources }: PlannedLimit, request: GatewayRequest, caller: Caller): readonly Entry[][] {
-  for (const { key, values } of sources) {
-    const found = values(request, caller)
-    if (found.length > 0) return found.map((value) => [...prefix, { key, value }])
+function entriesOf({ prefix, owners }: PlannedLimit, request: GatewayRequest, caller: Caller): readonly Entry[][] {
+  for (const owner of owners) {
+    const found =
+      owner.length === 1 ? single(prefix, owner[0], request, caller) : products(owner, request, caller, prefix)
+    if (found.length > 0) return found
   }
   return [[...prefix]]
 }
 
+function single(
+  prefix: readonly Entry[],
+  { key, values }: ValueSource,
+  request: GatewayRequest,
+  caller: Caller,
+): readonly Entry[][] {
+  return values(request, caller).map((value) => [...prefix, { key, value }])
+}
+
+const NO_PATHS: readonly string[] = []
+const UNKNOWN_DOMAIN = { hasTiers: false, evaluatePath: false }
+
 /** domainDescriptors are what the rules of a domain are asked about. A part that a request does not have leaves its descriptor out. */
 function domainDescriptors(
-  { descriptors }: DomainPlan,
+  limiter: GatewayLimiter,
+  { name, descriptors }: DomainPlan,
   request: GatewayRequest,
   caller: Caller,
 ): readonly Descriptor[] {
-  if (descriptors === undefined) return callerDescriptors(request, caller)
+  if (descriptors === undefined) {
+    return requestDescriptors(
+      limiter.domain(name) ?? UNKNOWN_DOMAIN,
+      caller,
+      canonicalMethod(request.method),
+      request.path,
+      request.otherPath === undefined ? NO_PATHS : [request.otherPath],
+    )
+  }
   return descriptors.flatMap((sources) => products(sources, request, caller).map((entries) => ({ entries })))
 }
 
 /** How many descriptors one of the file becomes where a request has several values of its parts. */
 const MAX_PRODUCTS = 16
 
-function products(sources: readonly ValueSource[], request: GatewayRequest, caller: Caller): readonly Entry[][] {
-  let all: Entry[][] = [[]]
+function products(
+  sources: readonly ValueSource[],
+  request: GatewayRequest,
+  caller: Caller,
+  prefix: readonly Entry[] = [],
+): readonly Entry[][] {
+  let all: Entry[][] = [[...prefix]]
   for (const { key, values } of sources) {
     const found = values(request, caller)
     all = all.flatMap((entries) => found.map((value) => [...entries, { key, value }])).slice(0, MAX_PRODUCTS)
   }
   return all
-}
-
-/** callerDescriptors are all that is known of the caller, each alone, with the method, with the path, and with both. */
-function callerDescriptors({ method, path, otherPath }: GatewayRequest, caller: Caller): readonly Descriptor[] {
-  const by: Entry = { key: 'method', value: canonicalMethod(method) }
-  const at: Entry = { key: 'path', value: path }
-  const ways = [[], [by], [at], [by, at]]
-  if (otherPath !== undefined) {
-    const other: Entry = { key: 'path', value: otherPath }
-    ways.push([other], [by, other])
-  }
-  const tier = caller.tier === undefined ? [] : [{ key: 'tier', value: caller.tier }]
-  const { ip, apiKey, moreApiKeys = [], user, tenant } = caller
-  const known = [
-    ['ip', ip],
-    ['api_key', apiKey],
-    ...moreApiKeys.map((key) => ['api_key', key] as const),
-    ['user', user],
-    ['tenant', tenant],
-  ] as const
-  const found: Descriptor[] = []
-  for (const [key, value] of known) {
-    if (value === undefined) continue
-    for (const way of ways) found.push({ entries: [...tier, { key, value }, ...way] })
-  }
-  for (const way of ways.slice(1)) found.push({ entries: [...tier, ...way] })
-  return found
 }

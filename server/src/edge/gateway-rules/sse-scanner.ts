@@ -15,6 +15,9 @@ export class SseScanner {
   #isLineEmpty = true
   #wasCr = false
   #last: number | undefined
+  #hasData = false
+  /** How many events with data have passed. */
+  events = 0
 
   constructor(path: string) {
     this.#scanner = new JsonScanner(path)
@@ -52,7 +55,10 @@ export class SseScanner {
     }
     const start = i
     while (i < bytes.length && bytes[i] !== LF && bytes[i] !== CR) i++
-    if (this.#matched === DATA.length) this.#scanner.push(bytes, start, i)
+    if (this.#matched === DATA.length) {
+      this.#hasData = true
+      this.#scanner.push(bytes, start, i)
+    }
     return i
   }
 
@@ -68,6 +74,8 @@ export class SseScanner {
   }
 
   #eventEnded(): void {
+    if (this.#hasData) this.events++
+    this.#hasData = false
     this.#scanner.end()
     this.#last = this.#scanner.lastNumber ?? this.#last
     this.#scanner.reset()

@@ -48,10 +48,8 @@ function gateOf(store: Store, text = BOTS, parts: LimiterParts = {}) {
       later.push(done)
       return done
     },
-    settleCharges: () => undefined,
-    refundCharges: () => undefined,
-    keep: () => undefined,
-    release: () => undefined,
+    domain: (name) => limiter.domain(name),
+    decider: limiter.decider,
   }
   const gate = new LimitGate({
     limiter: watched,

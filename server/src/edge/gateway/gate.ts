@@ -30,7 +30,7 @@ export interface GatewayRequest {
   readonly parameters: ReadonlyMap<string, string>
   /** The id under which the upstream, the answer and logs know the request. */
   readonly id: string
-  /** The first `peekBytes` of the body, where the route asks for them. */
+  /** The first `peekBytes` of the body, where the route asks for them. Undefined before they are there. */
   readonly body: Buffer | undefined
   /** header returns the first field of this name (in lower case). */
   header(name: string): string | undefined
@@ -79,7 +79,13 @@ export type Admission = Refusal | Pass
 export interface GatewayGate {
   /** before is asked first, when nothing of the body has been read: it refuses what is not even to be looked at. */
   before?(request: GatewayRequest): Refusal | undefined
-  admit(request: GatewayRequest): MaybePromise<Admission>
+  /**
+   * enter is asked about a request whose body the route wants to look into, and which has not come with its head. What it
+   * lets through is read, and then `admit` is asked. Without it, nothing is decided before the body is there.
+   */
+  enter?(request: GatewayRequest): MaybePromise<Admission>
+  /** admit decides about a request. `entered` is the Pass of enter: it is returned, or was given up by the gate. */
+  admit(request: GatewayRequest, entered?: Pass): MaybePromise<Admission>
 }
 
 const PASS: Pass = Object.freeze({ kind: 'admitted', ended: () => {} })

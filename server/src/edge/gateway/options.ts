@@ -36,7 +36,7 @@ export interface Route {
   readonly times?: Partial<RouteTimes>
   /** The most bytes of a request's body; above it 413. Default: 10 MiB. */
   readonly maxBodyBytes?: number
-  /** So much of the body is read before the gate is asked. At most 65,536. Default: 0. */
+  /** So much of the body is read before the gate decides (GatewayGate.enter, admit). At most 65,536. Default: 0. */
   readonly peekBytes?: number
   /** Tries in addition to the first, for safe methods without a body. Default: 1. */
   readonly retries?: number
@@ -109,6 +109,8 @@ export interface GatewayBounds {
   readonly maxConnections: number
   /** Requests under way; more are answered 503. 20,000. */
   readonly maxRequests: number
+  /** Requests whose bodies are waited for to look into them; for more, some of the address with the most are answered 503. 1,024. */
+  readonly maxAwaitedBodies: number
   /** Streams of one HTTP/2 connection. 128. */
   readonly maxStreams: number
   /** The head of a request, its trailers, and the head of an answer. 65,536. */
@@ -124,6 +126,7 @@ export interface GatewayBounds {
 export const DEFAULT_GATEWAY_BOUNDS: GatewayBounds = Object.freeze({
   maxConnections: 10_000,
   maxRequests: 20_000,
+  maxAwaitedBodies: 1_024,
   maxStreams: 128,
   maxHeaderBytes: 65_536,
   maxHeaders: 2_000,

@@ -1,14 +1,16 @@
 import { got } from 'sluice/internal/core/errors'
+import { MAX_COUNT } from 'sluice/internal/core/limit'
 import type { Entry } from 'sluice/internal/core/request'
 import type { RateLimitRule } from 'sluice/internal/core/rules/schema'
 import type { GatewayRequest } from '../../gateway/gate.ts'
-import type { PlannedLimit, PlannedRoute, SettleSource, ValueSource } from '../planned-route.ts'
+import type { Owner, PlannedLimit, PlannedRoute, SettleSource, ValueSource } from '../planned-route.ts'
 import { bodyNumber, formSource, headerSource, jsonSource, parameterSource, wordSource } from '../value-source.ts'
 import type { Path, Places } from './places.ts'
 import type { WrittenLimit } from './rule-writer.ts'
 import {
   type IdentityObject,
   type LimitObject,
+  type MemberForm,
   OWN_LIMIT_FIELDS,
   type OwnerForm,
   type PartForm,
@@ -59,19 +61,19 @@ function nameOf(route: string | undefined, i: number, count: number): string {
 function compileLimit(limit: LimitObject, name: string, at: Path, place: LimitPlace): CompiledLimit {
   const { places, route, priority } = place
   checkCombinations(limit, at, places)
-  const owners = [limit.by ?? defaultOwners(place.identity)].flat()
-  const isShared = owners.includes('everyone')
-  const told = owners.slice(0, isShared ? owners.indexOf('everyone') : undefined)
-  const sources = told.flatMap((owner, i) =>
-    ownerSource(owner, [...at, 'by', ...(Array.isArray(limit.by) ? [i] : [])], place),
+  const forms = [limit.by ?? defaultOwners(place.identity)].flat()
+  const isShared = forms.includes('everyone')
+  const told = forms.slice(0, isShared ? forms.indexOf('everyone') : undefined)
+  const owners = told.flatMap((owner, i) =>
+    ownerOf(owner, [...at, 'by', ...(Array.isArray(limit.by) ? [i] : [])], place),
   )
-  if (!isShared && !sources.some(({ key }) => key === 'ip')) sources.push(wordSource('ip'))
+  if (!isShared && !owners.some(isAddress)) owners.push([wordSource('ip')])
   const isShadow = limit.shadow_mode === true
   const rule = { ...ruleOf(limit), name, ...(priority !== undefined && limit.priority === undefined && { priority }) }
-  const base = { sources, isShared, isShadow, at }
+  const base = { owners, isShared, isShadow, at }
   const ban = banOf(limit, name, at, place)
   const written: WrittenLimit[] = [{ ...base, name, rule }, ...ban.map((each) => ({ ...base, ...each }))]
-  const planned = { ...plannedLimit(limit, at, place, sources), prefix: prefixOf(name, route) }
+  const planned = { ...plannedLimit(limit, at, place, owners), prefix: prefixOf(name, route) }
   const [strikes, block] = ban.map((each) => prefixOf(each.name, route))
   const escalation = strikes && { strikes, block: lookAt(planned, block) }
   return { planned: { ...planned, escalation }, written }
@@ -91,11 +93,12 @@ function plannedLimit(
   limit: LimitObject,
   at: Path,
   { places }: LimitPlace,
-  sources: readonly ValueSource[],
+  owners: readonly Owner[],
 ): Omit<PlannedLimit, 'prefix'> {
   const delayMs = places.duration(limit.escalate?.delay, [...at, 'escalate', 'delay'])
   return {
-    sources,
+    owners,
+    readsBody: typeof limit.reserve === 'object' || owners.flat().some((source) => source.readsBody),
     cost: costOf(limit),
     statuses: limit.on_status && new Set(limit.on_status.flatMap(statusesOf)),
     settle: limit.settle && settleOf(limit.settle),
@@ -117,6 +120,8 @@ function checkCombinations(limit: LimitObject, at: Path, places: Places): void {
   if (settle !== undefined && Object.keys(settle).length === 0)
     places.wrong([...at, 'settle'], 'it names no header, json or sse')
   if (reserve !== undefined && settle === undefined) places.wrong([...at, 'reserve'], 'reserve without settle')
+  if (typeof reserve === 'object' && (reserve.min ?? 0) > (reserve.max ?? MAX_COUNT))
+    places.wrong([...at, 'reserve'], `min is ${reserve.min} and max is ${reserve.max}; min may not be above max`)
   if (algorithm === 'concurrency' && (settle ?? limit.on_status) !== undefined) {
     places.wrong([...at], 'a concurrency limit holds places; settle and on_status are for those that count')
   }
@@ -158,11 +163,24 @@ function banOf(
   ]
 }
 
-function costOf({ reserve }: LimitObject): PlannedLimit['cost'] {
+function costOf({ reserve, requests_per_unit }: LimitObject): PlannedLimit['cost'] {
   if (reserve === undefined) return ({ route }) => (route as PlannedRoute).cost
   if (typeof reserve === 'number') return () => reserve
-  const { json, default: usual = 1, max = Number.POSITIVE_INFINITY } = reserve
-  return (request: GatewayRequest) => Math.min(bodyNumber(request, json) ?? usual, max, 0xffff_ffff)
+  const { json, default: usual, max = MAX_COUNT } = reserve
+  const least = Math.min(reserve.min ?? leastOf(usual, requests_per_unit), max)
+  const missing = Math.min(usual ?? least, max)
+  return (request: GatewayRequest) => {
+    const named = bodyNumber(request, json)
+    return named === undefined ? missing : Math.max(least, Math.min(named, max))
+  }
+}
+
+/**
+ * leastOf is what a request reserves at least where the file does not say: callers name their own estimates, and with those of 1 as
+ * many requests at the same time overdraw a budget as it has tokens.
+ */
+function leastOf(usual: number | undefined, limit: number | null | undefined): number {
+  return Math.max(1, Math.min(usual || MAX_COUNT, Math.ceil((limit ?? 1) / 100)))
 }
 
 function settleOf({ header, json, sse }: NonNullable<LimitObject['settle']>): SettleSource {
@@ -180,15 +198,32 @@ function defaultOwners({ jwt, api_key }: IdentityObject): readonly OwnerForm[] {
   return [...(jwt ? ['user' as const] : []), ...(api_key ? ['api_key' as const] : []), 'ip']
 }
 
-function ownerSource(owner: OwnerForm, at: Path, { places, identity }: LimitPlace): readonly ValueSource[] {
-  if (typeof owner !== 'string') {
-    const source = partSource(owner, undefined)
+function ownerOf(form: OwnerForm, at: Path, place: LimitPlace): readonly Owner[] {
+  if (typeof form === 'string' || form.all === undefined) return memberSource(form, at, place).map((source) => [source])
+  const { all, ...part } = form
+  if (Object.keys(part).length > 0) place.places.wrong(at, 'all stands alone; put the other parts into its list')
+  const sources = all.flatMap((member, i) => {
+    if (member === 'everyone') place.places.wrong([...at, 'all', i], '"everyone" is no part of a combination')
+    return memberSource(member, [...at, 'all', i], place)
+  })
+  if (new Set(sources.map(({ key }) => key)).size < sources.length) place.places.wrong(at, 'all names a part twice')
+  return [sources]
+}
+
+function memberSource(member: MemberForm, at: Path, { places, identity }: LimitPlace): readonly ValueSource[] {
+  if (typeof member !== 'string') {
+    const source = partSource(member, undefined)
     if (source === undefined) places.wrong(at, 'it names one of header, parameter, json and form')
     return source === undefined ? [] : [source]
   }
-  const needed = missingFor(owner, identity)
-  if (needed !== undefined) places.wrong(at, `by: "${owner}" needs ${needed}`)
-  return [wordSource(owner)]
+  const needed = missingFor(member, identity)
+  if (needed !== undefined) places.wrong(at, `by: "${member}" needs ${needed}`)
+  return [wordSource(member)]
+}
+
+/** isAddress: every request has one. */
+export function isAddress(owner: Owner | undefined): boolean {
+  return owner?.length === 1 && owner[0].key === 'ip'
 }
 
 /** missingFor says what an identity lacks to tell something of callers: all would be counted by address. */

@@ -64,6 +64,87 @@ describe('compileRoutes', () => {
     expect(compile(GOOD.replace('{ header: X-Tenant }', '{ json: a.b }')).table.routes[0]?.peekBytes).toBe(16_384)
   })
 
+  it('takes no more of a body than it looks into, unless the route says otherwise', () => {
+    const json = GOOD.replace('{ header: X-Tenant }', '{ json: a.b }')
+    const bounds = (route: string) => {
+      const { table, warnings } = compile(json.replace('path: /v1/*', `path: /v1/*\n${route}`))
+      return [table.routes[0]?.peekBytes, table.routes[0]?.maxBodyBytes, ...warnings]
+    }
+    expect(bounds('')).toEqual([16_384, 16_384])
+    expect(bounds('    peek: 60000')).toEqual([60_000, 60_000])
+    expect(bounds('    max_body: 5000')).toEqual([16_384, 5_000])
+    expect(bounds('    max_body: 20000')).toEqual([
+      16_384,
+      20_000,
+      'route "/v1/" looks into the first 16384 bytes of bodies of up to 20000: what stands further behind is counted by address; raise peek, or lower max_body',
+    ])
+    expect(compile(GOOD).table.routes[0]).not.toHaveProperty('maxBodyBytes')
+  })
+
+  it('warns of a route where nothing is counted before the body is there', () => {
+    const limit = 'requests_per_unit: 5, unit: hour, by: { json: a }'
+    const text = (more: string) => `upstreams: { a: http://a:1 }\nlimits: [{ name: a, ${limit} }${more}]\n`
+    expect(compile(text('')).warnings).toEqual([
+      'route "/" has no limit that counts a request before its body is there: add one by ip',
+    ])
+    expect(compile(text(', 10/s')).warnings).toEqual([])
+  })
+
+  it('has a limit wait for the body where one that does replaces it', () => {
+    const text = `
+upstreams: { a: http://a:1 }
+limits:
+  - { name: plain, requests_per_unit: 5, unit: hour }
+  - { name: replaced, requests_per_unit: 5, unit: hour, replaces: [{ name: below }] }
+  - { name: below, requests_per_unit: 5, unit: hour }
+  - { name: of the body, requests_per_unit: 5, unit: hour, by: { form: a }, replaces: [{ name: replaced }] }
+  - { name: reserved, requests_per_unit: 5, unit: hour, reserve: { json: a }, settle: { json: b } }
+  - { name: fixed, requests_per_unit: 5, unit: hour, reserve: 3, settle: { json: b } }
+`
+    const { limits = [] } = compile(text).table.routes[0] ?? {}
+    expect(limits.map(({ readsBody }) => readsBody)).toEqual([false, true, true, true, true, false])
+  })
+
+  it('writes one level for each part of a combination, and owners that begin alike share levels', () => {
+    const by = '[{ all: [{ json: email }, ip] }, { all: [{ json: email }, { header: X-A }] }, { json: email }]'
+    const { rules } = compile(
+      `upstreams: { a: http://a:1 }\nlimits: [{ name: n, requests_per_unit: 5, window: 1h, by: ${by} }]\n`,
+    )
+    const rate_limit = { name: 'n', requests_per_unit: 5, window: '1h' }
+    expect(rules[0]?.value).toEqual({
+      domain: 'gateway',
+      descriptors: [
+        {
+          key: 'limit',
+          value: 'n',
+          descriptors: [
+            {
+              key: 'json.email',
+              secret: true,
+              rate_limit,
+              descriptors: [
+                { key: 'ip', rate_limit },
+                { key: 'header.x-a', secret: true, rate_limit },
+              ],
+            },
+            { key: 'ip', rate_limit },
+          ],
+        },
+      ],
+    })
+  })
+
+  it.each([
+    ['{ all: [ip, everyone] }', '"everyone" is no part of a combination'],
+    ['{ all: [ip, ip] }', 'all names a part twice'],
+    ['{ all: [ip, user] }', 'by: "user" needs identity.jwt'],
+    ['{ all: [ip, { json: a }], header: b }', 'all stands alone'],
+    ['{ all: [ip] }', 'too small'],
+  ])('refuses a combination of by: %s', (by, expected) => {
+    const text = `upstreams: { a: http://a:1 }\nlimits: [{ requests_per_unit: 5, window: 1h, by: ${by} }]\n`
+    expect(wrongWith(text).join('\n')).toContain(expected)
+  })
+
   it('keeps adaptive concurrency between what the file says', () => {
     const adaptive = (form: string) =>
       compile(`upstreams: { a: { addresses: [http://a:1], ${form} } }\nlimits: [1/s]\n`).table.upstreams.a?.adaptive

@@ -15,12 +15,19 @@ import type { GatewayRequest } from '../../gateway/gate.ts'
 import type { RouteTimes, RoutingTable } from '../../gateway/options.ts'
 import { Table } from '../../gateway/routes/table.ts'
 import { UpstreamGroup } from '../../gateway/upstreams/upstream-group.ts'
-import type { PlannedRoute, SharedPlan, ValueSource } from '../planned-route.ts'
+import type { PlannedLimit, PlannedRoute, SharedPlan, ValueSource } from '../planned-route.ts'
 import { gatewayReader } from '../request-reader.ts'
 import { fixedSource, wordSource } from '../value-source.ts'
 import { DEFAULT_ROOM } from '../waiting-room.ts'
 import { checkRoutesFile } from './check-routes-file.ts'
-import { type CompiledLimit, compileLimits, type LimitPlace, missingFor, partSource } from './compile-limit.ts'
+import {
+  type CompiledLimit,
+  compileLimits,
+  isAddress,
+  type LimitPlace,
+  missingFor,
+  partSource,
+} from './compile-limit.ts'
 import { compileUpstream, type Resources } from './compile-upstream.ts'
 import { type Path, Places } from './places.ts'
 import type { Rate } from './rate.ts'
@@ -107,7 +114,7 @@ class RoutesCompiler {
       name,
       own.flatMap(({ written }) => written),
     )
-    const limits = [...all, ...own].map(({ planned }) => planned)
+    const limits = withReplaced([...all, ...own])
     const paths = this.#paths(form)
     const domain = this.#domain(form, at, paths.caseSensitive)
     this.#checkLimited(form, at)
@@ -119,23 +126,15 @@ class RoutesCompiler {
       ...(host !== undefined && { host }),
       ...(methods !== undefined && { methods: methods.map((method) => method.toUpperCase()) }),
       ...(times !== undefined && { times }),
-      ...(form.max_body !== undefined && { maxBodyBytes: form.max_body }),
       ...(retries !== undefined && { retries }),
       ...paths,
-      ...(this.#readsBody(form, limits, domain) && { peekBytes: form.peek ?? DEFAULT_PEEK_BYTES }),
+      ...bodyBounds(form, limits, domain),
       limits,
       domain,
       cost,
       priority,
       shared,
     }
-  }
-
-  #readsBody(form: RouteObject, limits: PlannedRoute['limits'], domain: PlannedRoute['domain']): boolean {
-    const reserves = [...(this.#file.limits ?? []), ...(form.limits ?? [])]
-    if (reserves.some((each) => typeof each === 'object' && typeof each.reserve === 'object')) return true
-    const sources = [...limits.flatMap((limit) => limit.sources), ...(domain?.descriptors ?? []).flat()]
-    return sources.some(({ readsBody }) => readsBody)
   }
 
   /** #checkLimited looks for limits, right or wrong: what is wrong with one is told where it stands. */
@@ -197,7 +196,12 @@ class RoutesCompiler {
       list.flatMap((entry, j) => this.#entry(entry, [...at, 'descriptors', i, j])),
     )
     const routing = { caseSensitive, strict: false }
-    return { name: domain, descriptors: sources, view: (rules) => ROUTED_RULES.of(rules, domain, routing) }
+    return {
+      name: domain,
+      descriptors: sources,
+      readsBody: (sources ?? []).flat().some(({ readsBody }) => readsBody),
+      view: (rules) => ROUTED_RULES.of(rules, domain, routing),
+    }
   }
 
   #entry(entry: EntryForm, at: Path): readonly ValueSource[] {
@@ -334,7 +338,12 @@ class RoutesCompiler {
 
   /** #warnings name what is allowed, and is hardly what somebody meant. */
   #warnings(routes: readonly PlannedRoute[]): readonly string[] {
-    return [...this.#unheardPriorities(), ...this.#chosenBudgets(routes), ...pathsAsSent(routes)]
+    return [
+      ...this.#unheardPriorities(),
+      ...this.#chosenBudgets(routes),
+      ...pathsAsSent(routes),
+      ...bodyWarnings(routes),
+    ]
   }
 
   /** #unheardPriorities tells of a field by which nobody is believed, unless a flag says whom to trust. */
@@ -352,8 +361,8 @@ class RoutesCompiler {
   /** #chosenBudgets name routes whose callers choose their own budget. */
   #chosenBudgets(routes: readonly PlannedRoute[]): readonly string[] {
     return routes.flatMap(({ name, limits, domain }) => {
-      const isByKey = limits.some(({ sources }) => sources[0]?.key === 'api_key')
-      const isNet = limits.some(({ sources }) => sources[0] === undefined || sources[0].key === 'ip')
+      const isByKey = limits.some(({ owners: [first = []] }) => first.some(({ key }) => key === 'api_key'))
+      const isNet = limits.some(({ owners: [first] }) => first === undefined || isAddress(first))
       if (!isByKey || isNet || domain !== undefined) return []
       return [`route "${name}" is limited by API key alone, and keys are believed: add a limit by ip`]
     })
@@ -367,6 +376,43 @@ function pathsAsSent(routes: readonly PlannedRoute[]): readonly string[] {
   return [
     `forward_path: as_sent (${names.join(', ')}): an upstream that reads a path in another way than the gateway serves it past its limits; leave forward_path out, or be sure of the upstream`,
   ]
+}
+
+/**
+ * bodyBounds are how much of a body is looked into, and how much there may be of it. Unless the route says otherwise, nothing
+ * is let through that was not looked into: a part further behind would be seen by the app alone.
+ */
+function bodyBounds(
+  { peek = DEFAULT_PEEK_BYTES, max_body: maxBodyBytes }: RouteObject,
+  limits: readonly PlannedLimit[],
+  domain: PlannedRoute['domain'],
+): Pick<PlannedRoute, 'peekBytes' | 'maxBodyBytes'> {
+  const readsBody = limits.some((limit) => limit.readsBody) || domain?.readsBody === true
+  if (readsBody) return { peekBytes: peek, maxBodyBytes: maxBodyBytes ?? peek }
+  return maxBodyBytes === undefined ? {} : { maxBodyBytes }
+}
+
+/**
+ * withReplaced has a limit wait for the body where one that does replaces it: whether it applies is not known before.
+ */
+function withReplaced(limits: readonly CompiledLimit[]): readonly PlannedLimit[] {
+  const late = new Set(limits.filter(({ planned }) => planned.readsBody))
+  for (const { written } of late) {
+    const replaced = new Set(written.flatMap(({ rule }) => (rule.replaces ?? []).map(({ name }) => name)))
+    for (const each of limits) if (each.written.some(({ name }) => replaced.has(name))) late.add(each)
+  }
+  return limits.map((each) => (late.has(each) ? { ...each.planned, readsBody: true } : each.planned))
+}
+
+/** bodyWarnings name routes that look into bodies, and let some pass unseen or uncounted. */
+function bodyWarnings(routes: readonly PlannedRoute[]): readonly string[] {
+  return routes.flatMap(({ name, peekBytes = 0, maxBodyBytes = 0, limits, domain }) => {
+    if (peekBytes === 0) return []
+    const unseen = `route "${name}" looks into the first ${peekBytes} bytes of bodies of up to ${maxBodyBytes}: what stands further behind is counted by address; raise peek, or lower max_body`
+    const late = `route "${name}" has no limit that counts a request before its body is there: add one by ip`
+    const isCounted = limits.some(({ readsBody }) => !readsBody) || domain?.readsBody === false
+    return [...(maxBodyBytes > peekBytes ? [unseen] : []), ...(isCounted ? [] : [late])]
+  })
 }
 
 /** nameOf makes a name of what a route is about. `*` stands for anything in rules. */

@@ -1,13 +1,13 @@
 import type { RuleDocument } from 'sluice/internal/core/rules/rule-document'
 import type { DescriptorRule, RateLimitRule, RuleFile } from 'sluice/internal/core/rules/schema'
-import { GATEWAY_DOMAIN, type ValueSource } from '../planned-route.ts'
+import { GATEWAY_DOMAIN, type Owner } from '../planned-route.ts'
 import type { Path, Places } from './places.ts'
 
-/** A WrittenLimit is a limit as a rule: whose it is by which sources, and where it stands in the file. */
+/** A WrittenLimit is a limit as a rule: whose it is, and where it stands in the file. */
 export interface WrittenLimit {
   readonly name: string
   readonly rule: RateLimitRule
-  readonly sources: readonly ValueSource[]
+  readonly owners: readonly Owner[]
   /** It is everybody's, where no source has a value. */
   readonly isShared: boolean
   readonly isShadow: boolean
@@ -55,12 +55,11 @@ export class RuleWriter {
     return list
   }
 
-  #levelOf({ name, rule, sources, isShared, isShadow, at }: WrittenLimit, path: Path): DescriptorRule {
+  #levelOf({ name, rule, owners, isShared, isShadow, at }: WrittenLimit, path: Path): DescriptorRule {
     const modes = isShadow ? { shadow_mode: true } : {}
-    const below = sources.map(({ key, isSecret }, i): DescriptorRule => {
-      this.#origin([...path, 'descriptors', i, 'rate_limit'], at)
-      return { key, rate_limit: rule, ...modes, ...(isSecret && { secret: true }) }
-    })
+    const below: DescriptorRule[] = []
+    for (const owner of owners)
+      this.#addOwner(below, owner, { ...modes, rate_limit: rule }, [...path, 'descriptors'], at)
     this.#origin([...path, 'rate_limit'], at)
     return {
       key: 'limit',
@@ -69,6 +68,28 @@ export class RuleWriter {
       ...(isShared && { rate_limit: rule }),
       ...(below.length > 0 && { descriptors: below }),
     }
+  }
+
+  /** #addOwner writes one level for each part of an owner. Owners that begin alike share levels. */
+  #addOwner(
+    list: DescriptorRule[],
+    [{ key, isSecret }, ...rest]: Owner,
+    limit: Omit<DescriptorRule, 'key'>,
+    path: Path,
+    at: Path,
+  ): void {
+    const known = list.findIndex((each) => each.key === key)
+    const position = known < 0 ? list.length : known
+    const level: DescriptorRule = list[position] ?? { key, ...(isSecret && { secret: true }) }
+    const here: Path = [...path, position]
+    if (rest.length === 0) {
+      this.#origin([...here, 'rate_limit'], at)
+      list[position] = { ...level, ...limit }
+      return
+    }
+    const below = [...(level.descriptors ?? [])]
+    this.#addOwner(below, rest, limit, [...here, 'descriptors'], at)
+    list[position] = { ...level, descriptors: below }
   }
 
   #origin(path: Path, at: Path): void {

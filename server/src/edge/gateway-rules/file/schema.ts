@@ -46,10 +46,26 @@ const PART_FIELDS = {
 } as const satisfies Readonly<Record<string, Field>>
 
 const OWNER_PART = { kind: 'object', doc: 'A part of the request', fields: PART_FIELDS } as const
-const OWNER = {
+const PARTS_EXPECTED = `${OWNER_WORDS.join(', ')}, {header: NAME}, {parameter: NAME}, {json: PATH} or {form: NAME}`
+const MEMBER = {
   kind: 'either',
   of: [{ kind: 'choice', of: OWNER_WORDS }, OWNER_PART],
-  expected: `expected ${OWNER_WORDS.join(', ')}, {header: NAME}, {parameter: NAME}, {json: PATH} or {form: NAME}`,
+  expected: `expected ${PARTS_EXPECTED}`,
+} as const
+const OWNER_FIELDS = {
+  ...PART_FIELDS,
+  all: {
+    schema: { kind: 'list', of: MEMBER, min: 2, max: 4 },
+    doc: 'Each combination of these has a budget: an account from one address',
+  },
+} as const satisfies Readonly<Record<string, Field>>
+const OWNER = {
+  kind: 'either',
+  of: [
+    { kind: 'choice', of: OWNER_WORDS },
+    { kind: 'object', doc: 'A part of the request, or several together', fields: OWNER_FIELDS },
+  ],
+  expected: `expected ${PARTS_EXPECTED.replace(' or ', ', ')} or {all: […]}`,
 } as const
 const BY = {
   kind: 'either',
@@ -90,12 +106,16 @@ const RESERVE = {
       doc: 'An estimate out of the request',
       fields: {
         json: { schema: JSON_PATH, required: true, doc: 'A number in the JSON body: max_tokens' },
-        default: { schema: COUNT, doc: 'Where it is not there. Default: 1' },
+        default: { schema: COUNT, doc: 'Where it is not there. Default: min' },
+        min: {
+          schema: { kind: 'integer', min: 1, max: MAX_COUNT },
+          doc: 'No less than this, whatever the request says. Default: a hundredth of the limit, and no more than default',
+        },
         max: { schema: COUNT, doc: 'No more than this' },
       },
     },
   ],
-  expected: 'expected a number, or {json: PATH, default: NUMBER, max: NUMBER}',
+  expected: 'expected a number, or {json: PATH, default: NUMBER, min: NUMBER, max: NUMBER}',
 } as const
 
 const ESCALATE = {
@@ -126,7 +146,10 @@ const STATUS = {
 
 /** What a limit of a gateway is told beside the words of the rule language. */
 export const OWN_LIMIT_FIELDS = {
-  by: { schema: BY, doc: 'Whose budget it is: the first that a request has; the address in the end' },
+  by: {
+    schema: BY,
+    doc: 'Whose budget it is: of a list the first that a request has, the address in the end; {all: […]} is several together',
+  },
   shadow_mode: { schema: BOOLEAN, doc: 'Report, but never refuse' },
   on_status: {
     schema: { kind: 'list', of: STATUS, min: 1, max: 64 },
@@ -308,7 +331,10 @@ const ROUTE_FIELDS = {
     doc: '0 is never shed under load, 3 first. Default: what rules say, else 2 for reads and 1 for the rest',
   },
   unlimited: { schema: BOOLEAN, doc: 'It is meant to have no limit' },
-  max_body: { schema: { kind: 'integer', min: 0, max: Number.MAX_SAFE_INTEGER }, doc: 'Bytes. Default: 10 MiB' },
+  max_body: {
+    schema: { kind: 'integer', min: 0, max: Number.MAX_SAFE_INTEGER },
+    doc: 'Bytes. Default: 10 MiB; peek, where limits look into bodies',
+  },
   peek: {
     schema: { kind: 'integer', min: 1, max: MAX_PEEK_BYTES },
     doc: 'Bytes of the body, for json and form. Default: 16384',
@@ -408,5 +434,6 @@ export type UpstreamObject = ObjectValue<typeof UPSTREAM_FIELDS>
 export type IdentityObject = ObjectValue<typeof IDENTITY_FIELDS>
 export type OwnerForm = Value<typeof OWNER>
 export type EntryForm = Value<typeof ENTRY>
+export type MemberForm = Value<typeof MEMBER>
 export type PartForm = ObjectValue<typeof PART_FIELDS>
 export type StatusForm = Value<typeof STATUS>

@@ -4,6 +4,13 @@ import type { FieldSet } from '../fields.ts'
 import type { GatewayGate } from '../gate.ts'
 import type { Table } from '../routes/table.ts'
 
+/** A Waiting is a request whose body is waited for. */
+export interface Waiting {
+  readonly ip: string
+  /** crowdedOut ends it, for the sake of other addresses. */
+  crowdedOut(): void
+}
+
 /** ExchangeHost is what a request needs of the gateway. */
 export interface ExchangeHost {
   readonly clock: GrpcClock
@@ -18,6 +25,11 @@ export interface ExchangeHost {
   readonly via2: string
   /** Fields that clients may send as well as trusted proxies. */
   readonly passed: ReadonlySet<string>
+  /**
+   * awaitBody counts a request whose body is waited for, and returns what ends that; undefined where there is no room. When there
+   * are too many, some of the address with the most are ended.
+   */
+  awaitBody(request: Waiting): (() => void) | undefined
   trusts(peer: string): boolean
   /** knows: the address is one of the trusted ones, by name. */
   knows(address: string): boolean

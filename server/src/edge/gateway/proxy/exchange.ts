@@ -8,7 +8,8 @@ import type { Found, Table } from '../routes/table.ts'
 import type { Asker, AskerListener, Carrier, CarrierFailure, CarrierListener, OutgoingRequest } from '../sides.ts'
 import { Attempts } from './attempts.ts'
 import { EndingRequest } from './ending-request.ts'
-import type { ExchangeHost } from './exchange-host.ts'
+import type { ExchangeHost, Waiting } from './exchange-host.ts'
+import { HeldBody } from './held-body.ts'
 import { outgoingRequest } from './outgoing-request.ts'
 import { LAST_HOP } from './own-answer.ts'
 import { Phase, phaseName } from './phase.ts'
@@ -18,17 +19,21 @@ import type { Listed } from './under-way.ts'
  * Exchange is one request and its answer: it hears the client and the upstream, and leads what the one sends to the
  * other. Whatever happens, it ends once.
  */
-export class Exchange extends EndingRequest implements AskerListener, CarrierListener, Listed {
+export class Exchange extends EndingRequest implements AskerListener, CarrierListener, Listed, Waiting {
   /** Among those under way. */
   position = -1
   readonly #table: Table
   #outgoing: OutgoingRequest | undefined
   /** What came of the body before there was a carrier for it. */
-  #held: Buffer[] | undefined
+  readonly #held = new HeldBody()
   #bodyBytes = 0
   #isBodyEnded: boolean
   #trailers: FieldSet | undefined
   #answerHead: FieldSet | undefined
+  /** The body did not come with the head: it is waited for until it was inspected. */
+  #isWaiting = false
+  #isInspected = false
+  #leaveWaiting: (() => void) | undefined
 
   constructor(host: ExchangeHost, asker: Asker, head: RequestHead) {
     super(host, asker, head)
@@ -50,7 +55,10 @@ export class Exchange extends EndingRequest implements AskerListener, CarrierLis
     this.found = found
     const { times, maxBodyBytes, peekBytes } = found.settings
     if (bodyLength > maxBodyBytes) {
-      this.refuse('GATEWAY_BODY_TOO_LARGE', 'Content-Length is too large')
+      this.refuse(
+        'GATEWAY_BODY_TOO_LARGE',
+        `Content-Length is ${bodyLength}; this route takes at most ${maxBodyBytes} bytes`,
+      )
       return
     }
     if (method === 'OPTIONS' && this.header('max-forwards') === '0') {
@@ -61,7 +69,7 @@ export class Exchange extends EndingRequest implements AskerListener, CarrierLis
     this.timer.start(times.totalMs)
     if (this.isTurnedAway()) return
     if (peekBytes > 0 && !this.#isBodyEnded) {
-      this.#peek()
+      this.#awaitBody()
       return
     }
     this.askGate()
@@ -74,8 +82,7 @@ export class Exchange extends EndingRequest implements AskerListener, CarrierLis
     this.#bodyBytes += piece.length
     if (this.phase !== Phase.tunnel && !this.#fits()) return
     if (this.carrier !== undefined) this.carrier.write(piece)
-    else if (this.#held === undefined) this.#held = [piece]
-    else this.#held.push(piece)
+    else this.#held.add(piece)
   }
 
   bodyEnd(trailers: FieldSet | undefined): void {
@@ -94,7 +101,7 @@ export class Exchange extends EndingRequest implements AskerListener, CarrierLis
   readDone(): void {
     if (this.phase === Phase.done) return
     if (this.phase === Phase.peek) {
-      if (this.#isBodyEnded || this.#bodyBytes >= (this.found as Found).settings.peekBytes) this.#peeked()
+      this.#inspect()
       return
     }
     // A client that waits is read from now and then: that is no progress.
@@ -130,8 +137,8 @@ export class Exchange extends EndingRequest implements AskerListener, CarrierLis
     carrier.send(this.#request())
     this.phase = Phase.send
     if (this.head.expectsContinue && this.#bodyBytes === 0) this.asker.inform(100, [])
-    if (this.#held !== undefined) for (const piece of this.#held) carrier.write(piece)
-    this.#held = undefined
+    const held = this.#held.take()
+    if (held !== undefined) carrier.write(held)
     if (this.#isBodyEnded && !this.head.wantsWebSocket) {
       carrier.end(requestTrailers(this.#trailers, this.head.fields))
       this.#wait()
@@ -227,6 +234,12 @@ export class Exchange extends EndingRequest implements AskerListener, CarrierLis
     this.fail(fault(code, detail), 'upstream-error')
   }
 
+  /** crowdedOut ends a request whose body is waited for: its address has the most of these, and there are too many. */
+  crowdedOut(): void {
+    if (this.phase === Phase.done) return
+    this.fail(fault('GATEWAY_OVERLOADED', 'too many requests of this address wait for their bodies'), 'abort')
+  }
+
   progress(): RequestUnderWay {
     const { method, target, version } = this.head
     return {
@@ -249,28 +262,79 @@ export class Exchange extends EndingRequest implements AskerListener, CarrierLis
   /** #fits says whether what has come of the body may be as long as it is, and ends the request where it may not. */
   #fits(): boolean {
     const { bodyLength } = this.head
+    const { maxBodyBytes } = (this.found as Found).settings
     const isLonger = bodyLength >= 0 && this.#bodyBytes > bodyLength
     if (isLonger) this.bodyFault('the body is longer than its head says')
-    else if (this.#bodyBytes <= (this.found as Found).settings.maxBodyBytes) return true
-    else this.refuse('GATEWAY_BODY_TOO_LARGE', 'the body is too large')
+    else if (this.#bodyBytes <= maxBodyBytes) return true
+    else this.refuse('GATEWAY_BODY_TOO_LARGE', `the body is too large; this route takes at most ${maxBodyBytes} bytes`)
     return false
   }
 
-  #peek(): void {
+  /**
+   * #awaitBody waits for the part of the body that the gate looks into. Most bodies come with their heads: those are decided about
+   * in one step. Heads of HTTP/2 may come alone, and then nobody says that a read is over.
+   */
+  #awaitBody(): void {
     this.phase = Phase.peek
-    if (this.head.expectsContinue) this.asker.inform(100, [])
     this.timer.begin(this.times.bodyIdleMs)
+    setImmediate(() => {
+      if (this.phase === Phase.peek) this.#inspect()
+    })
   }
 
-  #peeked(): void {
+  #inspect(): void {
+    if (this.#hasPart) this.#inspected()
+    else if (!this.#isWaiting) this.#waitForBody()
+  }
+
+  /** Whether the part of the body is there that the gate looks into: all of it, where there may be no more. */
+  get #hasPart(): boolean {
+    if (this.#isBodyEnded) return true
+    const { peekBytes, maxBodyBytes } = (this.found as Found).settings
+    return this.#bodyBytes >= peekBytes && peekBytes < maxBodyBytes
+  }
+
+  /** #waitForBody asks the gate about a request whose body takes its time, which is to be counted while it does. */
+  #waitForBody(): void {
+    this.#isWaiting = true
+    if (this.gateway.gate.enter === undefined) this.#readOn()
+    else this.askGate(true)
+  }
+
+  /** #readOn reads the body of a request that may have one. */
+  #readOn(): void {
+    if (this.#hasPart) {
+      this.#inspected()
+      return
+    }
+    this.#leaveWaiting = this.gateway.awaitBody(this)
+    if (this.#leaveWaiting === undefined) {
+      this.crowdedOut()
+      return
+    }
+    this.phase = Phase.peek
+    if (this.head.expectsContinue && this.#bodyBytes === 0) this.asker.inform(100, [])
+    this.timer.begin(this.times.bodyIdleMs)
+    this.#resumeAsker()
+  }
+
+  #inspected(): void {
     const { peekBytes } = (this.found as Found).settings
-    this.body = Buffer.concat(this.#held ?? []).subarray(0, peekBytes)
+    this.#stopWaiting()
+    this.#isInspected = true
+    this.body = this.#held.first(peekBytes)
     if (!this.#isBodyEnded) this.#pauseAsker()
     this.askGate()
   }
 
+  #stopWaiting(): void {
+    this.#leaveWaiting?.()
+    this.#leaveWaiting = undefined
+  }
+
   protected decided(admission: Admission): void {
     if (admission.kind === 'refused') this.answerOwn(admission)
+    else if (this.#isWaiting && !this.#isInspected) this.#readOn()
     else this.#connect()
   }
 
@@ -283,7 +347,8 @@ export class Exchange extends EndingRequest implements AskerListener, CarrierLis
   }
 
   protected forgetBody(): void {
-    this.#held = undefined
+    this.#held.take()
+    this.#stopWaiting()
   }
 
   #connect(): void {

@@ -26,11 +26,13 @@ export abstract class GatedRequest extends AskedRequest {
     return true
   }
 
-  protected askGate(): void {
+  /** askGate asks about the request, first about one whose body is still to come where `isEntering`. */
+  protected askGate(isEntering = false): void {
+    const { gate } = this.gateway
     this.phase = Phase.gate
     let admission: MaybePromise<Admission>
     try {
-      admission = this.gateway.gate.admit(this)
+      admission = isEntering && gate.enter !== undefined ? gate.enter(this) : gate.admit(this, this.pass)
     } catch (error) {
       this.#failed(error)
       return
@@ -73,7 +75,9 @@ export abstract class GatedRequest extends AskedRequest {
 
   #failed(error: unknown): void {
     this.gateway.failed(error)
-    if (this.phase !== Phase.done) this.undecided()
+    if (this.phase === Phase.done) return
+    this.tellEnded('unserved')
+    this.undecided()
   }
 
   /** #guard keeps what a gate throws away from the connection. */

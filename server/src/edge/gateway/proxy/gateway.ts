@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { ProxyTrust } from 'sluice/internal/core/identity/proxy-trust'
 import { systemClock } from '../../../grpc/clock.ts'
+import { Crowds } from '../../../grpc/crowds.ts'
 import { TimerWheel } from '../../../grpc/timer-wheel.ts'
 import type { FieldSet } from '../fields.ts'
 import type { GatewayGate } from '../gate.ts'
@@ -29,7 +30,7 @@ import { Table } from '../routes/table.ts'
 import type { Asker, AskerListener } from '../sides.ts'
 import { Connections } from './connections.ts'
 import { Exchange } from './exchange.ts'
-import type { ExchangeHost } from './exchange-host.ts'
+import type { ExchangeHost, Waiting } from './exchange-host.ts'
 import { Listener } from './listener.ts'
 import { UnderWay } from './under-way.ts'
 import { openUpstreams } from './upstream-pools.ts'
@@ -60,6 +61,8 @@ class RunningGateway implements Gateway, Host, ExchangeHost {
   readonly #connections: Connections
   readonly #listeners: Listener[] = []
   readonly #exchanges = new UnderWay<Exchange>()
+  /** Requests whose bodies are waited for. */
+  readonly #awaited: Crowds
   /** Request ids begin with it: no two gateways, and no two starts of one, have the same. */
   readonly #idPrefix = randomBytes(9).toString('base64url')
   #ids = 0
@@ -74,6 +77,7 @@ class RunningGateway implements Gateway, Host, ExchangeHost {
     this.clock = clock
     this.wheel = new TimerWheel(clock)
     this.bounds = { ...DEFAULT_GATEWAY_BOUNDS, ...bounds }
+    this.#awaited = new Crowds(this.bounds.maxAwaitedBodies)
     this.gate = gate
     this.via1 = `1.1 ${via}`
     this.via2 = `2.0 ${via}`
@@ -122,6 +126,12 @@ class RunningGateway implements Gateway, Host, ExchangeHost {
 
   connectionsUnderWay(): readonly ConnectionUnderWay[] {
     return this.#connections.underWay()
+  }
+
+  awaitBody(request: Waiting): (() => void) | undefined {
+    const { ip } = request
+    if (!this.#awaited.admits(ip)) return undefined
+    return this.#awaited.add(ip, { use: 'none', leave: () => request.crowdedOut() })
   }
 
   get hasRoom(): boolean {

@@ -1,0 +1,111 @@
+import { type Decision, type RuleVerdict, UNLIMITED } from '../core/combine.ts'
+import type { PlannedCharge } from '../engine/charge.ts'
+import type { Decider, Held } from '../engine/decider.ts'
+import { andThen } from '../engine/maybe.ts'
+import type { HeldPermits, MaybePromise, Store } from '../engine/ports.ts'
+
+/** A Settler gives back what a decision took. A Decider is one. */
+export type Settler = Pick<Decider<Store>, 'settle' | 'settledCharges' | 'refund' | 'keep' | 'letGo' | 'release'>
+
+/** An OfLimit picks some of the charges of a request, such as those of one limit. */
+export type OfLimit = (charge: PlannedCharge) => boolean
+
+/**
+ * HeldCharges is what one request took, from the decision that admitted it until its end, at every HTTP door: settled to what it
+ * has cost, refunded, and its places released. Each charge is given back at most once, and places once, whatever a door
+ * calls in which order. Places are renewed for as long as this object can give them back.
+ */
+export class HeldCharges {
+  readonly settler: Settler
+  readonly decision: Decision
+  /** What was asked about; the decision has a verdict for each. */
+  readonly planned: readonly PlannedCharge[]
+  /** The places that were taken, until they are given back. */
+  permits: HeldPermits | undefined
+  /** What can still be given back, as far as is known by now. Undefined: all that was planned. Few requests need it. */
+  #rest: Rest | undefined
+
+  constructor(settler: Settler, planned: readonly PlannedCharge[], { decision, permits }: Held) {
+    this.settler = settler
+    this.decision = decision
+    this.planned = planned
+    this.permits = permits !== undefined && permits.held.length > 0 ? permits : undefined
+    if (this.permits !== undefined) settler.keep(this.permits, this)
+  }
+
+  /** Whether it holds places. */
+  get isHolding(): boolean {
+    return this.permits !== undefined
+  }
+
+  /**
+   * settle takes what a request has cost in the end, where its cost was an estimate. It may be called again when more is
+   * known. It returns undefined where there is nothing to do: see Decider.settle.
+   */
+  settle(cost: number, of: OfLimit = ALL): MaybePromise<Decision | undefined> {
+    const { charges, verdicts } = this.#remaining
+    const isChosen = charges.map(of)
+    const chosen = charges.filter((_, i) => isChosen[i])
+    if (chosen.length === 0) return undefined
+    const decision = { ...this.decision, verdicts: verdicts.filter((_, i) => isChosen[i]) }
+    // What is refunded while this is in flight is what it comes to.
+    const settled = this.settler.settledCharges(chosen, decision, cost).values()
+    this.#rest = {
+      charges: charges.map((charge, i) => (isChosen[i] ? settled.next().value : charge) ?? charge),
+      verdicts,
+    }
+    return this.settler.settle(chosen, decision, cost)
+  }
+
+  /** refund gives back what was taken. What is refunded is settled no more. */
+  refund(of: OfLimit = ALL): MaybePromise<void> {
+    const { charges, verdicts } = this.#remaining
+    const isChosen = charges.map(of)
+    const chosen = charges.filter((_, i) => isChosen[i])
+    if (chosen.length === 0) return undefined
+    this.#rest = {
+      charges: charges.filter((_, i) => !isChosen[i]),
+      verdicts: verdicts.filter((_, i) => !isChosen[i]),
+    }
+    const decision = { ...this.decision, verdicts: verdicts.filter((_, i) => isChosen[i]) }
+    return andThen(this.settler.refund(chosen, decision), () => undefined)
+  }
+
+  /** letGo has places renewed no longer: they come back when their time is over, or at the end. */
+  letGo(): void {
+    if (this.permits !== undefined) this.settler.letGo(this.permits)
+  }
+
+  /** release gives places back. */
+  release(): MaybePromise<void> {
+    const { permits } = this
+    this.permits = undefined
+    return permits === undefined ? undefined : this.settler.release(permits)
+  }
+
+  get #remaining(): Rest {
+    return this.#rest ?? { charges: this.planned, verdicts: this.decision.verdicts }
+  }
+}
+
+interface Rest {
+  readonly charges: readonly PlannedCharge[]
+  readonly verdicts: readonly RuleVerdict[]
+}
+
+const ALL: OfLimit = () => true
+
+const NO_SETTLER: Settler = {
+  settle: () => undefined,
+  settledCharges: (charges) => charges,
+  refund: () => undefined,
+  keep: () => {},
+  letGo: () => {},
+  release: () => undefined,
+}
+
+/**
+ * NOTHING_HELD is of requests that took nothing. It also keeps V8 from forgetting what was compiled for this class: a collection
+ * that finds no object of it drops its shape. Measured: 400 ns for a decision, and 700 after such a collection.
+ */
+export const NOTHING_HELD = new HeldCharges(NO_SETTLER, [], { decision: UNLIMITED, permits: undefined })
