@@ -30,7 +30,8 @@ export function run(
   return { status, stdout, stderr }
 }
 
-async function kill(child: ChildProcess): Promise<void> {
+/** kill ends a process, and resolves when it has ended. */
+export async function kill(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   const exited = once(child, 'exit')
   child.kill('SIGKILL')
@@ -75,11 +76,20 @@ export async function connected(...services: readonly Started[]): Promise<void> 
 export const FREE_PORTS = ['--http-port', '0', '--grpc-port', '0', '--admin-port', '0']
 
 /** startWith is start in another environment. */
-export async function startWith(env: Record<string, string>, ...args: string[]): Promise<Started> {
+export function startWith(env: Record<string, string>, ...args: string[]): Promise<Started> {
+  return launch((child) => onTestFinished(() => kill(child)), env, ...args)
+}
+
+/** launch is startWith for what outlives a test: `endLater` is given the process, to see to its end. */
+export async function launch(
+  endLater: (child: ChildProcess) => void,
+  env: Record<string, string>,
+  ...args: string[]
+): Promise<Started> {
   const child = spawn(process.execPath, [MAIN, 'serve', '--examples', ...FREE_PORTS, ...args], {
     env: { ...ENV, LOG_FORMAT: 'text', ...env },
   })
-  onTestFinished(() => kill(child))
+  endLater(child)
   reapAtExit(child)
   let all = ''
   let complaint = ''

@@ -1,10 +1,11 @@
+import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type Started, startWith } from '../cli/sluice-process.suite.ts'
+import { kill, launch, type Started } from '../cli/sluice-process.suite.ts'
 import { type PrometheusServer, startPrometheus } from '../servers/prometheus.mjs'
 import { makeTemporaryDir } from '../servers/reaper.mjs'
 import { type RedisServer, startRedis } from '../servers/redis.mjs'
@@ -52,11 +53,13 @@ export async function watchFleet(): Promise<WatchedFleet> {
   const args = ['--workers', '2', '--rules', rules, '--redis-timeout', '250ms', '--shed-worker', 'shadow']
   args.push('--rules', elsewhere.url, '--rules-poll', '1s')
   const env = { REDIS_URL: redis.url, SLUICE_SECRET: 'a secret of this test', LOG_LEVEL: 'warn' }
-  const nodes = await Promise.all([startWith(env, ...args), startWith(env, ...args)])
+  const children: ChildProcess[] = []
+  const start = (): Promise<Started> => launch((child) => children.push(child), env, ...args)
+  const nodes = await Promise.all([start(), start()])
   const prometheus = await startPrometheus({ config: configFor(nodes) })
   const stop = async (): Promise<void> => {
     elsewhere.stop()
-    await Promise.all([prometheus.stop(), redis.stop()])
+    await Promise.all([prometheus.stop(), redis.stop(), ...children.map(kill)])
   }
   await until('both nodes were read', async () => (await prometheus.value('count(ratelimit_build_info)')) === 2)
   return { nodes, redis, prometheus, changeRules, stop }
