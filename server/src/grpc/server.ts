@@ -1,11 +1,12 @@
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
-import { byWeight } from './by-weight.ts'
+import { byWeight } from '../net/by-weight.ts'
+import { type Clock, systemClock } from '../net/clock.ts'
+import { Crowds } from '../net/crowds.ts'
+import { Timer, TimerWheel } from '../net/timer-wheel.ts'
 import type { StreamHandler, UnaryHandler } from './call.ts'
-import { type GrpcClock, systemClock } from './clock.ts'
 import { Connection, type ConnectionHost } from './connection.ts'
-import { Crowds } from './crowds.ts'
 import { type GrpcLimitOptions, type GrpcLimits, resolveLimits } from './limits.ts'
 import { type GrpcAddress, type GrpcTlsOptions, Listener, type ListenerOwner, type ListenOptions } from './listener.ts'
 import { endsOf, Newcomer } from './newcomer.ts'
@@ -14,7 +15,6 @@ import { addressOf } from './peer.ts'
 import { bareHead, HeadReader } from './request-head.ts'
 import type { Route } from './route.ts'
 import { type GrpcStats, newCounters } from './stats.ts'
-import { Timer, TimerWheel } from './timer-wheel.ts'
 
 export interface GrpcServerOptions {
   /** What clients may ask of the server; every limit has a default. */
@@ -23,7 +23,7 @@ export interface GrpcServerOptions {
   readonly tls?: GrpcTlsOptions
   /** Called with what a handler throws, and the path of its method. Without it, a warning of the process. */
   readonly onError?: (error: unknown, path: string) => void
-  readonly clock?: GrpcClock
+  readonly clock?: Clock
 }
 
 const SWEEP_MS = 1_000
@@ -34,7 +34,7 @@ const PATH = /^\/[^/\s]+\/[^/\s]+$/
 /** GrpcServer answers unary and server-streaming calls over HTTP/2, on TCP ports, TLS and Unix sockets. */
 export class GrpcServer {
   readonly #limits: GrpcLimits
-  readonly #clock: GrpcClock
+  readonly #clock: Clock
   readonly #counters = newCounters()
   readonly #routes = new Map<string, Route>()
   /** Each with what takes it out of its crowd. */

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import type { ProxyTrustOptions } from 'sluice/internal/core/identity/proxy-trust'
 import type { Priority } from 'sluice/internal/core/shedding/priority'
-import type { GrpcClock } from '../../grpc/clock.ts'
+import type { Clock } from '../../net/clock.ts'
 import type { GatewayGate } from './gate.ts'
 import type { GatewayBounds, GatewayLog, GatewayTls, ListenerOptions, RoutingTable } from './options.ts'
 
@@ -32,7 +32,7 @@ export interface GatewayOptions extends RoutingTable {
   /** What Via calls this gateway. Default: `sluice`. */
   readonly via?: string
   readonly log?: GatewayLog
-  readonly clock?: GrpcClock
+  readonly clock?: Clock
   /** Default: requests above a limit are refused, and nobody is told. */
   readonly shedding?: UpstreamShedding
 }

@@ -1,5 +1,5 @@
-import type { GrpcClock } from '../../grpc/clock.ts'
-import type { TimerWheel } from '../../grpc/timer-wheel.ts'
+import type { Clock } from '../../net/clock.ts'
+import type { TimerWheel } from '../../net/timer-wheel.ts'
 import type { Fault } from './gateway-error.ts'
 import type { GatewayBounds } from './options.ts'
 import type { RequestHead } from './request-head.ts'
@@ -8,7 +8,7 @@ import type { Asker, AskerListener } from './sides.ts'
 /** A Host is what connections of clients need of the gateway. */
 export interface Host {
   readonly bounds: GatewayBounds
-  readonly clock: GrpcClock
+  readonly clock: Clock
   readonly wheel: TimerWheel
   /** begin returns what serves a request, once it is started. */
   begin(asker: Asker, head: RequestHead): AskerListener

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
-import type { GrpcClock } from '../../../grpc/clock.ts'
-import { Timer, type TimerWheel } from '../../../grpc/timer-wheel.ts'
+import type { Clock } from '../../../net/clock.ts'
+import { Timer, type TimerWheel } from '../../../net/timer-wheel.ts'
 import type { GatewayBounds } from '../options.ts'
 import type { CarrierListener, Pool } from '../sides.ts'
 import { dial } from '../upstreams/dial.ts'
@@ -15,7 +15,7 @@ export interface PoolLimits {
 
 /** PoolKit is what pools share. */
 export interface PoolKit {
-  readonly clock: GrpcClock
+  readonly clock: Clock
   readonly wheel: TimerWheel
   readonly bounds: GatewayBounds
 }

@@ -1,6 +1,6 @@
 import { type ClientHttp2Session, connect } from 'node:http2'
 import type { Socket } from 'node:net'
-import { Timer } from '../../../grpc/timer-wheel.ts'
+import { Timer } from '../../../net/timer-wheel.ts'
 import type { PoolKit, PoolLimits } from '../http1/client-pool.ts'
 import type { CarrierListener, Pool } from '../sides.ts'
 import { dial } from '../upstreams/dial.ts'

@@ -1,6 +1,6 @@
 import { createServer, type Http2Server, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2'
 import type { Socket } from 'node:net'
-import type { Member } from '../../../grpc/crowds.ts'
+import type { Member } from '../../../net/crowds.ts'
 import { errorAnswer } from '../gateway-error.ts'
 import type { Host } from '../host.ts'
 import { httpDate } from '../outgoing-fields.ts'

@@ -1,5 +1,5 @@
 import type { Http2Stream, ServerHttp2Stream } from 'node:http2'
-import { Timer } from '../../../grpc/timer-wheel.ts'
+import { Timer } from '../../../net/timer-wheel.ts'
 import type { Host } from '../host.ts'
 
 const NO_ERROR = 0

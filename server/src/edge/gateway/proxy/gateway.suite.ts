@@ -1,7 +1,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
-import { ManualClock } from '../../../grpc/manual-clock.suite.ts'
+import { ManualClock } from '../../../net/manual-clock.suite.ts'
 import { type EndKind, type GatewayGate, type GatewayRequest, openGate } from '../gate.ts'
 import type { Gateway, GatewayOptions } from '../gateway-options.ts'
 import type { Route, Upstream } from '../options.ts'
