@@ -1,5 +1,6 @@
 export type { Clock as GrpcClock } from '../net/clock.ts'
-export type { BudgetName, BudgetRate, BudgetRates } from './budgets.ts'
+export type { BudgetRate } from '../net/rate-budget.ts'
+export type { BudgetName, BudgetRates } from './budgets.ts'
 export type { Call, StreamCall, StreamHandler, UnaryCall, UnaryHandler } from './call.ts'
 export { DEFAULT_LIMITS, type GrpcLimitOptions, type GrpcLimits } from './limits.ts'
 export type { GrpcAddress, GrpcTlsOptions, ListenOptions } from './listener.ts'
