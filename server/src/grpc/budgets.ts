@@ -53,7 +53,8 @@ export class ConnectionBudgets {
   spend(name: BudgetName, nowMs: number, served: number): boolean {
     const forCalls = name === 'settings' ? 0 : served
     this.#accounts ??= {}
-    const account = (this.#accounts[name] ??= new RateBudget(this.#rates[name], nowMs, forCalls))
+    const account = this.#accounts[name] ?? new RateBudget(this.#rates[name], nowMs, forCalls)
+    this.#accounts[name] = account
     return account.spend(nowMs, forCalls)
   }
 }

@@ -49,6 +49,13 @@ export interface GatewayStats {
   readonly requests: number
   readonly upstreamConnections: number
   readonly retries: number
+  /** Bytes of heads and trailers, and of what waits behind them, that are held for clients. */
+  readonly heldBytes: number
+  /** Connections that were closed at once: their address, or the gateway, had as many as it may. */
+  readonly connectionsRefused: number
+  /** Connections that were ended because requests on them were reset again and again, and because too much was held for them. */
+  readonly connectionsEndedForResets: number
+  readonly connectionsEndedForBytes: number
 }
 
 /** Where a request is: what it waits for, or what of it is under way. */

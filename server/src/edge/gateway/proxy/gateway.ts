@@ -28,6 +28,7 @@ import type { RequestHead } from '../request-head.ts'
 import { Table } from '../routes/table.ts'
 import type { Asker, AskerListener } from '../sides.ts'
 import { Connections } from './connections.ts'
+import { type ClientExcess, ExcessLog } from './excess-log.ts'
 import { Exchange } from './exchange.ts'
 import type { ExchangeHost } from './exchange-host.ts'
 import { Listener } from './listener.ts'
@@ -56,6 +57,7 @@ class RunningGateway implements Gateway, Host, ExchangeHost {
   readonly via2: string
   readonly shedding: UpstreamShedding
   readonly #log: GatewayLog
+  readonly #excessLog: ExcessLog
   readonly #trust: ProxyTrust | undefined
   readonly #connections: Connections
   readonly #listeners: Listener[] = []
@@ -77,6 +79,7 @@ class RunningGateway implements Gateway, Host, ExchangeHost {
     this.via1 = `1.1 ${via}`
     this.via2 = `2.0 ${via}`
     this.#log = log
+    this.#excessLog = new ExcessLog(log, clock, this.bounds)
     this.#trust = trust === undefined ? undefined : new ProxyTrust(trust)
     this.#connections = new Connections(this)
     this.table = new Table(table, openUpstreams(table, new Map(), this))
@@ -101,7 +104,8 @@ class RunningGateway implements Gateway, Host, ExchangeHost {
       retries += budget.spent
       for (const { pool } of members) upstreamConnections += pool.connections
     }
-    return { connections: this.#connections.size, requests: this.#exchanges.size, upstreamConnections, retries }
+    const requests = this.#exchanges.size
+    return { connections: this.#connections.size, requests, upstreamConnections, retries, ...this.#connections.stats }
   }
 
   upstreamLimits(): readonly UpstreamLimit[] {
@@ -138,6 +142,10 @@ class RunningGateway implements Gateway, Host, ExchangeHost {
   }
 
   refused(_wrong: Fault): void {}
+
+  tookTooMuch(excess: ClientExcess, address: string): void {
+    this.#excessLog.report(excess, address)
+  }
 
   failed(error: unknown): void {
     this.#log.error('gateway.failed', error instanceof Error ? (error.stack ?? error.message) : String(error))
