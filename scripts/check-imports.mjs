@@ -23,10 +23,11 @@ const library = (...layers) => layers.map((layer) => `sluice/${layer}`)
 
 /** serverLayers says the same of server/src. The layers of the library are called sluice/NAME there. */
 export const serverLayers = {
-  grpc: [],
+  net: [],
+  grpc: ['net'],
   observe: library('core', 'engine'),
   quotas: library('core', 'engine'),
-  edge: ['grpc', 'observe', 'quotas', ...library('core', 'engine', 'identity', 'http-door')],
+  edge: ['net', 'grpc', 'observe', 'quotas', ...library('core', 'engine', 'identity', 'http-door')],
   // Of edge, its protobuf.
   sources: ['edge', ...library('core', 'engine', 'sources')],
   app: [

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { readRoutes } from '../../server/src/app/gateway/read-routes.ts'
 import { GATEWAY_SETTINGS } from '../../server/src/app/settings/gateway-settings.ts'
+import { DEFAULT_GATEWAY_BOUNDS as BOUNDS, type GatewayBounds } from '../../server/src/edge/gateway/options.ts'
 import { routesJsonSchema } from '../../server/src/edge/gateway-rules/file/json-schema.ts'
 import { OWN_LIMIT_FIELDS, ROUTES_FILE } from '../../server/src/edge/gateway-rules/file/schema.ts'
 import { PATH_KINDS } from '../fixtures/path-spellings.ts'
@@ -46,6 +47,54 @@ describe('the table of paths in docs/gateway.md', () => {
         charged === 400 ? '–' : forwarded === undefined ? 'as sent' : `\`${forwarded}\``,
       ]),
     )
+  })
+})
+
+describe('the bounds in docs/gateway.md', () => {
+  const section = page.slice(page.indexOf('\n## Bounds'), page.indexOf('\n## Draining'))
+  const rows = section
+    .split('\n')
+    .filter((line) => line.startsWith('| '))
+    .map((line) => line.split('|').map((cell) => cell.trim()))
+  const number = (value: number) => value.toLocaleString('en')
+  const mib = (bytes: number) => `${bytes / 1_048_576} MiB`
+  const rate = ({ burst, perSecond }: GatewayBounds['resets']) => `${number(burst)} + ${number(perSecond)}`
+  const seconds = (ms: number) => `${ms / 1_000} s`
+
+  /** Where each bound stands: how its row begins, in which column, and how it is written there. */
+  const places: Readonly<Record<keyof GatewayBounds, readonly [row: string, column: number, text: string]>> = {
+    maxConnections: ['connections', 4, number(BOUNDS.maxConnections)],
+    maxConnectionsPerAddress: ['connections', 3, number(BOUNDS.maxConnectionsPerAddress)],
+    maxRequests: ['requests under way', 4, number(BOUNDS.maxRequests)],
+    maxAwaitedBodies: ['requests whose bodies are waited for', 2, number(BOUNDS.maxAwaitedBodies)],
+    maxStreams: ['streams', 2, number(BOUNDS.maxStreams)],
+    maxHeldBytes: ['bytes held', 4, mib(BOUNDS.maxHeldBytes)],
+    maxHeldBytesPerAddress: ['bytes held', 3, mib(BOUNDS.maxHeldBytesPerAddress)],
+    maxHeldBytesPerConnection: ['bytes held', 2, mib(BOUNDS.maxHeldBytesPerConnection)],
+    resets: ['requests of HTTP/2 reset', 4, rate(BOUNDS.resets)],
+    resetsPerAddress: ['requests of HTTP/2 reset', 3, rate(BOUNDS.resetsPerAddress)],
+    resetsPerConnection: ['requests of HTTP/2 reset', 2, rate(BOUNDS.resetsPerConnection)],
+    unitsPerTurn: ['work that begins in one turn', 4, number(BOUNDS.unitsPerTurn)],
+    maxHeaderBytes: ['bytes and fields of the head of a request', 2, number(BOUNDS.maxHeaderBytes)],
+    maxHeaders: ['bytes and fields of the head of a request', 2, `and ${number(BOUNDS.maxHeaders)}`],
+    maxAnswerHeaders: ['bytes and fields of the head of an answer', 2, `and ${number(BOUNDS.maxAnswerHeaders)}`],
+    headMs: ['time for the head', 2, seconds(BOUNDS.headMs)],
+    keepAliveMs: ['time for the head', 2, seconds(BOUNDS.keepAliveMs)],
+  }
+
+  it.each(Object.entries(places))('%s is as in the code', (_, [begin, column, text]) => {
+    const row = rows.find((cells) => cells[1]?.startsWith(begin))
+    expect(row?.[column]).toMatch(new RegExp(`(^|\\W)${text.replace('+', '\\+')}(\\W|$)`))
+  })
+
+  it.each([
+    ['--max-connections', BOUNDS.maxConnections],
+    ['--max-connections-per-address', BOUNDS.maxConnectionsPerAddress],
+    ['--max-held', BOUNDS.maxHeldBytes / 1_048_576],
+  ])('%s is that unless set, and its help says so', (flag, value) => {
+    const spec = GATEWAY_SETTINGS.find((each) => `--${each.flag}` === flag)
+    expect(spec).toMatchObject({ unset: `${value}` })
+    expect(page).toMatch(new RegExp(`\`${flag} .* ${number(value)}( MiB)? unless set`))
   })
 })
 

@@ -33,7 +33,8 @@ const OF_NODE: ReadonlySet<string> = new Set(['min-semi-space-size', 'single-thr
 describe('docs/operate.md', () => {
   it('lists every event of the log, and no other', () => {
     const listed = [...page.matchAll(/^\| `([a-z_]+\.[a-z_]+)` \|/gm)].map(([, event]) => event)
-    expect(listed.sort()).toEqual([...new Set([...eventsIn('server/src/app'), ...eventsIn('server/src/cli')])].sort())
+    const logged = ['app', 'cli', 'edge'].flatMap((layer) => eventsIn(`server/src/${layer}`))
+    expect(listed.sort()).toEqual([...new Set(logged)].sort())
   })
 
   it('names only flags that there are', () => {

@@ -1,11 +1,11 @@
 import type { StreamCall, UnaryCall } from '../../server/src/grpc/call.ts'
-import type { GrpcClock } from '../../server/src/grpc/clock.ts'
 import type { GrpcLimitOptions } from '../../server/src/grpc/limits.ts'
 import type { GrpcTlsOptions } from '../../server/src/grpc/listener.ts'
 import type { Peer } from '../../server/src/grpc/peer.ts'
 import { GrpcServer } from '../../server/src/grpc/server.ts'
 import type { GrpcStats } from '../../server/src/grpc/stats.ts'
 import type { GrpcStatus } from '../../server/src/grpc/status.ts'
+import type { Clock } from '../../server/src/net/clock.ts'
 import { decodeEcho, encodeEcho } from './echo-message.ts'
 
 /** ECHO are the methods of the server that the tests call. */
@@ -27,7 +27,7 @@ export const ECHO = {
 export interface EchoOptions {
   readonly limits?: GrpcLimitOptions
   readonly tls?: GrpcTlsOptions
-  readonly clock?: GrpcClock
+  readonly clock?: Clock
 }
 
 /** EchoServer is a GrpcServer with the methods of ECHO, which keeps count of what its handlers see. */

@@ -1,6 +1,6 @@
 import { Duplex } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { ManualClock } from '../../server/src/grpc/manual-clock.suite.ts'
+import { ManualClock } from '../../server/src/net/manual-clock.suite.ts'
 import { ECHO, EchoServer } from './echo-server.ts'
 import { HostileSession } from './hostile-session.ts'
 import { MemorySocket } from './memory-socket.ts'

@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { ManualClock } from '../net/manual-clock.suite.ts'
 import {
   block,
   call,
@@ -16,7 +17,6 @@ import {
   settings,
   windowUpdate,
 } from './frame-script.suite.ts'
-import { ManualClock } from './manual-clock.suite.ts'
 import { ScriptedClient, settle } from './scripted-client.suite.ts'
 import { GrpcServer, type GrpcServerOptions } from './server.ts'
 import type { ClosedFor } from './stats.ts'

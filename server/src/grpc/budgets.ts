@@ -1,8 +1,4 @@
-/** BudgetRate is what a client may do at once, and how much of that comes back each second. */
-export interface BudgetRate {
-  readonly burst: number
-  readonly perSecond: number
-}
+import { type BudgetRate, RateBudget } from '../net/rate-budget.ts'
 
 /**
  * BudgetRates name what costs us work and brings a client nothing. Every call that is answered, and every message of a
@@ -42,16 +38,10 @@ export const DEFAULT_BUDGETS: BudgetRates = Object.freeze({
   unknownFrames: { burst: 200, perSecond: 20 },
 })
 
-interface Account {
-  left: number
-  atMs: number
-  served: number
-}
-
 /** ConnectionBudgets are the budgets of one connection. A connection that spends nothing holds no accounts. */
 export class ConnectionBudgets {
   readonly #rates: BudgetRates
-  #accounts: Partial<Record<BudgetName, Account>> | undefined
+  #accounts: Partial<Record<BudgetName, RateBudget>> | undefined
 
   constructor(rates: BudgetRates) {
     this.#rates = rates
@@ -61,18 +51,10 @@ export class ConnectionBudgets {
    * spend takes one from a budget and says whether it was there. `served` counts what we did for the client.
    */
   spend(name: BudgetName, nowMs: number, served: number): boolean {
-    const { burst, perSecond } = this.#rates[name]
+    const forCalls = name === 'settings' ? 0 : served
     this.#accounts ??= {}
-    const account = this.#accounts[name]
-    if (account === undefined) {
-      this.#accounts[name] = { left: burst - 1, atMs: nowMs, served }
-      return burst >= 1
-    }
-    const forCalls = name === 'settings' ? 0 : served - account.served
-    const earned = ((nowMs - account.atMs) / 1_000) * perSecond + forCalls
-    account.left = Math.min(burst, account.left + earned) - 1
-    account.atMs = nowMs
-    account.served = served
-    return account.left >= 0
+    const account = this.#accounts[name] ?? new RateBudget(this.#rates[name], nowMs, forCalls)
+    this.#accounts[name] = account
+    return account.spend(nowMs, forCalls)
   }
 }

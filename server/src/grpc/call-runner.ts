@@ -1,8 +1,8 @@
+import { Timer, type TimerWheel } from '../net/timer-wheel.ts'
 import { COMPRESSED, type Refusal } from './message-assembly.ts'
 import type { ServerStream } from './server-stream.ts'
 import type { Counters } from './stats.ts'
 import { GrpcStatus } from './status.ts'
-import { Timer, type TimerWheel } from './timer-wheel.ts'
 
 /** RunnerHost is what the runners of a server share. */
 export interface RunnerHost {

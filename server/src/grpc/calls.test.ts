@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { ManualClock } from '../net/manual-clock.suite.ts'
 import type { StreamCall, UnaryCall } from './call.ts'
 import {
   call,
@@ -14,7 +15,6 @@ import {
   uint32,
 } from './frame-script.suite.ts'
 import { HpackEncoder } from './hpack/hpack-encoder.ts'
-import { ManualClock } from './manual-clock.suite.ts'
 import { ScriptedClient, settle } from './scripted-client.suite.ts'
 import { GrpcServer } from './server.ts'
 import { GrpcStatus } from './status.ts'

@@ -1,17 +1,17 @@
 import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import type { Clock } from '../net/clock.ts'
+import type { Member } from '../net/crowds.ts'
+import { networkOf } from '../net/network.ts'
 import { type BudgetName, ConnectionBudgets } from './budgets.ts'
 import { CallRunner, type RunnerHost } from './call-runner.ts'
-import type { GrpcClock } from './clock.ts'
 import { type Activity, type Complaint, ConnectionWatch } from './connection-watch.ts'
 import { writeGoaway, writePing, writeReset, writeSettings, writeWindowUpdate } from './control-frames.ts'
 import { ControlIntake, type ControlOwner } from './control-intake.ts'
-import type { Member } from './crowds.ts'
 import { FrameReader, type FrameSink } from './frame-reader.ts'
 import { DEFAULT_WINDOW_BYTES, ErrorCode, FrameType, MAX_STREAM_ID } from './frames.ts'
 import type { HeaderField } from './hpack/hpack-encoder.ts'
 import type { GrpcLimits } from './limits.ts'
-import { networkOf } from './network.ts'
 import { type BufferPool, OutputBuffer } from './output-buffer.ts'
 import { addressOf, type Peer, peerOf } from './peer.ts'
 import { plainAnswer } from './plain-answer.ts'
@@ -24,7 +24,7 @@ import { Closure, StreamTable } from './stream-table.ts'
 
 /** ConnectionHost is what the connections of a server share. */
 export interface ConnectionHost extends IntakeHost, RunnerHost {
-  readonly clock: GrpcClock
+  readonly clock: Clock
   readonly pool: BufferPool
   /** markDirty has `flush` called at the end of this turn of the event loop. */
   markDirty(connection: Connection): void

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { ManualClock } from '../net/manual-clock.suite.ts'
 import type { StreamCall } from './call.ts'
 import { call, END_HEADERS, END_STREAM, headers, ping, reset, settings, windowUpdate } from './frame-script.suite.ts'
-import { ManualClock } from './manual-clock.suite.ts'
 import { ScriptedClient } from './scripted-client.suite.ts'
 import { GrpcServer, type GrpcServerOptions } from './server.ts'
 

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import type { Crowds, Member } from './crowds.ts'
+import type { Crowds, Member } from '../net/crowds.ts'
 import { addressOf } from './peer.ts'
 
 /** Newcomer is a socket in a TLS handshake, which has its time limit. */

@@ -1,3 +1,4 @@
+import type { Timer } from '../net/timer-wheel.ts'
 import type { StreamCall, UnaryCall } from './call.ts'
 import { readUint32 } from './frames.ts'
 import { encodeGrpcMessage } from './grpc-message.ts'
@@ -16,7 +17,6 @@ import type { Outbox } from './outbox.ts'
 import type { Peer } from './peer.ts'
 import { GONE_FIELDS, type RequestHead } from './request-head.ts'
 import { GrpcStatus } from './status.ts'
-import type { Timer } from './timer-wheel.ts'
 
 /** StreamOwner is the connection that a stream is on. */
 export interface StreamOwner {

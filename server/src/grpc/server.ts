@@ -1,11 +1,12 @@
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
-import { byWeight } from './by-weight.ts'
+import { type Clock, systemClock } from '../net/clock.ts'
+import { Crowds } from '../net/crowds.ts'
+import { HeldBytes } from '../net/held-bytes.ts'
+import { Timer, TimerWheel } from '../net/timer-wheel.ts'
 import type { StreamHandler, UnaryHandler } from './call.ts'
-import { type GrpcClock, systemClock } from './clock.ts'
 import { Connection, type ConnectionHost } from './connection.ts'
-import { Crowds } from './crowds.ts'
 import { type GrpcLimitOptions, type GrpcLimits, resolveLimits } from './limits.ts'
 import { type GrpcAddress, type GrpcTlsOptions, Listener, type ListenerOwner, type ListenOptions } from './listener.ts'
 import { endsOf, Newcomer } from './newcomer.ts'
@@ -14,7 +15,6 @@ import { addressOf } from './peer.ts'
 import { bareHead, HeadReader } from './request-head.ts'
 import type { Route } from './route.ts'
 import { type GrpcStats, newCounters } from './stats.ts'
-import { Timer, TimerWheel } from './timer-wheel.ts'
 
 export interface GrpcServerOptions {
   /** What clients may ask of the server; every limit has a default. */
@@ -23,18 +23,16 @@ export interface GrpcServerOptions {
   readonly tls?: GrpcTlsOptions
   /** Called with what a handler throws, and the path of its method. Without it, a warning of the process. */
   readonly onError?: (error: unknown, path: string) => void
-  readonly clock?: GrpcClock
+  readonly clock?: Clock
 }
 
 const SWEEP_MS = 1_000
-/** How much of the bytes that may be held is free after some had to go: each search takes a look at all. */
-const ROOM_SHARE = 1 / 16
 const PATH = /^\/[^/\s]+\/[^/\s]+$/
 
 /** GrpcServer answers unary and server-streaming calls over HTTP/2, on TCP ports, TLS and Unix sockets. */
 export class GrpcServer {
   readonly #limits: GrpcLimits
-  readonly #clock: GrpcClock
+  readonly #clock: Clock
   readonly #counters = newCounters()
   readonly #routes = new Map<string, Route>()
   /** Each with what takes it out of its crowd. */
@@ -42,6 +40,7 @@ export class GrpcServer {
   /** Sockets in a TLS handshake, by their two ends: the socket that comes out of it is another object. */
   readonly #newcomers = new Map<string, Newcomer>()
   readonly #crowds: Crowds
+  readonly #held: HeldBytes
   readonly #listeners = new Set<Listener>()
   /** Has no address: it takes what `accept` is given. */
   #handed: Listener | undefined
@@ -52,12 +51,12 @@ export class GrpcServer {
   #tls: GrpcTlsOptions | undefined
   #dirty: Connection[] = []
   #isClosing = false
-  #isRelieving = false
   #onEmpty: (() => void)[] = []
 
   constructor(options: GrpcServerOptions = {}) {
     this.#limits = resolveLimits(options.limits)
     this.#crowds = new Crowds(this.#limits.maxConnections)
+    this.#held = new HeldBytes(this.#limits.maxHeldBytes, () => this.#connections.keys())
     this.#clock = options.clock ?? systemClock
     this.#tls = options.tls
     this.#onError = options.onError ?? warn
@@ -214,8 +213,9 @@ export class GrpcServer {
       route: (path) => this.#routes.get(path),
       markDirty: (connection) => this.#markDirty(connection),
       onHeld: (grownBytes) => {
-        this.#counters.bytesHeld += grownBytes
-        if (grownBytes > 0 && this.#counters.bytesHeld > this.#limits.maxHeldBytes) this.#relieve()
+        this.#held.add(grownBytes)
+        if (grownBytes > 0) this.#held.relieve()
+        this.#counters.bytesHeld = this.#held.bytes
       },
       onClosed: (connection) => this.#onClosed(connection),
       onError: (error, path) => this.#reportError(error, path),
@@ -231,18 +231,6 @@ export class GrpcServer {
     const dirty = this.#dirty
     this.#dirty = []
     for (const connection of dirty) connection.flush()
-  }
-
-  /** #relieve ends those for whom the most is held, until there is some room again. */
-  #relieve(): void {
-    if (this.#isRelieving) return
-    this.#isRelieving = true
-    const enough = this.#limits.maxHeldBytes * (1 - ROOM_SHARE)
-    for (const connection of byWeight(this.#connections.keys())) {
-      if (this.#counters.bytesHeld <= enough) break
-      connection.giveUp()
-    }
-    this.#isRelieving = false
   }
 
   #onClosed(connection: Connection): void {

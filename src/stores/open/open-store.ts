@@ -52,7 +52,10 @@ export interface OpenStore {
   readonly redis: (() => Promise<OpenRedis>) | undefined
   /** For people: `in memory`, `in Redis`. */
   readonly name: string
-  /** Resolves when the first attempt to connect has ended, well or not: at once for a client that is the app's own. */
+  /**
+   * Resolves when the first attempt to connect has ended, well or not: of a cluster, to each of its masters. At once for a client
+   * that is the app's own.
+   */
   readonly ready: Promise<void>
   /**
    * claim returns the domain of a limit that has no name of its own but one that is spelled from its options: others that are
@@ -148,21 +151,37 @@ function redisOptions(options: OpenStoreOptions, url: string | RedisClient, even
   }
 }
 
-/** firstAttempt hears of connections, passes it on, and knows when the first attempt to connect has ended. */
+/**
+ * firstAttempt hears of connections, passes it on, and knows when the first attempt to connect has ended: of a cluster, to each
+ * server that has keys.
+ */
 function firstAttempt(events: StoreEvents): { readonly ready: Promise<void>; readonly heard: StoreEvents } {
+  const pending = new Set<string>()
   let settle = (): void => {}
   const ready = new Promise<void>((resolve) => {
     settle = resolve
   })
+  const attempted = (shard: string): void => {
+    pending.delete(shard)
+    if (pending.size === 0) settle()
+  }
   const heard: StoreEvents = {
     ...events,
+    connecting: (shard) => {
+      pending.add(shard)
+      events.connecting?.(shard)
+    },
     connected: (shard) => {
-      settle()
       events.connected?.(shard)
+      attempted(shard)
     },
     disconnected: (shard, reason) => {
-      settle()
       events.disconnected?.(shard, reason)
+      attempted(shard)
+    },
+    retired: (shard) => {
+      events.retired?.(shard)
+      attempted(shard)
     },
   }
   return { ready, heard }

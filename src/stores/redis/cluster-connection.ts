@@ -138,6 +138,7 @@ export class ClusterConnection implements RedisConnection {
       ),
     }
     this.#links.set(address, link)
+    this.#events.connecting?.(address)
     return link
   }
 
@@ -258,6 +259,7 @@ function uncovered(owners: readonly string[]): string | undefined {
 function warnOnce(events: ConnectionEvents): ConnectionEvents {
   const said = new Set<string>()
   return {
+    connecting: (shard) => events.connecting?.(shard),
     connected: (shard) => events.connected(shard),
     disconnected: (shard, reason) => events.disconnected(shard, reason),
     retired: (shard) => events.retired?.(shard),

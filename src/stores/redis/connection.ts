@@ -9,6 +9,8 @@ export type Args = readonly (string | Buffer)[]
 
 /** What a connection tells about itself. */
 export interface ConnectionEvents {
+  /** A server of a cluster has keys, and is connected to for the first time: `connected` or `disconnected` follows. */
+  connecting?(shard: string): void
   connected(shard: string): void
   disconnected(shard: string, reason: string): void
   /** A server of a cluster has no keys any more: nobody is to wait for it. */

@@ -54,11 +54,10 @@ import { listen, portOf, reachable } from './listen.ts'
 import { openServiceStore } from './open-store.ts'
 import type { Reporter } from './reports.ts'
 import { snakeCase } from './service-stats.ts'
+import { untilReached } from './until-reached.ts'
 
 /** How long a connection may wait for its next request while its door drains. */
 const IDLE_MS = 1_000
-/** How long a process waits for Redis before it serves without. */
-const MAX_WAIT_MS = 1_000
 
 const NO_REDIS = 'Redis is not reached'
 const NO_RULES = 'no rules are in force'
@@ -67,7 +66,7 @@ const NO_RULES = 'no rules are in force'
 export interface Doors {
   readonly all: Readonly<Record<Exclude<DoorName, 'gateway'>, Door>> & { readonly gateway?: Door }
   readonly storeName: string
-  /** Resolves when the store can be reached, or when waiting for it would help nobody. */
+  /** Resolves when the store can be reached, or when waiting for it would help nobody: see untilReached. */
   readonly ready: Promise<void>
   readonly reports: Reporter
   /** Where this process counts, if that is in its memory, and how it spells keys. */
@@ -185,7 +184,7 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
     all: { http: httpDoor(http), grpc: grpcDoor(grpc, config), ...(gateway && { gateway }) },
     storeName: open.name,
     ready: Promise.all([
-      config.redisUrl === undefined ? undefined : within(arrived, MAX_WAIT_MS),
+      config.redisUrl === undefined ? undefined : untilReached(arrived, open.ready),
       // In a worker, connections come from the primary.
       config.workers > 1 ? gateway?.open() : undefined,
     ]).then(() => {}),
@@ -384,17 +383,6 @@ function* grpcStats({ stats }: GrpcServer): Iterable<readonly [name: string, val
 /** named spells counts as /stats does. */
 function* named(prefix: string, counts: Readonly<Record<string, number>>): Iterable<readonly [string, number]> {
   for (const [name, value] of Object.entries(counts)) yield [`${prefix}.${snakeCase(name)}`, value]
-}
-
-/** within resolves when a promise does, or after a while. Until then it keeps the process alive: nothing else may. */
-function within(promise: Promise<void>, ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms)
-    void promise.then(() => {
-      clearTimeout(timer)
-      resolve()
-    })
-  })
 }
 
 /** httpDoor is an HTTP server as a door. */

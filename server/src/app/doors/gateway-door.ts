@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import type { LoadShedder } from 'sluice/internal/engine/load-shedder'
 import { MemoryStore } from 'sluice/internal/stores/memory/memory-store'
 import type { Gateway, UpstreamLimit } from '../../edge/gateway/gateway-options.ts'
+import type { GatewayBounds } from '../../edge/gateway/options.ts'
 import { openGateway } from '../../edge/gateway/proxy/gateway.ts'
 import { Ceiling } from '../../edge/gateway-rules/ceiling.ts'
 import type { GatewayPlan } from '../../edge/gateway-rules/file/compile-routes.ts'
@@ -37,6 +38,22 @@ interface GatewayDoorParts extends GatewayLimits {
 /** gatewayDoor says how the gateway of a service is made; undefined where it has none. */
 export function gatewayDoor({ gateway: config, shadowMode }: Config, plan: GatewayPlan, log: Log) {
   return config && ((limits: GatewayLimits) => new GatewayDoor({ ...limits, config, plan, log, isShadow: shadowMode }))
+}
+
+/** An address may hold so much of what all clients may. */
+const ADDRESS_SHARE = 1 / 4
+const MIB = 1_048_576
+
+/** boundsOf is what is said about clients; the rest is as gateways have it. */
+function boundsOf({ maxConnections, maxConnectionsPerAddress, maxHeldMib }: GatewayConfig): Partial<GatewayBounds> {
+  return {
+    ...(maxConnections !== undefined && { maxConnections }),
+    ...(maxConnectionsPerAddress !== undefined && { maxConnectionsPerAddress }),
+    ...(maxHeldMib !== undefined && {
+      maxHeldBytes: maxHeldMib * MIB,
+      maxHeldBytesPerAddress: maxHeldMib * MIB * ADDRESS_SHARE,
+    }),
+  }
 }
 
 /** GatewayDoor is the gateway of a process, on a port of its own or on connections that it is given. */
@@ -100,6 +117,7 @@ export class GatewayDoor implements Door {
       ...this.#plan.table,
       listeners: [{ ...place, ...(tls && { tls: grpcTls(tls) }) }],
       gate: this.#gate,
+      bounds: boundsOf(config),
       log,
       shedding: {
         isOn: () => !isShadow && (shedder?.modeOf('upstream') ?? 'on') === 'on',

@@ -34,6 +34,11 @@ export function openServiceStore(
   const { redisUrl: redis, redisTimeoutMs: timeoutMs, keyPrefix, keys, redisTls, redisSentinelAuth, secret } = config
   /** By server that is away: the reasons that were told. */
   const away = new Map<string, Set<string>>()
+  /** Servers of a cluster that were not connected to yet. */
+  const pending = new Set<string>()
+  const look = (): void => {
+    if (away.size + pending.size === 0) reached(true)
+  }
   const isDue = oncePer(FALLBACK_LOG_MS)
   return openStore({
     redis,
@@ -44,15 +49,18 @@ export function openServiceStore(
     tls: certificatesOf(redisTls),
     sentinelCredentials: redisSentinelAuth === undefined ? undefined : credentialsOf(redisSentinelAuth),
     events: {
+      connecting: (shard) => void pending.add(shard),
       connected: (shard) => {
         away.delete(shard)
+        pending.delete(shard)
         metrics?.connected(shard)
         watch?.connected(shard)
         log.info('store.connected', `connected to ${shard}`, { shard })
-        if (away.size === 0) reached(true)
+        look()
       },
       // Told once, not at every attempt: an outage fills logs quickly enough. What the server itself says is worth a line more.
       disconnected: (shard, reason) => {
+        pending.delete(shard)
         const told = away.get(shard) ?? new Set()
         if (told.size === 0 || (CODE.test(reason) && told.size < MAX_REASONS && !told.has(reason))) {
           log.error('store.lost', `no connection to ${shard}: ${reason}; trying until there is one`, { shard, reason })
@@ -65,9 +73,10 @@ export function openServiceStore(
       },
       retired: (shard) => {
         away.delete(shard)
+        pending.delete(shard)
         metrics?.connected(shard)
         watch?.retired(shard)
-        if (away.size === 0) reached(true)
+        look()
       },
       warned: (warning) => log.warn('store.warning', warning),
       breakerChanged: (shard, state) => {

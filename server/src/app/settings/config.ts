@@ -135,6 +135,10 @@ export interface GatewayConfig {
   readonly port: number
   readonly tls: GrpcTls | undefined
   readonly trust: ProxyTrustOptions | undefined
+  /** Undefined: as many as a gateway allows by itself. */
+  readonly maxConnections: number | undefined
+  readonly maxConnectionsPerAddress: number | undefined
+  readonly maxHeldMib: number | undefined
 }
 
 type Env = NodeJS.ProcessEnv

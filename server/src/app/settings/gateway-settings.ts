@@ -82,6 +82,30 @@ export const GATEWAY_SETTINGS = [
     unset: 'none',
     text: 'how many proxies stand in front, or their addresses and blocks: whose X-Forwarded-For counts',
   },
+  {
+    flag: 'max-connections',
+    env: 'SLUICE_GATEWAY_MAX_CONNECTIONS',
+    kind: 'count',
+    value: 'N',
+    unset: '10000',
+    text: 'connections of clients to one process; for more, unused ones of the address with the most are closed',
+  },
+  {
+    flag: 'max-connections-per-address',
+    env: 'SLUICE_GATEWAY_MAX_CONNECTIONS_PER_ADDRESS',
+    kind: 'count',
+    value: 'N',
+    unset: '1000',
+    text: 'connections of one address to one process; more are closed; trusted proxies may have any number',
+  },
+  {
+    flag: 'max-held',
+    env: 'SLUICE_GATEWAY_MAX_HELD',
+    kind: 'count',
+    value: 'MIB',
+    unset: '128',
+    text: 'MiB that a process holds of heads of requests, a quarter of it for one address; past it, connections that hold the most are ended',
+  },
 ] as const satisfies readonly GatewaySpec[]
 
 type Env = NodeJS.ProcessEnv
@@ -129,6 +153,9 @@ function gatewayOf(given: Ask, host: string): GatewayConfig {
     port: READERS.port(given('port') as Given),
     tls: tlsOf(given),
     trust: trustOf(given('trusted-proxies')),
+    maxConnections: countOf(given('max-connections')),
+    maxConnectionsPerAddress: countOf(given('max-connections-per-address')),
+    maxHeldMib: countOf(given('max-held')),
   }
 }
 
@@ -156,6 +183,10 @@ function tlsOf(given: Ask): GrpcTls | undefined {
     clientCaFile: clientCa && lastOf(clientCa),
     clientSan: undefined,
   }
+}
+
+function countOf(given: Given | undefined): number | undefined {
+  return given && READERS.count(given)
 }
 
 function trustOf(given: Given | undefined): ProxyTrustOptions | undefined {

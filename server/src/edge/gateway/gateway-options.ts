@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import type { ProxyTrustOptions } from 'sluice/internal/core/identity/proxy-trust'
 import type { Priority } from 'sluice/internal/core/shedding/priority'
-import type { GrpcClock } from '../../grpc/clock.ts'
+import type { Clock } from '../../net/clock.ts'
 import type { GatewayGate } from './gate.ts'
 import type { GatewayBounds, GatewayLog, GatewayTls, ListenerOptions, RoutingTable } from './options.ts'
 
@@ -32,7 +32,7 @@ export interface GatewayOptions extends RoutingTable {
   /** What Via calls this gateway. Default: `sluice`. */
   readonly via?: string
   readonly log?: GatewayLog
-  readonly clock?: GrpcClock
+  readonly clock?: Clock
   /** Default: requests above a limit are refused, and nobody is told. */
   readonly shedding?: UpstreamShedding
 }
@@ -49,6 +49,13 @@ export interface GatewayStats {
   readonly requests: number
   readonly upstreamConnections: number
   readonly retries: number
+  /** Bytes of heads and trailers, and of what waits behind them, that are held for clients. */
+  readonly heldBytes: number
+  /** Connections that were closed at once: their address, or the gateway, had as many as it may. */
+  readonly connectionsRefused: number
+  /** Connections that were ended because requests on them were reset again and again, and because too much was held for them. */
+  readonly connectionsEndedForResets: number
+  readonly connectionsEndedForBytes: number
 }
 
 /** Where a request is: what it waits for, or what of it is under way. */

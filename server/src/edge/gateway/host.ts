@@ -1,17 +1,22 @@
-import type { GrpcClock } from '../../grpc/clock.ts'
-import type { TimerWheel } from '../../grpc/timer-wheel.ts'
+import type { Clock } from '../../net/clock.ts'
+import type { TimerWheel } from '../../net/timer-wheel.ts'
 import type { Fault } from './gateway-error.ts'
 import type { GatewayBounds } from './options.ts'
+import type { ClientExcess } from './proxy/excess-log.ts'
 import type { RequestHead } from './request-head.ts'
 import type { Asker, AskerListener } from './sides.ts'
 
 /** A Host is what connections of clients need of the gateway. */
 export interface Host {
   readonly bounds: GatewayBounds
-  readonly clock: GrpcClock
+  /** trusts says whether a peer is a proxy whose word about others counts. */
+  trusts(peer: string): boolean
+  readonly clock: Clock
   readonly wheel: TimerWheel
   /** begin returns what serves a request, once it is started. */
   begin(asker: Asker, head: RequestHead): AskerListener
+  /** tookTooMuch hears of a client whose connection is closed because its address takes too much. */
+  tookTooMuch(excess: ClientExcess, address: string): void
   /** refused hears of what was no request. */
   refused(wrong: Fault): void
 }

@@ -1,4 +1,5 @@
 import type { SecureContextOptions } from 'node:tls'
+import type { ClientBounds } from '../../net/client-budgets.ts'
 
 /** RouteTimes bound each phase of a request, in milliseconds. */
 export interface RouteTimes {
@@ -103,10 +104,12 @@ export interface ListenerOptions {
   readonly tls?: GatewayTls
 }
 
-/** GatewayBounds are what all clients together, and each of them, may take. */
-export interface GatewayBounds {
+/** GatewayBounds are what all clients together, and each of them, may take. Budgets of an address do not hold for trusted proxies. */
+export interface GatewayBounds extends ClientBounds {
   /** Connections of clients; for more, unused ones of the address with the most have to leave. 10,000. */
   readonly maxConnections: number
+  /** Connections of one address; more are closed at once. 1,000. */
+  readonly maxConnectionsPerAddress: number
   /** Requests under way; more are answered 503. 20,000. */
   readonly maxRequests: number
   /** Requests whose bodies are waited for to look into them; for more, some of the address with the most are answered 503. 1,024. */
@@ -115,23 +118,39 @@ export interface GatewayBounds {
   readonly maxStreams: number
   /** The head of a request, its trailers, and the head of an answer. 65,536. */
   readonly maxHeaderBytes: number
-  /** Fields of a head. 2,000. */
+  /** Fields of the head of a request. 256. */
   readonly maxHeaders: number
+  /** Fields of the head of an answer. 2,000. */
+  readonly maxAnswerHeaders: number
   /** From connecting, or the first byte of a request, to the end of its head; 408. 10 s. */
   readonly headMs: number
   /** Between two requests on one connection. 75 s. */
   readonly keepAliveMs: number
+  /**
+   * Work that begins in one turn of the event loop, by address in rotation: a request is 1 and 1 more for each 32 fields of
+   * HTTP/2, a new connection 4, and one of TLS 16. 64.
+   */
+  readonly unitsPerTurn: number
 }
 
 export const DEFAULT_GATEWAY_BOUNDS: GatewayBounds = Object.freeze({
   maxConnections: 10_000,
+  maxConnectionsPerAddress: 1_000,
   maxRequests: 20_000,
   maxAwaitedBodies: 1_024,
   maxStreams: 128,
   maxHeaderBytes: 65_536,
-  maxHeaders: 2_000,
+  maxHeaders: 256,
+  maxAnswerHeaders: 2_000,
   headMs: 10_000,
   keepAliveMs: 75_000,
+  unitsPerTurn: 64,
+  maxHeldBytes: 134_217_728,
+  maxHeldBytesPerAddress: 33_554_432,
+  maxHeldBytesPerConnection: 1_048_576,
+  resets: { burst: 1_000, perSecond: 1_000 },
+  resetsPerAddress: { burst: 100, perSecond: 33 },
+  resetsPerConnection: { burst: 10, perSecond: 10 },
 })
 
 /** GatewayLog is what the gateway needs of a log. */

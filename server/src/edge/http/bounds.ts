@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { Crowds, type Member } from '../../grpc/crowds.ts'
+import { Crowds, type Member } from '../../net/crowds.ts'
 
 /** HttpBounds are what the clients of an HTTP server may take. */
 export interface HttpBounds {

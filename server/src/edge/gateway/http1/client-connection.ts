@@ -168,7 +168,7 @@ export class ClientConnection implements Carrier, BodySink {
     const next = this.#head.take(data, from)
     if (next === -1) return data.length
     if (next < 0) return this.#invalid('the head of the answer is too large, or its lines do not end with CR LF')
-    const head = readResponse(this.#head.text, this.#bounds.maxHeaders)
+    const head = readResponse(this.#head.text, this.#bounds.maxAnswerHeaders)
     if (typeof head === 'string') return this.#invalid(head)
     if (head.status < 200) return this.#takeInterim(head) ? next : data.length
     this.#takeHead(head, next < data.length)

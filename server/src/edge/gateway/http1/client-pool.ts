@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
-import type { GrpcClock } from '../../../grpc/clock.ts'
-import { Timer, type TimerWheel } from '../../../grpc/timer-wheel.ts'
+import type { Clock } from '../../../net/clock.ts'
+import { Timer, type TimerWheel } from '../../../net/timer-wheel.ts'
 import type { GatewayBounds } from '../options.ts'
 import type { CarrierListener, Pool } from '../sides.ts'
 import { dial } from '../upstreams/dial.ts'
@@ -15,7 +15,7 @@ export interface PoolLimits {
 
 /** PoolKit is what pools share. */
 export interface PoolKit {
-  readonly clock: GrpcClock
+  readonly clock: Clock
   readonly wheel: TimerWheel
   readonly bounds: GatewayBounds
 }
@@ -36,6 +36,7 @@ export class ClientPool implements Pool, ConnectionOwner {
   readonly #waiting = new Set<CarrierListener>()
   readonly #sweeper = new Timer(() => this.#sweep())
   #isRetired = false
+  #willOpen = false
 
   constructor(endpoint: Endpoint, limits: PoolLimits, kit: PoolKit) {
     this.#endpoint = endpoint
@@ -54,12 +55,14 @@ export class ClientPool implements Pool, ConnectionOwner {
       listener.connected(connection)
       return
     }
-    if (this.#waiting.size >= this.#limits.maxWaiting + this.#connecting.size) {
+    const { maxWaiting, maxConnections } = this.#limits
+    // Those for whom there may be a new connection do not wait for one that is in use.
+    if (this.#waiting.size >= maxWaiting + maxConnections - this.#open.size) {
       listener.unreachable('busy', 'all connections to the upstream are in use')
       return
     }
     this.#waiting.add(listener)
-    this.#openMore()
+    this.#openSoon()
   }
 
   forget(listener: CarrierListener): void {
@@ -114,6 +117,16 @@ export class ClientPool implements Pool, ConnectionOwner {
       if (connection.isUsable && connection.idleUntilMs > this.#kit.clock.nowMs()) return connection
       connection.destroy()
     }
+  }
+
+  /** #openSoon dials in the next turn, for those who still wait: a request that is reset at once opens no connection. */
+  #openSoon(): void {
+    if (this.#willOpen) return
+    this.#willOpen = true
+    setImmediate(() => {
+      this.#willOpen = false
+      this.#openMore()
+    })
   }
 
   #openMore(): void {

@@ -26,6 +26,11 @@ export class HeadBuffer {
     return this.#heldBytes === 0
   }
 
+  /** heldBytes is what a head that is not complete takes. */
+  get heldBytes(): number {
+    return this.#held?.length ?? 0
+  }
+
   /** take looks for the end of a head in `data` from `from` on, and returns where the bytes after it begin in `data`. */
   take(data: Buffer, from: number): number {
     if (this.#heldBytes > 0) return this.#takeMore(data, from)

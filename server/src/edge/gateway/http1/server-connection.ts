@@ -1,7 +1,8 @@
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Member } from '../../../grpc/crowds.ts'
-import { Timer } from '../../../grpc/timer-wheel.ts'
+import type { ConnectionBudget } from '../../../net/client-budgets.ts'
+import type { Member } from '../../../net/crowds.ts'
+import { Timer } from '../../../net/timer-wheel.ts'
 import { hasOption } from '../fields.ts'
 import type { Fields } from '../gate.ts'
 import { errorAnswer, type Fault, fault, invalid } from '../gateway-error.ts'
@@ -24,6 +25,9 @@ const LINGER_MS = 2_000
 const LOOK_MS = 1_000
 const LOOK_BYTES = 262_144
 
+/** Requests of one packet that begin in one turn of the event loop. The rest waits for the connection's turn. */
+const REQUESTS_PER_TURN = 16
+
 const CR = 0x0d
 const LF = 0x0a
 
@@ -32,6 +36,7 @@ export class ServerConnection implements Asker, BodySink, Member {
   readonly facts: ClientFacts
   readonly #socket: Socket
   readonly #host: Host
+  readonly #budget: ConnectionBudget
   readonly #writer: Writer
   readonly #head: HeadBuffer
   readonly #body: BodyReader
@@ -47,6 +52,11 @@ export class ServerConnection implements Asker, BodySink, Member {
   #isLooking = false
   #lookedBytes = 0
   #waitsForDrain = false
+  #waitsForTurn = false
+  #begun = 0
+  /** #headBytes is what the head of the request takes that is being answered. */
+  #headBytes = 0
+  #heldBytes = 0
   #keepsAlive = true
   #isChunked = false
   #hasBody = false
@@ -57,14 +67,18 @@ export class ServerConnection implements Asker, BodySink, Member {
   #lastCallMs = -1
   #lingered = 0
 
-  constructor(socket: Socket, facts: ClientFacts, host: Host) {
+  constructor(socket: Socket, facts: ClientFacts, host: Host, budget: ConnectionBudget) {
     this.#socket = socket
     this.facts = facts
     this.#host = host
+    this.#budget = budget
     this.#writer = new Writer(socket)
     this.#head = new HeadBuffer(host.bounds.maxHeaderBytes)
     this.#body = new BodyReader(this, host.bounds.maxHeaderBytes)
-    socket.on('data', (data: Buffer) => this.#read(data, 0))
+    socket.on('data', (data: Buffer) => {
+      this.#begun = 0
+      this.#read(data, 0)
+    })
     socket.on('end', () => this.#ended())
     socket.on('error', () => {})
     socket.on('close', () => this.#gone())
@@ -100,7 +114,7 @@ export class ServerConnection implements Asker, BodySink, Member {
   resume(): void {
     this.#lookedBytes = 0
     this.#isLooking = false
-    if (!this.#isPaused || this.#waitsForDrain || this.#rest !== undefined) return
+    if (!this.#isPaused || this.#waitsForDrain || this.#waitsForTurn || this.#rest !== undefined) return
     this.#isPaused = false
     this.#socket.resume()
   }
@@ -182,7 +196,7 @@ export class ServerConnection implements Asker, BodySink, Member {
     this.#isReading = true
     let at = from
     while (at < data.length && !this.#isClosing) {
-      if (this.#listener === undefined && !this.#waitsForDrain) at = this.#readHead(data, at)
+      if (this.#listener === undefined && this.#mayBegin()) at = this.#readHead(data, at)
       else if (this.#listener !== undefined && !this.#body.isDone) at = this.#readBody(data, at)
       else {
         const rest = at === 0 ? data : data.subarray(at)
@@ -193,6 +207,31 @@ export class ServerConnection implements Asker, BodySink, Member {
     }
     this.#isReading = false
     this.#listener?.readDone()
+    this.#count()
+  }
+
+  /** #mayBegin says whether one more request may be read. Where it is only not its turn, it comes in a later one. */
+  #mayBegin(): boolean {
+    if (this.#waitsForDrain || this.#waitsForTurn) return false
+    if (this.#begun < REQUESTS_PER_TURN) return true
+    this.#waitsForTurn = true
+    this.#budget.later(() => {
+      this.#waitsForTurn = false
+      const units = this.#begun
+      this.#begun = 0
+      if (this.#listener === undefined && !this.#isGone) this.#readRest()
+      return units
+    })
+    return false
+  }
+
+  /** #count counts what is held: a head, complete or not, and what waits behind it. */
+  #count(): void {
+    const bytes = this.#isGone ? 0 : this.#headBytes + this.#head.heldBytes + (this.#rest?.length ?? 0)
+    if (bytes === this.#heldBytes) return
+    const grownBytes = bytes - this.#heldBytes
+    this.#heldBytes = bytes
+    this.#budget.hold(grownBytes)
   }
 
   #readHead(data: Buffer, from: number): number {
@@ -220,6 +259,8 @@ export class ServerConnection implements Asker, BodySink, Member {
     this.#dueMs = Number.POSITIVE_INFINITY
     this.#bodyToldEnd = false
     this.#hasAsked = true
+    this.#begun++
+    this.#headBytes = this.#head.text.length
     if (head.version === '1.0' || hasOption(head.fields.connection, 'close')) this.#keepsAlive = false
     this.#body.start(head.bodyLength)
     this.#listener = this.#host.begin(this, head)
@@ -243,6 +284,8 @@ export class ServerConnection implements Asker, BodySink, Member {
   #finish(): void {
     this.#listener = undefined
     this.#request = undefined
+    this.#headBytes = 0
+    if (!this.#isReading) this.#count()
     if (this.#isTunnel || !this.#keepsAlive || !this.#body.isDone || this.#isClosing) {
       this.#close()
       return
@@ -257,11 +300,11 @@ export class ServerConnection implements Asker, BodySink, Member {
   }
 
   #readRest(): void {
-    if (this.#waitsForDrain) return
+    if (this.#waitsForDrain || this.#waitsForTurn) return
     const rest = this.#rest
     this.#rest = undefined
     if (rest !== undefined) this.#read(rest, 0)
-    if (this.#rest === undefined && !this.#waitsForDrain) this.resume()
+    if (this.#rest === undefined) this.resume()
   }
 
   #drained(): void {
@@ -321,6 +364,7 @@ export class ServerConnection implements Asker, BodySink, Member {
   #gone(): void {
     if (this.#isGone) return
     this.#isGone = true
+    this.#count()
     this.#host.wheel.clear(this.#timer)
     const listener = this.#listener
     this.#listener = undefined

@@ -1,6 +1,6 @@
 import { type ClientHttp2Session, connect } from 'node:http2'
 import type { Socket } from 'node:net'
-import { Timer } from '../../../grpc/timer-wheel.ts'
+import { Timer } from '../../../net/timer-wheel.ts'
 import type { PoolKit, PoolLimits } from '../http1/client-pool.ts'
 import type { CarrierListener, Pool } from '../sides.ts'
 import { dial } from '../upstreams/dial.ts'
@@ -37,6 +37,7 @@ export class Http2Pool implements Pool {
   readonly #lines = new Set<Line>()
   readonly #waiting = new Set<CarrierListener>()
   #isRetired = false
+  #willDial = false
 
   constructor(endpoint: Endpoint, limits: PoolLimits, kit: PoolKit) {
     this.#endpoint = endpoint
@@ -61,7 +62,7 @@ export class Http2Pool implements Pool {
       return
     }
     this.#waiting.add(listener)
-    if (!isDialing && this.#lines.size < most) this.#dial()
+    if (!isDialing && this.#lines.size < most) this.#dialSoon()
   }
 
   forget(listener: CarrierListener): void {
@@ -118,12 +119,22 @@ export class Http2Pool implements Pool {
     }
   }
 
+  /** #dialSoon dials in the next turn, if somebody still waits: a request that is reset at once opens no connection. */
+  #dialSoon(): void {
+    if (this.#willDial) return
+    this.#willDial = true
+    setImmediate(() => {
+      this.#willDial = false
+      if (this.#waiting.size > 0) this.#dial()
+    })
+  }
+
   #dial(): void {
-    const { maxHeaders, maxHeaderBytes } = this.#kit.bounds
+    const { maxAnswerHeaders, maxHeaderBytes } = this.#kit.bounds
     const socket = dial(this.#endpoint, 'h2')
     const session = connect(this.#endpoint.url, {
       createConnection: () => socket,
-      maxHeaderListPairs: maxHeaders,
+      maxHeaderListPairs: maxAnswerHeaders,
       maxSendHeaderBlockLength: 4 * maxHeaderBytes,
       peerMaxConcurrentStreams: MAX_STREAMS,
       settings: { enablePush: false, maxHeaderListSize: maxHeaderBytes, initialWindowSize: 65_535 },

@@ -1,6 +1,7 @@
 import { createServer, type Http2Server, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2'
 import type { Socket } from 'node:net'
-import type { Member } from '../../../grpc/crowds.ts'
+import type { ConnectionBudget, Excess } from '../../../net/client-budgets.ts'
+import type { Member } from '../../../net/crowds.ts'
 import { errorAnswer } from '../gateway-error.ts'
 import type { Host } from '../host.ts'
 import { httpDate } from '../outgoing-fields.ts'
@@ -8,12 +9,17 @@ import type { ClientFacts } from '../sides.ts'
 import { fieldMap } from './field-map.ts'
 import { readHttp2Request } from './read-request.ts'
 import { StreamAsker } from './stream-asker.ts'
-import { boundEnd, lingerOn } from './stream-end.ts'
+import { boundEnd, isResetByUs, lingerOn } from './stream-end.ts'
 
 const END_STREAM = 1
-/** Streams that a client opens and resets at once: so many together, and so many a second. More end the connection. */
-const RESET_BURST = 1_000
-const RESET_RATE = 33
+const REFUSED_STREAM = 7
+const ENHANCE_YOUR_CALM = 11
+/** A request that is given up later than this is one that was waited for. */
+const SOON_MS = 1_000
+/** What a field is counted as in addition to its name and value (RFC 9113, 6.5.2). */
+const FIELD_BYTES = 32
+/** So many fields are as much work as beginning a request. */
+const FIELDS_PER_UNIT = 32
 const MAX_STREAM_ID = 2 ** 31 - 1
 /** Between the two notices of an end (RFC 9113, 6.8): what was sent before the first is served. */
 const NOTICE_MS = 500
@@ -22,15 +28,17 @@ const NOTICE_MS = 500
 export class SessionGuest implements Member {
   readonly #host: Host
   readonly socket: Socket
+  readonly budget: ConnectionBudget
   session: ServerHttp2Session | undefined
   streams = 0
   hasAsked = false
   /** Those who still wait for their answers. */
   readonly askers = new Set<StreamAsker>()
 
-  constructor(host: Host, socket: Socket) {
+  constructor(host: Host, socket: Socket, budget: ConnectionBudget) {
     this.#host = host
     this.socket = socket
+    this.budget = budget
   }
 
   get use(): Member['use'] {
@@ -41,6 +49,11 @@ export class SessionGuest implements Member {
   leave(): void {
     this.session?.destroy()
     this.socket.destroy()
+  }
+
+  /** giveUp stops reading in the middle of what has come: a session that is only closed would go on to the end of it. */
+  giveUp(excess: Excess): void {
+    this.session?.destroy(new Error(`too many ${excess}`), ENHANCE_YOUR_CALM)
   }
 
   retire(): void {
@@ -68,7 +81,6 @@ export class ServerSessions {
       // In MB: what a session holds in all its streams.
       maxSessionMemory: 10,
       maxSessionInvalidFrames: 100,
-      ...{ streamResetBurst: RESET_BURST, streamResetRate: RESET_RATE },
       settings: {
         maxConcurrentStreams: maxStreams,
         maxHeaderListSize: maxHeaderBytes,
@@ -81,8 +93,8 @@ export class ServerSessions {
     this.#server.on('error', () => {})
   }
 
-  accept(socket: Socket, facts: ClientFacts): SessionGuest {
-    const guest = new SessionGuest(this.#host, socket)
+  accept(socket: Socket, facts: ClientFacts, budget: ConnectionBudget): SessionGuest {
+    const guest = new SessionGuest(this.#host, socket, budget)
     this.#arriving = { facts, guest }
     this.#server.emit('connection', socket)
     this.#arriving = undefined
@@ -115,21 +127,63 @@ export class ServerSessions {
       else hasRunOut = true
     })
     session.on('stream', (stream, _headers, flags, raw?: string[]) => {
-      // Errors of a stream end in its 'close'; without a listener, they would end the process.
-      stream.on('error', () => {})
-      guest.streams++
-      guest.hasAsked = true
+      this.#arrive(new Arrival(stream, raw ?? [], (flags & END_STREAM) !== 0), guest, facts)
       stream.on('close', () => {
-        guest.streams--
         if (guest.streams > 0 || !hasRunOut) return
         hasRunOut = false
         session.setTimeout(keepAliveMs)
       })
-      this.#serve(stream, guest, facts, (flags & END_STREAM) !== 0, raw ?? [])
     })
   }
 
-  #serve(stream: ServerHttp2Stream, guest: SessionGuest, facts: ClientFacts, hasEnded: boolean, raw: string[]): void {
+  /**
+   * #arrive counts a stream, and begins to serve it in a later turn: one that is reset until then makes no more work. Resets are
+   * counted while they are read, so that a connection that has too many ends before the rest of it is read.
+   */
+  #arrive(arrival: Arrival, guest: SessionGuest, facts: ClientFacts): void {
+    const { stream } = arrival
+    const { clock } = this.#host
+    const sinceMs = clock.nowMs()
+    // Errors of a stream end in its 'close'; without a listener, they would end the process.
+    stream.on('error', () => {})
+    guest.streams++
+    guest.hasAsked = true
+    let heldBytes = 0
+    const hold = (raw: readonly string[]): void => {
+      const bytes = sizeOf(raw)
+      if (!guest.budget.hasRoom(bytes)) {
+        stream.close(REFUSED_STREAM)
+        stream.destroy()
+        return
+      }
+      heldBytes += bytes
+      guest.budget.hold(bytes)
+    }
+    const aborted = (): void => {
+      const isGivenUp = clock.nowMs() - sinceMs < SOON_MS && !isResetByUs(stream)
+      if (isGivenUp && guest.session?.destroyed === false) guest.budget.reset()
+    }
+    // What came before the session began was read in one go.
+    if (stream.aborted) aborted()
+    else stream.once('aborted', aborted)
+    stream.on('close', () => {
+      guest.streams--
+      guest.budget.hold(-heldBytes)
+      if (!stream.aborted) guest.budget.served()
+    })
+    stream.once('trailers', (_headers, _flags, raw?: string[]) => {
+      arrival.trailers = raw ?? []
+      hold(arrival.trailers)
+    })
+    hold(arrival.raw)
+    guest.budget.later(() => {
+      if (stream.closed || stream.destroyed || stream.aborted) return 0
+      this.#serve(arrival, guest, facts)
+      return 1 + Math.floor(arrival.raw.length / (2 * FIELDS_PER_UNIT))
+    })
+  }
+
+  #serve({ stream, raw, hasEnded, trailers }: Arrival, guest: SessionGuest, facts: ClientFacts): void {
     const head = readHttp2Request(raw, hasEnded)
     if ('code' in head) {
       this.#host.refused(head)
@@ -145,6 +199,29 @@ export class ServerSessions {
     stream.once('close', () => guest.askers.delete(asker))
     const listener = this.#host.begin(asker, head)
     asker.attach(listener, head, hasEnded)
+    // They came before anyone heard them.
+    if (trailers !== undefined) stream.emit('trailers', {}, 0, trailers)
     listener.start()
   }
+}
+
+/** An Arrival is a stream that waits for its turn. */
+class Arrival {
+  readonly stream: ServerHttp2Stream
+  readonly raw: readonly string[]
+  readonly hasEnded: boolean
+  trailers: readonly string[] | undefined
+
+  constructor(stream: ServerHttp2Stream, raw: readonly string[], hasEnded: boolean) {
+    this.stream = stream
+    this.raw = raw
+    this.hasEnded = hasEnded
+  }
+}
+
+/** sizeOf is the size of fields as HPACK counts it. */
+function sizeOf(raw: readonly string[]): number {
+  let bytes = raw.length * (FIELD_BYTES / 2)
+  for (const text of raw) bytes += text.length
+  return bytes
 }

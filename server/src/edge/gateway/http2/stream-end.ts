@@ -1,5 +1,5 @@
 import type { Http2Stream, ServerHttp2Stream } from 'node:http2'
-import { Timer } from '../../../grpc/timer-wheel.ts'
+import { Timer } from '../../../net/timer-wheel.ts'
 import type { Host } from '../host.ts'
 
 const NO_ERROR = 0
@@ -8,12 +8,21 @@ const CANCEL = 8
 const LINGER_BYTES = 1_048_576
 const LINGER_MS = 2_000
 
+/** Streams that were reset here, and not by the other side. */
+const resetByUs = new WeakSet<Http2Stream>()
+
+/** isResetByUs says whether the end of a stream is none of the other side's doing. */
+export function isResetByUs(stream: Http2Stream): boolean {
+  return resetByUs.has(stream)
+}
+
 /**
  * resetStream ends a stream at once. node:http2 waits with the end of a closed stream for its writes, which may never be
  * done when the other side does not read; so it is destroyed too.
  */
 export function resetStream(stream: Http2Stream, code: number): void {
   if (stream.destroyed) return
+  resetByUs.add(stream)
   stream.close(code)
   stream.destroy()
 }

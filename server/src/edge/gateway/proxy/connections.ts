@@ -1,14 +1,20 @@
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
-import { Crowds, type Member } from '../../../grpc/crowds.ts'
-import { Timer } from '../../../grpc/timer-wheel.ts'
-import type { ConnectionUnderWay } from '../gateway-options.ts'
+import { ClientBudgets, type ConnectionBudget } from '../../../net/client-budgets.ts'
+import { Crowds, type Member } from '../../../net/crowds.ts'
+import { Timer } from '../../../net/timer-wheel.ts'
+import { Turns } from '../../../net/turns.ts'
+import type { ConnectionUnderWay, GatewayStats } from '../gateway-options.ts'
 import type { Host } from '../host.ts'
 import { ServerConnection } from '../http1/server-connection.ts'
 import { ServerSessions, SessionGuest } from '../http2/server-sessions.ts'
 import type { ClientFacts } from '../sides.ts'
 
 const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'
+
+/** Units of work that it is to begin to serve a connection, and to begin a handshake of TLS. */
+const CONNECTION_UNITS = 4
+const HANDSHAKE_UNITS = 16
 
 interface Guest extends Member {
   retire(ms: number): void
@@ -18,15 +24,19 @@ interface Guest extends Member {
 export class Connections {
   readonly #host: Host
   readonly #crowds: Crowds
+  readonly #budgets: ClientBudgets
   readonly #sessions: ServerSessions
   readonly #guests = new Map<Socket, Guest>()
-  readonly #sockets = new Set<Socket>()
+  readonly #sockets = new Map<Socket, ConnectionBudget>()
+  #refused = 0
   #retiredForMs = -1
   whenEmpty: (() => void) | undefined
 
   constructor(host: Host) {
     this.#host = host
-    this.#crowds = new Crowds(host.bounds.maxConnections)
+    const { bounds, clock } = host
+    this.#crowds = new Crowds(bounds.maxConnections, bounds.maxConnectionsPerAddress)
+    this.#budgets = new ClientBudgets(bounds, clock, new Turns(bounds.unitsPerTurn))
     this.#sessions = new ServerSessions(host)
   }
 
@@ -34,16 +44,32 @@ export class Connections {
     return this.#sockets.size
   }
 
-  underWay(): readonly ConnectionUnderWay[] {
-    return Array.from(this.#sockets, (socket) => progressOf(socket, this.#guests.get(socket)))
+  get stats(): Omit<GatewayStats, 'connections' | 'requests' | 'upstreamConnections' | 'retries'> {
+    const { held, ended } = this.#budgets
+    return {
+      heldBytes: held.bytes,
+      connectionsRefused: this.#refused,
+      connectionsEndedForResets: ended.resets,
+      connectionsEndedForBytes: ended.bytes,
+    }
   }
 
-  /** admit says whether there is room for one more, and counts it until it closes. A TLS socket is counted once. */
-  admit(socket: Socket): boolean {
+  underWay(): readonly ConnectionUnderWay[] {
+    return Array.from(this.#sockets.keys(), (socket) => progressOf(socket, this.#guests.get(socket)))
+  }
+
+  /**
+   * admit serves a connection in a later turn if there is room for one more, and counts it until it closes. A TLS socket is
+   * counted once, by the one below it.
+   */
+  admit(socket: Socket, serve: () => void, isEncrypted = false): void {
     const address = socket.remoteAddress ?? ''
-    if (!this.#crowds.admits(address)) {
+    const isProxy = this.#host.trusts(plainAddress(address))
+    if (!this.#crowds.admits(address, isProxy)) {
+      this.#refused++
+      this.#host.tookTooMuch('connections', address)
       socket.destroy()
-      return false
+      return
     }
     socket.on('error', () => {})
     const place: Member = {
@@ -57,14 +83,25 @@ export class Connections {
     }
     const guests = this.#guests
     const left = this.#crowds.add(address, place)
-    this.#sockets.add(socket)
+    const budget = this.#budgets.open(address, isProxy, (excess) => {
+      this.#host.tookTooMuch(excess, address)
+      const guest = guests.get(socket)
+      if (guest instanceof SessionGuest) guest.giveUp(excess)
+      else place.leave()
+    })
+    this.#sockets.set(socket, budget)
     socket.once('close', () => {
       left()
+      budget.close()
       guests.delete(socket)
       this.#sockets.delete(socket)
       if (this.#sockets.size === 0) this.whenEmpty?.()
     })
-    return true
+    budget.later(() => {
+      if (socket.destroyed) return 0
+      serve()
+      return isEncrypted ? HANDSHAKE_UNITS : CONNECTION_UNITS
+    })
   }
 
   /** take serves a plain connection, whose first bytes say which HTTP it is. */
@@ -82,6 +119,9 @@ export class Connections {
       wheel.clear(timer)
       socket.off('data', look)
       if (isPreface) {
+        // node:http2 takes what has been read already in one go, and nothing ends it in the middle of that.
+        for (let left = resetsIn(held); left > 0 && !socket.destroyed; left--) this.#sockets.get(socket)?.reset()
+        if (socket.destroyed) return
         socket.pause()
         socket.unshift(held)
         this.#takeHttp2(socket, socket, facts)
@@ -96,6 +136,7 @@ export class Connections {
       if (!this.#guests.has(socket)) socket.destroy()
     })
     socket.once('close', () => wheel.clear(timer))
+    socket.resume()
   }
 
   /** takeTls serves a connection whose handshake says which HTTP it is. */
@@ -110,20 +151,22 @@ export class Connections {
   retire(ms: number): void {
     this.#retiredForMs = ms
     for (const guest of this.#guests.values()) guest.retire(ms)
-    for (const socket of this.#sockets) if (!this.#guests.has(socket)) socket.destroy()
+    for (const socket of this.#sockets.keys()) if (!this.#guests.has(socket)) socket.destroy()
   }
 
   destroy(): void {
     for (const guest of this.#guests.values()) guest.leave()
-    for (const socket of this.#sockets) socket.destroy()
+    for (const socket of this.#sockets.keys()) socket.destroy()
   }
 
   #takeHttp1(socket: Socket, place: Socket, facts: ClientFacts): void {
-    this.#keep(place, new ServerConnection(socket, facts, this.#host))
+    const budget = this.#sockets.get(place)
+    if (budget !== undefined) this.#keep(place, new ServerConnection(socket, facts, this.#host, budget))
   }
 
   #takeHttp2(socket: Socket, place: Socket, facts: ClientFacts): void {
-    this.#keep(place, this.#sessions.accept(socket, facts))
+    const budget = this.#sockets.get(place)
+    if (budget !== undefined) this.#keep(place, this.#sessions.accept(socket, facts, budget))
   }
 
   #keep(place: Socket, guest: Guest): void {
@@ -131,6 +174,22 @@ export class Connections {
     this.#guests.set(place, guest)
     if (this.#retiredForMs >= 0) guest.retire(this.#retiredForMs)
   }
+}
+
+const FRAME_HEAD_BYTES = 9
+const RST_STREAM = 3
+
+/** resetsIn counts the streams that are reset in the first bytes of a connection of HTTP/2. */
+function resetsIn(bytes: Buffer): number {
+  let resets = 0
+  for (
+    let at = PREFACE.length;
+    at + FRAME_HEAD_BYTES <= bytes.length;
+    at += FRAME_HEAD_BYTES + bytes.readUIntBE(at, 3)
+  ) {
+    if (bytes[at + 3] === RST_STREAM) resets++
+  }
+  return resets
 }
 
 function progressOf(socket: Socket, guest: Guest | undefined): ConnectionUnderWay {
@@ -150,6 +209,10 @@ function progressOf(socket: Socket, guest: Guest | undefined): ConnectionUnderWa
 }
 
 function factsOf(socket: Socket, scheme: 'http' | 'https'): ClientFacts {
-  const address = socket.remoteAddress ?? ''
-  return { peer: address.startsWith('::ffff:') ? address.slice(7) : address, scheme }
+  return { peer: plainAddress(socket.remoteAddress ?? ''), scheme }
+}
+
+/** plainAddress is an address of IPv4 as such, however the socket has it. */
+function plainAddress(address: string): string {
+  return address.startsWith('::ffff:') ? address.slice(7) : address
 }

@@ -1,5 +1,5 @@
-import type { GrpcClock } from '../../../grpc/clock.ts'
-import type { TimerWheel } from '../../../grpc/timer-wheel.ts'
+import type { Clock } from '../../../net/clock.ts'
+import type { TimerWheel } from '../../../net/timer-wheel.ts'
 import type { FieldSet } from '../fields.ts'
 import type { GatewayGate } from '../gate.ts'
 import type { Table } from '../routes/table.ts'
@@ -13,7 +13,7 @@ export interface Waiting {
 
 /** ExchangeHost is what a request needs of the gateway. */
 export interface ExchangeHost {
-  readonly clock: GrpcClock
+  readonly clock: Clock
   readonly wheel: TimerWheel
   readonly gate: GatewayGate
   /** The table that is current. A request keeps the one that it began with. */

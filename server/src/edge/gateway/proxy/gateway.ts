@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { ProxyTrust } from 'sluice/internal/core/identity/proxy-trust'
-import { systemClock } from '../../../grpc/clock.ts'
-import { Crowds } from '../../../grpc/crowds.ts'
-import { TimerWheel } from '../../../grpc/timer-wheel.ts'
+import { systemClock } from '../../../net/clock.ts'
+import { Crowds } from '../../../net/crowds.ts'
+import { TimerWheel } from '../../../net/timer-wheel.ts'
 import type { FieldSet } from '../fields.ts'
 import type { GatewayGate } from '../gate.ts'
 import type { Fault } from '../gateway-error.ts'
@@ -29,6 +29,7 @@ import type { RequestHead } from '../request-head.ts'
 import { Table } from '../routes/table.ts'
 import type { Asker, AskerListener } from '../sides.ts'
 import { Connections } from './connections.ts'
+import { type ClientExcess, ExcessLog } from './excess-log.ts'
 import { Exchange } from './exchange.ts'
 import type { ExchangeHost, Waiting } from './exchange-host.ts'
 import { Listener } from './listener.ts'
@@ -57,6 +58,7 @@ class RunningGateway implements Gateway, Host, ExchangeHost {
   readonly via2: string
   readonly shedding: UpstreamShedding
   readonly #log: GatewayLog
+  readonly #excessLog: ExcessLog
   readonly #trust: ProxyTrust | undefined
   readonly #connections: Connections
   readonly #listeners: Listener[] = []
@@ -82,6 +84,7 @@ class RunningGateway implements Gateway, Host, ExchangeHost {
     this.via1 = `1.1 ${via}`
     this.via2 = `2.0 ${via}`
     this.#log = log
+    this.#excessLog = new ExcessLog(log, clock, this.bounds)
     this.#trust = trust === undefined ? undefined : new ProxyTrust(trust)
     this.#connections = new Connections(this)
     this.table = new Table(table, openUpstreams(table, new Map(), this))
@@ -107,7 +110,8 @@ class RunningGateway implements Gateway, Host, ExchangeHost {
       retries += budget.spent
       for (const { pool } of members) upstreamConnections += pool.connections
     }
-    return { connections: this.#connections.size, requests: this.#exchanges.size, upstreamConnections, retries }
+    const requests = this.#exchanges.size
+    return { connections: this.#connections.size, requests, upstreamConnections, retries, ...this.#connections.stats }
   }
 
   upstreamLimits(): readonly UpstreamLimit[] {
@@ -150,6 +154,10 @@ class RunningGateway implements Gateway, Host, ExchangeHost {
   }
 
   refused(_wrong: Fault): void {}
+
+  tookTooMuch(excess: ClientExcess, address: string): void {
+    this.#excessLog.report(excess, address)
+  }
 
   failed(error: unknown): void {
     this.#log.error('gateway.failed', error instanceof Error ? (error.stack ?? error.message) : String(error))

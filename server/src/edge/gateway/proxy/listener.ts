@@ -7,11 +7,14 @@ import type { Connections } from './connections.ts'
 
 const BACKLOG = 4_096
 const HANDSHAKE_MS = 10_000
+/** What comes is not read before it is its turn. */
+const SOCKETS = { noDelay: true, keepAlive: true, pauseOnConnect: true }
 
 /** Listener accepts connections on one address. */
 export class Listener {
   readonly #options: ListenerOptions
   readonly #server: Server
+  readonly #secure: TlsServer | undefined
   #settle: () => void = () => {}
   #isListening = false
   /** closed resolves when the port is free. */
@@ -19,7 +22,9 @@ export class Listener {
 
   constructor(options: ListenerOptions, connections: Connections) {
     this.#options = options
-    this.#server = options.tls === undefined ? plainServer(connections) : tlsServer(connections, options.tls)
+    const encrypted = options.tls && tlsOver(connections, options.tls)
+    this.#server = encrypted?.front ?? plainServer(connections)
+    this.#secure = encrypted?.secure
     // Accepting goes on after an error, such as too many open files.
     this.#server.on('error', () => {})
     this.closed = new Promise((resolve) => {
@@ -42,7 +47,7 @@ export class Listener {
   }
 
   setTls(tls: GatewayTls): void {
-    if ('setSecureContext' in this.#server) (this.#server as TlsServer).setSecureContext(contextOf(tls))
+    this.#secure?.setSecureContext(contextOf(tls))
   }
 
   /** accept treats a connection that another process accepted as one that came to this address. */
@@ -60,9 +65,9 @@ export class Listener {
 }
 
 function plainServer(connections: Connections): Server {
-  return createServer({ allowHalfOpen: true, noDelay: true, keepAlive: true }, (socket) => {
-    if (connections.admit(socket)) connections.take(socket)
-  })
+  return createServer({ ...SOCKETS, allowHalfOpen: true }, (socket) =>
+    connections.admit(socket, () => connections.take(socket)),
+  )
 }
 
 function contextOf(tls: GatewayTls): GatewayTls {
@@ -70,24 +75,28 @@ function contextOf(tls: GatewayTls): GatewayTls {
   return { minVersion: 'TLSv1.2', honorCipherOrder: true, ...tls, secureOptions }
 }
 
-function tlsServer(connections: Connections, tls: GatewayTls): Server {
+/** tlsOver makes a server that no port leads to: it is given connections when it is their turn for a handshake. */
+function tlsOver(connections: Connections, tls: GatewayTls): { readonly front: Server; readonly secure: TlsServer } {
   const { createServer: createTlsServer } = process.getBuiltinModule('node:tls')
-  const own = { ALPNProtocols: ['h2', 'http/1.1'], handshakeTimeout: HANDSHAKE_MS, noDelay: true, keepAlive: true }
-  const server = createTlsServer({ ...contextOf(tls), ...own })
+  const own = { ALPNProtocols: ['h2', 'http/1.1'], handshakeTimeout: HANDSHAKE_MS }
+  const secure = createTlsServer({ ...contextOf(tls), ...own })
   // The socket below is what is counted: a handshake takes a place too.
   const below = new Map<string, Socket>()
   const nameOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress}:${remotePort}`
-  server.prependListener('connection', (socket: Socket) => {
-    if (!connections.admit(socket)) return
-    const name = nameOf(socket)
-    below.set(name, socket)
-    socket.once('close', () => below.delete(name))
+  const front = createServer(SOCKETS, (socket) => {
+    const shake = (): void => {
+      const name = nameOf(socket)
+      below.set(name, socket)
+      socket.once('close', () => below.delete(name))
+      secure.emit('connection', socket)
+    }
+    connections.admit(socket, shake, true)
   })
-  server.on('tlsClientError', (_error, socket: TLSSocket) => socket.destroy())
-  server.on('secureConnection', (secure: TLSSocket) => {
-    const socket = below.get(nameOf(secure))
-    if (socket === undefined) secure.destroy()
-    else connections.takeTls(secure, socket)
+  secure.on('tlsClientError', (_error, socket: TLSSocket) => socket.destroy())
+  secure.on('secureConnection', (encrypted: TLSSocket) => {
+    const socket = below.get(nameOf(encrypted))
+    if (socket === undefined) encrypted.destroy()
+    else connections.takeTls(encrypted, socket)
   })
-  return server
+  return { front, secure }
 }

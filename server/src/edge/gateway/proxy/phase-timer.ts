@@ -1,4 +1,4 @@
-import { Timer } from '../../../grpc/timer-wheel.ts'
+import { Timer } from '../../../net/timer-wheel.ts'
 import type { ExchangeHost } from './exchange-host.ts'
 
 /** What a PhaseTimer tells when time is over: that of the whole request, or that of its phase. */

@@ -1,7 +1,7 @@
 import { ADAPTIVE, AdaptiveConcurrency } from 'sluice/internal/core/shedding/adaptive-concurrency'
 import { DEFAULT_PRIORITY, type Priority } from 'sluice/internal/core/shedding/priority'
-import type { GrpcClock } from '../../../grpc/clock.ts'
-import { Timer, type TimerWheel } from '../../../grpc/timer-wheel.ts'
+import type { Clock } from '../../../net/clock.ts'
+import { Timer, type TimerWheel } from '../../../net/timer-wheel.ts'
 import type { UpstreamShedding } from '../gateway-options.ts'
 import { Place, type PlaceKeeper } from '../place.ts'
 import type { CarrierListener, Pool } from '../sides.ts'
@@ -14,7 +14,7 @@ export interface PlaceBounds {
 }
 
 export interface LimitedPoolKit {
-  readonly clock: GrpcClock
+  readonly clock: Clock
   readonly wheel: TimerWheel
   readonly shedding: UpstreamShedding
 }

@@ -12,8 +12,8 @@ export interface Member {
 const SHARE = 128
 
 /**
- * Crowds bounds how many connections there are, so that no address keeps the others out by holding on to all of them. There
- * is no bound for a single address: proxies come from few addresses with many connections. Only when all places are taken
+ * Crowds bounds how many connections there are, so that no address keeps the others out by holding on to all of them. By
+ * default there is no bound for a single address: proxies come from few addresses with many connections. Only when all places are taken
  * do some have to go, and they are of the address with the most: those that nobody ever asked anything of, the newest
  * first. Where there are none, those that wait go for the sake of another address, and those with a call under way for the
  * sake of one that has less than half as many. What has been of use never goes for a newcomer of its own address. Unix sockets have no address, and the permissions of their file say who may
@@ -21,13 +21,16 @@ const SHARE = 128
  */
 export class Crowds {
   readonly #most: number
+  readonly #mostOfOne: number
   readonly #members = new Map<string, Set<Member>>()
   #size = 0
   /** A network for which no room was found, and how many of it are turned away before the next look at all. */
   #turnedAway = { network: '', left: 0 }
 
-  constructor(most: number) {
+  /** `mostOfOne` bounds a single address too, for servers that know which of their clients are proxies. */
+  constructor(most: number, mostOfOne = most) {
     this.#most = most
+    this.#mostOfOne = mostOfOne
   }
 
   get size(): number {
@@ -35,8 +38,15 @@ export class Crowds {
   }
 
   /** admits says whether there is room for one more from an address, and makes some if there is none. */
-  admits(address: string): boolean {
+  admits(address: string, isProxy = false): boolean {
+    const isBounded = !isProxy && this.#mostOfOne < this.#most
+    if (isBounded && this.of(address) >= this.#mostOfOne) return false
     return this.#size < this.#most || this.#makeRoom(networkOf(address))
+  }
+
+  /** of counts those of an address. */
+  of(address: string): number {
+    return this.#members.get(networkOf(address))?.size ?? 0
   }
 
   /** add counts a member, and returns what takes that back: once, whenever it leaves. */

@@ -1,4 +1,4 @@
-import type { GrpcClock } from './clock.ts'
+import type { Clock } from './clock.ts'
 
 const TICK_MS = 10
 const SLOTS = 512
@@ -21,7 +21,7 @@ export class Timer {
  * 10 ms late, never early; an empty wheel runs nothing.
  */
 export class TimerWheel {
-  readonly #clock: GrpcClock
+  readonly #clock: Clock
   readonly #slots: (Timer | undefined)[] = new Array(SLOTS).fill(undefined)
   #count = 0
   /** #turned is the last tick whose slot was emptied. */
@@ -29,7 +29,7 @@ export class TimerWheel {
   #armedTick = Number.POSITIVE_INFINITY
   #disarm: (() => void) | undefined
 
-  constructor(clock: GrpcClock) {
+  constructor(clock: Clock) {
     this.#clock = clock
     this.#turned = Math.floor(clock.nowMs() / TICK_MS)
   }

@@ -1,7 +1,7 @@
-import type { GrpcClock } from './clock.ts'
+import type { Clock } from './clock.ts'
 
 /** ManualClock stands still until it is told to go on. */
-export class ManualClock implements GrpcClock {
+export class ManualClock implements Clock {
   #nowMs = 1_000_000
   readonly #timers = new Set<{ readonly atMs: number; readonly run: () => void }>()
 

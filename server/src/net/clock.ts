@@ -1,12 +1,12 @@
 /** Clock is where the server gets its time from. Times are milliseconds that never go back, from any start. */
-export interface GrpcClock {
+export interface Clock {
   nowMs(): number
   /** after runs something once, no earlier than in `delayMs`. It returns a function that calls it off. */
   after(delayMs: number, run: () => void): () => void
 }
 
 /** systemClock runs on the monotonic clock; its timers do not keep a process alive. */
-export const systemClock: GrpcClock = {
+export const systemClock: Clock = {
   nowMs: () => performance.now(),
   after(delayMs, run) {
     const timer = setTimeout(run, delayMs)

@@ -102,3 +102,13 @@ it('of many places several are freed at once, so that not every newcomer has to 
   expect(gone().filter(Boolean)).toHaveLength(10)
   expect(crowds.size).toBe(1_270)
 })
+
+it('one address has no more than its share, where there is one, unless it is a proxy', () => {
+  const crowds = new Crowds(100, 2)
+  for (let i = 0; i < 2; i++) crowds.add('2001:db8::1', new Guest('idle'))
+  expect([crowds.admits('2001:db8::2'), crowds.admits('2001:db8::2', true), crowds.admits('10.0.0.1')]).toEqual([
+    false,
+    true,
+    true,
+  ])
+})

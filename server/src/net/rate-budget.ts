@@ -1,0 +1,41 @@
+/** BudgetRate is what a client may do at once, and how much of that comes back each second. */
+export interface BudgetRate {
+  readonly burst: number
+  readonly perSecond: number
+}
+
+/** RateBudget is what is left of a BudgetRate. Time gives some of it back, and so does what the client was served. */
+export class RateBudget {
+  readonly #rate: BudgetRate
+  #left: number
+  #atMs: number
+  #served: number
+
+  /** `served` counts what was done for the client before. */
+  constructor(rate: BudgetRate, nowMs: number, served = 0) {
+    this.#rate = rate
+    this.#left = rate.burst
+    this.#atMs = nowMs
+    this.#served = served
+  }
+
+  /** spend takes one, and says whether it was there. `served` counts what has been done for the client in all. */
+  spend(nowMs: number, served: number): boolean {
+    this.#left = this.#earned(nowMs, served)
+    this.#atMs = nowMs
+    this.#served = served
+    if (this.#left < 1) return false
+    this.#left--
+    return true
+  }
+
+  /** isFull says whether it is as good as a new one. */
+  isFull(nowMs: number, served: number): boolean {
+    return this.#earned(nowMs, served) >= this.#rate.burst
+  }
+
+  #earned(nowMs: number, served: number): number {
+    const { burst, perSecond } = this.#rate
+    return Math.min(burst, this.#left + ((nowMs - this.#atMs) / 1_000) * perSecond + served - this.#served)
+  }
+}
