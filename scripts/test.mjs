@@ -1,4 +1,5 @@
 import { closingLine } from './closing-line-reporter.mjs'
+import { endWithNpm } from './end-with-npm.mjs'
 import { ensureInstalled, requireNode, root, runScript, SetupError, say } from './setup.mjs'
 import { ensureSystemPackages, tryToEnsureSystemPackages } from './system-packages.mjs'
 
@@ -7,6 +8,7 @@ import { ensureSystemPackages, tryToEnsureSystemPackages } from './system-packag
 const checks = ['lint', 'check:dependencies', 'check:imports', 'typecheck']
 
 async function main(args) {
+  await endWithNpm()
   const only = args[0] === '--only'
   await prepare(only)
   await runTests(only ? args.slice(1) : args)
