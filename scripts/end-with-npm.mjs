@@ -9,7 +9,8 @@ const lookEveryMs = 300
 
 /**
  * endWithNpm sends this process SIGTERM when the npm that runs it has ended, however it ended. It does nothing in a process
- * that is not the script itself, such as one that the script started. Windows ends the processes of a console itself.
+ * that is not the script itself, such as one that the script started. Windows ends the processes of a console itself. It is called
+ * before the process handles a signal, or it does not see that one.
  */
 export async function endWithNpm() {
   if (process.platform === 'win32' || !isScript(process.env, process.argv[1])) return

@@ -1,4 +1,7 @@
-import { expect, test } from 'vitest'
+import { spawn } from 'node:child_process'
+import { describe, expect, test } from 'vitest'
+import { reapAtExit } from '../tests/servers/reaper.mjs'
+import { until } from '../tests/servers/until.mjs'
 import { ancestorsToWatch, isScript, listedProcess, processOf } from './end-with-npm.mjs'
 import { findCommand } from './system-packages.mjs'
 
@@ -46,4 +49,56 @@ test.skipIf(findCommand('ps') === undefined)('ps lists the same parent', async (
 
 test('a process that has ended has none', async () => {
   expect(await processOf(2 ** 30)).toBe(undefined)
+})
+
+/**
+ * A process that prints how many signals it has handled, when its parent has ended and a timer as slow as that of the watch has come
+ * five times: that of the watch has come meanwhile.
+ */
+const COUNTS = `
+  import { endWithParent } from ${JSON.stringify(new URL('./end-with-npm.mjs', import.meta.url).href)}
+  const parent = process.ppid
+  let signals = 0
+  endWithParent()
+  process.on('SIGTERM', () => {
+    signals++
+    console.log('handled')
+  })
+  console.log('pid ' + process.pid)
+  let looks = 0
+  setInterval(() => {
+    if (process.ppid !== parent) looks++
+    if (looks < 5) return
+    console.log('signals ' + signals)
+    process.exit()
+  }, 300)
+`
+
+describe.skipIf(process.platform === 'win32')('a process whose parent ends', () => {
+  /** child starts that process below a shell that waits for it. */
+  async function child() {
+    const program = [process.execPath, '--input-type=module', '-e', COUNTS]
+    const shell = spawn('/bin/sh', ['-c', '"$@" & wait', 'sh', ...program], { stdio: ['ignore', 'pipe', 'inherit'] })
+    reapAtExit(shell)
+    let printed = ''
+    shell.stdout.on('data', (chunk) => {
+      printed += chunk
+    })
+    const said = (text) => until(`it says ${text}`, () => new RegExp(`${text}.*(?=\\n)`).exec(printed)?.[0])
+    return { shell, said, pid: Number((await said('pid')).slice('pid '.length)) }
+  }
+
+  test('gets a signal', async () => {
+    const { shell, said } = await child()
+    shell.kill('SIGKILL')
+    expect(await said('signals')).toBe('signals 1')
+  })
+
+  test('gets none if it handles one already', async () => {
+    const { shell, said, pid } = await child()
+    process.kill(pid, 'SIGTERM')
+    await said('handled')
+    shell.kill('SIGKILL')
+    expect(await said('signals')).toBe('signals 1')
+  })
 })

@@ -66,7 +66,7 @@ export async function flakes(args, { dir = root, stopping = new AbortController(
   if (missing.length > 0) say(`without ${missing.join(', ')}: this machine has no taskset`)
   const notesDir = join(dir, 'node_modules', '.cache', 'flakes')
   mkdirSync(notesDir, { recursive: true })
-  print(`rounds: ${rounds} of ${conditions.join(', ')}; seed of slow timers: ${seed}; output in ${notesDir}`)
+  print(`rounds: ${rounds} of ${conditions.join(', ')}; output in ${notesDir}`)
   const deadline = performance.now() + minutes * 60_000
   const results = []
   for (let i = 0; i < rounds && !stopping.aborted && performance.now() < deadline; i++) {
@@ -99,11 +99,11 @@ async function bounded(settings, stopping, remainingMs) {
   const result = await running
   clearTimeout(timer)
   stopping.removeEventListener('abort', onStop)
-  const { condition } = settings
-  if (stopped === undefined) return { ...result, condition, failures: judgeRound(result, result) }
-  if (stopped !== 'late') return { ...result, condition, stopped }
+  const { condition, seed } = settings
+  if (stopped === undefined) return { ...result, condition, seed, failures: judgeRound(result, result) }
+  if (stopped !== 'late') return { ...result, condition, seed, stopped }
   const error = `it took more than ${ROUND_MINUTES} minutes; running were ${[...result.running].join(', ')}`
-  return { ...result, condition, failures: [...result.failures, { test: 'the round itself', error }] }
+  return { ...result, condition, seed, failures: [...result.failures, { test: 'the round itself', error }] }
 }
 
 // --- what is printed ---
@@ -112,11 +112,12 @@ const timesOf = ({ seconds, cpu }) =>
   `${seconds.toFixed(1)} s, ${cpu === undefined ? '?' : cpu.toFixed(1)} s of processor time`
 
 function roundLines(result, number, rounds) {
-  const { condition, counts, failures, stopped, running, log } = result
+  const { condition, seed, counts, failures, stopped, running, log } = result
+  const drawn = condition === 'slow-timers' ? ` (--seed ${seed})` : ''
   const passed = counts === undefined ? '' : `${counts.passed} passed, `
   const ended = stopped === undefined ? '' : `, stopped by ${stopped}`
   const lines = [
-    `round ${number}/${rounds} ${condition}: ${passed}${failures.length} failed, ${timesOf(result)}${ended}`,
+    `round ${number}/${rounds} ${condition}${drawn}: ${passed}${failures.length} failed, ${timesOf(result)}${ended}`,
   ]
   for (const { test, error } of failures) lines.push(`  ${test}: ${error}`)
   if (stopped !== undefined && running.size > 0) lines.push(`  running were ${[...running].join(', ')}`)

@@ -24,8 +24,10 @@ const COUNTED = `
 /** REPORTED is a function of a test file that waits until its own run has reported a text: reports come in batches. */
 const REPORTED = `
   const reported = async (text) => {
-    const { readFileSync } = await import('node:fs')
-    while (!readFileSync(process.env.FLAKES_REPORT, 'utf8').includes(text)) await new Promise((r) => setTimeout(r, 10))
+    const { existsSync, readFileSync } = await import('node:fs')
+    const path = process.env.FLAKES_REPORT
+    const isThere = () => existsSync(path) && readFileSync(path, 'utf8').includes(text)
+    while (!isThere()) await new Promise((r) => setTimeout(r, 10))
   }
 `
 
@@ -48,14 +50,14 @@ describe('rounds', () => {
         test('is a number', () => {})
       })`
     const dir = suite({ 'flaky.test.mjs': flaky, 'steady.test.mjs': 'test("passes", () => {})' })
-    const { isGood, printed } = await found(dir, '--rounds', '4', '--only', 'quiet')
+    const { isGood, printed } = await found(dir, '--rounds', '3', '--only', 'quiet')
     expect(isGood).toBe(false)
-    expect(printed).toContain('\nround 1/4 quiet: 3 passed, 0 failed, ')
-    expect(printed).toContain('\nround 2/4 quiet: 2 passed, 1 failed, ')
+    expect(printed).toContain('\nround 1/3 quiet: 3 passed, 0 failed, ')
+    expect(printed).toContain('\nround 2/3 quiet: 2 passed, 1 failed, ')
     expect(printed).toContain(
-      '| `flaky.test.mjs > a count > is odd \\| not even` | quiet | 2 of 4 | TypeError: run 2 |\n\n',
+      '| `flaky.test.mjs > a count > is odd \\| not even` | quiet | 1 of 3 | TypeError: run 2 |\n\n',
     )
-    expect(printed).toMatch(/\| quiet \| 4 \| 2 \| \d+\.\d \| \d+\.\d \|$/)
+    expect(printed).toMatch(/\| quiet \| 3 \| 1 \| \d+\.\d \| \d+\.\d \|$/)
   })
 
   test('are good where nothing fails, and run only the files of the paths', async () => {
@@ -85,17 +87,17 @@ describe('rounds', () => {
   test('that die are failures, and name the files that were running', async () => {
     const dies = `${COUNTED} ${REPORTED}
       test('lives', async () => {
-        if (run !== 2) return
+        if (run !== 1) return
         await reported('"started":"dies.test.mjs"')
         process.kill(process.ppid, 'SIGKILL')
         await new Promise(() => {})
       }, 0)`
-    const { isGood, printed } = await found(suite({ 'dies.test.mjs': dies }), '--rounds', '3', '--only', 'quiet')
+    const { isGood, printed } = await found(suite({ 'dies.test.mjs': dies }), '--rounds', '2', '--only', 'quiet')
     expect(isGood).toBe(false)
     expect(printed).toContain(
-      '| `the round itself` | quiet | 1 of 3 | it ended with code 137 without a result; running were dies.test.mjs |',
+      '| `the round itself` | quiet | 1 of 2 | it ended with code 137 without a result; running were dies.test.mjs |',
     )
-    expect(printed).toContain('\nround 3/3 quiet: 1 passed, 0 failed, ')
+    expect(printed).toContain('\nround 2/2 quiet: 1 passed, 0 failed, ')
   })
 
   test('in which no test runs are failures', async () => {
@@ -144,10 +146,10 @@ describe.skipIf(process.platform !== 'linux' || findCommand('taskset') === undef
     const dir = suite({ 'sees.test.mjs': SEES })
     process.env.FLAKES_TESTER = String(process.pid)
     const isSlow = setTimeout.toString().includes('late(')
-    const { printed } = await found(dir, '--rounds', '5', '--only', 'quiet,busy,one-core,slow-timers')
+    const { printed } = await found(dir, '--rounds', '4', '--seed', '7', '--only', 'quiet,busy,one-core,slow-timers')
     delete process.env.FLAKES_TESTER
-    expect(printed.match(/round \d\/5 [\w-]+/g)).toEqual(
-      ['quiet', 'busy', 'one-core', 'slow-timers', 'quiet'].map((name, i) => `round ${i + 1}/5 ${name}`),
+    expect(printed.match(/round \d\/4 [\w-]+/g)).toEqual(
+      ['quiet', 'busy', 'one-core', 'slow-timers'].map((name, i) => `round ${i + 1}/4 ${name}`),
     )
     const quiet = { cores, isSlow, child: String(isSlow), spinning: 0 }
     const seen = readFileSync(join(dir, 'seen'), 'utf8').trim().split('\n').map(JSON.parse)
@@ -156,7 +158,6 @@ describe.skipIf(process.platform !== 'linux' || findCommand('taskset') === undef
       { ...quiet, spinning: cores },
       { ...quiet, cores: 1 },
       { ...quiet, isSlow: true, child: 'true' },
-      quiet,
     ])
   })
 })
