@@ -24,21 +24,47 @@ export function countTests(testModules, unhandledErrors = []) {
   return counts
 }
 
-/** ClosingLineReporter prints the closing line when the process ends, after everything that other reporters print. */
+const SLOWEST = 10
+
+/** slowestFiles returns a line for each of the files that took longest, with their time from their first import to their last hook. */
+export function slowestFiles(testModules) {
+  const timed = testModules.map((testModule) => {
+    const { environmentSetupDuration, prepareDuration, collectDuration, setupDuration, duration } =
+      testModule.diagnostic()
+    const ms = environmentSetupDuration + prepareDuration + collectDuration + setupDuration + duration
+    return { ms, path: testModule.relativeModuleId }
+  })
+  const slowest = timed.sort((a, b) => b.ms - a.ms).slice(0, SLOWEST)
+  return slowest.map(({ ms, path }) => `${(ms / 1000).toFixed(1).padStart(7)} s  ${path}`)
+}
+
+/**
+ * ClosingLineReporter prints the slowest files and the closing line when the process ends, after everything that other
+ * reporters print.
+ */
 export default class ClosingLineReporter {
   #counts
+  #slowest = []
 
-  onInit() {
+  onInit({ config, logger }) {
     process.once('exit', (code) => this.#print(code))
+    if (!config.changed) return
+    // Here it is no mistake that there are no files: which patterns they would have does not help.
+    logger.printNoTestFound = () => logger.log(`no test imports what has changed${sinceWhen(config.changed)}`)
   }
 
   onTestRunEnd(testModules, unhandledErrors) {
     this.#counts = countTests(testModules, unhandledErrors)
+    this.#slowest = slowestFiles(testModules)
   }
 
   #print(exitCode) {
     const counts = this.#counts ?? { passed: 0, failed: 0, skipped: 0 }
     if (exitCode !== 0 && counts.failed === 0) counts.failed = 1
-    process.stdout.write(`${closingLine(counts)}\n`)
+    // Of one file, the time is there already.
+    const slowest = this.#slowest.length > 1 ? `slowest files:\n${this.#slowest.join('\n')}\n\n` : ''
+    process.stdout.write(`${slowest}${closingLine(counts)}\n`)
   }
 }
+
+const sinceWhen = (changed) => (changed === true ? ' since the last commit' : ` since ${changed}`)

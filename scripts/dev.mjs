@@ -10,7 +10,7 @@ import { ensureInstalled, requireNode, root, runMain, SetupError, say } from './
 const lookEveryMs = 300
 
 function startService(args) {
-  return spawn(process.execPath, [join('server', 'bin', 'sluice.mjs'), 'serve', '--examples', ...args], {
+  return spawn(process.execPath, [join('scripts', 'dev-service.mjs'), ...args], {
     cwd: root,
     stdio: 'inherit',
   })

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { endWithNpm } from './end-with-npm.mjs'
 
 /** root is the directory of the repository. */
 export const root = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -15,9 +16,13 @@ export function say(line) {
   process.stderr.write(`sluice: ${line}\n`)
 }
 
-/** runMain runs a script's main function and ends the process with one clear line if the set-up fails. */
+/**
+ * runMain runs a script's main function and ends the process with one clear line if the set-up fails. The script ends with
+ * the npm that runs it.
+ */
 export async function runMain(main) {
   try {
+    await endWithNpm()
     await main()
   } catch (error) {
     if (!(error instanceof SetupError)) throw error

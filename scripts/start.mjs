@@ -1,12 +1,17 @@
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { ensureInstalled, requireNode, root, runMain } from './setup.mjs'
+import { ensureInstalled, requireNode, root, runMain, say } from './setup.mjs'
 
 await runMain(async () => {
   requireNode()
   await ensureInstalled()
   const { ensureBuilt } = await import('./build.mjs')
   await ensureBuilt()
+})
+
+// npm keeps the flags before "--". A service that did not start has said why, and ends when nothing is left to do.
+process.once('beforeExit', (code) => {
+  if (code !== 0) say('flags of the service follow "--": npm start -- --http-port 0')
 })
 
 // The service runs in this very process: signals, standard streams and the exit code are its own.

@@ -1,15 +1,19 @@
+import { requireCommit } from './changed-since.mjs'
 import { closingLine } from './closing-line-reporter.mjs'
+import { endWithNpm } from './end-with-npm.mjs'
 import { ensureInstalled, requireNode, root, runScript, SetupError, say } from './setup.mjs'
 import { ensureSystemPackages, tryToEnsureSystemPackages } from './system-packages.mjs'
 
-// npm test [-- [--only] [vitest arguments]]
+// npm test [-- [--only] [--changed [COMMIT]] [vitest arguments]]
 // --only leaves out the checks and goes straight to the tests, and does not insist on servers that they may not need.
+// --changed runs the tests that import what has changed, since a commit or the last one.
+// npm run test:watch is the same with --only and --watch: it runs the tests again that a saved file affects.
 const checks = ['lint', 'check:dependencies', 'check:imports', 'typecheck']
 
 async function main(args) {
-  const only = args[0] === '--only'
-  await prepare(only)
-  await runTests(only ? args.slice(1) : args)
+  await endWithNpm()
+  await prepare(args.includes('--only'))
+  await runTests(args.filter((arg) => arg !== '--only'))
 }
 
 async function prepare(only) {
@@ -40,8 +44,9 @@ async function runTests(args) {
   process.chdir(root)
   const { parseCLI, startVitest } = await import('vitest/node')
   const { filter, options } = parseCLI(['vitest', 'run', ...args])
-  const vitest = await startVitest('test', filter, { ...options, watch: false })
-  await vitest.exit()
+  if (options.changed) await requireCommit(options.changed)
+  const vitest = await startVitest('test', filter, { ...options, watch: options.watch === true })
+  if (!options.watch) await vitest.exit()
 }
 
 try {

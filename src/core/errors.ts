@@ -216,7 +216,8 @@ export type ErrorCode = keyof typeof ERROR_RULES
 
 /**
  * SluiceError is the only error Sluice raises on purpose. Its message states the code, where, the offending value and
- * the rule: `LIMIT_INVALID: limit: got -1; a limit is a whole number from 0 to 4294967295`.
+ * the rule: `LIMIT_INVALID: limit: got -1; a limit is a whole number from 0 to 4294967295`. Where more can be said than the
+ * rule, it states what happened and what to do: `PORT_UNAVAILABLE: port 8080 is in use (EADDRINUSE). Stop the other process …`.
  */
 export class SluiceError extends Error {
   override readonly name = 'SluiceError'
@@ -224,8 +225,8 @@ export class SluiceError extends Error {
   readonly where: string
   readonly detail: string
 
-  constructor(code: ErrorCode, where: string, detail: string) {
-    super(`${code}: ${where}: ${detail}; ${ERROR_RULES[code]}`)
+  constructor(code: ErrorCode, where: string, detail: string, advice?: string) {
+    super(`${code}: ${advice === undefined ? `${where}: ${detail}; ${ERROR_RULES[code]}` : `${detail}. ${advice}`}`)
     this.code = code
     this.where = where
     this.detail = detail

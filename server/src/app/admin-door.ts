@@ -11,6 +11,7 @@ import { type MergedMetrics, mergedWith } from '../observe/metrics/merge-reports
 import type { CountsReport } from '../observe/statsd/statsd-counts.ts'
 import type { OpenDesk } from './admin/open-desk.ts'
 import { listen, portOf, reachable } from './doors/listen.ts'
+import { orUnavailable } from './doors/port-unavailable.ts'
 import type { Fleet } from './fleet.ts'
 import type { FollowedRules } from './follow-rules.ts'
 import type { NodeHotKeys } from './hot-keys/node-hot-keys.ts'
@@ -83,7 +84,7 @@ export async function openAdmin(
   }
   const server = adminServer(sources, [config.adminHost, ...config.adminNames])
   const place = { host: config.adminHost, port: config.adminPort }
-  await listen(server, place)
+  await orUnavailable('admin', place, listen(server, place))
   const beside = await openMetrics(config, log, metrics).catch((error: unknown) => {
     closeServer(server)
     throw error
@@ -113,7 +114,7 @@ async function openMetrics(config: Config, log: Log, metrics: MetricsOfNode | un
   if (metrics === undefined || config.metrics.place === undefined) return undefined
   const { host, port, path } = config.metrics.place
   const server = routeServer(new Map([[path, metricsRoute(metrics)]]), { failed: faultLog(log) })
-  await listen(server, { host, port })
+  await orUnavailable('metrics', { host, port }, listen(server, { host, port }))
   log.info('metrics.started', `metrics are at http://${reachable(portOf(server), { host, port })}${path}`)
   return server
 }

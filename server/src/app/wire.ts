@@ -11,6 +11,7 @@ import { type DecisionOutlet, openOutlet } from './decisions/decision-outlet.ts'
 import type { Door, DoorName } from './doors/door.ts'
 import { openDoors } from './doors/doors.ts'
 import type { Place } from './doors/listen.ts'
+import { orUnavailable } from './doors/port-unavailable.ts'
 import type { Reports } from './doors/reports.ts'
 import { fleetOf, fleetOfOne } from './fleet.ts'
 import { type FollowedRules, type FollowParts, followRules } from './follow-rules.ts'
@@ -87,7 +88,8 @@ async function listenAll(
 ): Promise<Omit<Addresses, 'admin'>> {
   const addresses: { http: string; grpc: string; gateway?: string } = { http: '', grpc: '' }
   for (const [door, place] of Object.entries(placesOf(config))) {
-    addresses[door as DoorName] = await open(door as DoorName, place)
+    const name = door as DoorName
+    addresses[name] = await orUnavailable(name, place, open(name, place))
   }
   return addresses
 }

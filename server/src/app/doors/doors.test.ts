@@ -232,16 +232,4 @@ descriptors:
     expect(settings.initialWindowSize).toBeGreaterThan(524_288)
     client.destroy()
   })
-
-  it('says why it cannot listen', async () => {
-    const { doors, url } = await open()
-    const port = Number(new URL(url).port)
-    await expect(doors.all.grpc.listen({ host: '127.0.0.1', port })).rejects.toThrow(
-      `PORT_UNAVAILABLE: 127.0.0.1:${port}: something else listens there (EADDRINUSE); ` +
-        'a port is free and allowed to this user, or 0 to pick a free one',
-    )
-    await expect(doors.all.grpc.listen({ path: '/nowhere/a.sock' })).rejects.toThrow(
-      /^PORT_UNAVAILABLE: \/nowhere\/a\.sock: /,
-    )
-  })
 })

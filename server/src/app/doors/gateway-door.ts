@@ -14,7 +14,7 @@ import type { Log } from '../log/log.ts'
 import type { Config, GatewayConfig } from '../settings/config.ts'
 import type { Door } from './door.ts'
 import { CertificateWatch, grpcTls } from './grpc-certificates.ts'
-import { type Place, reachable, unavailable } from './listen.ts'
+import { type Place, reachable } from './listen.ts'
 
 /** Addresses that the ceiling of a process knows at once. */
 const CEILING_KEYS = 100_000
@@ -93,12 +93,7 @@ export class GatewayDoor implements Door {
 
   async listen(place: Place): Promise<string> {
     if ('path' in place) throw new Error('a gateway listens on a port')
-    try {
-      await this.#open(place)
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).syscall === undefined) throw error
-      throw unavailable(error as Error, place)
-    }
+    await this.#open(place)
     return reachable(this.#gateway?.addresses[0]?.port ?? place.port, place)
   }
 

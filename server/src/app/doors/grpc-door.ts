@@ -4,7 +4,7 @@ import type { Config } from '../settings/config.ts'
 import type { GrpcConfig } from '../settings/grpc-settings.ts'
 import type { Door } from './door.ts'
 import { grpcTls } from './grpc-certificates.ts'
-import { reachable, unavailable } from './listen.ts'
+import { reachable } from './listen.ts'
 
 /** grpcServer makes the server that the settings describe. */
 export function grpcServer(config: GrpcConfig, failed: (error: unknown, path: string) => void): GrpcServer {
@@ -28,12 +28,8 @@ export function grpcDoor(server: GrpcServer, { grpc, drainTimeoutMs }: Config): 
   const isUnix = grpc.socketPath !== undefined
   return {
     listen: async (place) => {
-      try {
-        const address = await server.listen(place)
-        return reachable('port' in address ? address.port : 0, place)
-      } catch (error) {
-        throw unavailable(error as NodeJS.ErrnoException, place)
-      }
+      const address = await server.listen(place)
+      return reachable('port' in address ? address.port : 0, place)
     },
     take: (socket) => server.accept(socket, isUnix),
     shed: (count) => server.shed(count, drainTimeoutMs),

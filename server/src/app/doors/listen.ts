@@ -1,19 +1,15 @@
 import { unlinkSync } from 'node:fs'
 import { type AddressInfo, connect, type ListenOptions, type Server } from 'node:net'
-import { SluiceError } from 'sluice/internal/core/errors'
 
 /** A Place is where a door listens: a host and a port, or a Unix socket. */
 export type Place = { readonly host: string; readonly port: number } | { readonly path: string }
 
-/**
- * listen resolves when a server listens, and rejects with what keeps it from doing so, in words. The file of a Unix socket
- * that a process left behind when it was killed is in nobody's way.
- */
+/** listen resolves when a server listens. It takes the place of a Unix socket that a killed process has left behind. */
 export async function listen(server: Server, place: Place): Promise<void> {
   try {
     await startListening(server, place)
   } catch (error) {
-    if (!('path' in place) || !(await isStale(place.path, error))) throw unavailable(error as Error, place)
+    if (!('path' in place) || !(await isStale(place.path, error))) throw error
     unlinkSync(place.path)
     await startListening(server, place)
   }
@@ -41,20 +37,6 @@ function isStale(path: string, error: unknown): Promise<boolean> {
   })
 }
 
-/** unavailable says why nobody can listen at a place. */
-export function unavailable({ code, message }: NodeJS.ErrnoException, place: Place): SluiceError {
-  const reason = REASONS.get(code ?? '')
-  return new SluiceError('PORT_UNAVAILABLE', placeText(place), reason === undefined ? message : `${reason} (${code})`)
-}
-
-const REASONS: ReadonlyMap<string, string> = new Map([
-  ['EADDRINUSE', 'something else listens there'],
-  ['EACCES', 'this user may not listen there'],
-  ['EADDRNOTAVAIL', 'this machine does not have that address'],
-  ['ENOTFOUND', 'there is no host of that name'],
-  ['ENOENT', 'there is no such folder'],
-])
-
 const EVERY_ADDRESS: ReadonlySet<string> = new Set(['0.0.0.0', '::'])
 
 /** portOf is the port that a server listens on, which the system may have picked. */
@@ -69,7 +51,8 @@ export function reachable(port: number, place: Place): string {
   return placeText({ host: EVERY_ADDRESS.has(host) ? 'localhost' : host, port })
 }
 
-function placeText(place: Place): string {
+/** placeText formats a place for people. */
+export function placeText(place: Place): string {
   if ('path' in place) return place.path
   return place.host.includes(':') ? `[${place.host}]:${place.port}` : `${place.host}:${place.port}`
 }
