@@ -1,6 +1,6 @@
 import { combine, combineOne, type Decision, type RuleVerdict, UNLIMITED } from '../core/combine.ts'
 import { allowedVerdict, UNLIMITED_VERDICT, type Verdict } from '../core/decision.ts'
-import { holdsPermits, MAX_COUNT } from '../core/limit.ts'
+import { handsOutTurns, holdsPermits, MAX_COUNT } from '../core/limit.ts'
 import type { RequestContext } from '../core/request.ts'
 import type { Rule } from '../core/rules/rule-set.ts'
 import type { Priority } from '../core/shedding/priority.ts'
@@ -31,6 +31,11 @@ export interface DeciderParts {
   readonly shedder?: LoadShedder | undefined
   /** Default: those of the process. */
   readonly renewals?: Renewals | undefined
+  /**
+   * Requests wait here for the turns that they are given (leaky_bucket): what a turn has cost is not given back, because the next
+   * request would get the turn of another that still waits. Default: false.
+   */
+  readonly keepsTurns?: boolean | undefined
 }
 
 /**
@@ -45,6 +50,7 @@ export class Decider<S extends Store> {
   readonly #again: AskAgain | undefined
   readonly #shedder: LoadShedder | undefined
   readonly #renewals: Renewals
+  readonly #keepsTurns: boolean
 
   constructor(store: S, observer?: Observer, parts: DeciderParts = {}) {
     this.#store = store
@@ -53,6 +59,7 @@ export class Decider<S extends Store> {
     this.#again = parts.again
     this.#shedder = parts.shedder
     this.#renewals = parts.renewals ?? processRenewals
+    this.#keepsTurns = parts.keepsTurns ?? false
   }
 
   /**
@@ -106,7 +113,7 @@ export class Decider<S extends Store> {
 
   /** refund gives back what a decision charged: nothing that was refused, or decided without the store. */
   refund(charges: readonly PlannedCharge[], { verdicts }: Decision): MaybePromise<unknown> {
-    const charged = charges.filter((charge, i) => isCharged(charge, verdicts[i].verdict))
+    const charged = charges.filter((charge, i) => isCharged(charge, verdicts[i].verdict) && !this.#keeps(charge))
     if (charged.length === 0) return undefined
     return this.decide(charged.map((charge) => ({ ...charge, cost: -charge.cost })))
   }
@@ -123,6 +130,7 @@ export class Decider<S extends Store> {
     charges.forEach((charge, i) => {
       const more = Math.min(cost * (charge.weight ?? 1), MAX_COUNT) - charge.cost
       if (more === 0 || !isSettleable(charge, decision.verdicts[i].verdict)) return
+      if (more < 0 && this.#keeps(charge)) return
       late.push({ ...charge, cost: more, enforce: false, ...(more > 0 && { debit: true }) })
     })
     return (late.length === 0 ? undefined : this.decide(late)) as Answer<S, Decision | undefined>
@@ -165,6 +173,10 @@ export class Decider<S extends Store> {
       .map(({ key, limit }) => this.#store.reset(key, limit))
       .filter((result) => result instanceof Promise)
     return (pending.length === 0 ? undefined : Promise.all(pending).then(() => undefined)) as Answer<S, void>
+  }
+
+  #keeps({ limit }: PlannedCharge): boolean {
+    return this.#keepsTurns && handsOutTurns(limit)
   }
 
   #decide(

@@ -43,6 +43,8 @@ export interface LimiterParts {
   readonly shedder?: LoadShedder | undefined
   /** Renews the places of requests that run for long. Default: those of the process. */
   readonly renewals?: Renewals | undefined
+  /** Requests wait here for their turns, which are not given back, see Decider. Default: false. */
+  readonly keepsTurns?: boolean
 }
 
 /** A Reserved is a decision about an estimate, and what it was charged to. */
@@ -76,7 +78,7 @@ export class Limiter<S extends Store> {
     const again: AskAgain | undefined =
       parts.quotas && ((charges, verdicts) => this.#planner.withGrants(rules(), charges, verdicts))
     this.#shedder = parts.shedder
-    this.#decider = new Decider(store, parts.observer, { again, shedder: parts.shedder, renewals: parts.renewals })
+    this.#decider = new Decider(store, parts.observer, { ...parts, again })
   }
 
   /** plan says which rules apply to a request, on which counters, at what cost. */

@@ -162,6 +162,7 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
   ]
   const limiterOf = (door: ObservedDoor): Limiter<Store> =>
     new Limiter(rules, store, {
+      keepsTurns: true,
       ...open.parts,
       ...limiterPartsOf(config),
       shadow: config.shadowMode,

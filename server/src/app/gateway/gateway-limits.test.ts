@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { until } from '../../../../tests/servers/until.mjs'
 import { startRoutes, statuses } from './gateway.suite.ts'
 
 const json = (url: string, body: unknown, headers: Record<string, string> = {}) =>
@@ -187,23 +188,35 @@ routes:
 })
 
 describe('a queue', () => {
-  const text = (queue: string) => `
+  const text = (window: string, queue: string) => `
 upstreams: { app: APP }
-limits: [{ requests_per_unit: 1, window: 400ms, queue: 3 }]
-${queue}
+limits: [{ requests_per_unit: 1, window: ${window}, queue: 3 }]
+queue: ${queue}
 `
-  it('holds what is slightly over, and refuses what is more', async () => {
-    const { url } = await startRoutes(text(''), (_, response) => response.end())
-    const all = await Promise.all(Array.from({ length: 12 }, () => fetch(url)))
-    const admitted = all.filter(({ status }) => status === 200).length
-    expect(admitted).toBeGreaterThanOrEqual(3)
-    expect(admitted).toBeLessThan(12)
+  it('of 3 holds 3 behind the one that goes immediately, and refuses what is more', async () => {
+    const { url } = await startRoutes(text('1h', '{ longest: 24h }'), (_, response) => response.end())
+    expect((await fetch(url)).status).toBe(200)
+    const leaving = new AbortController()
+    let refused = 0
+    const held = Array.from({ length: 12 }, async () => {
+      const { status } = await fetch(url, { signal: leaving.signal })
+      expect(status).toBe(429)
+      refused++
+    })
+    await until('all but three are refused', () => refused === 9)
+    leaving.abort()
+    expect((await Promise.allSettled(held)).filter(({ status }) => status === 'rejected')).toHaveLength(3)
   })
 
-  it('is bounded: who finds no room is refused, and takes nothing', async () => {
-    const { url } = await startRoutes(text('queue: { requests: 0 }').replace('400ms', '1h'), (_, response) =>
-      response.end(),
-    )
+  it('has requests go when it is their turn', async () => {
+    const { url } = await startRoutes(text('100ms', '{}'), (_, response) => response.end())
+    const all = await Promise.all(Array.from({ length: 4 }, () => fetch(url)))
+    expect(all.map(({ status }) => status)).toEqual([200, 200, 200, 200])
+  })
+
+  it('is bounded: a request that finds no room is refused', async () => {
+    const { url, lines } = await startRoutes(text('1h', '{ requests: 0 }'), (_, response) => response.end())
     expect(await statuses(3, () => fetch(url))).toEqual([200, 429, 429])
+    expect(lines).toContainEqual(expect.stringMatching(/^warn routes.warning: .*of a queue of 3, 0 can wait: raise/))
   })
 })

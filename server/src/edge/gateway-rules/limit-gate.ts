@@ -12,17 +12,20 @@ import type { Admission, Fields, GatewayGate, GatewayRequest, Refusal } from '..
 import type { Ceiling, CeilingHit } from './ceiling.ts'
 import type { GatewayLimiter } from './gateway-limiter.ts'
 import { HeldPass } from './held-pass.ts'
+import { type Line, lineUp } from './line.ts'
 import type { PlannedRoute } from './planned-route.ts'
 import { saidPriority } from './priority-header.ts'
 import { isDecided, planRequest, type RequestPlan } from './request-plan.ts'
 import { gatewayReader, joinedField } from './request-reader.ts'
 import { strike, withoutBlocks } from './strikes.ts'
-import { type Waited, WaitingRoom } from './waiting-room.ts'
+import { Turns } from './turns.ts'
+import { type Wait, type Waited, WaitingRoom } from './waiting-room.ts'
 
 export interface LimitGateParts {
   readonly limiter: GatewayLimiter
   readonly ceiling: Ceiling
   readonly room?: WaitingRoom
+  readonly turns?: Turns
   /** Every request passes: a refusal is counted, and not answered. */
   readonly isShadow?: boolean
   /** What a request says of its trace, where somebody wants to know. */
@@ -36,15 +39,17 @@ export class LimitGate implements GatewayGate {
   readonly #limiter: GatewayLimiter
   readonly #ceiling: Ceiling
   readonly #room: WaitingRoom
+  readonly #turns: Turns
   readonly #isShadow: boolean
   readonly #contextOf: LimitGateParts['contextOf']
   readonly #failed: (error: unknown) => void
   readonly #renderer = new FieldRenderer({ random: Math.random })
 
-  constructor({ limiter, ceiling, room, isShadow = false, contextOf, failed = () => {} }: LimitGateParts) {
+  constructor({ limiter, ceiling, room, turns, isShadow = false, contextOf, failed = () => {} }: LimitGateParts) {
     this.#limiter = limiter
     this.#ceiling = ceiling
     this.#room = room ?? new WaitingRoom()
+    this.#turns = turns ?? new Turns()
     this.#isShadow = isShadow
     this.#contextOf = contextOf
     this.#failed = failed
@@ -64,9 +69,11 @@ export class LimitGate implements GatewayGate {
   #ask(request: GatewayRequest, caller: Caller): MaybePromise<Admission> {
     const plan = planRequest(this.#limiter, request, caller)
     const priority = priorityOf(request, plan)
-    const charges = this.#shedByUpstream(request, plan, priority) ?? plan.charges
+    const shed = this.#shedByUpstream(request, plan, priority)
+    const line = shed === undefined && !this.#isShadow ? lineUp(this.#turns, plan.charges) : undefined
+    const charges = shed ?? line?.charges ?? plan.charges
     const held = this.#limiter.hold(charges, this.#contextOf?.(request), this.#limiter.shedder && priority)
-    return andThen(held, (answer) => this.#answer(request, plan, answer))
+    return andThen(held, (answer) => this.#answer(request, plan, answer, line))
   }
 
   /** #shedByUpstream is the charge of a request that its upstream has no room for, told with what it was about. */
@@ -78,30 +85,37 @@ export class LimitGate implements GatewayGate {
     return [charges.length === 0 ? shed : { ...shed, domain: charges[0].domain, entries: charges[0].entries }]
   }
 
-  #answer(request: GatewayRequest, planned: RequestPlan, held: Held): MaybePromise<Admission> {
+  #answer(request: GatewayRequest, planned: RequestPlan, held: Held, line: Line | undefined): MaybePromise<Admission> {
     // Who is shed was charged nothing, and has no verdict of a limit.
     const plan = held.decision.tightest?.verdict.shed === undefined ? planned : NOTHING
     const decision = applyShadowMode(withoutBlocks(plan, held.decision), this.#isShadow)
     const { fields, retryAfterSeconds } = this.#fieldsOf(decision)
     if (!held.decision.allowed) this.#later(() => strike(this.#limiter, plan, held.decision))
-    if (!decision.allowed) return refusal(refusalFor(decision, retryAfterSeconds, request), fields)
+    if (!decision.allowed) {
+      line?.leave()
+      return refusal(refusalFor(decision, retryAfterSeconds, request), fields)
+    }
     const pass = new HeldPass({ limiter: this.#limiter, plan, held, fields, failed: this.#failed })
-    const delayMs = Math.max(decision.delayMs, nearLimitMs(plan, held.decision))
-    return delayMs === 0 ? pass : this.#hold(request, pass, delayMs)
+    if (this.#isShadow) return pass
+    const tickets = line?.join(held.decision) ?? []
+    const ms = Math.max(tickets.length === 0 ? decision.delayMs : 0, nearLimitMs(plan, held.decision))
+    return ms === 0 && tickets.length === 0 ? pass : this.#hold(request, pass, { ms, tickets })
   }
 
-  /** #hold keeps a request back, and gives back what it took where there is no room for it. */
-  #hold(request: GatewayRequest, pass: HeldPass, delayMs: number): MaybePromise<Admission> {
+  /** #hold keeps a request back. Where there is no room for it, what it took is given back, and its turns to those behind it. */
+  #hold(request: GatewayRequest, pass: HeldPass, wait: Wait): MaybePromise<Admission> {
     const { room } = (request.route as PlannedRoute).shared
+    const delayMs = wait.tickets.reduce((longest, { waitMs }) => Math.max(longest, waitMs), wait.ms)
     const reason = this.#room.refusalOf(request.ip, delayMs, room)
     if (reason !== undefined) {
+      for (const ticket of wait.tickets) ticket.leave()
       pass.undo()
       return noRoom(reason, delayMs, request)
     }
     return this.#room
-      .wait(request.ip, delayMs, (run) => request.onLeave(run))
+      .wait(request.ip, wait, (run) => request.onLeave(run))
       .then((how) => {
-        // Who left will be told of: what it took is given back then.
+        // What it took, but for its turn, is given back when the request has ended.
         if (how === 'left') pass.giveUp()
         return pass
       })

@@ -1,20 +1,9 @@
-import { randomUUID } from 'node:crypto'
-import { compileObjects } from 'sluice/internal/core/rules/compile'
-import { parseRules } from 'sluice/internal/core/rules/parse'
-import type { RuleFile } from 'sluice/internal/core/rules/schema'
 import { FailurePolicy } from 'sluice/internal/engine/failure-policy'
-import { Limiter, type LimiterParts } from 'sluice/internal/engine/limiter'
+import type { LimiterParts } from 'sluice/internal/engine/limiter'
 import type { Charge, Store } from 'sluice/internal/engine/ports'
 import { MemoryStore } from 'sluice/internal/stores/memory/memory-store'
-import { RedisStore } from 'sluice/internal/stores/redis/redis-store'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { sharedRedis } from '../../../../tests/servers/shared.ts'
-import { until } from '../../../../tests/servers/until.mjs'
-import type { GatewayRequest } from '../gateway/gate.ts'
-import { Ceiling } from './ceiling.ts'
-import { compileRoutes } from './file/compile-routes.ts'
-import type { GatewayLimiter } from './gateway-limiter.ts'
-import { LimitGate } from './limit-gate.ts'
+import { describe, expect, it } from 'vitest'
+import { gateOn, timedStores } from './gate.suite.ts'
 
 const MINUTE = 60_000
 /** The start of an hour. */
@@ -32,47 +21,21 @@ limits:
     escalate: { block_after: 3, block_for: 10m }
 `
 
-/** gateOf is a gate on a store whose clock a test sets. */
+/** gateOf is a gate, and what a client gets of it. */
 function gateOf(store: Store, text = BOTS, parts: LimiterParts = {}) {
-  const { table, rules } = compileRoutes(parseRules('gw.yaml', text), 'gw.yaml')
-  const compiled = compileObjects(rules.map(({ value }) => value as RuleFile))
-  const limiter = new Limiter(() => compiled, store, parts)
-  const failures: unknown[] = []
-  /** What the gate does after its answer: a test waits for it. */
-  const later: unknown[] = []
-  const watched: GatewayLimiter = {
-    plan: (request) => limiter.plan(request),
-    hold: (charges, context, priority) => limiter.hold(charges, context, priority),
-    decide: (charges) => {
-      const done = limiter.decide(charges)
-      later.push(done)
-      return done
-    },
-    settleCharges: () => undefined,
-    refundCharges: () => undefined,
-    keep: () => undefined,
-    release: () => undefined,
-  }
-  const gate = new LimitGate({
-    limiter: watched,
-    ceiling: new Ceiling(new MemoryStore()),
-    failed: (error) => failures.push(error),
-  })
-  const route = table.routes[0]
-  const request = { route, method: 'GET', path: '/', target: '/', headers: [], claim: () => true }
+  const { admit, settle } = gateOn(store, text, parts)
   /** ask returns the status, and Retry-After of a refusal in seconds. */
-  const ask = async (ip = '192.0.2.1') => {
-    const answer = await gate.admit({ ...request, ip } as unknown as GatewayRequest)
-    for (let done = later.shift(); done !== undefined; done = later.shift()) await done
-    expect(failures).toEqual([])
+  const ask = async (ip?: string) => {
+    const answer = await admit(ip)
+    await settle()
     if (answer.kind === 'admitted') return 200
     const retryAfter = answer.headers[answer.headers.indexOf('Retry-After') + 1]
     return `${answer.status} after ${Number(retryAfter)}`
   }
   /** told is what an answer says of the budget. */
   const told = async () => {
-    const { headers = [] } = await gate.admit({ ...request, ip: '192.0.2.1' } as unknown as GatewayRequest)
-    for (let done = later.shift(); done !== undefined; done = later.shift()) await done
+    const { headers = [] } = await admit()
+    await settle()
     const field = (name: string) => headers[headers.indexOf(name) + 1]
     return `${field('RateLimit')} of ${field('X-RateLimit-Limit')}`
   }
@@ -84,41 +47,7 @@ function gateOf(store: Store, text = BOTS, parts: LimiterParts = {}) {
   return { ask, askTimes, told }
 }
 
-interface Timed {
-  readonly store: Store
-  readonly parts: LimiterParts
-  setMs(afterStartMs: number): void
-}
-
-async function inMemory(): Promise<Timed> {
-  let nowMs = START_MS
-  const store = new MemoryStore({ clock: { nowMs: () => nowMs } })
-  const setMs = (ms: number) => {
-    nowMs = START_MS + ms
-  }
-  return { store, parts: {}, setMs }
-}
-
-async function inRedis(): Promise<Timed> {
-  const { url } = await sharedRedis()
-  let nowMs = START_MS
-  let isConnected = false
-  const connected = () => {
-    isConnected = true
-  }
-  const store = new RedisStore({ url, timeoutMs: 10_000, scriptNowMs: () => nowMs, events: { connected } })
-  onTestFinished(() => store.close())
-  await until('the store is connected', () => isConnected)
-  const setMs = (ms: number) => {
-    nowMs = START_MS + ms
-  }
-  return { store, parts: { partitions: 16, keyPrefix: `${randomUUID()}:` }, setMs }
-}
-
-describe.each([
-  ['in memory', inMemory],
-  ['in Redis', inRedis],
-])('a block %s', (_, open) => {
+describe.each(timedStores)('a block %s', (_, open) => {
   it('runs from the refusal that leads to it', async () => {
     const { store, parts, setMs } = await open()
     const { ask, askTimes } = gateOf(store, BOTS, parts)
@@ -175,7 +104,7 @@ describe.each([
 
 describe('a caller', () => {
   it('is told of its limit, and of a block only while it is blocked', async () => {
-    const { store } = await inMemory()
+    const store = new MemoryStore({ clock: { nowMs: () => START_MS } })
     const { told } = gateOf(store)
     const found: string[] = []
     for (let i = 0; i < 6; i++) found.push(await told())

@@ -1,9 +1,12 @@
 import { got } from 'sluice/internal/core/errors'
+import type { Unit } from 'sluice/internal/core/limit-options'
 import type { Entry } from 'sluice/internal/core/request'
+import { UNIT_MS } from 'sluice/internal/core/rules/compile-rule'
 import type { RateLimitRule } from 'sluice/internal/core/rules/schema'
 import type { GatewayRequest } from '../../gateway/gate.ts'
 import type { PlannedLimit, PlannedRoute, SettleSource, ValueSource } from '../planned-route.ts'
 import { bodyNumber, formSource, headerSource, jsonSource, parameterSource, wordSource } from '../value-source.ts'
+import type { RoomBounds } from '../waiting-room.ts'
 import type { Path, Places } from './places.ts'
 import type { WrittenLimit } from './rule-writer.ts'
 import {
@@ -23,6 +26,9 @@ export interface LimitPlace {
   /** The route, or none for limits of all requests. */
   readonly route: string | undefined
   readonly priority: number | undefined
+  readonly room: RoomBounds
+  /** warn reports what is allowed, and hardly meant. */
+  readonly warn: (text: string) => void
   /** The path of the list. */
   readonly at: Path
 }
@@ -67,7 +73,11 @@ function compileLimit(limit: LimitObject, name: string, at: Path, place: LimitPl
   )
   if (!isShared && !sources.some(({ key }) => key === 'ip')) sources.push(wordSource('ip'))
   const isShadow = limit.shadow_mode === true
-  const rule = { ...ruleOf(limit), name, ...(priority !== undefined && limit.priority === undefined && { priority }) }
+  const rule = {
+    ...ruleOf(limit, at, place),
+    name,
+    ...(priority !== undefined && limit.priority === undefined && { priority }),
+  }
   const base = { sources, isShared, isShadow, at }
   const ban = banOf(limit, name, at, place)
   const written: WrittenLimit[] = [{ ...base, name, rule }, ...ban.map((each) => ({ ...base, ...each }))]
@@ -126,10 +136,26 @@ function checkCombinations(limit: LimitObject, at: Path, places: Places): void {
 }
 
 /** ruleOf is the part of a limit that is in the words of the rule language. */
-function ruleOf({ queue, ...limit }: LimitObject): RateLimitRule {
+function ruleOf({ queue, ...limit }: LimitObject, at: Path, place: LimitPlace): RateLimitRule {
   const own = new Set(Object.keys(OWN_LIMIT_FIELDS))
   const rule = Object.fromEntries(Object.entries(limit).filter(([key]) => !own.has(key))) as RateLimitRule
-  return queue === undefined ? rule : { algorithm: 'leaky_bucket', ...rule, burst: queue }
+  if (queue === undefined) return rule
+  warnOfWaits(queue, limit, at, place)
+  // The request whose turn it is fits, too: it does not wait.
+  return { algorithm: 'leaky_bucket', ...rule, burst: queue + 1 }
+}
+
+/** warnOfWaits reports a queue in which more requests could wait than the gateway holds. */
+function warnOfWaits(queue: number, limit: Omit<LimitObject, 'queue'>, at: Path, place: LimitPlace): void {
+  const { places, room, warn } = place
+  const { requests_per_unit: count, unit, window } = limit
+  const windowMs = unit === undefined ? places.duration(window, [...at, 'window']) : UNIT_MS[unit.toLowerCase() as Unit]
+  if (count === undefined || windowMs === undefined || windowMs === 0) return
+  const inTime = Math.floor((room.longestMs * count) / windowMs)
+  const held = Math.min(room.requests, inTime)
+  if (held >= queue) return
+  const key = inTime < room.requests ? 'queue.longest' : 'queue.requests'
+  warn(`of a queue of ${queue}, ${held} can wait: raise ${key}, or make the queue shorter`)
 }
 
 /**

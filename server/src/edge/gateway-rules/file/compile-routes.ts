@@ -16,7 +16,7 @@ import { UpstreamGroup } from '../../gateway/upstreams/upstream-group.ts'
 import type { PlannedRoute, SharedPlan, ValueSource } from '../planned-route.ts'
 import { gatewayReader } from '../request-reader.ts'
 import { fixedSource, wordSource } from '../value-source.ts'
-import { DEFAULT_ROOM } from '../waiting-room.ts'
+import { DEFAULT_ROOM, type RoomBounds } from '../waiting-room.ts'
 import { checkRoutesFile } from './check-routes-file.ts'
 import { type CompiledLimit, compileLimits, type LimitPlace, missingFor, partSource } from './compile-limit.ts'
 import { compileUpstream, type Resources } from './compile-upstream.ts'
@@ -55,12 +55,16 @@ class RoutesCompiler {
   readonly #name: string
   readonly #resources: Resources
   readonly #rules = new RuleWriter()
+  readonly #room: RoomBounds
+  /** What is odd about single limits. */
+  readonly #odd: string[] = []
 
   constructor(file: RoutesFile, places: Places, name: string, resources: Resources) {
     this.#file = file
     this.#places = places
     this.#name = name
     this.#resources = resources
+    this.#room = this.#roomOf(file.queue)
   }
 
   compile(): GatewayPlan {
@@ -88,7 +92,8 @@ class RoutesCompiler {
   }
 
   #limitPlace(route: string | undefined, at: Path, priority: number | undefined): LimitPlace {
-    return { places: this.#places, identity: this.#file.identity ?? {}, route, at, priority }
+    const warn = (text: string) => void this.#odd.push(`${route === undefined ? '' : `route "${route}": `}${text}`)
+    return { places: this.#places, identity: this.#file.identity ?? {}, room: this.#room, route, at, priority, warn }
   }
 
   #route(form: RouteObject, i: number, all: readonly CompiledLimit[], shared: SharedPlan): PlannedRoute {
@@ -188,22 +193,25 @@ class RoutesCompiler {
   }
 
   #shared(): SharedPlan {
-    const { ceiling, queue } = this.#file
+    const { ceiling } = this.#file
     const limitOf = (rate: Rate | undefined): Limit | undefined =>
       rate && countingLimit({ algorithm: 'token_bucket', limit: rate.count, window: rate.windowMs })
-    const longestMs = this.#places.duration(queue?.longest, ['queue', 'longest'])
     return {
       finder: this.#finder(),
       ceiling: {
         all: limitOf(this.#places.rate(ceiling?.requests, ['ceiling', 'requests'])),
         perIp: limitOf(this.#places.rate(ceiling?.per_ip, ['ceiling', 'per_ip'])),
       },
-      room: {
-        requests: queue?.requests ?? DEFAULT_ROOM.requests,
-        perCaller: queue?.per_caller ?? DEFAULT_ROOM.perCaller,
-        longestMs: longestMs ?? DEFAULT_ROOM.longestMs,
-      },
+      room: this.#room,
       priorityHeader: this.#priorityHeader(),
+    }
+  }
+
+  #roomOf(queue: RoutesFile['queue']): RoomBounds {
+    return {
+      requests: queue?.requests ?? DEFAULT_ROOM.requests,
+      perCaller: queue?.per_caller ?? DEFAULT_ROOM.perCaller,
+      longestMs: this.#places.duration(queue?.longest, ['queue', 'longest']) ?? DEFAULT_ROOM.longestMs,
     }
   }
 
@@ -298,7 +306,7 @@ class RoutesCompiler {
 
   /** #warnings name what is allowed, and is hardly what somebody meant. */
   #warnings(routes: readonly PlannedRoute[]): readonly string[] {
-    return [...this.#unheardPriorities(), ...this.#chosenBudgets(routes)]
+    return [...this.#odd, ...this.#unheardPriorities(), ...this.#chosenBudgets(routes)]
   }
 
   /** #unheardPriorities tells of a field by which nobody is believed, unless a flag says whom to trust. */
