@@ -1,4 +1,4 @@
-import { combine, combineOne, type Decision, type RuleVerdict, UNLIMITED } from '../core/combine.ts'
+import { combine, combineOne, type Decision, isTighter, type RuleVerdict, UNLIMITED } from '../core/combine.ts'
 import { allowedVerdict, UNLIMITED_VERDICT, type Verdict } from '../core/decision.ts'
 import { handsOutTurns, holdsPermits, MAX_COUNT } from '../core/limit.ts'
 import type { RequestContext } from '../core/request.ts'
@@ -145,6 +145,11 @@ export class Decider<S extends Store> {
     })
   }
 
+  /** conclude is what the verdicts about a request come to, which the caller has found by looking: nothing is charged. */
+  conclude(charges: readonly PlannedCharge[], verdicts: readonly Verdict[], context?: RequestContext): Decision {
+    return this.#tell(charges, fold(charges, verdicts), this.#now(), context)
+  }
+
   /** keep has what acquire took renewed for as long as the holder can give it back, see Renewals. */
   keep(permits: HeldPermits, holder: object): void {
     this.#renewals.keep(this.#store, permits, holder)
@@ -283,7 +288,16 @@ export class Decider<S extends Store> {
     startedAt: number,
     context: RequestContext | undefined,
   ): Decision {
-    if (this.#observer !== undefined) this.#observer.decided(charges, decision, performance.now() - startedAt, context)
+    const observer = this.#observer
+    if (observer === undefined) return decision
+    if (charges.length > 0 && charges[0].isAside === true) {
+      observer.aside?.(charges, decision)
+      return decision
+    }
+    const ms = performance.now() - startedAt
+    const at = decision.allowed ? -1 : refusingCondition(charges, decision)
+    if (at < 0) observer.decided(charges, decision, ms, context)
+    else observer.decided([{ ...charges[at], cost: 1 }], combineOne(decision.verdicts[at]), ms, context)
     return decision
   }
 
@@ -390,6 +404,17 @@ function fold(charges: readonly PlannedCharge[], verdicts: readonly Verdict[]): 
       return { rule, descriptor, verdict: isFree === true ? freed(verdict) : verdict }
     }),
   )
+}
+
+/** refusingCondition is the position of the look that refuses a request for longest; -1 where none does. */
+function refusingCondition(charges: readonly PlannedCharge[], { verdicts }: Decision): number {
+  let at = -1
+  for (let i = 0; i < charges.length; i++) {
+    const { isCondition, enforce } = charges[i]
+    if (isCondition !== true || !enforce || verdicts[i] === undefined || verdicts[i].verdict.allowed) continue
+    if (at < 0 || isTighter(verdicts[i].verdict, verdicts[at].verdict)) at = i
+  }
+  return at
 }
 
 /** freed is the verdict about a request that is free. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { type Decision, UNLIMITED } from '../core/combine.ts'
-import { allowedVerdict } from '../core/decision.ts'
+import { allowedVerdict, type Verdict } from '../core/decision.ts'
 import { KeyedHash } from '../core/hash.ts'
 import { KeySpeller } from '../core/key-speller.ts'
 import { compileLimit } from '../core/limit.ts'
@@ -149,6 +149,11 @@ export class Limiter<S extends Store> {
    */
   hold(charges: readonly PlannedCharge[], context?: RequestContext, priority?: Priority): Answer<S, Held> {
     return this.#decider.acquire(charges, context, priority)
+  }
+
+  /** conclude tells of a request what its caller has found by looking: nothing is charged. `verdicts` has one for each charge. */
+  conclude(charges: readonly PlannedCharge[], verdicts: readonly Verdict[], context?: RequestContext): Decision {
+    return this.#decider.conclude(charges, verdicts, context)
   }
 
   /** What sheds load, for those who know when requests begin and end. */

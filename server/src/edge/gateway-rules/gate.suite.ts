@@ -79,6 +79,7 @@ export function gateOn(store: Store, text: string, parts: LimiterParts = {}, wai
   const watched: GatewayLimiter = {
     plan: (request) => limiter.plan(request),
     hold: (charges, context, priority) => limiter.hold(charges, context, priority),
+    conclude: (charges, verdicts, context) => limiter.conclude(charges, verdicts, context),
     decide: (charges) => kept(limiter.decide(charges)),
     settleCharges: (charges, decision, cost) => kept(limiter.settleCharges(charges, decision, cost)),
     refundCharges: (charges, decision) => kept(limiter.refundCharges(charges, decision)),

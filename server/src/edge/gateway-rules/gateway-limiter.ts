@@ -1,4 +1,5 @@
 import type { Decision } from 'sluice/internal/core/combine'
+import type { Verdict } from 'sluice/internal/core/decision'
 import type { CheckRequest, RequestContext } from 'sluice/internal/core/request'
 import type { Priority } from 'sluice/internal/core/shedding/priority'
 import type { PlannedCharge } from 'sluice/internal/engine/charge'
@@ -13,6 +14,8 @@ export interface GatewayLimiter {
   /** What sheds load, and wants to know what is under way. */
   readonly shedder?: Pick<LoadShedder, 'began' | 'ended' | 'shedUpstream'> | undefined
   decide(charges: readonly PlannedCharge[]): MaybePromise<Decision>
+  /** conclude tells of a request what was found by looking. */
+  conclude(charges: readonly PlannedCharge[], verdicts: readonly Verdict[], context?: RequestContext): Decision
   settleCharges(charges: readonly PlannedCharge[], decision: Decision, cost: number): MaybePromise<Decision | undefined>
   refundCharges(charges: readonly PlannedCharge[], decision: Decision): MaybePromise<unknown>
   /** keep has places renewed for as long as their holder can give them back. */

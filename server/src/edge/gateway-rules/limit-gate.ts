@@ -9,6 +9,7 @@ import type { MaybePromise } from 'sluice/internal/engine/ports'
 import type { Caller } from 'sluice/internal/http-door/caller'
 import { applyShadowMode } from '../apply-shadow-mode.ts'
 import type { Admission, Fields, GatewayGate, GatewayRequest, Refusal } from '../gateway/gate.ts'
+import { Blocks } from './blocks.ts'
 import type { Ceiling, CeilingHit } from './ceiling.ts'
 import type { GatewayLimiter } from './gateway-limiter.ts'
 import { HeldPass } from './held-pass.ts'
@@ -17,7 +18,7 @@ import type { PlannedRoute } from './planned-route.ts'
 import { saidPriority } from './priority-header.ts'
 import { isDecided, planRequest, type RequestPlan } from './request-plan.ts'
 import { gatewayReader, joinedField } from './request-reader.ts'
-import { strike, withoutBlocks } from './strikes.ts'
+import { Striker, withoutBlocks } from './strikes.ts'
 import { Turns } from './turns.ts'
 import { type Wait, type Waited, WaitingRoom } from './waiting-room.ts'
 
@@ -26,6 +27,7 @@ export interface LimitGateParts {
   readonly ceiling: Ceiling
   readonly room?: WaitingRoom
   readonly turns?: Turns
+  readonly blocks?: Blocks
   /** Every request passes: a refusal is counted, and not answered. */
   readonly isShadow?: boolean
   /** What a request says of its trace, where somebody wants to know. */
@@ -40,16 +42,29 @@ export class LimitGate implements GatewayGate {
   readonly #ceiling: Ceiling
   readonly #room: WaitingRoom
   readonly #turns: Turns
+  readonly #blocks: Blocks
+  readonly #striker: Striker
   readonly #isShadow: boolean
   readonly #contextOf: LimitGateParts['contextOf']
   readonly #failed: (error: unknown) => void
   readonly #renderer = new FieldRenderer({ random: Math.random })
 
-  constructor({ limiter, ceiling, room, turns, isShadow = false, contextOf, failed = () => {} }: LimitGateParts) {
+  constructor({
+    limiter,
+    ceiling,
+    room,
+    turns,
+    blocks,
+    isShadow = false,
+    contextOf,
+    failed = () => {},
+  }: LimitGateParts) {
     this.#limiter = limiter
     this.#ceiling = ceiling
     this.#room = room ?? new WaitingRoom()
     this.#turns = turns ?? new Turns()
+    this.#blocks = blocks ?? new Blocks(limiter)
+    this.#striker = new Striker(limiter, this.#blocks)
     this.#isShadow = isShadow
     this.#contextOf = contextOf
     this.#failed = failed
@@ -68,6 +83,13 @@ export class LimitGate implements GatewayGate {
 
   #ask(request: GatewayRequest, caller: Caller): MaybePromise<Admission> {
     const plan = planRequest(this.#limiter, request, caller)
+    if (this.#isShadow || !this.#blocks.knows(plan.charges)) return this.#decide(request, plan)
+    return andThen(this.#blocks.refuse(plan.charges, this.#contextOf?.(request)), (decision) =>
+      decision === undefined ? this.#decide(request, plan) : this.#refused(request, plan, decision),
+    )
+  }
+
+  #decide(request: GatewayRequest, plan: RequestPlan): MaybePromise<Admission> {
     const priority = priorityOf(request, plan)
     const shed = this.#shedByUpstream(request, plan, priority)
     const line = shed === undefined && !this.#isShadow ? lineUp(this.#turns, plan.charges) : undefined
@@ -89,17 +111,37 @@ export class LimitGate implements GatewayGate {
     // Who is shed was charged nothing, and has no verdict of a limit.
     const plan = held.decision.tightest?.verdict.shed === undefined ? planned : NOTHING
     const decision = applyShadowMode(withoutBlocks(plan, held.decision), this.#isShadow)
-    const { fields, retryAfterSeconds } = this.#fieldsOf(decision)
-    if (!held.decision.allowed) this.#later(() => strike(this.#limiter, plan, held.decision))
+    this.#blocks.learn(plan.charges, held.decision.verdicts)
     if (!decision.allowed) {
       line?.leave()
-      return refusal(refusalFor(decision, retryAfterSeconds, request), fields)
+      return this.#strike(request, plan, held.decision)
     }
+    if (!held.decision.allowed) void this.#guarded(() => this.#striker.strike(plan, held.decision))
+    const { fields } = this.#fieldsOf(decision)
     const pass = new HeldPass({ limiter: this.#limiter, plan, held, fields, failed: this.#failed })
     if (this.#isShadow) return pass
     const tickets = line?.join(held.decision) ?? []
     const ms = Math.max(tickets.length === 0 ? decision.delayMs : 0, nearLimitMs(plan, held.decision))
     return ms === 0 && tickets.length === 0 ? pass : this.#hold(request, pass, { ms, tickets })
+  }
+
+  /**
+   * #strike refuses a request, and counts the refusal. Where the store was not asked whether the caller is blocked, because what refuses it
+   * is known without, counting it tells.
+   */
+  #strike(request: GatewayRequest, plan: RequestPlan, decision: Decision): MaybePromise<Refusal> {
+    const isGuess = decision.verdicts.some(({ verdict }, i) => verdict.unasked === true && plan.charges[i]?.isCondition)
+    const struck = this.#guarded(() => this.#striker.strike(plan, decision))
+    if (!isGuess) return this.#refused(request, plan, decision)
+    return andThen(struck, (isBlocked) =>
+      this.#refused(request, plan, isBlocked === true ? this.#blocks.shown(plan.charges, decision) : decision),
+    )
+  }
+
+  #refused(request: GatewayRequest, plan: RequestPlan, decision: Decision): Refusal {
+    const told = withoutBlocks(plan, decision)
+    const { fields, retryAfterSeconds } = this.#fieldsOf(told)
+    return refusal(refusalFor(told, retryAfterSeconds, request), fields)
   }
 
   /** #hold keeps a request back. Where there is no room for it, what it took is given back, and its turns to those behind it. */
@@ -121,12 +163,14 @@ export class LimitGate implements GatewayGate {
       })
   }
 
-  #later(run: () => MaybePromise<unknown>): void {
+  /** #guarded reports what a step throws, also later, and does not throw. */
+  #guarded<T>(run: () => MaybePromise<T>): MaybePromise<T | undefined> {
+    const failed = (error: unknown): undefined => void this.#failed(error)
     try {
       const done = run()
-      if (done instanceof Promise) done.catch((error: unknown) => this.#failed(error))
+      return done instanceof Promise ? done.catch(failed) : done
     } catch (error) {
-      this.#failed(error)
+      return failed(error)
     }
   }
 

@@ -42,14 +42,21 @@ export interface PlannedLimit {
   readonly delay: { readonly ms: number; readonly leftShare: number } | undefined
   /** What becomes of those who go on after refusals. */
   readonly escalation: Escalation | undefined
+  /** It is a block: requests look at it, and are refused while it is in force. */
+  readonly isBlock: boolean
 }
 
 /** An Escalation counts refusals, and blocks those who have had too many. */
 export interface Escalation {
   /** What the descriptors that count refusals begin with. */
   readonly strikes: readonly Entry[]
-  /** Every request looks at it: it has room for one hit, and who has hit it is blocked until its window ends. */
-  readonly block: PlannedLimit
+  /** What the descriptor that counts blocks begins with; undefined where all blocks are as long. */
+  readonly offences: readonly Entry[] | undefined
+  /**
+   * The first block, the second and so on, each no shorter than the one before. Every request looks at them: each has room for one
+   * hit, and a caller that has hit it is blocked until its window ends.
+   */
+  readonly blocks: readonly PlannedLimit[]
 }
 
 /** A DomainPlan is which rules of others apply to a route. */

@@ -27,13 +27,22 @@ export function planRequest(limiter: GatewayLimiter, request: GatewayRequest, ca
   const limits: PlannedLimit[] = []
   const descriptors: Descriptor[] = []
   for (const limit of route.limits) addLimit(limit, request, caller, limits, descriptors)
-  const own = descriptors.length === 0 ? [] : limiter.plan({ domain: GATEWAY_DOMAIN, descriptors, cost: route.cost })
+  const planned =
+    descriptors.length === 0 ? [] : limiter.plan({ domain: GATEWAY_DOMAIN, descriptors, cost: route.cost })
+  const own = limits.some(({ isBlock }) => isBlock) ? planned.map((charge) => asCondition(charge, limits)) : planned
   if (route.domain === undefined || isDecided(own)) return { charges: own, limits, descriptors }
   const given = { domain: route.domain.name, descriptors: domainDescriptors(route.domain, request, caller) }
   const others = limiter.plan({ ...given, cost: route.cost })
   if (isDecided(others)) return { charges: others, limits: [], descriptors: [] }
   const shifted = others.map((charge) => ({ ...charge, descriptor: charge.descriptor + descriptors.length }))
   return { charges: own.length === 0 ? shifted : [...own, ...shifted], limits, descriptors }
+}
+
+/** asCondition has a look at a block refuse as what it is. */
+function asCondition(charge: PlannedCharge, limits: readonly PlannedLimit[]): PlannedCharge {
+  return limits[charge.descriptor]?.isBlock === true && charge.verdict === undefined
+    ? { ...charge, isCondition: true }
+    : charge
 }
 
 /** isDecided: the caller is blocked, and no counter is asked. */
@@ -53,9 +62,10 @@ function addLimit(
     limits.push(limit)
     descriptors.push({ entries, cost })
     if (limit.escalation === undefined) continue
-    const { block } = limit.escalation
-    limits.push(block)
-    descriptors.push({ entries: [...block.prefix, ...entries.slice(limit.prefix.length)], cost: 0 })
+    for (const block of limit.escalation.blocks) {
+      limits.push(block)
+      descriptors.push({ entries: [...block.prefix, ...entries.slice(limit.prefix.length)], cost: 0 })
+    }
   }
 }
 

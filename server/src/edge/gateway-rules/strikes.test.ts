@@ -1,3 +1,4 @@
+import { allowedVerdict, type Verdict } from 'sluice/internal/core/decision'
 import { FailurePolicy } from 'sluice/internal/engine/failure-policy'
 import type { LimiterParts } from 'sluice/internal/engine/limiter'
 import type { Charge, Store } from 'sluice/internal/engine/ports'
@@ -99,6 +100,100 @@ describe.each(timedStores)('a block %s', (_, open) => {
     expect(await ask('192.0.2.2')).toBe(200)
     expect(await askTimes(2)).toEqual(['429 after 120', '429 after 600'])
     expect(await ask('192.0.2.2')).toBe(200)
+  })
+})
+
+/** Blocks of one minute, of ten, and of an hour: each follows the second refusal within a minute. */
+const LONGER = `
+upstreams: { app: http://localhost:3000 }
+limits:
+  - name: bots
+    algorithm: fixed_window
+    requests_per_unit: 1
+    window: 30s
+    by: ip
+    escalate: { block_after: 2, block_for: [1m, 10m, 1h], forgive_after: 6h }
+`
+
+describe.each(timedStores)('blocks of a caller that offends again %s', (_, open) => {
+  it('are longer each time, up to the last of the list, and short again when they are forgiven', async () => {
+    const { store, parts, setMs } = await open()
+    const { askTimes } = gateOf(store, LONGER, parts)
+    let nowMs = 0
+    const offend = async (blockMs: number) => {
+      const found = await askTimes(4)
+      const [, , , retryAfter] = found.map((each) => Number(String(each).split(' after ')[1]))
+      expect([found.slice(0, 3), retryAfter]).toEqual([[200, '429 after 30', '429 after 30'], blockMs / 1_000])
+      nowMs += blockMs
+      setMs(nowMs)
+    }
+    const HOUR = 60 * MINUTE
+    for (const blockMs of [MINUTE, 10 * MINUTE, HOUR, HOUR, HOUR]) await offend(blockMs)
+    nowMs += 6 * HOUR
+    setMs(nowMs)
+    await offend(MINUTE)
+    await offend(10 * MINUTE)
+  })
+
+  it('become longer once for many refusals at the same time', async () => {
+    const { store, parts, setMs } = await open()
+    const { ask, askTimes } = gateOf(store, LONGER, parts)
+    await Promise.all(Array.from({ length: 12 }, () => ask()))
+    expect(await ask()).toBe('429 after 60')
+    setMs(MINUTE)
+    expect(await askTimes(4)).toEqual([200, '429 after 30', '429 after 30', '429 after 600'])
+  })
+})
+
+describe('a block that is known', () => {
+  /** blockedOn blocks a caller on a store, which is then asked by \`wrong\`. */
+  const blockedOn = async (wrong: (store: Store, charges: readonly Charge[]) => Promise<readonly Verdict[]>) => {
+    const memory = new MemoryStore({ clock: { nowMs: () => START_MS } })
+    let isWrong = false
+    const shared = {
+      decide: (charges: readonly Charge[]) =>
+        isWrong ? wrong(memory, charges) : Promise.resolve(memory.decide(charges)),
+    } as Store
+    const store = new FailurePolicy(shared, new MemoryStore({ clock: { nowMs: () => START_MS } }))
+    const { ask, askTimes } = gateOf(store)
+    await askTimes(6)
+    isWrong = true
+    const recover = () => {
+      isWrong = false
+    }
+    return { ask, recover, store }
+  }
+
+  it('holds while the store is unavailable, however often', async () => {
+    const { ask, recover } = await blockedOn(() => Promise.reject(new Error('unavailable')))
+    for (let i = 0; i < 5; i++) expect(await ask()).toMatch(/^429 after (600|59\d)$/)
+    expect(await ask('192.0.2.9')).toBe(200)
+    recover()
+    expect(await ask()).toBe('429 after 600')
+  })
+
+  it('is told by another process that refuses without asking for it', async () => {
+    const guess = async (store: Store, charges: readonly Charge[]) => {
+      const verdicts = await store.decide(charges)
+      if (!charges.some(({ cost, limit }) => cost === 1 && limit.max === 2)) return verdicts
+      return verdicts.map((verdict, i): Verdict => {
+        return charges[i].cost === 0 ? { ...allowedVerdict(1, 0, 0), unasked: true } : verdict
+      })
+    }
+    const { store } = await blockedOn(guess)
+    const { ask } = gateOf(store)
+    expect([await ask(), await ask()]).toEqual(['429 after 600', '429 after 600'])
+  })
+
+  it('ends when the store says so, as after a reset', async () => {
+    let isAway = false
+    const { ask } = await blockedOn(async (_, charges) => {
+      if (isAway) throw new Error('unavailable')
+      return new MemoryStore().decide(charges)
+    })
+    expect(await ask()).toBe(200)
+    isAway = true
+    expect(await ask()).toBe(200)
   })
 })
 

@@ -111,7 +111,18 @@ const ESCALATE = {
       schema: { kind: 'integer', min: 1, max: MAX_COUNT },
       doc: 'So many refusals within block_for lead to a block',
     },
-    block_for: { schema: DURATION, doc: 'For how long, from the last of these refusals on' },
+    block_for: {
+      schema: {
+        kind: 'either',
+        of: [DURATION, { kind: 'list', of: DURATION, min: 1, max: 8 }],
+        expected: 'expected a duration such as 10m, or a list of them: [1m, 10m, 1h]',
+      },
+      doc: 'For how long, from the last of these refusals on; of a list, the first block, the second, and so on',
+    },
+    forgive_after: {
+      schema: DURATION,
+      doc: 'With a list: a block counts for this long towards the next one. Default: 1d',
+    },
   },
 } as const
 
