@@ -1,4 +1,5 @@
 import type { Decision } from 'sluice/internal/core/combine'
+import { formatDuration } from 'sluice/internal/core/duration'
 import { FieldRenderer } from 'sluice/internal/core/http/field-renderer'
 import { type Refusal as HttpRefusal, refusalOf, type Stated, statedRefusal } from 'sluice/internal/core/http/refusal'
 import type { RequestContext } from 'sluice/internal/core/request'
@@ -226,17 +227,31 @@ function refusal({ status, contentType, body, headers }: HttpRefusal, fields: Fi
   return { kind: 'refused', status, headers: [...fields, ...added, ...own], body }
 }
 
-function stated(what: Omit<Stated, 'retryAfter'>, retryAfterMs: number, request: GatewayRequest): Refusal {
+function stated(
+  what: Omit<Stated, 'retryAfter'>,
+  retryAfterMs: number,
+  request: GatewayRequest,
+  fields: Fields = [],
+): Refusal {
   const retryAfter = Math.max(1, Math.ceil(retryAfterMs / 1_000))
   const answer = statedRefusal({ ...what, retryAfter }, gatewayReader.header(request, 'accept'))
-  return refusal(answer, ['Retry-After', String(retryAfter)])
+  return refusal(answer, ['Retry-After', String(retryAfter), ...fields])
 }
 
-function tooMuch({ isForAll, retryAfterMs }: CeilingHit, request: GatewayRequest): Refusal {
-  if (isForAll)
-    return stated({ status: 503, code: 'UNAVAILABLE', message: 'This server is full.' }, retryAfterMs, request)
-  const message = 'Too many requests from this address.'
-  return stated({ status: 429, code: 'RATE_LIMITED', message }, retryAfterMs, request)
+/** The field by which an answer says that the ceiling of the process refused a request, and what it counts. */
+const CEILING_FIELD = 'Sluice-Ceiling'
+
+function tooMuch({ scope, limit, retryAfterMs }: CeilingHit, request: GatewayRequest): Refusal {
+  const rate = `${limit.max}/${formatDuration(limit.windowMs)}`
+  const what: Omit<Stated, 'retryAfter'> =
+    scope === 'requests'
+      ? { status: 503, code: 'UNAVAILABLE', message: `This server takes ${rate}, and is full.` }
+      : {
+          status: 429,
+          code: 'RATE_LIMITED',
+          message: `Too many requests from this address: this server takes ${rate}.`,
+        }
+  return stated(what, retryAfterMs, request, [CEILING_FIELD, scope])
 }
 
 function noRoom(reason: Exclude<Waited, 'over' | 'left'>, delayMs: number, request: GatewayRequest): Refusal {

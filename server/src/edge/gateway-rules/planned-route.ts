@@ -1,10 +1,10 @@
-import type { Limit } from 'sluice/internal/core/limit'
 import type { Entry } from 'sluice/internal/core/request'
 import type { Priority } from 'sluice/internal/core/shedding/priority'
 import type { Caller, CallerFinder } from 'sluice/internal/http-door/caller'
 import type { PriorityHeader } from 'sluice/internal/http-door/priority-header'
 import type { GatewayRequest } from '../gateway/gate.ts'
 import type { Route } from '../gateway/options.ts'
+import type { CeilingRates } from './ceiling.ts'
 import type { RoomBounds } from './waiting-room.ts'
 
 /** The domain that the limits of a routes file are in. */
@@ -69,7 +69,7 @@ export interface DomainPlan {
 /** A SharedPlan is what all routes of one file have in common. */
 export interface SharedPlan {
   readonly finder: CallerFinder<GatewayRequest>
-  readonly ceiling: { readonly all: Limit | undefined; readonly perIp: Limit | undefined }
+  readonly ceiling: CeilingRates
   readonly room: RoomBounds
   /** By which trusted callers say how much a request matters. */
   readonly priorityHeader: PriorityHeader | undefined

@@ -1,6 +1,6 @@
 import type { ProxyTrustOptions } from 'sluice/internal/core/identity/proxy-trust'
 import { ProxyTrust } from 'sluice/internal/core/identity/proxy-trust'
-import { compileLimit as countingLimit, type Limit } from 'sluice/internal/core/limit'
+import type { Limit } from 'sluice/internal/core/limit'
 import { didYouMean } from 'sluice/internal/core/nearest'
 import { compileRules } from 'sluice/internal/core/rules/compile'
 import type { RuleObject } from 'sluice/internal/core/rules/load'
@@ -13,15 +13,16 @@ import type { GatewayRequest } from '../../gateway/gate.ts'
 import type { RouteTimes, RoutingTable } from '../../gateway/options.ts'
 import { Table } from '../../gateway/routes/table.ts'
 import { UpstreamGroup } from '../../gateway/upstreams/upstream-group.ts'
+import { type CeilingRates, type CeilingScope, ceilingLimit, DEFAULT_CEILING } from '../ceiling.ts'
 import type { PlannedRoute, SharedPlan, ValueSource } from '../planned-route.ts'
 import { gatewayReader } from '../request-reader.ts'
 import { fixedSource, wordSource } from '../value-source.ts'
 import { DEFAULT_ROOM, type RoomBounds } from '../waiting-room.ts'
+import { aboveLimits } from './above-limits.ts'
 import { checkRoutesFile } from './check-routes-file.ts'
 import { type CompiledLimit, compileLimits, type LimitPlace, missingFor, partSource } from './compile-limit.ts'
 import { compileUpstream, type Resources } from './compile-upstream.ts'
 import { type Path, Places } from './places.ts'
-import type { Rate } from './rate.ts'
 import { RuleWriter } from './rule-writer.ts'
 import type { EntryForm, RouteObject, RoutesFile } from './schema.ts'
 
@@ -193,18 +194,24 @@ class RoutesCompiler {
   }
 
   #shared(): SharedPlan {
-    const { ceiling } = this.#file
-    const limitOf = (rate: Rate | undefined): Limit | undefined =>
-      rate && countingLimit({ algorithm: 'token_bucket', limit: rate.count, window: rate.windowMs })
     return {
       finder: this.#finder(),
-      ceiling: {
-        all: limitOf(this.#places.rate(ceiling?.requests, ['ceiling', 'requests'])),
-        perIp: limitOf(this.#places.rate(ceiling?.per_ip, ['ceiling', 'per_ip'])),
-      },
+      ceiling: this.#ceiling(),
       room: this.#room,
       priorityHeader: this.#priorityHeader(),
     }
+  }
+
+  /** #ceiling is what the file says. What it does not say is a default, which never is below what a limit of the file allows. */
+  #ceiling(): CeilingRates {
+    const { ceiling = {} } = this.#file
+    const given = (scope: CeilingScope): Limit | undefined => {
+      const value = ceiling === 'off' ? 'off' : ceiling[scope]
+      if (value === 'off') return undefined
+      const rate = this.#places.rate(value, ['ceiling', scope]) ?? aboveLimits(DEFAULT_CEILING[scope], this.#file)
+      return this.#places.attempt(['ceiling', scope], () => ceilingLimit(rate))
+    }
+    return { requests: given('requests'), per_ip: given('per_ip') }
   }
 
   #roomOf(queue: RoutesFile['queue']): RoomBounds {

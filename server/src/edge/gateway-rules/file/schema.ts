@@ -288,6 +288,8 @@ const PRIORITY = {
   expected: `expected ${PRIORITY_WORDS.join(', ')}, or 0 to 3`,
 } as const
 
+const OFF = { kind: 'choice', of: ['off'] } as const
+
 const ROUTE_FIELDS = {
   name: { schema: NAME, doc: 'What logs, metrics and counters call it. Default: made of methods, host and path' },
   host: { schema: TEXT, doc: 'api.example.com, *.example.com or *. Default: *' },
@@ -369,13 +371,23 @@ const FILE_FIELDS = {
   },
   ceiling: {
     schema: {
-      kind: 'object',
-      doc: 'What one process takes at all, counted in its memory before anything else',
-      fields: {
-        requests: { schema: RATE, doc: 'Of everybody together: 5000/1s. Above it 503' },
-        per_ip: { schema: RATE, doc: 'Of one address: 200/1s. Above it 429' },
-      },
+      kind: 'either',
+      of: [
+        OFF,
+        {
+          kind: 'object',
+          fields: {
+            requests: {
+              schema: RATE,
+              doc: 'Of all clients together: 5000/1s, or off. Above it 503. Default: 50000/1s',
+            },
+            per_ip: { schema: RATE, doc: 'Of one address: 200/1s, or off. Above it 429. Default: 10000/1s' },
+          },
+        },
+      ],
+      expected: 'expected off, or {requests: RATE, per_ip: RATE}',
     },
+    doc: 'What one process takes at all, counted in its memory before anything else',
   },
   queue: {
     schema: {
