@@ -170,7 +170,8 @@ const PLACES = { kind: 'integer', min: 1, max: 65_536 } as const
 const CONCURRENCY = {
   kind: 'either',
   of: [
-    { kind: 'choice', of: ['adaptive'] },
+    { kind: 'choice', of: ['adaptive', 'off'] },
+    PLACES,
     {
       kind: 'object',
       fields: {
@@ -179,7 +180,7 @@ const CONCURRENCY = {
       },
     },
   ],
-  expected: 'expected adaptive, or {min: NUMBER, max: NUMBER}',
+  expected: 'expected adaptive, off, a number, or {min: NUMBER, max: NUMBER}',
 } as const
 
 const UPSTREAM_FIELDS = {
@@ -210,7 +211,7 @@ const UPSTREAM_FIELDS = {
   keep_alive: { schema: DURATION, doc: 'Idle connections are closed after this. Default: 4s' },
   concurrency: {
     schema: CONCURRENCY,
-    doc: 'Requests at once, found out from how long they take; above it 503 by priority. Default: no such limit',
+    doc: 'Requests at once; above it 503 by priority. adaptive, the default, finds out how many from how long they take',
   },
   eject_after: { schema: { kind: 'integer', min: 0, max: 1_000 }, doc: 'Failures in a row. 0: never. Default: 5' },
 } as const satisfies Readonly<Record<string, Field>>
