@@ -6,10 +6,10 @@ export const CLASSES = [
   { name: 'test', share: 0.4, path: '/test', method: 'GET' },
 ]
 
-/** routesText is a routes file that protects the upstream, or does not. */
+/** routesText is a routes file that protects the upstream, as all do by default, or does not. */
 export function routesText(port, isAdaptive) {
   const routes = CLASSES.map(({ name, path }) => `  - { name: ${name}, path: ${path}, priority: ${name} }`)
-  const adaptive = isAdaptive ? ', concurrency: adaptive' : ''
+  const adaptive = isAdaptive ? '' : ', concurrency: off'
   return [
     `upstreams: { app: { addresses: ['http://127.0.0.1:${port}']${adaptive} } }`,
     'limits: [1000000/1m]',

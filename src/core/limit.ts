@@ -147,6 +147,11 @@ export function holdsPermits(limit: Limit): boolean {
   return limit.algorithmRecord.holdsPermits
 }
 
+/** handsOutTurns says whether a limit has hits wait for their turn. */
+export function handsOutTurns(limit: Limit): boolean {
+  return limit.algorithmRecord.handsOutTurns
+}
+
 /**
  * shapeOf spells what a counter's state depends on, shortly: the algorithm and its window, as in `s1m`, `s1m/60` (with
  * sub-windows), `f/month/Europe/Berlin`. Limit and burst are not part of it, so that raising a limit in the middle of an

@@ -31,6 +31,11 @@ export class Lru<K, V> {
     return value
   }
 
+  /** delete lets go of a value. */
+  delete(key: K): void {
+    this.#values.delete(key)
+  }
+
   /** set keeps a value, and lets go of the one that was not used for longest if there are too many. */
   set(key: K, value: V): void {
     this.#values.delete(key)

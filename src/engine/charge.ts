@@ -21,6 +21,10 @@ export interface PlannedCharge extends Charge {
   readonly grant?: { readonly id: string; readonly refused: Verdict }
   /** True where the request is free by this rule: it is told of the budget, and never refused. */
   readonly isFree?: boolean
+  /** True for a look (a cost of 0) that refuses requests: one that it refuses is refused by its rule, and judged by no other. */
+  readonly isCondition?: boolean
+  /** True for what is counted beside requests, and is none itself: observers hear of it as such. All charges of a call are. */
+  readonly isAside?: boolean
 }
 
 /**

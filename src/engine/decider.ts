@@ -1,6 +1,6 @@
-import { combine, combineOne, type Decision, type RuleVerdict, UNLIMITED } from '../core/combine.ts'
+import { combine, combineOne, type Decision, isTighter, type RuleVerdict, UNLIMITED } from '../core/combine.ts'
 import { allowedVerdict, UNLIMITED_VERDICT, type Verdict } from '../core/decision.ts'
-import { holdsPermits, MAX_COUNT } from '../core/limit.ts'
+import { handsOutTurns, holdsPermits, MAX_COUNT } from '../core/limit.ts'
 import type { RequestContext } from '../core/request.ts'
 import type { Rule } from '../core/rules/rule-set.ts'
 import type { Priority } from '../core/shedding/priority.ts'
@@ -31,6 +31,11 @@ export interface DeciderParts {
   readonly shedder?: LoadShedder | undefined
   /** Default: those of the process. */
   readonly renewals?: Renewals | undefined
+  /**
+   * Requests wait here for the turns that they are given (leaky_bucket): what a turn has cost is not given back, because the next
+   * request would get the turn of another that still waits. Default: false.
+   */
+  readonly keepsTurns?: boolean | undefined
 }
 
 /**
@@ -45,6 +50,7 @@ export class Decider<S extends Store> {
   readonly #again: AskAgain | undefined
   readonly #shedder: LoadShedder | undefined
   readonly #renewals: Renewals
+  readonly #keepsTurns: boolean
 
   constructor(store: S, observer?: Observer, parts: DeciderParts = {}) {
     this.#store = store
@@ -53,6 +59,7 @@ export class Decider<S extends Store> {
     this.#again = parts.again
     this.#shedder = parts.shedder
     this.#renewals = parts.renewals ?? processRenewals
+    this.#keepsTurns = parts.keepsTurns ?? false
   }
 
   /**
@@ -106,7 +113,7 @@ export class Decider<S extends Store> {
 
   /** refund gives back what a decision charged: nothing that was refused, or decided without the store. */
   refund(charges: readonly PlannedCharge[], { verdicts }: Decision): MaybePromise<unknown> {
-    const charged = charges.filter((charge, i) => isCharged(charge, verdicts[i].verdict))
+    const charged = charges.filter((charge, i) => isCharged(charge, verdicts[i].verdict) && !this.#keeps(charge))
     if (charged.length === 0) return undefined
     return this.decide(charged.map((charge) => ({ ...charge, cost: -charge.cost })))
   }
@@ -123,6 +130,7 @@ export class Decider<S extends Store> {
     charges.forEach((charge, i) => {
       const more = Math.min(cost * (charge.weight ?? 1), MAX_COUNT) - charge.cost
       if (more === 0 || !isSettleable(charge, decision.verdicts[i].verdict)) return
+      if (more < 0 && this.#keeps(charge)) return
       late.push({ ...charge, cost: more, enforce: false, ...(more > 0 && { debit: true }) })
     })
     return (late.length === 0 ? undefined : this.decide(late)) as Answer<S, Decision | undefined>
@@ -135,6 +143,11 @@ export class Decider<S extends Store> {
       if (!isSettleable(charge, decision.verdicts[i].verdict)) return charge
       return { ...charge, cost: Math.min(cost * (charge.weight ?? 1), MAX_COUNT) }
     })
+  }
+
+  /** conclude is what the verdicts about a request come to, which the caller has found by looking: nothing is charged. */
+  conclude(charges: readonly PlannedCharge[], verdicts: readonly Verdict[], context?: RequestContext): Decision {
+    return this.#tell(charges, fold(charges, verdicts), this.#now(), context)
   }
 
   /** keep has what acquire took renewed for as long as the holder can give it back, see Renewals. */
@@ -165,6 +178,10 @@ export class Decider<S extends Store> {
       .map(({ key, limit }) => this.#store.reset(key, limit))
       .filter((result) => result instanceof Promise)
     return (pending.length === 0 ? undefined : Promise.all(pending).then(() => undefined)) as Answer<S, void>
+  }
+
+  #keeps({ limit }: PlannedCharge): boolean {
+    return this.#keepsTurns && handsOutTurns(limit)
   }
 
   #decide(
@@ -271,7 +288,16 @@ export class Decider<S extends Store> {
     startedAt: number,
     context: RequestContext | undefined,
   ): Decision {
-    if (this.#observer !== undefined) this.#observer.decided(charges, decision, performance.now() - startedAt, context)
+    const observer = this.#observer
+    if (observer === undefined) return decision
+    if (charges.length > 0 && charges[0].isAside === true) {
+      observer.aside?.(charges, decision)
+      return decision
+    }
+    const ms = performance.now() - startedAt
+    const at = decision.allowed ? -1 : refusingCondition(charges, decision)
+    if (at < 0) observer.decided(charges, decision, ms, context)
+    else observer.decided([{ ...charges[at], cost: 1 }], combineOne(decision.verdicts[at]), ms, context)
     return decision
   }
 
@@ -378,6 +404,17 @@ function fold(charges: readonly PlannedCharge[], verdicts: readonly Verdict[]): 
       return { rule, descriptor, verdict: isFree === true ? freed(verdict) : verdict }
     }),
   )
+}
+
+/** refusingCondition is the position of the look that refuses a request for longest; -1 where none does. */
+function refusingCondition(charges: readonly PlannedCharge[], { verdicts }: Decision): number {
+  let at = -1
+  for (let i = 0; i < charges.length; i++) {
+    const { isCondition, enforce } = charges[i]
+    if (isCondition !== true || !enforce || verdicts[i] === undefined || verdicts[i].verdict.allowed) continue
+    if (at < 0 || isTighter(verdicts[i].verdict, verdicts[at].verdict)) at = i
+  }
+  return at
 }
 
 /** freed is the verdict about a request that is free. */

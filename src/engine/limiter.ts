@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { type Decision, UNLIMITED } from '../core/combine.ts'
-import { allowedVerdict } from '../core/decision.ts'
+import { allowedVerdict, type Verdict } from '../core/decision.ts'
 import { KeyedHash } from '../core/hash.ts'
 import { KeySpeller } from '../core/key-speller.ts'
 import { compileLimit } from '../core/limit.ts'
@@ -43,6 +43,8 @@ export interface LimiterParts {
   readonly shedder?: LoadShedder | undefined
   /** Renews the places of requests that run for long. Default: those of the process. */
   readonly renewals?: Renewals | undefined
+  /** Requests wait here for their turns, which are not given back, see Decider. Default: false. */
+  readonly keepsTurns?: boolean
 }
 
 /** A Reserved is a decision about an estimate, and what it was charged to. */
@@ -76,7 +78,7 @@ export class Limiter<S extends Store> {
     const again: AskAgain | undefined =
       parts.quotas && ((charges, verdicts) => this.#planner.withGrants(rules(), charges, verdicts))
     this.#shedder = parts.shedder
-    this.#decider = new Decider(store, parts.observer, { again, shedder: parts.shedder, renewals: parts.renewals })
+    this.#decider = new Decider(store, parts.observer, { ...parts, again })
   }
 
   /** plan says which rules apply to a request, on which counters, at what cost. `view` is how a door reads the rules in force. */
@@ -148,6 +150,11 @@ export class Limiter<S extends Store> {
    */
   hold(charges: readonly PlannedCharge[], context?: RequestContext, priority?: Priority): Answer<S, Held> {
     return this.#decider.acquire(charges, context, priority)
+  }
+
+  /** Returns the decision of a request about which its caller has found everything by looking: nothing is charged. `verdicts` has one for each charge. */
+  conclude(charges: readonly PlannedCharge[], verdicts: readonly Verdict[], context?: RequestContext): Decision {
+    return this.#decider.conclude(charges, verdicts, context)
   }
 
   /** What gives back what hold took. */

@@ -89,6 +89,9 @@ export class LoadShedder {
   #inFlight = 0
   #endedMs = 0
   #ended = 0
+  /** Requests since the last sample, and those of them that were shed. */
+  #offered = 0
+  #shed = 0
 
   constructor({ worker, fleet, modes, keys, random = Math.random, sampler = LOOP }: LoadShedderOptions) {
     this.#law = new WorkerLaw(worker)
@@ -116,11 +119,14 @@ export class LoadShedder {
    * verdict says when to come back. Asking twice about one request counts it twice.
    */
   shed(priority: Priority): PlannedCharge | undefined {
+    this.#offered++
     if (this.#law.level === 0 || priority === 0) return undefined
     const mode = this.modeOf('worker')
     if (mode === 'off' || !this.#law.sheds(priority, this.#random())) return undefined
     this.#count('worker', priority, mode)
-    return mode === 'on' ? this.#workerCharges[priority] : undefined
+    if (mode !== 'on') return undefined
+    this.#shed++
+    return this.#workerCharges[priority]
   }
 
   /**
@@ -213,7 +219,9 @@ export class LoadShedder {
       this.#utilisation = utilisationOf({ delayMs, inFlight: this.#inFlight, latencyMs }, this.#bounds)
       this.#endedMs = 0
       this.#ended = 0
-      this.#law.sample(this.#utilisation, sinceMs)
+      this.#law.sample(this.#utilisation, sinceMs, { offered: this.#offered, admitted: this.#offered - this.#shed })
+      this.#offered = 0
+      this.#shed = 0
     })
   }
 

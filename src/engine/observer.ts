@@ -10,6 +10,8 @@ export interface Observer {
    * heard of before. `ms` is how long it took, the store included; `context` is what the door knows of the request.
    */
   decided(charges: readonly PlannedCharge[], decision: Decision, ms: number, context?: RequestContext): void
+  /** aside reports what was counted beside requests, such as refusals that lead to a block: no request, and no look of a caller. */
+  aside?(charges: readonly PlannedCharge[], decision: Decision): void
   /**
    * unmatched tells of a descriptor that no rule applies to, so that it is not limited. Of a domain that no rules define
    * (`isKnown` is false) it tells once for each request, with the entries of the first descriptor.

@@ -303,7 +303,10 @@ export class Gate<R> {
   }
 
   #newDecider(): Decider<Store> {
-    return new Decider(this.#open.store, observerOf(this.#options), { shedder: this.#shedding?.shedder })
+    return new Decider(this.#open.store, observerOf(this.#options), {
+      shedder: this.#shedding?.shedder,
+      keepsTurns: true,
+    })
   }
 
   #refundOf(request: R): ((status: number | undefined) => boolean) | undefined {

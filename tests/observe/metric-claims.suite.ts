@@ -118,6 +118,7 @@ export const CLAIMS: readonly (readonly [metric: string, claim: string, expressi
         `absent(ratelimit_upstream_${what})`,
       ] as const,
   ),
+  ['ratelimit_ceiling_refused_total', 'a service has no ceiling', 'absent(ratelimit_ceiling_refused_total)'],
   ['ratelimit_unmatched_total', 'both reasons are told apart', 'count(ratelimit_unmatched_total > 0) == 4'],
   [
     'ratelimit_config_loads_total',

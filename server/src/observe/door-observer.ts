@@ -18,6 +18,8 @@ export interface DoorObserver {
     ms: number,
     context: RequestContext | undefined,
   ): void
+  /** aside is told what Observer.aside is. */
+  aside?(charges: readonly PlannedCharge[], decision: Decision): void
   unmatched?(domain: string, entries: readonly Entry[], isKnown: boolean): void
 }
 
@@ -40,6 +42,9 @@ export function observerOf(door: ObservedDoor, observers: readonly DoorObserver[
       third.decided(door, charges, decision, ms, context)
       fourth.decided(door, charges, decision, ms, context)
       for (let i = 0; i < others.length; i++) others[i].decided(door, charges, decision, ms, context)
+    },
+    aside: (charges, decision) => {
+      for (const observer of observers) observer.aside?.(charges, decision)
     },
     unmatched: (domain, entries, isKnown) => {
       for (const observer of listeners) observer.unmatched?.(domain, entries, isKnown)

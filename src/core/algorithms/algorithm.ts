@@ -30,6 +30,11 @@ export interface AlgorithmRecord {
   readonly isLeasable: boolean
   /** True where it counts permits, which are held and given back, and not hits. */
   readonly holdsPermits: boolean
+  /**
+   * True where each hit is given the moment after those before it, and nothing is kept but the last of these moments. What is given
+   * back is taken off the end: the next hit gets the turn of another that may still wait for it.
+   */
+  readonly handsOutTurns: boolean
   /** Buckets: the finest pace at which the arithmetic is exact, for a bucket that takes fillMs to fill. */
   readonly maxUnitsPerMs: ((fillMs: number) => number) | undefined
   /** Throws where the state is a log (`limit.isLog`). */

@@ -21,6 +21,7 @@ export const CONCURRENCY: AlgorithmRecord = {
   stateNumbers: 0,
   isLeasable: false,
   holdsPermits: true,
+  handsOutTurns: false,
   maxUnitsPerMs: undefined,
   evaluateNumbers: noNumbers,
   evaluateLog: concurrency,

@@ -67,6 +67,7 @@ export const FIXED_WINDOW: AlgorithmRecord = {
   stateNumbers: 2,
   isLeasable: true,
   holdsPermits: false,
+  handsOutTurns: false,
   maxUnitsPerMs: undefined,
   evaluateNumbers: (at, first, _, limit, nowMs, cost, out) => fixedWindow(at, first, limit, nowMs, cost, out),
   evaluateLog: noLog,

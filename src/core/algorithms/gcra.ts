@@ -74,6 +74,7 @@ export const GCRA: AlgorithmRecord = {
   stateNumbers: 1,
   isLeasable: true,
   holdsPermits: false,
+  handsOutTurns: false,
   maxUnitsPerMs: maxUnitsPerMs,
   evaluateNumbers: (at, _first, _second, limit, nowMs, cost, out) => gcra(at, limit, nowMs, cost, out),
   evaluateLog: noLog,

@@ -22,6 +22,7 @@ export const LEAKY_BUCKET: AlgorithmRecord = {
   stateNumbers: 1,
   isLeasable: false,
   holdsPermits: false,
+  handsOutTurns: true,
   maxUnitsPerMs: maxUnitsPerMs,
   evaluateNumbers: (at, _first, _second, limit, nowMs, cost, out) => leakyBucket(at, limit, nowMs, cost, out),
   evaluateLog: noLog,

@@ -81,6 +81,7 @@ export const SLIDING_LOG: AlgorithmRecord = {
   stateNumbers: 0,
   isLeasable: true,
   holdsPermits: false,
+  handsOutTurns: false,
   maxUnitsPerMs: undefined,
   evaluateNumbers: noNumbers,
   evaluateLog: slidingLog,

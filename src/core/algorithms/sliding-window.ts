@@ -102,6 +102,7 @@ export const SLIDING_WINDOW: AlgorithmRecord = {
   stateNumbers: 3,
   isLeasable: true,
   holdsPermits: false,
+  handsOutTurns: false,
   maxUnitsPerMs: undefined,
   evaluateNumbers: slidingWindow,
   evaluateLog: slidingLog,

@@ -60,6 +60,7 @@ export const TOKEN_BUCKET: AlgorithmRecord = {
   stateNumbers: 2,
   isLeasable: true,
   holdsPermits: false,
+  handsOutTurns: false,
   maxUnitsPerMs: () => Number.MAX_SAFE_INTEGER,
   evaluateNumbers: (at, first, _, limit, nowMs, cost, out) => tokenBucket(at, first, limit, nowMs, cost, out),
   evaluateLog: noLog,

@@ -6,6 +6,11 @@ export interface AdaptiveOptions extends GradientOptions {
   readonly sampleMs?: number
   /** After so many samples of a limit that is used and of slow requests, it looks whether fewer are faster. Default: never. */
   readonly probeAfter?: number
+  /**
+   * Nothing is refused below `max` before the first sample: an upstream whose answers take long is not limited to `initial` for as long as
+   * nobody knows it. Then the limit is what was under way, and falls within seconds if that is too much. Default: false.
+   */
+  readonly startsOpen?: boolean
 }
 
 /** ADAPTIVE is Gradient2 as an upstream needs it: up within seconds, and the same after an hour of overload as after a second. */
@@ -51,16 +56,24 @@ export class AdaptiveConcurrency {
   #slowSamples = 0
   #isSecondLook = false
   #probe: { readonly sinceMs: number; readonly beforeMs: number } | undefined
+  #isOpen: boolean
 
-  constructor({ sampleMs = 1_000, probeAfter = Number.POSITIVE_INFINITY, ...options }: AdaptiveOptions = {}) {
-    this.#limit = new GradientLimit(options)
+  constructor(given: AdaptiveOptions = {}) {
+    const { sampleMs = 1_000, probeAfter = Number.POSITIVE_INFINITY, startsOpen = false, ...options } = given
+    this.#limit = new GradientLimit(startsOpen ? { ...options, learnsLeast: true } : options)
+    this.#isOpen = startsOpen
     this.#sampleMs = sampleMs
     this.#probeAfter = probeAfter
   }
 
   get limit(): number {
-    const { limit } = this.#limit
+    const limit = this.#whole
     return this.#probe === undefined ? limit : Math.max(1, Math.floor(limit / 2))
+  }
+
+  /** The limit, but for looks. */
+  get #whole(): number {
+    return this.#isOpen ? this.#limit.max : this.#limit.limit
   }
 
   get inFlight(): number {
@@ -74,7 +87,7 @@ export class AdaptiveConcurrency {
 
   /** hasRoom says whether one more request of a priority may be under way. Critical ones are spared from looks. */
   hasRoom(priority: Priority): boolean {
-    const limit = priority === 0 ? this.#limit.limit : this.limit
+    const limit = priority === 0 ? this.#whole : this.limit
     return this.#inFlight < Math.max(1, Math.floor(limit * (SHARES[priority] as number)))
   }
 
@@ -111,6 +124,9 @@ export class AdaptiveConcurrency {
       this.#probe = undefined
       return
     }
+    // Less would refuse what was served until now, of what matters least too.
+    if (this.#isOpen) this.#limit.startAt(this.#mostInFlight / Math.min(...SHARES))
+    this.#isOpen = false
     const isUsed = this.#mostInFlight >= this.#limit.limit / 2
     this.#limit.sample(shortMs, this.#mostInFlight)
     if (!isUsed || shortMs <= SLOW * this.#limit.longMs) {

@@ -24,6 +24,11 @@ export interface GradientOptions {
    * overload does not become the usual state. Default: false, as Gradient2.
    */
   readonly holds?: boolean
+  /**
+   * Of the first samples of a limit that is used, the shortest is the usual one, and not their mean: a start in the middle of an
+   * overload does not make it the usual state. Default: false.
+   */
+  readonly learnsLeast?: boolean
 }
 
 const WARM_UP = 10
@@ -48,6 +53,7 @@ export class GradientLimit {
   readonly #fall: number
   readonly #rise: number
   readonly #holds: boolean
+  readonly #learnsLeast: boolean
   /** Samples of a limit that is nearly full, without a slow one. */
   #fullSamples = RISE_AFTER
   #estimated: number
@@ -56,7 +62,7 @@ export class GradientLimit {
 
   constructor(options: GradientOptions = {}) {
     const { initial = 20, min = 20, max = 200, queue = 4, tolerance = 1.5, smoothing = 0.2 } = options
-    const { fall = smoothing, rise = 1, holds = false } = options
+    const { fall = smoothing, rise = 1, holds = false, learnsLeast = false } = options
     this.#min = min
     this.#max = max
     this.#queue = typeof queue === 'number' ? () => queue : queue
@@ -64,6 +70,7 @@ export class GradientLimit {
     this.#smoothing = smoothing
     this.#rise = rise
     this.#holds = holds
+    this.#learnsLeast = learnsLeast
     this.#fall = fall
     this.#estimated = initial
   }
@@ -71,6 +78,16 @@ export class GradientLimit {
   /** How many requests may be under way. */
   get limit(): number {
     return Math.floor(this.#estimated)
+  }
+
+  /** The most that the limit may become. */
+  get max(): number {
+    return this.#max
+  }
+
+  /** startAt has the limit begin at a number of requests, if that is more than it is. */
+  startAt(inFlight: number): void {
+    this.#estimated = Math.max(this.#estimated, Math.min(this.#max, inFlight))
   }
 
   /** What a request takes usually, in milliseconds. */
@@ -109,7 +126,8 @@ export class GradientLimit {
 
   #learn(ms: number, isUsed: boolean): number {
     if (this.#count < WARM_UP) {
-      this.#longMs = (this.#longMs * this.#count + ms) / (this.#count + 1)
+      const isLeast = this.#learnsLeast && isUsed && this.#count > 0
+      this.#longMs = isLeast ? Math.min(this.#longMs, ms) : (this.#longMs * this.#count + ms) / (this.#count + 1)
       this.#count++
     } else if (!(this.#holds && isUsed && ms > this.#longMs)) {
       const weight = 2 / (WINDOW + 1)

@@ -26,6 +26,18 @@ const MIN_SAMPLES = 3
 const MAX_STEP_MS = 1_000
 const CLASSES = 3
 
+/** Less than this share of what a worker served while it was busy is less than it can serve: the load has gone. */
+const GONE = 0.9
+/** The weight of each busy sample in what a worker is known to serve, and of each that is above its capacity in what that is less than. */
+const NEWEST = 0.05
+const NEWEST_ABOVE = 0.1
+
+/** A WorkerFlow is how many requests came since the last sample, and how many of those were not shed. */
+export interface WorkerFlow {
+  readonly offered: number
+  readonly admitted: number
+}
+
 /**
  * WorkerLaw says which share of the requests of each priority a worker sheds. One number, the level, holds all of it: from 0
  * to 1 test traffic is shed, a growing share of it; from 1 to 2 reads as well, from 2 to 3 writes. So no request is shed
@@ -34,6 +46,9 @@ const CLASSES = 3
  * The level rises while utilisation is at or above the bound of the priority that is next, falls while it is `gap` below that
  * of the priority that was last, and stays in between. Either has to last for `afterMs`. What is shed lowers utilisation, so
  * the level comes to rest, and does not swing: it falls slowly until it is sure that it may.
+ *
+ * It is sure where all that comes in `afterMs`, the shed requests included, is less than what the worker served while it was busy: then
+ * nothing is shed any more.
  */
 export class WorkerLaw {
   readonly #from: readonly number[]
@@ -46,6 +61,13 @@ export class WorkerLaw {
   #aboveMs = 0
   #aboveSamples = 0
   #belowMs = 0
+  /** Requests per millisecond that it served while it was busy. Undefined: it is not known yet. */
+  #served: number | undefined
+  #mostServed: number | undefined
+  /** Since it was last looked at what comes: how long that is, for how long it was busy, and how many requests came. */
+  #watchedMs = 0
+  #busyMs = 0
+  #offered = 0
 
   constructor(options: WorkerLawOptions = {}) {
     this.#from = options.from ?? WORKER_LAW.from
@@ -72,9 +94,16 @@ export class WorkerLaw {
     return this.#level > 0 && dice < this.share(priority)
   }
 
-  /** sample tells what utilisation was in the time since the last one. */
-  sample(utilisation: number, sinceMs: number): void {
+  /** sample tells what utilisation was in the time since the last one, and, where that is known, how many requests came. */
+  sample(utilisation: number, sinceMs: number, flow?: WorkerFlow): void {
     const stepMs = Math.min(Math.max(0, sinceMs), MAX_STEP_MS)
+    if (flow !== undefined && this.#isGone(utilisation, stepMs, flow)) {
+      this.#level = 0
+      this.#aboveMs = 0
+      this.#aboveSamples = 0
+      this.#belowMs = 0
+      return
+    }
     const ceiling = this.#ceilingOf(utilisation)
     const last = Math.max(1, Math.ceil(this.#level))
     if (this.#level < ceiling) {
@@ -86,6 +115,34 @@ export class WorkerLaw {
     this.#aboveSamples = 0
     if (utilisation < this.#from[last - 1] - this.#gap) this.#below(stepMs, last)
     else this.#belowMs = 0
+  }
+
+  /** #isGone says whether less came in the last `afterMs` than the worker serves, and it was busy for less than half of that time. */
+  #isGone(utilisation: number, stepMs: number, { offered, admitted }: WorkerFlow): boolean {
+    if (stepMs === 0) return false
+    if (utilisation >= this.#from[0]) {
+      this.#busyMs += stepMs
+      this.#learn(utilisation, admitted / stepMs)
+    }
+    this.#watchedMs += stepMs
+    this.#offered += offered
+    if (this.#watchedMs < this.#afterMs) return false
+    const isLess = this.#served !== undefined && this.#offered < GONE * this.#served * this.#watchedMs
+    const isCalm = this.#busyMs < this.#watchedMs / 2
+    this.#watchedMs = 0
+    this.#busyMs = 0
+    this.#offered = 0
+    return isLess && isCalm && this.#level > 0
+  }
+
+  /** #learn takes what it admits while it is busy for what it serves. What it admits above its capacity is more than that. */
+  #learn(utilisation: number, admitted: number): void {
+    if (utilisation <= 1) {
+      this.#served = averaged(this.#served, admitted, NEWEST)
+      return
+    }
+    this.#mostServed = averaged(this.#mostServed, admitted, NEWEST_ABOVE)
+    if (this.#served !== undefined && this.#mostServed < this.#served) this.#served = this.#mostServed
   }
 
   /** #ceilingOf is how far the level may rise: to the last priority that is shed at this utilisation. */
@@ -111,6 +168,10 @@ export class WorkerLaw {
     this.#level = Math.max(last - 1, rounded(this.#level - (speed * stepMs) / this.#backMs))
     if (this.#level === last - 1) this.#belowMs = 0
   }
+}
+
+function averaged(average: number | undefined, value: number, weight: number): number {
+  return average === undefined ? value : average * (1 - weight) + value * weight
 }
 
 /** rounded keeps many small steps from missing a whole number by a hair. */

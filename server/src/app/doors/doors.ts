@@ -28,7 +28,6 @@ import { NO_HOT_KEYS } from '../../observe/hot-keys/hot-keys-report.ts'
 import { ProcessWatch } from '../../observe/live/process-watch.ts'
 import { RenewalMetrics } from '../../observe/metrics/renewal-metrics.ts'
 import { reportShedding } from '../../observe/metrics/shed-metrics.ts'
-import { reportUpstreams } from '../../observe/metrics/upstream-metrics.ts'
 import { RuleStats } from '../../observe/rule-stats.ts'
 import { StoreStats } from '../../observe/store-stats.ts'
 import { Unmatched } from '../../observe/unmatched.ts'
@@ -115,7 +114,7 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
         ...more,
         renewalMetrics,
         { report: (into) => shedder && reportShedding(into, shedder, config.gateway !== undefined) },
-        { report: (into) => gateway && reportUpstreams(into, gateway.upstreamLimits()) },
+        { report: (into) => gateway?.report(into) },
       ])
     : undefined
   const statsdStats = config.statsd === undefined ? undefined : new RuleStats({ asReference: true })
@@ -161,6 +160,7 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
   ]
   const limiterOf = (door: ObservedDoor): Limiter<Store> =>
     new Limiter(rules, store, {
+      keepsTurns: true,
       ...open.parts,
       ...limiterPartsOf(config),
       shadow: config.shadowMode,

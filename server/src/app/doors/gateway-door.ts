@@ -9,9 +9,13 @@ import type { GatewayPlan } from '../../edge/gateway-rules/file/compile-routes.t
 import type { GatewayLimiter } from '../../edge/gateway-rules/gateway-limiter.ts'
 import { LimitGate } from '../../edge/gateway-rules/limit-gate.ts'
 import { requestContext } from '../../edge/trace-context.ts'
+import { reportCeiling } from '../../observe/metrics/ceiling-metrics.ts'
+import type { ReportBuilder } from '../../observe/metrics/metrics-report.ts'
+import { reportUpstreams } from '../../observe/metrics/upstream-metrics.ts'
 import { faultLog } from '../log/fault-log.ts'
 import type { Log } from '../log/log.ts'
 import type { Config, GatewayConfig } from '../settings/config.ts'
+import { CeilingLog } from './ceiling-log.ts'
 import type { Door } from './door.ts'
 import { CertificateWatch, grpcTls } from './grpc-certificates.ts'
 import { type Place, reachable } from './listen.ts'
@@ -60,6 +64,8 @@ function boundsOf({ maxConnections, maxConnectionsPerAddress, maxHeldMib }: Gate
 export class GatewayDoor implements Door {
   readonly #parts: GatewayDoorParts
   readonly #gate: LimitGate
+  readonly #ceiling: Ceiling
+  readonly #ceilingLog: CeilingLog
   #plan: GatewayPlan
   #gateway: Gateway | undefined
   #certificates: CertificateWatch | undefined
@@ -68,10 +74,11 @@ export class GatewayDoor implements Door {
     const { limiter, isShadow, readsTraces, plan, log } = parts
     this.#parts = parts
     this.#plan = plan
-    const ceiling = new Ceiling(new MemoryStore({ maxKeys: CEILING_KEYS }))
+    this.#ceilingLog = new CeilingLog(log, isShadow)
+    this.#ceiling = new Ceiling(new MemoryStore({ maxKeys: CEILING_KEYS }), this.#ceilingLog.hit)
     this.#gate = new LimitGate({
       limiter,
-      ceiling,
+      ceiling: this.#ceiling,
       isShadow,
       failed: faultLog(log),
       contextOf: readsTraces
@@ -89,6 +96,12 @@ export class GatewayDoor implements Door {
   /** What its upstreams take at once; nothing before it is open. */
   upstreamLimits(): readonly UpstreamLimit[] {
     return this.#gateway?.upstreamLimits() ?? []
+  }
+
+  /** What its ceiling refused, or in shadow mode would have. */
+  report(into: ReportBuilder): void {
+    reportUpstreams(into, this.upstreamLimits())
+    reportCeiling(into, this.#ceiling.refused, this.#parts.isShadow)
   }
 
   async listen(place: Place): Promise<string> {
@@ -139,6 +152,7 @@ export class GatewayDoor implements Door {
 
   async drain(deadlineMs: number): Promise<void> {
     this.#certificates?.stop()
+    this.#ceilingLog.stop()
     await this.#gateway?.drain(deadlineMs)
   }
 }

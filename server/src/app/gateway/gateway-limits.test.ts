@@ -3,7 +3,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { until } from '../../../../tests/servers/until.mjs'
-import { startRoutes, statuses } from './gateway.suite.ts'
+import { readGatewayConfig } from '../settings/gateway-settings.ts'
+import { describeRoutes } from './describe-routes.ts'
+import { startApp, startGateway, startRoutes, statuses } from './gateway.suite.ts'
+import { readRoutes } from './read-routes.ts'
 
 const json = (url: string, body: unknown, headers: Record<string, string> = {}) =>
   fetch(url, {
@@ -217,6 +220,52 @@ describe('a ceiling', () => {
     expect(await statuses(2, from('192.0.2.2'))).toEqual([200, 503])
     const refused = await from('192.0.2.3')()
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, expect.stringMatching(/^\d+$/)])
+    expect(await refused.text()).toContain('This server takes 3/1h')
+  })
+
+  it('shows what it refuses: in the answer, in metrics, and in one line of the log', async () => {
+    const text = 'upstreams: { app: APP }\nlimits: [1000/1h]\nceiling: { requests: 5/1h, per_ip: 2/1h }\n'
+    const args = ['--trusted-proxies', 'loopback']
+    const { url, admin, lines } = await startRoutes(text, (_, response) => response.end(), args)
+    const from = (ip: string) => fetch(url, { headers: { 'X-Forwarded-For': ip } })
+    const scopes: (string | null)[] = []
+    for (const ip of ['192.0.2.1', '192.0.2.1', '192.0.2.1', '192.0.2.1', '192.0.2.2', '192.0.2.3', '192.0.2.4']) {
+      const response = await from(ip)
+      await response.arrayBuffer()
+      scopes.push(response.headers.get('sluice-ceiling'))
+    }
+    expect(scopes).toEqual([null, null, 'per_ip', 'per_ip', null, null, null])
+    await (await from('192.0.2.5')).arrayBuffer()
+    const metrics = await (await fetch(`${admin}/metrics`)).text()
+    expect(metrics).toContain('ratelimit_ceiling_refused_total{scope="per_ip",mode="on"} 2\n')
+    expect(metrics).toContain('ratelimit_ceiling_refused_total{scope="requests",mode="on"} 1\n')
+    const told = lines.filter((line) => line.includes('gateway.ceiling'))
+    expect(told).toEqual([
+      expect.stringMatching(/^warn gateway.ceiling: .* refused 1 request: 192.0.2.1 sends more than 2\/1h; .*trusted_/),
+    ])
+  })
+
+  it('is counted and refuses nothing in shadow mode', async () => {
+    const text = 'upstreams: { app: APP }\nunlimited: true\nceiling: { requests: 1/1h }\n'
+    const { url, admin } = await startRoutes(text, (_, response) => response.end(), ['--shadow-mode'])
+    expect(await statuses(3, () => fetch(url))).toEqual([200, 200, 200])
+    const metrics = await (await fetch(`${admin}/metrics`)).text()
+    expect(metrics).toContain('ratelimit_ceiling_refused_total{scope="requests",mode="shadow"} 2\n')
+  })
+
+  it('is given by flags with --to, and is on without them', async () => {
+    const app = await startApp((_, response) => response.end())
+    const given = await startGateway(['--to', app, '--limit', '9/1h', '--ceiling', '3/1h', '--ceiling-per-ip', '2/1h'])
+    expect(await statuses(3, () => fetch(given.url))).toEqual([200, 200, 429])
+    const off = await startGateway(['--to', app, '--limit', '9/1h', '--ceiling', '3/1h', '--ceiling-per-ip', 'off'])
+    expect(await statuses(4, () => fetch(off.url))).toEqual([200, 200, 200, 503])
+    expect(
+      describeRoutes(readRoutes({ file: '--to', value: { upstreams: { app: [app] }, limits: ['9/1h'] } })),
+    ).toContain('ceiling of each process: 50000/1s of all clients, 10000/1s of one address')
+    expect(() => readGatewayConfig(['--to', app, '--no-limit', '--ceiling', '3'], {})).toThrow(
+      /^RATE_INVALID: --ceiling/,
+    )
+    expect(() => readGatewayConfig(['--routes', 'x', '--ceiling', '3/1s'], {})).toThrow(/^FLAG_UNKNOWN: --ceiling/)
   })
 })
 
@@ -261,23 +310,35 @@ routes:
 })
 
 describe('a queue', () => {
-  const text = (queue: string) => `
+  const text = (window: string, queue: string) => `
 upstreams: { app: APP }
-limits: [{ requests_per_unit: 1, window: 400ms, queue: 3 }]
-${queue}
+limits: [{ requests_per_unit: 1, window: ${window}, queue: 3 }]
+queue: ${queue}
 `
-  it('holds what is slightly over, and refuses what is more', async () => {
-    const { url } = await startRoutes(text(''), (_, response) => response.end())
-    const all = await Promise.all(Array.from({ length: 12 }, () => fetch(url)))
-    const admitted = all.filter(({ status }) => status === 200).length
-    expect(admitted).toBeGreaterThanOrEqual(3)
-    expect(admitted).toBeLessThan(12)
+  it('of 3 holds 3 behind the one that goes immediately, and refuses what is more', async () => {
+    const { url } = await startRoutes(text('1h', '{ longest: 24h }'), (_, response) => response.end())
+    expect((await fetch(url)).status).toBe(200)
+    const leaving = new AbortController()
+    let refused = 0
+    const held = Array.from({ length: 12 }, async () => {
+      const { status } = await fetch(url, { signal: leaving.signal })
+      expect(status).toBe(429)
+      refused++
+    })
+    await until('all but three are refused', () => refused === 9)
+    leaving.abort()
+    expect((await Promise.allSettled(held)).filter(({ status }) => status === 'rejected')).toHaveLength(3)
   })
 
-  it('is bounded: who finds no room is refused, and takes nothing', async () => {
-    const { url } = await startRoutes(text('queue: { requests: 0 }').replace('400ms', '1h'), (_, response) =>
-      response.end(),
-    )
+  it('has requests go when it is their turn', async () => {
+    const { url } = await startRoutes(text('100ms', '{}'), (_, response) => response.end())
+    const all = await Promise.all(Array.from({ length: 4 }, () => fetch(url)))
+    expect(all.map(({ status }) => status)).toEqual([200, 200, 200, 200])
+  })
+
+  it('is bounded: a request that finds no room is refused', async () => {
+    const { url, lines } = await startRoutes(text('1h', '{ requests: 0 }'), (_, response) => response.end())
     expect(await statuses(3, () => fetch(url))).toEqual([200, 429, 429])
+    expect(lines).toContainEqual(expect.stringMatching(/^warn routes.warning: .*of a queue of 3, 0 can wait: raise/))
   })
 })

@@ -1,6 +1,7 @@
 import { got, SluiceError } from 'sluice/internal/core/errors'
 import { ProxyTrust, type ProxyTrustOptions } from 'sluice/internal/core/identity/proxy-trust'
 import { didYouMean } from 'sluice/internal/core/nearest'
+import { readRate } from '../../edge/gateway-rules/file/rate.ts'
 import { type Config, type GatewayConfig, readConfig } from './config.ts'
 import { parseFlags } from './flags.ts'
 import type { GrpcTls } from './grpc-settings.ts'
@@ -33,6 +34,22 @@ export const GATEWAY_SETTINGS = [
     kind: 'switch',
     unset: 'off',
     text: 'with --to: no limit, on purpose',
+  },
+  {
+    flag: 'ceiling',
+    env: 'SLUICE_GATEWAY_CEILING',
+    kind: 'text',
+    value: 'N/TIME',
+    unset: '50000/1s',
+    text: 'with --to: how many requests one process takes of all clients together, counted in its memory; more get 503; or off',
+  },
+  {
+    flag: 'ceiling-per-ip',
+    env: 'SLUICE_GATEWAY_CEILING_PER_IP',
+    kind: 'text',
+    value: 'N/TIME',
+    unset: '10000/1s',
+    text: 'with --to: how many requests one process takes of one address; more get 429; or off',
   },
   {
     flag: 'routes',
@@ -138,14 +155,21 @@ function refuseMisspelled(env: Env): void {
 
 type Ask = (name: Name) => Given | undefined
 
+/** The flags that stand for a routes file, beside --to. */
+const PLAIN = ['limit', 'no-limit', 'ceiling', 'ceiling-per-ip'] as const
+
 function gatewayOf(given: Ask, host: string): GatewayConfig {
   const [to, routes] = [given('to'), given('routes')]
   if ((to === undefined) === (routes === undefined)) {
     throw new SluiceError('UPSTREAM_REQUIRED', 'gateway', to === undefined ? 'none is given' : 'both are given')
   }
-  const beside = to === undefined ? (given('limit') ?? given('no-limit')) : undefined
+  const beside = to === undefined ? PLAIN.map(given).find((each) => each !== undefined) : undefined
   if (beside !== undefined)
-    throw new SluiceError('FLAG_UNKNOWN', beside.where, 'it goes with --to; a routes file has limits itself')
+    throw new SluiceError(
+      'FLAG_UNKNOWN',
+      beside.where,
+      'it goes with --to; a routes file has limits and a ceiling itself',
+    )
   return {
     file: routes && lastOf(routes),
     value: to && plainRoutes(to, given),
@@ -168,7 +192,20 @@ function plainRoutes(to: Given, given: Ask): object {
     throw new SluiceError('ROUTE_UNLIMITED', to.where, 'neither --limit 100/1m nor --no-limit is given')
   }
   if (limit !== undefined && isOff) throw new SluiceError('ROUTE_UNLIMITED', limit.where, 'it stands beside --no-limit')
-  return limit === undefined ? { upstreams, unlimited: true } : { upstreams, limits: READERS.paths(limit) }
+  const limits = limit === undefined ? { unlimited: true } : { limits: READERS.paths(limit) }
+  return { upstreams, ...limits, ceiling: ceilingOf(given) }
+}
+
+function ceilingOf(given: Ask): object {
+  const rate = (name: 'ceiling' | 'ceiling-per-ip'): string | undefined => {
+    const value = given(name)
+    if (value === undefined) return undefined
+    const text = lastOf(value)
+    if (text !== 'off') readRate(text, value.where)
+    return text
+  }
+  const [requests, perIp] = [rate('ceiling'), rate('ceiling-per-ip')]
+  return { ...(requests !== undefined && { requests }), ...(perIp !== undefined && { per_ip: perIp }) }
 }
 
 function tlsOf(given: Ask): GrpcTls | undefined {

@@ -1,4 +1,5 @@
 import type { Decision } from 'sluice/internal/core/combine'
+import type { Verdict } from 'sluice/internal/core/decision'
 import type { CheckRequest, RequestContext } from 'sluice/internal/core/request'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import type { Priority } from 'sluice/internal/core/shedding/priority'
@@ -19,6 +20,8 @@ export interface GatewayLimiter {
   /** What sheds load, and wants to know what is in flight. */
   readonly shedder?: Pick<LoadShedder, 'began' | 'ended' | 'shedUpstream'> | undefined
   decide(charges: readonly PlannedCharge[]): MaybePromise<Decision>
+  /** Returns the decision of a request about which its caller has found everything by looking. */
+  conclude(charges: readonly PlannedCharge[], verdicts: readonly Verdict[], context?: RequestContext): Decision
   /** What gives back what hold took. */
   readonly decider: Settler
 }

@@ -1,4 +1,5 @@
 import { combine, type Decision } from 'sluice/internal/core/combine'
+import { formatDuration } from 'sluice/internal/core/duration'
 import { FieldRenderer } from 'sluice/internal/core/http/field-renderer'
 import { type Refusal as HttpRefusal, refusalOf, type Stated, statedRefusal } from 'sluice/internal/core/http/refusal'
 import type { RequestContext } from 'sluice/internal/core/request'
@@ -9,20 +10,25 @@ import type { MaybePromise } from 'sluice/internal/engine/ports'
 import type { Caller } from 'sluice/internal/http-door/caller'
 import { applyShadowMode } from '../apply-shadow-mode.ts'
 import type { Admission, Fields, GatewayGate, GatewayRequest, Pass, Refusal } from '../gateway/gate.ts'
+import { Blocks } from './blocks.ts'
 import type { Ceiling, CeilingHit } from './ceiling.ts'
 import type { GatewayLimiter } from './gateway-limiter.ts'
 import { HeldPass } from './held-pass.ts'
+import { type Line, lineUp } from './line.ts'
 import type { PlannedRoute } from './planned-route.ts'
 import { saidPriority } from './priority-header.ts'
-import { isDecided, planRequest, type RequestPlan } from './request-plan.ts'
+import { isDecided, type PlanPart, planRequest, type RequestPlan } from './request-plan.ts'
 import { gatewayReader, joinedField } from './request-reader.ts'
-import { strike, withoutBlocks } from './strikes.ts'
-import { type Waited, WaitingRoom } from './waiting-room.ts'
+import { Striker, withoutBlocks } from './strikes.ts'
+import { Turns } from './turns.ts'
+import { type Wait, type Waited, WaitingRoom } from './waiting-room.ts'
 
 export interface LimitGateParts {
   readonly limiter: GatewayLimiter
   readonly ceiling: Ceiling
   readonly room?: WaitingRoom
+  readonly turns?: Turns
+  readonly blocks?: Blocks
   /** Every request passes: a refusal is counted, and not answered. */
   readonly isShadow?: boolean
   /** What a request says of its trace, where somebody wants to know. */
@@ -36,15 +42,30 @@ export class LimitGate implements GatewayGate {
   readonly #limiter: GatewayLimiter
   readonly #ceiling: Ceiling
   readonly #room: WaitingRoom
+  readonly #turns: Turns
+  readonly #blocks: Blocks
+  readonly #striker: Striker
   readonly #isShadow: boolean
   readonly #contextOf: LimitGateParts['contextOf']
   readonly #failed: (error: unknown) => void
   readonly #renderer = new FieldRenderer({ random: Math.random })
 
-  constructor({ limiter, ceiling, room, isShadow = false, contextOf, failed = () => {} }: LimitGateParts) {
+  constructor({
+    limiter,
+    ceiling,
+    room,
+    turns,
+    blocks,
+    isShadow = false,
+    contextOf,
+    failed = () => {},
+  }: LimitGateParts) {
     this.#limiter = limiter
     this.#ceiling = ceiling
     this.#room = room ?? new WaitingRoom()
+    this.#turns = turns ?? new Turns()
+    this.#blocks = blocks ?? new Blocks(limiter)
+    this.#striker = new Striker(limiter, this.#blocks)
     this.#isShadow = isShadow
     this.#contextOf = contextOf
     this.#failed = failed
@@ -63,25 +84,32 @@ export class LimitGate implements GatewayGate {
    */
   enter(request: GatewayRequest): MaybePromise<Admission> {
     const { shared } = request.route as PlannedRoute
-    return andThen(shared.finder.find(request), (caller) => {
-      const plan = planRequest(this.#limiter, request, caller, 'head')
-      const held = this.#limiter.hold(plan.charges, this.#contextOf?.(request))
-      return andThen(held, (answer) => this.#answer(request, caller, plan, answer))
-    })
+    return andThen(shared.finder.find(request), (caller) => this.#ask(request, caller, 'head'))
   }
 
   admit(request: GatewayRequest, entered?: Pass): MaybePromise<Admission> {
-    if (entered instanceof HeldPass) return this.#ask(request, entered.caller, entered)
+    if (entered instanceof HeldPass) return this.#ask(request, entered.caller, 'body', entered)
     const { shared } = request.route as PlannedRoute
-    return andThen(shared.finder.find(request), (caller) => this.#ask(request, caller))
+    return andThen(shared.finder.find(request), (caller) => this.#ask(request, caller, 'all'))
   }
 
-  #ask(request: GatewayRequest, caller: Caller, entered?: HeldPass): MaybePromise<Admission> {
-    const plan = planRequest(this.#limiter, request, caller, entered === undefined ? 'all' : 'body')
-    const priority = priorityOf(request, plan, entered)
-    const charges = this.#shedByUpstream(request, plan, priority) ?? plan.charges
+  #ask(request: GatewayRequest, caller: Caller, part: PlanPart, entered?: HeldPass): MaybePromise<Admission> {
+    const plan = planRequest(this.#limiter, request, caller, part)
+    const step = { request, caller, plan, entered, isLast: part !== 'head' }
+    if (this.#isShadow || !this.#blocks.knows(plan.charges)) return this.#decide(step)
+    return andThen(this.#blocks.refuse(plan.charges, this.#contextOf?.(request)), (decision) =>
+      decision === undefined ? this.#decide(step) : this.#refused(step, decision),
+    )
+  }
+
+  #decide(step: Step): MaybePromise<Admission> {
+    const { request, plan, entered, isLast } = step
+    const priority = isLast ? priorityOf(request, plan, entered) : undefined
+    const shed = priority === undefined ? undefined : this.#shedByUpstream(request, plan, priority)
+    const line = shed === undefined && !this.#isShadow ? lineUp(this.#turns, plan.charges) : undefined
+    const charges = shed ?? line?.charges ?? plan.charges
     const held = this.#limiter.hold(charges, this.#contextOf?.(request), this.#limiter.shedder && priority)
-    return andThen(held, (answer) => this.#answer(request, caller, plan, answer, entered, true))
+    return andThen(held, (answer) => this.#answer(step, answer, line))
   }
 
   /** #shedByUpstream is the charge of a request that its upstream has no room for, told with what it was about. */
@@ -93,55 +121,77 @@ export class LimitGate implements GatewayGate {
     return [charges.length === 0 ? shed : { ...shed, domain: charges[0].domain, entries: charges[0].entries }]
   }
 
-  #answer(
-    request: GatewayRequest,
-    caller: Caller,
-    planned: RequestPlan,
-    held: Held,
-    entered?: HeldPass,
-    isLast = false,
-  ): MaybePromise<Admission> {
+  #answer(asked: Step, held: Held, line: Line | undefined): MaybePromise<Admission> {
+    const { request, caller, entered, isLast } = asked
     // Who is shed was charged nothing, and has no verdict of a limit.
-    const plan = held.decision.tightest?.verdict.shed === undefined ? planned : NOTHING
+    const plan = held.decision.tightest?.verdict.shed === undefined ? asked.plan : NOTHING
     const decision = applyShadowMode(withoutBlocks(plan, held.decision), this.#isShadow)
-    const told =
-      entered?.told === undefined ? decision : applyShadowMode(joined(entered.told, decision), this.#isShadow)
-    if (!held.decision.allowed) this.#later(() => strike(this.#limiter, plan, held.decision))
+    this.#blocks.learn(plan.charges, held.decision.verdicts)
     if (!decision.allowed) {
-      entered?.undo()
-      const { fields, retryAfterSeconds } = this.#fieldsOf(told)
-      return refusal(refusalFor(decision, retryAfterSeconds, request), fields)
+      line?.leave()
+      return this.#strike({ ...asked, plan }, held.decision)
     }
+    if (!held.decision.allowed) void this.#guarded(() => this.#striker.strike(plan, held.decision))
+    const shown =
+      entered?.told === undefined ? decision : applyShadowMode(joined(entered.told, decision), this.#isShadow)
     const pass = entered ?? new HeldPass(this.#limiter, caller, this.#failed)
-    pass.take(plan, held, told)
-    if (isLast) pass.start(this.#fieldsOf(told).fields)
-    const delayMs = Math.max(decision.delayMs, nearLimitMs(plan, held.decision))
-    return delayMs === 0 ? pass : this.#hold(request, pass, delayMs)
+    pass.take(plan, held, shown)
+    if (isLast) pass.start(this.#fieldsOf(shown).fields)
+    if (this.#isShadow) return pass
+    const tickets = line?.join(held.decision) ?? []
+    const ms = Math.max(tickets.length === 0 ? decision.delayMs : 0, nearLimitMs(plan, held.decision))
+    return ms === 0 && tickets.length === 0 ? pass : this.#hold(request, pass, { ms, tickets })
   }
 
-  /** #hold keeps a request back, and gives back what it took where there is no room for it. */
-  #hold(request: GatewayRequest, pass: HeldPass, delayMs: number): MaybePromise<Admission> {
+  /**
+   * #strike refuses a request, and counts the refusal. Where the store was not asked whether the caller is blocked, because what refuses it
+   * is known without, counting it tells.
+   */
+  #strike(step: Step, decision: Decision): MaybePromise<Refusal> {
+    const { plan } = step
+    const isGuess = decision.verdicts.some(({ verdict }, i) => verdict.unasked === true && plan.charges[i]?.isCondition)
+    const struck = this.#guarded(() => this.#striker.strike(plan, decision))
+    if (!isGuess) return this.#refused(step, decision)
+    return andThen(struck, (isBlocked) =>
+      this.#refused(step, isBlocked === true ? this.#blocks.shown(plan.charges, decision) : decision),
+    )
+  }
+
+  /** #refused is the answer, and gives back what was taken before the body was there. */
+  #refused({ request, plan, entered }: Step, decision: Decision): Refusal {
+    entered?.undo()
+    const shown = withoutBlocks(plan, decision)
+    const { fields, retryAfterSeconds } = this.#fieldsOf(shown)
+    return refusal(refusalFor(shown, retryAfterSeconds, request), fields)
+  }
+
+  /** #hold keeps a request back. Where there is no room for it, what it took is given back, and its turns to those behind it. */
+  #hold(request: GatewayRequest, pass: HeldPass, wait: Wait): MaybePromise<Admission> {
     const { room } = (request.route as PlannedRoute).shared
+    const delayMs = wait.tickets.reduce((longest, { waitMs }) => Math.max(longest, waitMs), wait.ms)
     const reason = this.#room.refusalOf(request.ip, delayMs, room)
     if (reason !== undefined) {
+      for (const ticket of wait.tickets) ticket.leave()
       pass.undo()
       return noRoom(reason, delayMs, request)
     }
     return this.#room
-      .wait(request.ip, delayMs, (run) => request.onLeave(run))
+      .wait(request.ip, wait, (run) => request.onLeave(run))
       .then((how) => {
-        // Who left will be told of: what it took is given back then.
+        // What it took, but for its turn, is given back when the request has ended.
         if (how === 'left') pass.giveUp()
         return pass
       })
   }
 
-  #later(run: () => MaybePromise<unknown>): void {
+  /** #guarded reports what a step throws, also later, and does not throw. */
+  #guarded<T>(run: () => MaybePromise<T>): MaybePromise<T | undefined> {
+    const failed = (error: unknown): undefined => void this.#failed(error)
     try {
       const done = run()
-      if (done instanceof Promise) done.catch((error: unknown) => this.#failed(error))
+      return done instanceof Promise ? done.catch(failed) : done
     } catch (error) {
-      this.#failed(error)
+      return failed(error)
     }
   }
 
@@ -151,6 +201,16 @@ export class LimitGate implements GatewayGate {
     for (let i = 0; i < length; i++) fields.push(names[i], values[i])
     return { fields, retryAfterSeconds }
   }
+}
+
+/** A Step is one of at most two questions about a request: what needs nothing of its body, and the rest. */
+interface Step {
+  readonly request: GatewayRequest
+  readonly caller: Caller
+  readonly plan: RequestPlan
+  /** What the first step took. */
+  readonly entered: HeldPass | undefined
+  readonly isLast: boolean
 }
 
 const NOTHING: RequestPlan = { charges: [], limits: [], descriptors: [] }
@@ -204,17 +264,31 @@ function refusal({ status, contentType, body, headers }: HttpRefusal, fields: Fi
   return { kind: 'refused', status, headers: [...fields, ...added, ...own], body }
 }
 
-function stated(what: Omit<Stated, 'retryAfter'>, retryAfterMs: number, request: GatewayRequest): Refusal {
+function stated(
+  what: Omit<Stated, 'retryAfter'>,
+  retryAfterMs: number,
+  request: GatewayRequest,
+  fields: Fields = [],
+): Refusal {
   const retryAfter = Math.max(1, Math.ceil(retryAfterMs / 1_000))
   const answer = statedRefusal({ ...what, retryAfter }, gatewayReader.header(request, 'accept'))
-  return refusal(answer, ['Retry-After', String(retryAfter)])
+  return refusal(answer, ['Retry-After', String(retryAfter), ...fields])
 }
 
-function tooMuch({ isForAll, retryAfterMs }: CeilingHit, request: GatewayRequest): Refusal {
-  if (isForAll)
-    return stated({ status: 503, code: 'UNAVAILABLE', message: 'This server is full.' }, retryAfterMs, request)
-  const message = 'Too many requests from this address.'
-  return stated({ status: 429, code: 'RATE_LIMITED', message }, retryAfterMs, request)
+/** The field by which an answer says that the ceiling of the process refused a request, and what it counts. */
+const CEILING_FIELD = 'Sluice-Ceiling'
+
+function tooMuch({ scope, limit, retryAfterMs }: CeilingHit, request: GatewayRequest): Refusal {
+  const rate = `${limit.max}/${formatDuration(limit.windowMs)}`
+  const what: Omit<Stated, 'retryAfter'> =
+    scope === 'requests'
+      ? { status: 503, code: 'UNAVAILABLE', message: `This server takes ${rate}, and is full.` }
+      : {
+          status: 429,
+          code: 'RATE_LIMITED',
+          message: `Too many requests from this address: this server takes ${rate}.`,
+        }
+  return stated(what, retryAfterMs, request, [CEILING_FIELD, scope])
 }
 
 function noRoom(reason: Exclude<Waited, 'over' | 'left'>, delayMs: number, request: GatewayRequest): Refusal {

@@ -1,4 +1,3 @@
-import type { Limit } from 'sluice/internal/core/limit'
 import type { Entry } from 'sluice/internal/core/request'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import type { Priority } from 'sluice/internal/core/shedding/priority'
@@ -6,6 +5,7 @@ import type { Caller, CallerFinder } from 'sluice/internal/http-door/caller'
 import type { PriorityHeader } from 'sluice/internal/http-door/priority-header'
 import type { GatewayRequest } from '../gateway/gate.ts'
 import type { Route } from '../gateway/options.ts'
+import type { CeilingRates } from './ceiling.ts'
 import type { RoomBounds } from './waiting-room.ts'
 
 /** The domain that the limits of a routes file are in. */
@@ -48,14 +48,21 @@ export interface PlannedLimit {
   readonly delay: { readonly ms: number; readonly leftShare: number } | undefined
   /** What becomes of those who go on after refusals. */
   readonly escalation: Escalation | undefined
+  /** It is a block: requests look at it, and are refused while it is in force. */
+  readonly isBlock: boolean
 }
 
 /** An Escalation counts refusals, and blocks those who have had too many. */
 export interface Escalation {
   /** What the descriptors that count refusals begin with. */
   readonly strikes: readonly Entry[]
-  /** Every request looks at it: it has room for one hit, and who has hit it is blocked until its window ends. */
-  readonly block: PlannedLimit
+  /** What the descriptor that counts blocks begins with; undefined where all blocks are as long. */
+  readonly offences: readonly Entry[] | undefined
+  /**
+   * The first block, the second and so on, each no shorter than the one before. Every request looks at them: each has room for one
+   * hit, and a caller that has hit it is blocked until its window ends.
+   */
+  readonly blocks: readonly PlannedLimit[]
 }
 
 /** A DomainPlan is which rules of others apply to a route. */
@@ -75,7 +82,7 @@ export interface DomainPlan {
 /** A SharedPlan is what all routes of one file have in common. */
 export interface SharedPlan {
   readonly finder: CallerFinder<GatewayRequest>
-  readonly ceiling: { readonly all: Limit | undefined; readonly perIp: Limit | undefined }
+  readonly ceiling: CeilingRates
   readonly room: RoomBounds
   /** By which trusted callers say how much a request matters. */
   readonly priorityHeader: PriorityHeader | undefined

@@ -39,7 +39,9 @@ export function planRequest(
   for (const limit of route.limits) {
     if (isOf(part, limit.readsBody)) addLimit(limit, request, caller, limits, descriptors)
   }
-  const own = descriptors.length === 0 ? [] : limiter.plan({ domain: GATEWAY_DOMAIN, descriptors, cost: route.cost })
+  const counted =
+    descriptors.length === 0 ? [] : limiter.plan({ domain: GATEWAY_DOMAIN, descriptors, cost: route.cost })
+  const own = limits.some(({ isBlock }) => isBlock) ? counted.map((charge) => asCondition(charge, limits)) : counted
   const { domain } = route
   if (domain === undefined || !isOf(part, domain.readsBody) || isDecided(own)) {
     return { charges: own, limits, descriptors }
@@ -54,6 +56,13 @@ export function planRequest(
 
 function isOf(part: PlanPart, readsBody: boolean): boolean {
   return part === 'all' || (part === 'body') === readsBody
+}
+
+/** asCondition has a look at a block refuse as what it is. */
+function asCondition(charge: PlannedCharge, limits: readonly PlannedLimit[]): PlannedCharge {
+  return limits[charge.descriptor]?.isBlock === true && charge.verdict === undefined
+    ? { ...charge, isCondition: true }
+    : charge
 }
 
 /** isDecided: the caller is blocked, and no counter is asked. */
@@ -73,9 +82,10 @@ function addLimit(
     limits.push(limit)
     descriptors.push({ entries, cost })
     if (limit.escalation === undefined) continue
-    const { block } = limit.escalation
-    limits.push(block)
-    descriptors.push({ entries: [...block.prefix, ...entries.slice(limit.prefix.length)], cost: 0 })
+    for (const block of limit.escalation.blocks) {
+      limits.push(block)
+      descriptors.push({ entries: [...block.prefix, ...entries.slice(limit.prefix.length)], cost: 0 })
+    }
   }
 }
 

@@ -1,20 +1,10 @@
-import { randomUUID } from 'node:crypto'
-import { compileObjects } from 'sluice/internal/core/rules/compile'
-import { parseRules } from 'sluice/internal/core/rules/parse'
-import type { RuleFile } from 'sluice/internal/core/rules/schema'
+import { allowedVerdict, type Verdict } from 'sluice/internal/core/decision'
 import { FailurePolicy } from 'sluice/internal/engine/failure-policy'
-import { Limiter, type LimiterParts } from 'sluice/internal/engine/limiter'
+import type { LimiterParts } from 'sluice/internal/engine/limiter'
 import type { Charge, Store } from 'sluice/internal/engine/ports'
 import { MemoryStore } from 'sluice/internal/stores/memory/memory-store'
-import { RedisStore } from 'sluice/internal/stores/redis/redis-store'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { sharedRedis } from '../../../../tests/servers/shared.ts'
-import { until } from '../../../../tests/servers/until.mjs'
-import type { GatewayRequest } from '../gateway/gate.ts'
-import { Ceiling } from './ceiling.ts'
-import { compileRoutes } from './file/compile-routes.ts'
-import type { GatewayLimiter } from './gateway-limiter.ts'
-import { LimitGate } from './limit-gate.ts'
+import { describe, expect, it } from 'vitest'
+import { gateOn, timedStores } from './gate.suite.ts'
 
 const MINUTE = 60_000
 /** The start of an hour. */
@@ -32,45 +22,21 @@ limits:
     escalate: { block_after: 3, block_for: 10m }
 `
 
-/** gateOf is a gate on a store whose clock a test sets. */
+/** gateOf is a gate, and what a client gets of it. */
 function gateOf(store: Store, text = BOTS, parts: LimiterParts = {}) {
-  const { table, rules } = compileRoutes(parseRules('gw.yaml', text), 'gw.yaml')
-  const compiled = compileObjects(rules.map(({ value }) => value as RuleFile))
-  const limiter = new Limiter(() => compiled, store, parts)
-  const failures: unknown[] = []
-  /** What the gate does after its answer: a test waits for it. */
-  const later: unknown[] = []
-  const watched: GatewayLimiter = {
-    plan: (request) => limiter.plan(request),
-    hold: (charges, context, priority) => limiter.hold(charges, context, priority),
-    decide: (charges) => {
-      const done = limiter.decide(charges)
-      later.push(done)
-      return done
-    },
-    domain: (name) => limiter.domain(name),
-    decider: limiter.decider,
-  }
-  const gate = new LimitGate({
-    limiter: watched,
-    ceiling: new Ceiling(new MemoryStore()),
-    failed: (error) => failures.push(error),
-  })
-  const route = table.routes[0]
-  const request = { route, method: 'GET', path: '/', target: '/', headers: [], claim: () => true }
+  const { admit, settle } = gateOn(store, text, parts)
   /** ask returns the status, and Retry-After of a refusal in seconds. */
-  const ask = async (ip = '192.0.2.1') => {
-    const answer = await gate.admit({ ...request, ip } as unknown as GatewayRequest)
-    for (let done = later.shift(); done !== undefined; done = later.shift()) await done
-    expect(failures).toEqual([])
+  const ask = async (ip?: string) => {
+    const answer = await admit(ip)
+    await settle()
     if (answer.kind === 'admitted') return 200
     const retryAfter = answer.headers[answer.headers.indexOf('Retry-After') + 1]
     return `${answer.status} after ${Number(retryAfter)}`
   }
   /** told is what an answer says of the budget. */
   const told = async () => {
-    const { headers = [] } = await gate.admit({ ...request, ip: '192.0.2.1' } as unknown as GatewayRequest)
-    for (let done = later.shift(); done !== undefined; done = later.shift()) await done
+    const { headers = [] } = await admit()
+    await settle()
     const field = (name: string) => headers[headers.indexOf(name) + 1]
     return `${field('RateLimit')} of ${field('X-RateLimit-Limit')}`
   }
@@ -82,41 +48,7 @@ function gateOf(store: Store, text = BOTS, parts: LimiterParts = {}) {
   return { ask, askTimes, told }
 }
 
-interface Timed {
-  readonly store: Store
-  readonly parts: LimiterParts
-  setMs(afterStartMs: number): void
-}
-
-async function inMemory(): Promise<Timed> {
-  let nowMs = START_MS
-  const store = new MemoryStore({ clock: { nowMs: () => nowMs } })
-  const setMs = (ms: number) => {
-    nowMs = START_MS + ms
-  }
-  return { store, parts: {}, setMs }
-}
-
-async function inRedis(): Promise<Timed> {
-  const { url } = await sharedRedis()
-  let nowMs = START_MS
-  let isConnected = false
-  const connected = () => {
-    isConnected = true
-  }
-  const store = new RedisStore({ url, timeoutMs: 60_000, scriptNowMs: () => nowMs, events: { connected } })
-  onTestFinished(() => store.close())
-  await until('the store is connected', () => isConnected)
-  const setMs = (ms: number) => {
-    nowMs = START_MS + ms
-  }
-  return { store, parts: { partitions: 16, keyPrefix: `${randomUUID()}:` }, setMs }
-}
-
-describe.each([
-  ['in memory', inMemory],
-  ['in Redis', inRedis],
-])('a block %s', (_, open) => {
+describe.each(timedStores)('a block %s', (_, open) => {
   it('runs from the refusal that leads to it', async () => {
     const { store, parts, setMs } = await open()
     const { ask, askTimes } = gateOf(store, BOTS, parts)
@@ -171,9 +103,103 @@ describe.each([
   })
 })
 
+/** Blocks of one minute, of ten, and of an hour: each follows the second refusal within a minute. */
+const LONGER = `
+upstreams: { app: http://localhost:3000 }
+limits:
+  - name: bots
+    algorithm: fixed_window
+    requests_per_unit: 1
+    window: 30s
+    by: ip
+    escalate: { block_after: 2, block_for: [1m, 10m, 1h], forgive_after: 6h }
+`
+
+describe.each(timedStores)('blocks of a caller that offends again %s', (_, open) => {
+  it('are longer each time, up to the last of the list, and short again when they are forgiven', async () => {
+    const { store, parts, setMs } = await open()
+    const { askTimes } = gateOf(store, LONGER, parts)
+    let nowMs = 0
+    const offend = async (blockMs: number) => {
+      const found = await askTimes(4)
+      const [, , , retryAfter] = found.map((each) => Number(String(each).split(' after ')[1]))
+      expect([found.slice(0, 3), retryAfter]).toEqual([[200, '429 after 30', '429 after 30'], blockMs / 1_000])
+      nowMs += blockMs
+      setMs(nowMs)
+    }
+    const HOUR = 60 * MINUTE
+    for (const blockMs of [MINUTE, 10 * MINUTE, HOUR, HOUR, HOUR]) await offend(blockMs)
+    nowMs += 6 * HOUR
+    setMs(nowMs)
+    await offend(MINUTE)
+    await offend(10 * MINUTE)
+  })
+
+  it('become longer once for many refusals at the same time', async () => {
+    const { store, parts, setMs } = await open()
+    const { ask, askTimes } = gateOf(store, LONGER, parts)
+    await Promise.all(Array.from({ length: 12 }, () => ask()))
+    expect(await ask()).toBe('429 after 60')
+    setMs(MINUTE)
+    expect(await askTimes(4)).toEqual([200, '429 after 30', '429 after 30', '429 after 600'])
+  })
+})
+
+describe('a block that is known', () => {
+  /** blockedOn blocks a caller on a store, which is then asked by \`wrong\`. */
+  const blockedOn = async (wrong: (store: Store, charges: readonly Charge[]) => Promise<readonly Verdict[]>) => {
+    const memory = new MemoryStore({ clock: { nowMs: () => START_MS } })
+    let isWrong = false
+    const shared = {
+      decide: (charges: readonly Charge[]) =>
+        isWrong ? wrong(memory, charges) : Promise.resolve(memory.decide(charges)),
+    } as Store
+    const store = new FailurePolicy(shared, new MemoryStore({ clock: { nowMs: () => START_MS } }))
+    const { ask, askTimes } = gateOf(store)
+    await askTimes(6)
+    isWrong = true
+    const recover = () => {
+      isWrong = false
+    }
+    return { ask, recover, store }
+  }
+
+  it('holds while the store is unavailable, however often', async () => {
+    const { ask, recover } = await blockedOn(() => Promise.reject(new Error('unavailable')))
+    for (let i = 0; i < 5; i++) expect(await ask()).toMatch(/^429 after (600|59\d)$/)
+    expect(await ask('192.0.2.9')).toBe(200)
+    recover()
+    expect(await ask()).toBe('429 after 600')
+  })
+
+  it('is told by another process that refuses without asking for it', async () => {
+    const guess = async (store: Store, charges: readonly Charge[]) => {
+      const verdicts = await store.decide(charges)
+      if (!charges.some(({ cost, limit }) => cost === 1 && limit.max === 2)) return verdicts
+      return verdicts.map((verdict, i): Verdict => {
+        return charges[i].cost === 0 ? { ...allowedVerdict(1, 0, 0), unasked: true } : verdict
+      })
+    }
+    const { store } = await blockedOn(guess)
+    const { ask } = gateOf(store)
+    expect([await ask(), await ask()]).toEqual(['429 after 600', '429 after 600'])
+  })
+
+  it('ends when the store says so, as after a reset', async () => {
+    let isAway = false
+    const { ask } = await blockedOn(async (_, charges) => {
+      if (isAway) throw new Error('unavailable')
+      return new MemoryStore().decide(charges)
+    })
+    expect(await ask()).toBe(200)
+    isAway = true
+    expect(await ask()).toBe(200)
+  })
+})
+
 describe('a caller', () => {
   it('is told of its limit, and of a block only while it is blocked', async () => {
-    const { store } = await inMemory()
+    const store = new MemoryStore({ clock: { nowMs: () => START_MS } })
     const { told } = gateOf(store)
     const found: string[] = []
     for (let i = 0; i < 6; i++) found.push(await told())

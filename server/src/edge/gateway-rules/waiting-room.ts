@@ -1,4 +1,5 @@
 import { runAfter } from 'sluice/internal/http-door/long-wait'
+import type { Ticket } from './turns.ts'
 
 /** RoomBounds are how many requests are held back at once, and for how long. */
 export interface RoomBounds {
@@ -12,8 +13,16 @@ export const DEFAULT_ROOM: RoomBounds = Object.freeze({ requests: 1_000, perCall
 /** How a wait ended, or why there was none: no room for anybody, or for this caller; or it would take too long. */
 export type Waited = 'over' | 'left' | 'full' | 'caller-full' | 'too-long'
 
+/** A Wait is what a request waits for: a time, and its turns in queues. */
+export interface Wait {
+  readonly ms: number
+  readonly tickets: readonly Ticket[]
+}
+
 /** After runs something later, and returns what calls it off. */
 export type After = (ms: number, run: () => void) => () => void
+
+const NOTHING = (): void => {}
 
 /**
  * WaitingRoom holds requests back for a while. It is bounded for all, and for each caller, so that one who sends too much
@@ -39,20 +48,29 @@ export class WaitingRoom {
     return this.#count >= bounds.requests ? 'full' : undefined
   }
 
-  /** wait resolves after a while, or at once when the client leaves: `onLeave` takes what is to run then. */
-  wait(caller: string, ms: number, onLeave: (run: () => void) => void): Promise<'over' | 'left'> {
+  /**
+   * wait resolves after a while and when all turns have come, or immediately when the client leaves: `onLeave` takes what is to run
+   * then.
+   */
+  wait(caller: string, { ms, tickets }: Wait, onLeave: (run: () => void) => void): Promise<'over' | 'left'> {
     this.#count++
     this.#held.set(caller, (this.#held.get(caller) ?? 0) + 1)
     return new Promise((resolve) => {
       let isOver = false
+      let pending = tickets.length + (ms > 0 ? 1 : 0)
       const end = (how: 'over' | 'left'): void => {
         if (isOver) return
         isOver = true
         cancel()
+        if (how === 'left') for (const ticket of tickets) ticket.leave()
         this.#leave(caller)
         resolve(how)
       }
-      const cancel = this.#after(ms, () => end('over'))
+      const passed = (): void => {
+        if (--pending === 0) end('over')
+      }
+      const cancel = ms > 0 ? this.#after(ms, passed) : NOTHING
+      for (const ticket of tickets) ticket.onDue(passed)
       onLeave(() => end('left'))
     })
   }

@@ -78,8 +78,11 @@ export interface Upstream {
   readonly keepAliveMs?: number
   /** So many failures in a row take an address out for a time; 0 is never. Default: 5. */
   readonly ejectAfter?: number
-  /** How many requests at once an address takes, found out from how long they take; undefined is no such limit. */
-  readonly adaptive?: { readonly min: number; readonly max: number }
+  /**
+   * How many requests at once an address takes, found out from how long they take; undefined is no such limit. With `startsOpen` it is
+   * the most until the first answers have shown how long they take.
+   */
+  readonly adaptive?: { readonly min: number; readonly max: number; readonly startsOpen?: boolean }
 }
 
 /** RoutingTable is what a reload swaps, in one step. Requests that run keep the table they began with. */

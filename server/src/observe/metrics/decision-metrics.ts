@@ -81,6 +81,13 @@ export class DecisionMetrics implements DoorObserver {
     if (isRequest) this.#requests[(isDenied && !decision.allowed ? DENIED : ALLOWED) * DOORS + at]++
   }
 
+  /** aside counts what a rule was charged beside requests. */
+  aside(charges: readonly PlannedCharge[], { allowed, verdicts }: Decision): void {
+    for (let i = 0; i < charges.length; i++)
+      if (allowed && charges[i].cost > 0 && verdicts[i].verdict.fallback === undefined)
+        this.#addHits(charges[i], charges[i].cost)
+  }
+
   unmatched(_domain: string, _entries: readonly Entry[], isKnown: boolean): void {
     if (isKnown) this.#noRule++
     else this.#unknownDomain++

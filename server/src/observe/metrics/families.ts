@@ -44,6 +44,7 @@ export const FAMILIES: readonly Family[] = [
     'Times that held places of concurrency rules were renewed, by what became of them.',
   ),
   counter('ratelimit_shed_total', 'Requests that a layer shed, or in shadow mode would have.'),
+  counter('ratelimit_ceiling_refused_total', 'Requests above the ceiling of a process of the gateway.'),
   ofWorker('ratelimit_worker_utilization', 'How much of a worker is used: 1 is all of it.'),
   ofWorker('ratelimit_shed_share', 'Share of the requests of a priority that a worker sheds, or in shadow mode would.'),
   ofWorker('ratelimit_upstream_limit', 'Requests at once that an address of an upstream takes, as a worker found out.'),

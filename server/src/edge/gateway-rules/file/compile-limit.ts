@@ -1,10 +1,13 @@
 import { got } from 'sluice/internal/core/errors'
 import { MAX_COUNT } from 'sluice/internal/core/limit'
+import type { Unit } from 'sluice/internal/core/limit-options'
 import type { Entry } from 'sluice/internal/core/request'
+import { UNIT_MS } from 'sluice/internal/core/rules/compile-rule'
 import type { RateLimitRule } from 'sluice/internal/core/rules/schema'
 import type { GatewayRequest } from '../../gateway/gate.ts'
 import type { Owner, PlannedLimit, PlannedRoute, SettleSource, ValueSource } from '../planned-route.ts'
 import { bodyNumber, formSource, headerSource, jsonSource, parameterSource, wordSource } from '../value-source.ts'
+import type { RoomBounds } from '../waiting-room.ts'
 import type { Path, Places } from './places.ts'
 import type { WrittenLimit } from './rule-writer.ts'
 import {
@@ -25,6 +28,9 @@ export interface LimitPlace {
   /** The route, or none for limits of all requests. */
   readonly route: string | undefined
   readonly priority: number | undefined
+  readonly room: RoomBounds
+  /** warn reports what is allowed, and hardly meant. */
+  readonly warn: (text: string) => void
   /** The path of the list. */
   readonly at: Path
 }
@@ -69,14 +75,16 @@ function compileLimit(limit: LimitObject, name: string, at: Path, place: LimitPl
   )
   if (!isShared && !owners.some(isAddress)) owners.push([wordSource('ip')])
   const isShadow = limit.shadow_mode === true
-  const rule = { ...ruleOf(limit), name, ...(priority !== undefined && limit.priority === undefined && { priority }) }
+  const rule = {
+    ...ruleOf(limit, at, place),
+    name,
+    ...(priority !== undefined && limit.priority === undefined && { priority }),
+  }
   const base = { owners, isShared, isShadow, at }
   const ban = banOf(limit, name, at, place)
   const written: WrittenLimit[] = [{ ...base, name, rule }, ...ban.map((each) => ({ ...base, ...each }))]
   const planned = { ...plannedLimit(limit, at, place, owners), prefix: prefixOf(name, route) }
-  const [strikes, block] = ban.map((each) => prefixOf(each.name, route))
-  const escalation = strikes && { strikes, block: lookAt(planned, block) }
-  return { planned: { ...planned, escalation }, written }
+  return { planned: { ...planned, escalation: escalationOf(planned, ban, route) }, written }
 }
 
 /** prefixOf tells limits apart, of one route and of several. */
@@ -84,9 +92,18 @@ function prefixOf(name: string, route: string | undefined): readonly Entry[] {
   return [...(route === undefined ? [] : [{ key: 'route', value: route }]), { key: 'limit', value: name }]
 }
 
-/** lookAt is a limit of the same callers that a request only looks at. */
+function escalationOf(limit: PlannedLimit, ban: readonly BanLimit[], route: string | undefined) {
+  const prefixes = (kind: BanLimit['kind']) =>
+    ban.filter((each) => each.kind === kind).map(({ name }) => prefixOf(name, route))
+  const [strikes] = prefixes('strikes')
+  if (strikes === undefined) return undefined
+  const [offences] = prefixes('offences')
+  return { strikes, offences, blocks: prefixes('block').map((prefix) => lookAt(limit, prefix)) }
+}
+
+/** lookAt is a block of the same callers, at which a request only looks. */
 function lookAt(limit: PlannedLimit, prefix: readonly Entry[]): PlannedLimit {
-  return { ...limit, prefix, cost: () => 0, delay: undefined, settle: undefined, statuses: undefined }
+  return { ...limit, prefix, cost: () => 0, delay: undefined, settle: undefined, statuses: undefined, isBlock: true }
 }
 
 function plannedLimit(
@@ -107,6 +124,7 @@ function plannedLimit(
         ? undefined
         : { ms: delayMs, leftShare: 1 - (limit.escalate?.delay_from ?? 0.8) },
     escalation: undefined,
+    isBlock: false,
   }
 }
 
@@ -131,36 +149,87 @@ function checkCombinations(limit: LimitObject, at: Path, places: Places): void {
 }
 
 /** ruleOf is the part of a limit that is in the words of the rule language. */
-function ruleOf({ queue, ...limit }: LimitObject): RateLimitRule {
+function ruleOf({ queue, ...limit }: LimitObject, at: Path, place: LimitPlace): RateLimitRule {
   const own = new Set(Object.keys(OWN_LIMIT_FIELDS))
   const rule = Object.fromEntries(Object.entries(limit).filter(([key]) => !own.has(key))) as RateLimitRule
-  return queue === undefined ? rule : { algorithm: 'leaky_bucket', ...rule, burst: queue }
+  if (queue === undefined) return rule
+  warnOfWaits(queue, limit, at, place)
+  // The request whose turn it is fits, too: it does not wait.
+  return { algorithm: 'leaky_bucket', ...rule, burst: queue + 1 }
+}
+
+/** warnOfWaits reports a queue in which more requests could wait than the gateway holds. */
+function warnOfWaits(queue: number, limit: Omit<LimitObject, 'queue'>, at: Path, place: LimitPlace): void {
+  const { places, room, warn } = place
+  const { requests_per_unit: count, unit, window } = limit
+  const windowMs = unit === undefined ? places.duration(window, [...at, 'window']) : UNIT_MS[unit.toLowerCase() as Unit]
+  if (count === undefined || windowMs === undefined || windowMs === 0) return
+  const inTime = Math.floor((room.longestMs * count) / windowMs)
+  const held = Math.min(room.requests, inTime)
+  if (held >= queue) return
+  const key = inTime < room.requests ? 'queue.longest' : 'queue.requests'
+  warn(`of a queue of ${queue}, ${held} can wait: raise ${key}, or make the queue shorter`)
+}
+
+/** A BanLimit is one of the limits that count refusals and blocks. */
+interface BanLimit {
+  readonly kind: 'strikes' | 'offences' | 'block'
+  readonly name: string
+  readonly rule: RateLimitRule
 }
 
 /**
- * banOf are two more limits of those who do not stop: of refusals, and the block that the last of them leads to. Each begins
- * with its first hit. Refusals are counted for as long as a block lasts, so that none outlives the block that it led to.
+ * banOf are the limits of callers that do not stop: of refusals, the blocks that the last of them leads to, and, where those become
+ * longer, of blocks. Each begins with its first hit. Refusals are counted for as long as the first block lasts, so that none
+ * outlives the block that it led to.
  */
-function banOf(
-  { escalate, response, priority }: LimitObject,
-  name: string,
-  at: Path,
-  { places }: LimitPlace,
-): readonly { readonly name: string; readonly rule: RateLimitRule }[] {
-  const { block_after: count, block_for: time } = escalate ?? {}
-  const window = places.duration(time, [...at, 'escalate', 'block_for'])
-  if (count === undefined || window === undefined) return []
+function banOf(limit: LimitObject, name: string, at: Path, place: LimitPlace): readonly BanLimit[] {
+  const { escalate, response, priority } = limit
+  const times = blockTimes(escalate, at, place)
+  const [first] = times
+  if (escalate?.block_after === undefined || first === undefined) return []
   const shared = {
-    window,
-    algorithm: 'fixed_window',
-    anchor: 'first_hit',
     ...(response !== undefined && { response }),
     ...(priority !== undefined && { priority }),
   } as const
-  return [
-    { name: `${name} strikes`, rule: { ...shared, requests_per_unit: count, name: `${name} strikes` } },
-    { name: `${name} block`, rule: { ...shared, requests_per_unit: 1, name: `${name} block` } },
-  ]
+  const anchored = { ...shared, algorithm: 'fixed_window', anchor: 'first_hit' } as const
+  const ofKind = (kind: BanLimit['kind'], suffix: string, rule: RateLimitRule): BanLimit => {
+    return { kind, name: `${name} ${suffix}`, rule: { ...rule, name: `${name} ${suffix}` } }
+  }
+  const blocks = times.map((window, i) =>
+    ofKind('block', i === 0 ? 'block' : `block ${i + 1}`, { ...anchored, window, requests_per_unit: 1 }),
+  )
+  const strikes = ofKind('strikes', 'strikes', {
+    ...anchored,
+    window: first,
+    requests_per_unit: escalate.block_after,
+  })
+  if (times.length === 1) return [strikes, ...blocks]
+  const window = place.places.duration(escalate.forgive_after, [...at, 'escalate', 'forgive_after']) ?? FORGIVE_MS
+  const offences = { ...shared, algorithm: 'sliding_log', window, requests_per_unit: times.length } as const
+  return [strikes, ofKind('offences', 'offences', offences), ...blocks]
+}
+
+/** For how long a block counts towards the next one, unless the file says. */
+const FORGIVE_MS = 86_400_000
+
+/** blockTimes are how long the first block is, the second, and so on: the last one is for all that follow. */
+function blockTimes(escalate: LimitObject['escalate'], at: Path, { places }: LimitPlace): readonly number[] {
+  const { block_for: given, forgive_after: forgive } = escalate ?? {}
+  const list = given === undefined ? [] : Array.isArray(given) ? given : [given]
+  const path = [...at, 'escalate']
+  const times = list.map((time, i) =>
+    places.duration(time, Array.isArray(given) ? [...path, 'block_for', i] : [...path, 'block_for']),
+  )
+  const known = times.filter((time) => time !== undefined)
+  if (known.some((time, i) => i > 0 && time < (known[i - 1] as number)))
+    places.wrong([...path, 'block_for'], 'a block is shorter than the one before it')
+  if (forgive !== undefined && list.length < 2)
+    places.wrong([...path, 'forgive_after'], 'forgive_after without a list of times in block_for')
+  const forgiveMs = places.duration(forgive, [...path, 'forgive_after']) ?? FORGIVE_MS
+  if (list.length > 1 && forgiveMs <= (known.at(-1) ?? 0))
+    places.wrong([...path, forgive === undefined ? 'block_for' : 'forgive_after'], 'a block is forgiven before it ends')
+  return known
 }
 
 function costOf({ reserve, requests_per_unit }: LimitObject): PlannedLimit['cost'] {

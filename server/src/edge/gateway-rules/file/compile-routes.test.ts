@@ -152,7 +152,10 @@ limits:
     expect(adaptive('concurrency: adaptive, max_connections: 3')).toEqual({ min: 3, max: 3 })
     expect(adaptive('concurrency: { min: 300 }')).toEqual({ min: 300, max: 300 })
     expect(adaptive('concurrency: { max: 10 }')).toEqual({ min: 4, max: 10 })
-    expect(adaptive('http2: false')).toBeUndefined()
+    expect(adaptive('concurrency: 7')).toEqual({ min: 7, max: 7 })
+    expect(adaptive('http2: false')).toEqual({ min: 4, max: 256, startsOpen: true })
+    expect(adaptive('max_connections: 9')).toEqual({ min: 4, max: 9, startsOpen: true })
+    expect(adaptive('concurrency: off')).toBeUndefined()
   })
 
   it('leads everything to the only upstream where nothing else is said', () => {
@@ -251,7 +254,7 @@ routes: [{ name: file, path: /a }, { name: own, path: /b, case_sensitive: false,
     [
       'app: http://localhost:3000',
       'app: { addresses: [http://a:1], concurrency: fixed }',
-      'ROUTES_INVALID gw.yaml:3:48 concurrency: got "fixed" (expected adaptive, or {min: NUMBER, max: NUMBER})',
+      'ROUTES_INVALID gw.yaml:3:48 concurrency: got "fixed" (expected adaptive, off, a number, or {min: NUMBER, max: NUMBER})',
     ],
     [
       'upstreams:',

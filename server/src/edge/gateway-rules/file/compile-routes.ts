@@ -1,6 +1,6 @@
 import type { ProxyTrustOptions } from 'sluice/internal/core/identity/proxy-trust'
 import { ProxyTrust } from 'sluice/internal/core/identity/proxy-trust'
-import { compileLimit as countingLimit, type Limit } from 'sluice/internal/core/limit'
+import type { Limit } from 'sluice/internal/core/limit'
 import { didYouMean } from 'sluice/internal/core/nearest'
 import { compileRules } from 'sluice/internal/core/rules/compile'
 import type { RuleObject } from 'sluice/internal/core/rules/load'
@@ -15,10 +15,12 @@ import type { GatewayRequest } from '../../gateway/gate.ts'
 import type { RouteTimes, RoutingTable } from '../../gateway/options.ts'
 import { Table } from '../../gateway/routes/table.ts'
 import { UpstreamGroup } from '../../gateway/upstreams/upstream-group.ts'
+import { type CeilingRates, type CeilingScope, ceilingLimit, DEFAULT_CEILING } from '../ceiling.ts'
 import type { PlannedLimit, PlannedRoute, SharedPlan, ValueSource } from '../planned-route.ts'
 import { gatewayReader } from '../request-reader.ts'
 import { fixedSource, wordSource } from '../value-source.ts'
-import { DEFAULT_ROOM } from '../waiting-room.ts'
+import { DEFAULT_ROOM, type RoomBounds } from '../waiting-room.ts'
+import { aboveLimits } from './above-limits.ts'
 import { checkRoutesFile } from './check-routes-file.ts'
 import {
   type CompiledLimit,
@@ -30,7 +32,6 @@ import {
 } from './compile-limit.ts'
 import { compileUpstream, type Resources } from './compile-upstream.ts'
 import { type Path, Places } from './places.ts'
-import type { Rate } from './rate.ts'
 import { RuleWriter } from './rule-writer.ts'
 import type { EntryForm, RouteObject, RoutesFile } from './schema.ts'
 
@@ -66,12 +67,16 @@ class RoutesCompiler {
   readonly #name: string
   readonly #resources: Resources
   readonly #rules = new RuleWriter()
+  readonly #room: RoomBounds
+  /** What is odd about single limits. */
+  readonly #odd: string[] = []
 
   constructor(file: RoutesFile, places: Places, name: string, resources: Resources) {
     this.#file = file
     this.#places = places
     this.#name = name
     this.#resources = resources
+    this.#room = this.#roomOf(file.queue)
   }
 
   compile(): GatewayPlan {
@@ -101,7 +106,8 @@ class RoutesCompiler {
   }
 
   #limitPlace(route: string | undefined, at: Path, priority: number | undefined): LimitPlace {
-    return { places: this.#places, identity: this.#file.identity ?? {}, route, at, priority }
+    const warn = (text: string) => void this.#odd.push(`${route === undefined ? '' : `route "${route}": `}${text}`)
+    return { places: this.#places, identity: this.#file.identity ?? {}, room: this.#room, route, at, priority, warn }
   }
 
   #route(form: RouteObject, i: number, all: readonly CompiledLimit[], shared: SharedPlan): PlannedRoute {
@@ -218,22 +224,31 @@ class RoutesCompiler {
   }
 
   #shared(): SharedPlan {
-    const { ceiling, queue } = this.#file
-    const limitOf = (rate: Rate | undefined): Limit | undefined =>
-      rate && countingLimit({ algorithm: 'token_bucket', limit: rate.count, window: rate.windowMs })
-    const longestMs = this.#places.duration(queue?.longest, ['queue', 'longest'])
     return {
       finder: this.#finder(),
-      ceiling: {
-        all: limitOf(this.#places.rate(ceiling?.requests, ['ceiling', 'requests'])),
-        perIp: limitOf(this.#places.rate(ceiling?.per_ip, ['ceiling', 'per_ip'])),
-      },
-      room: {
-        requests: queue?.requests ?? DEFAULT_ROOM.requests,
-        perCaller: queue?.per_caller ?? DEFAULT_ROOM.perCaller,
-        longestMs: longestMs ?? DEFAULT_ROOM.longestMs,
-      },
+      ceiling: this.#ceiling(),
+      room: this.#room,
       priorityHeader: this.#priorityHeader(),
+    }
+  }
+
+  /** #ceiling is what the file says. What it does not say is a default, which never is below what a limit of the file allows. */
+  #ceiling(): CeilingRates {
+    const { ceiling = {} } = this.#file
+    const given = (scope: CeilingScope): Limit | undefined => {
+      const value = ceiling === 'off' ? 'off' : ceiling[scope]
+      if (value === 'off') return undefined
+      const rate = this.#places.rate(value, ['ceiling', scope]) ?? aboveLimits(DEFAULT_CEILING[scope], this.#file)
+      return this.#places.attempt(['ceiling', scope], () => ceilingLimit(rate))
+    }
+    return { requests: given('requests'), per_ip: given('per_ip') }
+  }
+
+  #roomOf(queue: RoutesFile['queue']): RoomBounds {
+    return {
+      requests: queue?.requests ?? DEFAULT_ROOM.requests,
+      perCaller: queue?.per_caller ?? DEFAULT_ROOM.perCaller,
+      longestMs: this.#places.duration(queue?.longest, ['queue', 'longest']) ?? DEFAULT_ROOM.longestMs,
     }
   }
 
@@ -339,6 +354,7 @@ class RoutesCompiler {
   /** #warnings name what is allowed, and is hardly what somebody meant. */
   #warnings(routes: readonly PlannedRoute[]): readonly string[] {
     return [
+      ...this.#odd,
       ...this.#unheardPriorities(),
       ...this.#chosenBudgets(routes),
       ...pathsAsSent(routes),

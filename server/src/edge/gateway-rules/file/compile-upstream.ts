@@ -41,13 +41,15 @@ export function compileUpstream(
   }
 }
 
+/** adaptiveOf is the limit of requests at once: one that is found out, unless the file says otherwise. */
 function adaptiveOf({ concurrency, max_connections }: UpstreamObject, at: Path, places: Places): Upstream['adaptive'] {
-  if (concurrency === undefined) return undefined
-  const given = concurrency === 'adaptive' ? {} : concurrency
+  if (concurrency === 'off') return undefined
+  if (typeof concurrency === 'number') return { min: concurrency, max: concurrency }
+  const given = typeof concurrency === 'object' ? concurrency : {}
   const max = given.max ?? Math.max(max_connections ?? DEFAULT_CONNECTIONS, given.min ?? 1)
   const min = given.min ?? Math.min(ADAPTIVE.min, max)
   if (min > max) places.wrong([...at, 'concurrency', 'min'], `min: got ${min}, and max is ${max}`)
-  return { min, max }
+  return { min, max, ...(concurrency === undefined && { startsOpen: true }) }
 }
 
 function tlsOf(given: UpstreamObject, at: Path, places: Places, resources: Resources): Upstream['tls'] {

@@ -131,7 +131,18 @@ const ESCALATE = {
       schema: { kind: 'integer', min: 1, max: MAX_COUNT },
       doc: 'So many refusals within block_for lead to a block',
     },
-    block_for: { schema: DURATION, doc: 'For how long, from the last of these refusals on' },
+    block_for: {
+      schema: {
+        kind: 'either',
+        of: [DURATION, { kind: 'list', of: DURATION, min: 1, max: 8 }],
+        expected: 'expected a duration such as 10m, or a list of them: [1m, 10m, 1h]',
+      },
+      doc: 'For how long, from the last of these refusals on; of a list, the first block, the second, and so on',
+    },
+    forgive_after: {
+      schema: DURATION,
+      doc: 'With a list: a block counts for this long towards the next one. Default: 1d',
+    },
   },
 } as const
 
@@ -182,7 +193,8 @@ const PLACES = { kind: 'integer', min: 1, max: 65_536 } as const
 const CONCURRENCY = {
   kind: 'either',
   of: [
-    { kind: 'choice', of: ['adaptive'] },
+    { kind: 'choice', of: ['adaptive', 'off'] },
+    PLACES,
     {
       kind: 'object',
       fields: {
@@ -191,7 +203,7 @@ const CONCURRENCY = {
       },
     },
   ],
-  expected: 'expected adaptive, or {min: NUMBER, max: NUMBER}',
+  expected: 'expected adaptive, off, a number, or {min: NUMBER, max: NUMBER}',
 } as const
 
 const UPSTREAM_FIELDS = {
@@ -222,7 +234,7 @@ const UPSTREAM_FIELDS = {
   keep_alive: { schema: DURATION, doc: 'Idle connections are closed after this. Default: 4s' },
   concurrency: {
     schema: CONCURRENCY,
-    doc: 'Requests at once, found out from how long they take; above it 503 by priority. Default: no such limit',
+    doc: 'Requests at once; above it 503 by priority. adaptive, the default, finds out how many from how long they take',
   },
   eject_after: { schema: { kind: 'integer', min: 0, max: 1_000 }, doc: 'Failures in a row. 0: never. Default: 5' },
 } as const satisfies Readonly<Record<string, Field>>
@@ -312,6 +324,7 @@ const PATH_FIELDS = {
     doc: "The path that the upstream gets: the one that the route was found by, or the client's. Default: canonical",
   },
 } as const satisfies Readonly<Record<string, Field>>
+const OFF = { kind: 'choice', of: ['off'] } as const
 
 const ROUTE_FIELDS = {
   name: { schema: NAME, doc: 'What logs, metrics and counters call it. Default: made of methods, host and path' },
@@ -403,13 +416,23 @@ const FILE_FIELDS = {
   },
   ceiling: {
     schema: {
-      kind: 'object',
-      doc: 'What one process takes at all, counted in its memory before anything else',
-      fields: {
-        requests: { schema: RATE, doc: 'Of everybody together: 5000/1s. Above it 503' },
-        per_ip: { schema: RATE, doc: 'Of one address: 200/1s. Above it 429' },
-      },
+      kind: 'either',
+      of: [
+        OFF,
+        {
+          kind: 'object',
+          fields: {
+            requests: {
+              schema: RATE,
+              doc: 'Of all clients together: 5000/1s, or off. Above it 503. Default: 50000/1s',
+            },
+            per_ip: { schema: RATE, doc: 'Of one address: 200/1s, or off. Above it 429. Default: 10000/1s' },
+          },
+        },
+      ],
+      expected: 'expected off, or {requests: RATE, per_ip: RATE}',
     },
+    doc: 'What one process takes at all, counted in its memory before anything else',
   },
   queue: {
     schema: {

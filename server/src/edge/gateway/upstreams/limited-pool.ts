@@ -9,6 +9,8 @@ import type { CarrierListener, Pool } from '../sides.ts'
 export interface PlaceBounds {
   readonly min: number
   readonly max: number
+  /** It is `max` until the first answers have shown how long they take. Default: false. */
+  readonly startsOpen?: boolean
   /** Critical requests that may wait for a place. */
   readonly maxWaiting: number
 }
@@ -41,9 +43,9 @@ export class LimitedPool implements Pool, PlaceKeeper {
   readonly #sweeper = new Timer(() => this.#sweep())
   #refusedMs = Number.NEGATIVE_INFINITY
 
-  constructor(pool: Pool, { min, max, maxWaiting }: PlaceBounds, kit: LimitedPoolKit) {
+  constructor(pool: Pool, { min, max, maxWaiting, startsOpen = false }: PlaceBounds, kit: LimitedPoolKit) {
     const initial = Math.max(min, Math.min(max, ADAPTIVE.initial))
-    this.adaptive = new AdaptiveConcurrency({ ...ADAPTIVE, initial, min, max })
+    this.adaptive = new AdaptiveConcurrency({ ...ADAPTIVE, initial, min, max, startsOpen })
     this.#pool = pool
     this.#kit = kit
     this.#maxWaiting = maxWaiting
