@@ -119,8 +119,10 @@ async function sluiceGateway(args) {
   const { logTo } = await import('../../server/dist/app/log/log.js')
   const { startService } = await import('../../server/dist/app/wire.js')
   const ports = ['--host', '127.0.0.1', '--port', '0', '--admin-port', '0']
+  // The others have neither, and all load comes from one address.
+  const bare = ['--concurrency', 'off', '--ceiling', 'off', '--ceiling-per-ip', 'off']
   const { addresses } = await startService(
-    readGatewayConfig(['--to', target, ...ports, ...args], {}),
+    readGatewayConfig(['--to', target, ...ports, ...bare, ...args], {}),
     logTo(() => {}),
   )
   return Number(addresses.gateway.split(':').at(-1))

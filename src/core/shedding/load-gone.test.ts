@@ -57,27 +57,32 @@ const shedIn = (seconds: readonly Second[]): number =>
 const offeredIn = (seconds: readonly Second[]): number =>
   seconds.reduce((sum, { offered }) => sum + offered.reduce((a, b) => a + b), 0)
 
-describe.each([
+const WORKERS: readonly (readonly [perSecond: number, seed: number])[] = [
   [1_000, 1],
   [1_000, 2],
   [100, 3],
   [100, 4],
   [5_000, 5],
   ...Array.from({ length: 20 }, (_, i) => [100, 100 + i] as const),
-])('a worker that serves %d a second, and was offered four times that (seed %d)', (capacity, seed) => {
-  const run = simulate((second) => (second < 40 ? 4 : 0.5), 60, capacity, seed)
+]
 
-  it('sheds nothing any more three seconds after the load has gone to a half', () => {
-    expect(run[39].level).toBeGreaterThan(1.5)
-    expect(shedIn(run.slice(43))).toBe(0)
-  })
+describe.each(WORKERS)(
+  'a worker that serves %d a second, and was offered four times that (seed %d)',
+  (capacity, seed) => {
+    const run = simulate((second) => (second < 40 ? 4 : 0.5), 60, capacity, seed)
 
-  it('does not let go before', () => {
-    const settled = run.slice(8, 40)
-    expect(Math.min(...settled.map(({ level }) => level))).toBeGreaterThan(1.5)
-    expect(1 - shedIn(settled) / offeredIn(settled)).toBeLessThan(0.3)
-  })
-})
+    it('sheds nothing any more three seconds after the load has gone to a half', () => {
+      expect(run[39].level).toBeGreaterThan(1.5)
+      expect(shedIn(run.slice(43))).toBe(0)
+    })
+
+    it('does not let go before', () => {
+      const settled = run.slice(8, 40)
+      expect(Math.min(...settled.map(({ level }) => level))).toBeGreaterThan(1.5)
+      expect(1 - shedIn(settled) / offeredIn(settled)).toBeLessThan(0.3)
+    })
+  },
+)
 
 describe('a worker', () => {
   it('whose requests become ten times as dear does not take that for a load that has gone', () => {

@@ -17,7 +17,7 @@ limits:
 
 /** startBlocking runs a gateway, and counts what its client gets. */
 async function startBlocking(name: string, redis: string | undefined) {
-  const args = redis === undefined ? [] : ['--redis', redis]
+  const args = redis === undefined ? [] : ['--redis', redis, '--redis-timeout', '60s']
   const { url, admin } = await startRoutes(routes(name), (_, response) => response.end(), args)
   const counts = { allowed: 0, denied: 0 }
   const ask = async (): Promise<number> => {

@@ -269,6 +269,26 @@ describe('a ceiling', () => {
   })
 })
 
+describe('the concurrency of --to', () => {
+  it.each([
+    [undefined, { min: 4, max: 256, startsOpen: true }],
+    ['adaptive', { min: 4, max: 256 }],
+    ['7', { min: 7, max: 7 }],
+    ['off', undefined],
+  ])('%s', (given, expected) => {
+    const flags = given === undefined ? [] : ['--concurrency', given]
+    const { value } = readGatewayConfig(['--to', 'http://localhost:1', '--no-limit', ...flags], {}).gateway
+    const plan = readRoutes({ file: '--to', value: value as object })
+    expect(plan.table.upstreams.app?.adaptive).toEqual(expected)
+  })
+
+  it('is no other word, and no part of a routes file', () => {
+    const read = (...args: string[]) => readGatewayConfig(args, {})
+    expect(() => read('--to', 'http://a:1', '--no-limit', '--concurrency', '0')).toThrow(/--concurrency: got "?0/)
+    expect(() => read('--routes', 'x', '--concurrency', 'off')).toThrow(/^FLAG_UNKNOWN: --concurrency/)
+  })
+})
+
 describe('a ceiling of a route that reads bodies', () => {
   it('refuses before anything of a body has come', async () => {
     const text = `

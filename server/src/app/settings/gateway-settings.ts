@@ -52,6 +52,14 @@ export const GATEWAY_SETTINGS = [
     text: 'with --to: how many requests one process takes of one address; more get 429; or off',
   },
   {
+    flag: 'concurrency',
+    env: 'SLUICE_GATEWAY_CONCURRENCY',
+    kind: 'text',
+    value: 'N',
+    unset: 'adaptive',
+    text: 'with --to: how many requests the app gets at once: adaptive finds out; a number; or off',
+  },
+  {
     flag: 'routes',
     env: 'SLUICE_GATEWAY_ROUTES',
     kind: 'text',
@@ -156,7 +164,7 @@ function refuseMisspelled(env: Env): void {
 type Ask = (name: Name) => Given | undefined
 
 /** The flags that stand for a routes file, beside --to. */
-const PLAIN = ['limit', 'no-limit', 'ceiling', 'ceiling-per-ip'] as const
+const PLAIN = ['limit', 'no-limit', 'ceiling', 'ceiling-per-ip', 'concurrency'] as const
 
 function gatewayOf(given: Ask, host: string): GatewayConfig {
   const [to, routes] = [given('to'), given('routes')]
@@ -185,7 +193,9 @@ function gatewayOf(given: Ask, host: string): GatewayConfig {
 
 /** plainRoutes is a routes file that leads everything to one upstream. */
 function plainRoutes(to: Given, given: Ask): object {
-  const upstreams = { app: READERS.paths(to) }
+  const concurrency = concurrencyOf(given('concurrency'))
+  const addresses = READERS.paths(to)
+  const upstreams = { app: concurrency === undefined ? addresses : { addresses, concurrency } }
   const [limit, off] = [given('limit'), given('no-limit')]
   const isOff = off !== undefined && READERS.switch(off)
   if (limit === undefined && !isOff) {
@@ -194,6 +204,14 @@ function plainRoutes(to: Given, given: Ask): object {
   if (limit !== undefined && isOff) throw new SluiceError('ROUTE_UNLIMITED', limit.where, 'it stands beside --no-limit')
   const limits = limit === undefined ? { unlimited: true } : { limits: READERS.paths(limit) }
   return { upstreams, ...limits, ceiling: ceilingOf(given) }
+}
+
+function concurrencyOf(given: Given | undefined): string | number | undefined {
+  if (given === undefined) return undefined
+  const text = lastOf(given)
+  if (text === 'adaptive' || text === 'off') return text
+  if (/^[1-9]\d{0,4}$/.test(text) && Number(text) <= 65_536) return Number(text)
+  throw new SluiceError('CHOICE_INVALID', given.where, `${got(text)}, not adaptive, off or a number from 1 to 65536`)
 }
 
 function ceilingOf(given: Ask): object {

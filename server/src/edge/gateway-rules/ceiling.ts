@@ -1,11 +1,16 @@
 import { compileLimit, type Limit } from 'sluice/internal/core/limit'
 import type { SyncStore } from 'sluice/internal/engine/ports'
-import type { Rate } from './file/rate.ts'
 
 /** What a ceiling counts: all requests together, or those of one address. */
 export type CeilingScope = 'requests' | 'per_ip'
 
 export const CEILING_SCOPES: readonly CeilingScope[] = ['requests', 'per_ip']
+
+/** So many requests in so much time. */
+interface Rate {
+  readonly count: number
+  readonly windowMs: number
+}
 
 /** The ceiling of a process where a routes file does not name one: above what a process serves, and what one address needs. */
 export const DEFAULT_CEILING: Readonly<Record<CeilingScope, Rate>> = Object.freeze({

@@ -81,10 +81,15 @@ export function gateOn(store: Store, text: string, parts: LimiterParts = {}, wai
     hold: (charges, context, priority) => limiter.hold(charges, context, priority),
     conclude: (charges, verdicts, context) => limiter.conclude(charges, verdicts, context),
     decide: (charges) => kept(limiter.decide(charges)),
-    settleCharges: (charges, decision, cost) => kept(limiter.settleCharges(charges, decision, cost)),
-    refundCharges: (charges, decision) => kept(limiter.refundCharges(charges, decision)),
-    keep: () => undefined,
-    release: () => undefined,
+    domain: (name) => limiter.domain(name),
+    decider: {
+      settle: (charges, decision, cost) => kept(limiter.decider.settle(charges, decision, cost)),
+      settledCharges: (charges, decision, cost) => limiter.decider.settledCharges(charges, decision, cost),
+      refund: (charges, decision) => kept(limiter.decider.refund(charges, decision)),
+      keep: () => undefined,
+      letGo: () => undefined,
+      release: () => undefined,
+    },
   }
   const gate = new LimitGate({
     limiter: watched,

@@ -1,5 +1,7 @@
 import { runAfter } from 'sluice/internal/http-door/long-wait'
-import type { After } from './waiting-room.ts'
+
+/** After runs something later, and returns what calls it off. */
+export type After = (ms: number, run: () => void) => () => void
 
 /** Turns that no request waits for, of all queues together. With more, those that are given up stay empty. */
 const MAX_SPARE = 10_000

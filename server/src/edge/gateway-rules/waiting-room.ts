@@ -1,5 +1,5 @@
 import { runAfter } from 'sluice/internal/http-door/long-wait'
-import type { Ticket } from './turns.ts'
+import type { After, Ticket } from './turns.ts'
 
 /** RoomBounds are how many requests are held back at once, and for how long. */
 export interface RoomBounds {
@@ -18,9 +18,6 @@ export interface Wait {
   readonly ms: number
   readonly tickets: readonly Ticket[]
 }
-
-/** After runs something later, and returns what calls it off. */
-export type After = (ms: number, run: () => void) => () => void
 
 const NOTHING = (): void => {}
 
