@@ -19,4 +19,7 @@ const entry = join(root, 'server', 'bin', 'sluice.mjs')
 process.argv.splice(1, 1, entry, 'serve', '--examples')
 // Customers and their quotas are kept from one start to the next, unless somebody says where else.
 process.env.SLUICE_DATA ||= join(root, '.sluice')
+// To try it out, what is counted is read without a token. The port listens on this machine only.
+process.env.SLUICE_METRICS_OPEN ||= 'true'
+process.env.SLUICE_STATS_OPEN ||= 'true'
 await import(pathToFileURL(entry).href)

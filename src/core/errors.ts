@@ -119,7 +119,7 @@ export const ERROR_RULES = {
   NOT_HEALTHY: 'a node that takes requests says so at /readyz of its admin port, one that runs at /livez',
   SIZE_INVALID:
     'size takes --rate and --keys, whole numbers such as 10000, 500k or 10M; --limits from 1 to 100, --leased a share such as 90%',
-  SUBCOMMAND_INVALID: 'token takes create, list or revoke ID; audit takes verify, list or export',
+  SUBCOMMAND_INVALID: 'token takes create, first, list or revoke ID; audit takes verify, list or export',
   AUDIT_BROKEN: 'every entry of the audit log is as it was written, and none is missing',
   COMMAND_UNKNOWN: 'commands are listed by --help',
   PORT_UNAVAILABLE: 'a port is free and allowed to this user, or 0 to pick a free one',
@@ -150,6 +150,8 @@ export const ERROR_RULES = {
   ADMIN_TOKEN_REQUIRED:
     'a change needs a token of the admin API, and so does reading: only where there is no token yet, programs on this machine read without',
   ADMIN_TOKEN_INVALID: 'a token of the admin API is TOKEN, or ROLE:TOKEN with the role viewer, operator or admin',
+  FIRST_TOKEN_MISSING:
+    'the first token is in first-token of --data, or where --first-token-file says, from the first start until it is deleted',
   ADMIN_BIND_UNSAFE: 'the admin port listens on other addresses than loopback only where there is a token',
   ADMIN_RATE_LIMITED: 'the admin API bounds the requests of an address and of a token, and failed logins harder',
   ADMIN_FAILED: 'the service failed to answer; its log says why',

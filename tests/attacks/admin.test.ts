@@ -233,20 +233,60 @@ describe('tokens', () => {
 
 describe('floods', () => {
   it('of requests are refused for the address, and the rest of the world goes on', async () => {
-    const { ask, url } = await startAdmin()
+    const { ask, url, token } = await startAdmin()
+    const headers = { authorization: `Bearer ${token.viewer}` }
+    expect((await ask('GET', '/stats', { as: 'none', headers })).status).toBe(200)
+    const login = await ask('POST', 'session', { as: 'none', body: { token: token.operator } })
+    const statuses = new Map<number, number>()
+    for (let i = 0; i < 608; i++) {
+      const { status } = await ask('GET', '/stats', { as: 'none' })
+      statuses.set(status, (statuses.get(status) ?? 0) + 1)
+    }
+    expect([...statuses]).toEqual([
+      [401, 598],
+      [429, 10],
+    ])
+    const other = request(`${url}/`, { localAddress: '127.0.0.2', headers: { connection: 'close' } })
+    other.end()
+    const [response] = await once(other, 'response')
+    expect(response.statusCode).toBe(200)
+    // Behind one proxy, all have the address of the flood: known tokens and sessions go on.
+    expect((await ask('GET', '/stats', { as: 'none', headers })).status).toBe(200)
+    const cookie = (login.headers.get('set-cookie') ?? '').split(';')[0]
+    expect((await ask('GET', 'nodes', { as: 'none', headers: { cookie } })).status).toBe(200)
+    for (const probe of ['/livez', '/readyz']) expect((await ask('GET', probe, { as: 'none' })).status).toBe(200)
+  })
+
+  it('of one token are refused for that token alone', async () => {
+    const { ask, tokens } = await startAdmin()
     const statuses = new Map<number, number>()
     for (let i = 0; i < 610; i++) {
-      const { status } = await ask('GET', '/stats', { as: 'none' })
+      const { status } = await ask('GET', '/stats', { as: 'viewer' })
       statuses.set(status, (statuses.get(status) ?? 0) + 1)
     }
     expect([...statuses]).toEqual([
       [200, 600],
       [429, 10],
     ])
-    const other = request(`${url}/stats`, { localAddress: '127.0.0.2', headers: { connection: 'close' } })
-    other.end()
-    const [response] = await once(other, 'response')
-    expect(response.statusCode).toBe(200)
+    expect((await ask('GET', '/stats', { as: 'operator' })).status).toBe(200)
+    expect(tokens.lookups).toBeGreaterThan(0)
+  })
+
+  it('of a session that was revoked are refused before its token is looked up', async () => {
+    const { ask, tokens, token } = await startAdmin()
+    const login = await ask('POST', 'session', { as: 'none', body: { token: token.viewer } })
+    const cookie = (login.headers.get('set-cookie') ?? '').split(';')[0]
+    const viewer = (await tokens.list()).find(({ role }) => role === 'viewer')
+    await ask('DELETE', `tokens/${viewer?.id}`)
+    const statuses = new Map<number, number>()
+    for (let i = 0; i < 610; i++) {
+      const { status } = await ask('GET', 'nodes', { as: 'none', headers: { cookie } })
+      statuses.set(status, (statuses.get(status) ?? 0) + 1)
+    }
+    expect([...statuses]).toEqual([
+      [401, 600],
+      [429, 10],
+    ])
   })
 
   it('of idempotency keys are bounded for a token, and for all', async () => {

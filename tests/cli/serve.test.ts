@@ -49,7 +49,9 @@ function answersIn(printed: string): Answer[] {
 describe('sluice serve', () => {
   it('prints where it is and commands that work as they stand', async () => {
     const { welcome, url, grpc, admin } = await start()
-    expect(url).toMatch(/^http:\/\/localhost:[1-9]\d*$/)
+    // The examples are to be tried out: no other machine reaches them.
+    expect(url).toMatch(/^http:\/\/127\.0\.0\.1:[1-9]\d*$/)
+    expect(grpc).toMatch(/^127\.0\.0\.1:[1-9]\d*$/)
     expect(welcome.split('\n').slice(0, 8)).toEqual([
       `sluice ${version} is listening`,
       expect.stringMatching(`^  gRPC   ${grpc} +Envoy's rate limit service, health, `),

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 import { reapAtExit } from '../servers/reaper.mjs'
@@ -71,6 +72,12 @@ export async function connected(...services: readonly Started[]): Promise<void> 
   for (const { admin } of services) {
     await until('every worker has Redis', async () => (await fetch(`${admin}/readyz`)).status === 200)
   }
+}
+
+/** Resolves with the first token of the admin API, which a service has written to a file. */
+export async function firstTokenOf({ printed }: Pick<Started, 'printed'>): Promise<string> {
+  const [, file = ''] = /the first token, for an admin, is in (.+): log in/.exec(await printed('the first token')) ?? []
+  return readFileSync(file, 'utf8').trim()
 }
 
 export const FREE_PORTS = ['--http-port', '0', '--grpc-port', '0', '--admin-port', '0']

@@ -9,7 +9,7 @@ const RULES = 'domain: api\ndescriptors:\n  - key: user\n    rate_limit: { unit:
 
 describe('docs/observability.md', () => {
   it('shows what the service answers about hot keys', async () => {
-    const [, path] = /^curl 'localhost:8082(\S+)'$/m.exec(page) ?? []
+    const [, path] = /^curl .*'localhost:8082(\S+)'$/m.exec(page) ?? []
     const [, shown] = /^```json\n(.*?)^```$/ms.exec(page) ?? []
     const { url, admin } = await start('--rules', new RuleDirectory({ 'api.yaml': RULES }).path)
     for (const value of ['42', '42', '42', '42', '42', '42', '7', '7', '7']) {

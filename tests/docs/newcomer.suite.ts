@@ -4,7 +4,7 @@ import { get } from 'node:http'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect } from 'vitest'
-import { ENV, run, type Started, startWith } from '../cli/sluice-process.suite.ts'
+import { ENV, firstTokenOf, run, type Started, startWith } from '../cli/sluice-process.suite.ts'
 import { root } from '../packages/project.suite.ts'
 import { freePort } from '../servers/ports.mjs'
 import { reapAtExit } from '../servers/reaper.mjs'
@@ -107,9 +107,8 @@ export class Newcomer {
     await this.#service.printed('connected to redis')
     this.#addresses.set('8080', this.#service.url).set('8082', this.#service.admin)
     if (!command.includes('--data')) return
-    const [token = ''] = /sluice_[\w-]{43}/.exec(await this.#service.printed('it is shown this once')) ?? []
+    this.#token = await firstTokenOf(this.#service)
     await this.#service.printed('quotas are in force')
-    this.#token = token
   }
 
   async #startEnvoy(text: string): Promise<void> {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { copyPglite, makeDataDir, SLOW_MS } from '../../server/src/quotas/database/databases.suite.ts'
-import { startWith } from '../cli/sluice-process.suite.ts'
+import { firstTokenOf, startWith } from '../cli/sluice-process.suite.ts'
 import { until } from '../servers/until.mjs'
 import { curlExample } from './curl.suite.ts'
 
@@ -16,7 +16,7 @@ describe('docs/quotas.md', () => {
     await copyPglite(dataDir)
     const started = await startWith({ SLUICE_DATA: dataDir })
     await started.printed('quotas are in force')
-    const [token = ''] = /sluice_[\w-]{43}/.exec(await started.printed('it is shown this once')) ?? []
+    const token = await firstTokenOf(started)
     const addresses = new Map([
       ['8080', started.url],
       ['8082', started.admin],

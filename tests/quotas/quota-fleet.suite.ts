@@ -1,13 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
+import { join } from 'node:path'
 import { RuleDirectory } from '../../src/sources/rule-directory.suite.ts'
-import { connected, run, type Started, startWith } from '../cli/sluice-process.suite.ts'
+import { connected, firstTokenOf, run, type Started, startWith } from '../cli/sluice-process.suite.ts'
+import { makeTemporaryDir } from '../servers/reaper.mjs'
 import { sharedRedis } from '../servers/shared.ts'
 import { until } from '../servers/until.mjs'
 
 export const SECRET = 'the secret of this fleet'
 export const API_KEY = 'sk_live_0123456789abcdef'
-const TOKEN = /sluice_[\w-]{43}/
 
 const RULES = `
 domain: shop
@@ -27,7 +28,8 @@ export class QuotaFleet {
 
   /** `env` says where quotas are kept. */
   constructor(env: Record<string, string>, ...args: string[]) {
-    this.#env = { ...env, SLUICE_SECRET: SECRET }
+    const firstTokenFile = join(makeTemporaryDir('fleet'), 'first-token')
+    this.#env = { ...env, SLUICE_SECRET: SECRET, SLUICE_FIRST_TOKEN_FILE: firstTokenFile }
     this.#args = args
   }
 
@@ -41,9 +43,9 @@ export class QuotaFleet {
     return node
   }
 
-  /** firstToken is the token that one of the nodes has printed. */
+  /** Resolves with the first token, which one of the nodes has made. */
   async firstToken(node: Started): Promise<string> {
-    this.token = TOKEN.exec(await node.printed('it is shown this once'))?.[0] ?? ''
+    this.token = await firstTokenOf(node)
     return this.token
   }
 

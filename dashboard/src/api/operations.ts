@@ -1256,6 +1256,8 @@ export interface Operations {
         readonly sequence: number
         readonly reason: string
       } | null
+      /** what outside of the database the end was compared with; with none, an older copy of the whole log looks whole */
+      readonly anchors: readonly string[]
     }
   }
   watchLive: { params: Nothing; query: { readonly since?: number | undefined }; body: undefined; answer: undefined }

@@ -36,7 +36,10 @@ interface Watched {
   readonly desk: OpenDesk
 }
 
-/** Addresses and tokens that the admin port counts at once. */
+/** What --stats-open shows without a token. */
+const STATS_PATHS = ['/stats', '/rlconfig', '/admin/v1/hot-keys']
+
+/** Addresses and tokens that the admin port counts at the same time. */
 const THROTTLED_KEYS = 10_000
 
 /** storePorts are the parts of the admin API that are kept in the database. */
@@ -79,7 +82,7 @@ export async function openAdmin(
     hotKeys: (scope: HotKeysScope) => hotKeys.ask(scope),
     failed: faultLog(log),
     admin,
-    openPaths: config.metricsOpen ? ['/metrics'] : [],
+    openPaths: [...(config.metricsOpen ? ['/metrics'] : []), ...(config.statsOpen ? STATS_PATHS : [])],
     dashboard: { folder: () => packageFile('dist/dashboard/') },
   }
   const server = adminServer(sources, [config.adminHost, ...config.adminNames])

@@ -8,6 +8,8 @@ const FLAGS = [...FLAGS_OF_DESK, { flag: 'customer', value: 'ID' }, { flag: 'lim
 
 const DEFAULT_LIMIT = 20
 const PAGE = 500
+const NO_ANCHOR =
+  'warning: its end was compared with nothing outside of the database, so an older copy of the whole log would look whole too. Start the service with --data DIR to keep the end of the log in a file.\n'
 
 /** audit checks, lists and exports the log of all changes. */
 export async function audit(args: readonly string[]): Promise<void> {
@@ -23,9 +25,11 @@ export async function audit(args: readonly string[]): Promise<void> {
 }
 
 async function verify(desk: QuotaDesk): Promise<void> {
-  const { entries, problems } = await desk.verifyAudit()
+  const { entries, problems, anchors } = await desk.verifyAudit()
   if (problems.length === 0) {
-    process.stdout.write(`the audit log is whole: ${entries === 1 ? '1 entry' : `${entries} entries`}\n`)
+    const compared = anchors.length === 0 ? '' : `, as ${anchors.join(' and ')} says`
+    process.stdout.write(`the audit log is whole: ${entries === 1 ? '1 entry' : `${entries} entries`}${compared}\n`)
+    if (anchors.length === 0) process.stderr.write(NO_ANCHOR)
     return
   }
   for (const { sequence, what } of problems) process.stdout.write(`entry ${sequence}: ${what}\n`)

@@ -19,10 +19,11 @@ ${customersLine(config)}${isExample ? thingsToTry(service, config) : 'Changed ru
 }
 
 /** loginText says with which token somebody logs in, as far as that is known before the database is open. */
-function loginText({ database, adminTokens }: Config): string {
+function loginText({ database, adminTokens, firstTokenFile }: Config): string {
   if (adminTokens.length > 0) return 'log in with a token of SLUICE_ADMIN_TOKEN'
   if (database === undefined) return 'this machine may look without a token'
-  return 'log in with the token that is printed once, on the first start; `sluice token create` makes others'
+  const first = firstTokenFile === undefined ? 'made by `sluice token create`' : `in ${firstTokenFile}`
+  return `log in with a token; the first one is ${first}`
 }
 
 /** customersLine says where customers are kept. A database in a directory takes seconds to start, and what it says comes below. */
@@ -51,7 +52,7 @@ function doorLines({ addresses }: Service): string[] {
 }
 
 /** thingsToTry are commands that work as they stand; where there is a token, in a shell that knows it too. */
-function thingsToTry({ addresses }: Service, { tokens }: Config): string {
+function thingsToTry({ addresses }: Service, { tokens, database, statsOpen }: Config): string {
   const http = `http://${addresses.http}`
   const json = "-H 'Content-Type: application/json'"
   const token = tokens.length > 0 ? ' -H "Authorization: Bearer $SLUICE_TOKEN"' : ''
@@ -70,7 +71,7 @@ Four things to try in another terminal:
 
   4. Ask in the words of Envoy's rate limit service, and see what was counted:
      ${check.replace('curl -i', 'curl').replace('/v1/check', '/json')}
-     curl http://${addresses.admin}/stats
+     curl${database !== undefined && !statsOpen ? ' -H "Authorization: Bearer $SLUICE_ADMIN_TOKEN"' : ''} http://${addresses.admin}/stats
 
 Envoy: name ${addresses.grpc} as its rate limit service, docs/migrate-from-envoy-ratelimit.md.
 Your own rules: --rules FILE. All settings: --help. Ctrl-C stops it.`

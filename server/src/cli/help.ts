@@ -56,6 +56,7 @@ Usage:
   sluice token create [--name TEXT] [--role ROLE] [--expires-in DURATION]
   sluice token list|revoke ID      tokens of the admin API: viewer, operator or
                                    admin; a new one is printed once
+  sluice token first [--data DIR]  print the token of the first start
   sluice audit verify|list|export [--customer ID] [--limit N]
                                    whether the log of all changes is whole; its
                                    last entries; all of them as JSON lines

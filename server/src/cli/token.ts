@@ -1,6 +1,9 @@
+import { readFile } from 'node:fs/promises'
 import { got, SluiceError } from 'sluice/internal/core/errors'
 import type { QuotaDesk, ShownToken } from '../app/quotas/quota-desk.ts'
+import { firstTokenFileOf } from '../app/settings/database-settings.ts'
 import { type Flags, parseFlags } from '../app/settings/flags.ts'
+import { SettingSources } from '../app/settings/setting-sources.ts'
 import { choiceOf, durationOf } from '../app/settings/setting-values.ts'
 import { FLAGS_OF_DESK, withDesk } from './quotas/open-desk.ts'
 
@@ -13,19 +16,32 @@ const FLAGS = [
 
 const ROLES = ['viewer', 'operator', 'admin'] as const
 
-/** token makes, lists and revokes tokens of the admin API. */
+/** Makes, lists and revokes tokens of the admin API, and prints the one of the first start. */
 export async function token(args: readonly string[]): Promise<void> {
   const flags = parseFlags('token', FLAGS, args)
   const [what, id, ...more] = flags.rest
   const needsId = what === 'revoke'
-  if (!['create', 'list', 'revoke'].includes(what) || needsId !== (id !== undefined) || more.length > 0) {
+  if (!['create', 'first', 'list', 'revoke'].includes(what) || needsId !== (id !== undefined) || more.length > 0) {
     throw new SluiceError('SUBCOMMAND_INVALID', 'token', got(flags.rest.join(' ')))
   }
+  if (what === 'first') return printFirst(flags)
   await withDesk(flags, async (desk) => {
     if (what === 'create') await create(desk, flags)
     else if (what === 'list') process.stdout.write(table(await desk.listTokens()))
     else await revoke(desk, id)
   })
+}
+
+/** The file is read, not the database: a service that runs has that locked. */
+async function printFirst(flags: Flags): Promise<void> {
+  const file = firstTokenFileOf(new SettingSources(flags, process.env))
+  if (file === undefined)
+    throw new SluiceError('FIRST_TOKEN_MISSING', 'token', 'neither --data nor --first-token-file is set')
+  process.stdout.write(
+    await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+      throw new SluiceError('FIRST_TOKEN_MISSING', file, error.code ?? error.message)
+    }),
+  )
 }
 
 async function create(desk: QuotaDesk, flags: Flags): Promise<void> {

@@ -154,6 +154,8 @@ export interface AuditVerification {
   readonly head: string | undefined
   /** The first entry that is wrong, and why. */
   readonly broken: { readonly sequence: number; readonly reason: string } | undefined
+  /** What outside of the database the end was compared with. */
+  readonly anchors: readonly string[]
 }
 
 /** An AuditLog is read newest first. */

@@ -205,6 +205,13 @@ function Verdict({ result, problem, isBusy }: VerdictProps) {
           Head <code title={result.head}>{result.head.slice(0, 12)}</code>
         </>
       )}
+      {result.anchors.length === 0 && (
+        <>
+          {' '}
+          Its end was compared with nothing outside of the database: an older copy of the whole log would look whole,
+          too.
+        </>
+      )}
     </span>
   )
 }

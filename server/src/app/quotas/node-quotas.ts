@@ -1,5 +1,4 @@
 import { type ErrorCode, SluiceError } from 'sluice/internal/core/errors'
-import { firstToken } from '../../edge/admin/access/admin-tokens.ts'
 import type { QuotaOrigin, QuotaSink } from '../../quotas/book/live-quotas.ts'
 import type { DatabasePlace } from '../../quotas/database/open-database.ts'
 import type { QuotaTable } from '../../quotas/model.ts'
@@ -7,6 +6,7 @@ import { keepOpening, type Quotas, quotasAt } from '../../quotas/open/open-quota
 import { type FeedState, QuotaFeed } from '../../quotas/records/quota-feed.ts'
 import type { Log } from '../log/log.ts'
 import type { Config } from '../settings/config.ts'
+import { writeFirstToken } from './first-token-file.ts'
 import { QuotaNotices } from './quota-notices.ts'
 import { TableRules } from './table-rules.ts'
 
@@ -46,6 +46,7 @@ export class NodeQuotas implements QuotaOrigin {
   readonly failed: Promise<never>
   readonly #isLocal: boolean
   readonly #hasTokens: boolean
+  readonly #firstTokenFile: string | undefined
   readonly #notices: QuotaNotices
   readonly #end = new AbortController()
   readonly #startedAtMs = Date.now()
@@ -61,6 +62,7 @@ export class NodeQuotas implements QuotaOrigin {
     this.stores = stores
     this.#isLocal = 'dataDir' in place
     this.#hasTokens = config.adminTokens.length > 0
+    this.#firstTokenFile = config.firstTokenFile
     this.#notices = new QuotaNotices(log)
     this.rules = new TableRules(stores.rules, config)
     this.#settled = new Promise((resolve) => {
@@ -122,9 +124,22 @@ export class NodeQuotas implements QuotaOrigin {
 
   async #attempt(): Promise<true> {
     await this.stores.open()
-    const token = this.#hasTokens ? undefined : await firstToken(this.stores.tokens, Date.now())
-    if (token !== undefined) this.#notices.firstToken(token)
+    if (!this.#hasTokens) await this.#makeFirstToken()
     return true
+  }
+
+  async #makeFirstToken(): Promise<void> {
+    const { tokens } = this.stores
+    const file = this.#firstTokenFile
+    if (file !== undefined) {
+      try {
+        if (await writeFirstToken(tokens, file, Date.now())) this.#notices.firstToken(file)
+      } catch (error) {
+        // A disk that takes no file is no reason to be without quotas.
+        if (!(error instanceof Error && 'syscall' in error)) throw error
+        this.#notices.noFirstToken(error.message)
+      }
+    } else if (!(await tokens.hasAny())) this.#notices.noFirstToken('neither --data nor --first-token-file is set')
   }
 
   async #replaced(snapshot: Parameters<QuotaSink['load']>[0]): Promise<void> {

@@ -9,7 +9,9 @@ import { SettingSources } from '../settings/setting-sources.ts'
 import { SETTINGS } from '../settings/settings.ts'
 
 /** DESK_FLAGS are the flags that say where a database is. They mean what they mean to serve. */
-export const DESK_FLAGS = SETTINGS.filter(({ flag }) => ['database', 'data', 'secret', 'config'].includes(flag))
+export const DESK_FLAGS = SETTINGS.filter(({ flag }) =>
+  ['database', 'data', 'first-token-file', 'secret', 'config'].includes(flag),
+)
 
 /** A ShownToken is a token as the admin API shows it. */
 export type ShownToken = ReturnType<typeof tokenJson>
@@ -41,6 +43,8 @@ export interface DeskAuditQuery {
 
 export interface DeskVerification {
   readonly entries: number
+  /** What outside of the database the end was compared with. */
+  readonly anchors: readonly string[]
   readonly problems: readonly { readonly sequence: number; readonly what: string }[]
 }
 

@@ -36,10 +36,13 @@ export class QuotaNotices {
     this.#log.info('quotas.loaded', 'quotas are in force', { revision, customers, api_keys, overrides, blocks })
   }
 
-  firstToken(token: string): void {
-    this.#log.warn(
-      'admin.first_token',
-      `the first token, for an admin: log in to the dashboard with it, or send it to the admin API; it is shown this once: ${token}`,
-    )
+  firstToken(file: string): void {
+    this.#log.warn('admin.first_token', `the first token, for an admin, is in ${file}: log in to the dashboard with it`)
+  }
+
+  /** Says that the database has no token, and why this node made none. */
+  noFirstToken(reason: string): void {
+    const command = 'sluice token create --role admin --database URL'
+    this.#log.warn('admin.no_token', `the admin API has no token yet; make one with "${command}" (${reason})`)
   }
 }

@@ -10,7 +10,7 @@ import type { DatabasePlace } from '../../quotas/database/open-database.ts'
 import type { KafkaSettings } from '../../quotas/sinks/kafka-producer.ts'
 import type { Compatibility } from './compatibility.ts'
 import { keyFormOf, keyPrefixOf, type RedisTls, redisTimeoutOf, redisTlsOf } from './counter-settings.ts'
-import { databaseOf, dataDirOf } from './database-settings.ts'
+import { databaseOf, dataDirOf, firstTokenFileOf } from './database-settings.ts'
 import { ignoredWarnings, refuseUnsupported } from './envoy-settings.ts'
 import { type FlagSpec, parseFlags } from './flags.ts'
 import { type GrpcConfig, type GrpcTls, grpcOf, tlsWarnings } from './grpc-settings.ts'
@@ -70,6 +70,8 @@ export interface Config {
   readonly database: DatabasePlace | undefined
   /** Where a node keeps what does not come back with an older database. */
   readonly dataDir: string | undefined
+  /** Where the first token of the admin API is written. Undefined: no node makes one. */
+  readonly firstTokenFile: string | undefined
   /** Which entries tell who is calling, for quotas. */
   readonly callerEntries: CallerEntries
   readonly host: string
@@ -83,6 +85,8 @@ export interface Config {
   readonly adminTokens: readonly AdminTokenSetting[]
   /** /metrics needs no token. */
   readonly metricsOpen: boolean
+  /** /stats, /rlconfig and the busiest keys need no token. */
+  readonly statsOpen: boolean
   /** Customers see their own usage on the HTTP port. */
   readonly customerUsage: boolean
   /** The fields that Envoy is asked to add to its answers, and to the requests that it passes on. */
@@ -161,10 +165,10 @@ export function readConfig(args: readonly string[], env: Env, command: CommandFl
   const rules = from.given('rules') ?? (isXdsWanted(env) ? undefined : runtimeRules(env))
   const redis = from.given('redis')
   const redisUrl = redis && redisUrlOf(lastOf(redis), redis.where, env)
-  const host = from.value('host')
   const remoteRules = remoteRulesOf(from, rules, env)
   const isAnywhere = rules !== undefined || hasRemoteRules(remoteRules)
   const hasExamples = from.value('examples') && !isAnywhere
+  const host = hasExamples && from.given('host') === undefined ? '127.0.0.1' : from.value('host')
   return {
     rules: rules === undefined ? (hasExamples ? [exampleRules()] : []) : pathsOf(rules).filter(isPath),
     isExample: hasExamples,
@@ -185,6 +189,7 @@ export function readConfig(args: readonly string[], env: Env, command: CommandFl
     trustCallers: from.value('trust-callers'),
     database: databaseOf(from),
     dataDir: dataDirOf(from),
+    firstTokenFile: firstTokenFileOf(from),
     callerEntries: {
       keys: from.value('api-key-entries'),
       customers: from.value('customer-entries'),
@@ -198,6 +203,7 @@ export function readConfig(args: readonly string[], env: Env, command: CommandFl
     adminNames: from.value('admin-names') ?? [],
     adminTokens: adminTokensOf(from.given('admin-token')),
     metricsOpen: from.value('metrics-open'),
+    statsOpen: from.value('stats-open'),
     customerUsage: from.value('customer-usage'),
     responseHeaders: responseHeadersOf(from),
     requestHeaders: requestHeadersOf(from),

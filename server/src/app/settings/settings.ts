@@ -204,7 +204,7 @@ export const SETTINGS = [
     env: 'SLUICE_EXAMPLES',
     kind: 'switch',
     unset: 'off',
-    text: 'where no rules are given: the examples that come with it, to try it out',
+    text: 'where no rules are given: the examples that come with it, to try it out; the doors then listen on loopback unless --host says otherwise',
   },
   {
     group: 'Rules',
@@ -392,7 +392,15 @@ export const SETTINGS = [
     env: 'SLUICE_METRICS_OPEN',
     kind: 'switch',
     unset: 'off',
-    text: 'other machines read /metrics on the admin port without a token',
+    text: '/metrics on the admin port needs no token, from any machine that reaches the port',
+  },
+  {
+    group: 'Doors',
+    flag: 'stats-open',
+    env: 'SLUICE_STATS_OPEN',
+    kind: 'switch',
+    unset: 'off',
+    text: '/stats, /rlconfig and the busiest keys on the admin port need no token, from any machine that reaches the port',
   },
   {
     group: 'Doors',
@@ -881,6 +889,15 @@ export const SETTINGS = [
     value: 'DIR',
     unset: 'none',
     text: 'without a database: customers and their quotas in this directory, for one node; with one: the end of the audit log',
+  },
+  {
+    group: 'Quotas',
+    flag: 'first-token-file',
+    env: 'SLUICE_FIRST_TOKEN_FILE',
+    kind: 'text',
+    value: 'FILE',
+    unset: 'first-token in --data, else none',
+    text: 'where the first token of the admin API is written, readable by this user only; `sluice token first` prints it',
   },
   {
     group: 'Quotas',

@@ -23,8 +23,8 @@ export function remoteDesk(admin: URL, token: string | undefined): QuotaDesk {
       return { items: page.items, next: page.next_cursor ?? undefined }
     },
     async verifyAudit() {
-      const { entries, broken } = (await ask('GET', 'audit/verify')) as Verified
-      return { entries, problems: broken === null ? [] : [{ sequence: broken.sequence, what: broken.reason }] }
+      const { entries, broken, anchors } = (await ask('GET', 'audit/verify')) as Verified
+      return { entries, anchors, problems: broken === null ? [] : [{ sequence: broken.sequence, what: broken.reason }] }
     },
     close: async () => {},
   }
@@ -32,6 +32,7 @@ export function remoteDesk(admin: URL, token: string | undefined): QuotaDesk {
 
 interface Verified {
   readonly entries: number
+  readonly anchors: readonly string[]
   readonly broken: { readonly sequence: number; readonly reason: string } | null
 }
 

@@ -8,7 +8,6 @@ import { HostNames } from '../http/host-names.ts'
 import { type Route, routeServer } from '../http/routes.ts'
 import { write, writeJson } from '../http/write.ts'
 import type { Access } from './access/access.ts'
-import { isFromHere } from './access/loopback.ts'
 import { requireRole } from './access/roles.ts'
 import { Throttled } from './access/throttle.ts'
 import { type AdminApi, API_PREFIX } from './api/admin-api.ts'
@@ -37,7 +36,7 @@ export interface AdminSources {
   failed?(error: unknown): void
   /** Who may look, and the admin API. Undefined: all who reach the port may look, and nobody may change anything. */
   readonly admin?: { readonly api: Pick<AdminApi, 'answer'>; readonly access: Access } | undefined
-  /** Paths that everybody who reaches the port may look at, without a token. */
+  /** Paths that need no token, whoever reaches the port. */
   readonly openPaths?: readonly string[] | undefined
   readonly bounds?: Partial<HttpBounds> | undefined
   /** More pages, by their path. They are guarded as /stats is. */
@@ -53,17 +52,21 @@ export interface AdminPage {
   answer: Route['answer']
 }
 
+/** An orchestrator that gets no answer restarts the node: probes are never limited. */
+const PROBES: ReadonlySet<string> = new Set(['/livez', '/readyz'])
+
 /**
  * adminServer serves what operators look at: /rlconfig, the rules in force, and /stats, what was counted, as lines of
  * `name: value` or, with `?format=json`, as JSON; /metrics for Prometheus; /livez and /readyz for probes; / lists the paths; and
- * below /admin/v1 the admin API. Browsers get the dashboard at / and at every path that has no other answer. Programs on this
- * machine look at what is counted without a token, others need one; the dashboard itself holds no data and needs none. It answers
- * to addresses, localhost and `names` only, so that web pages cannot read it under a name of theirs.
+ * below /admin/v1 the admin API. Browsers get the dashboard at / and at every path that has no other answer. What is counted needs a
+ * token once there is one; without any, programs on this machine read it. The dashboard itself holds no data and needs none, and
+ * probes are neither asked for a token nor limited. It answers to addresses, localhost and `names` only, so that web pages cannot
+ * read it under a name of theirs.
  */
 export function adminServer(sources: AdminSources, names: readonly string[] = []): Server {
   const help = new Map<string, string>()
   const routes = new Map<string, Route>()
-  const open = new Set(['/', '/livez', '/readyz', ...(sources.openPaths ?? [])])
+  const open = new Set(['/', ...(sources.openPaths ?? [])])
   const addRoute = (path: string, about: string, route: Route): void => {
     help.set(path, about)
     routes.set(path, route)
@@ -105,7 +108,9 @@ export function adminServer(sources: AdminSources, names: readonly string[] = []
       admin &&
       (async (request, response, path) => {
         try {
-          await guard(admin.access, request, routes.has(path) && !open.has(path))
+          if (PROBES.has(path)) return
+          admin.access.count(request)
+          if (routes.has(path) && !open.has(path)) requireRole(await admin.access.identify(request), 'viewer')
         } catch (error) {
           if (error instanceof Throttled) response.setHeader('Retry-After', error.retryAfterSeconds)
           throw error
@@ -117,13 +122,6 @@ export function adminServer(sources: AdminSources, names: readonly string[] = []
     },
     otherwise: dashboard && ((request, response, path) => dashboard.answer(request, response, path)),
   })
-}
-
-/** guard bounds how often somebody asks, and asks for a token where a page is not for everybody. The API asks for itself. */
-async function guard(access: Access, request: IncomingMessage, isGuarded: boolean): Promise<void> {
-  access.count(request)
-  if (!isGuarded || isFromHere(request)) return
-  requireRole(await access.identify(request), 'viewer')
 }
 
 function writeStats(request: IncomingMessage, response: ServerResponse, stats: Iterable<Stat>): void {

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { type AuditHead, NO_ENTRY } from './audit-entry.ts'
+import { type AuditHead, BEFORE_GENESIS, NO_ENTRY } from './audit-entry.ts'
 
 export interface SignedHead extends AuditHead {
   readonly signature: string
@@ -14,12 +14,12 @@ export interface SignedHead extends AuditHead {
 export class AuditAnchor {
   readonly #key: () => Buffer
   readonly #file: string | undefined
-  #written = 0
+  #written: number
 
   constructor(key: () => Buffer, dataDir: string | undefined) {
     this.#key = key
     this.#file = dataDir === undefined ? undefined : join(dataDir, 'audit-head.json')
-    this.#written = this.read()?.sequence ?? 0
+    this.#written = this.read()?.sequence ?? BEFORE_GENESIS.sequence
   }
 
   sign({ sequence, hash }: AuditHead): SignedHead {

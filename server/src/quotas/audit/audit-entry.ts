@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import type { Actor } from '../ports.ts'
 
 /** An AuditEntry is one change as it is told: who, what, and what was before and after. */
@@ -41,8 +41,25 @@ export interface AuditHead {
   readonly hash: string
 }
 
-/** Before the first entry. */
+/** Before the first entry of a log without a genesis: one that was begun by an older version. */
 export const NO_ENTRY: AuditHead = { sequence: 0, hash: '' }
+
+/** Before the genesis, entry 0. */
+export const BEFORE_GENESIS: AuditHead = { sequence: -1, hash: '' }
+
+/** Who writes entries that are of no one's doing. */
+export const SLUICE: Actor = { id: 'sluice', name: 'sluice', address: undefined, reason: undefined }
+
+/** Returns the entry that a log begins with. It is another one in each database. */
+export function genesis(): AuditEntry {
+  return {
+    action: 'audit.begin',
+    target: `audit/${randomUUID()}`,
+    customerId: undefined,
+    before: undefined,
+    after: undefined,
+  }
+}
 
 /** auditRow makes the entry that follows `head`. */
 export function auditRow(head: AuditHead, entry: AuditEntry, by: Actor, atMs: number): AuditRow {

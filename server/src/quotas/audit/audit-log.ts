@@ -10,7 +10,16 @@ import type {
   Sql,
 } from '../ports.ts'
 import type { AuditAnchor, SignedHead } from './audit-anchor.ts'
-import { type AuditEntry, type AuditHead, type AuditRow, auditRow, COLUMNS, NO_ENTRY } from './audit-entry.ts'
+import {
+  type AuditEntry,
+  type AuditHead,
+  type AuditRow,
+  auditRow,
+  BEFORE_GENESIS,
+  COLUMNS,
+  genesis,
+  SLUICE,
+} from './audit-entry.ts'
 import { readCursor, writeCursor } from './cursor.ts'
 import { type AuditReport, verifyAudit } from './verify-audit.ts'
 
@@ -29,9 +38,29 @@ export class AuditLog implements AuditLogPort {
     this.#now = now
   }
 
+  /**
+   * Writes and signs the first entry of a new database, number 0, so that an empty log is never taken for a whole one. A database
+   * that already has changes or a head gets none: there, a missing beginning is an error, and `verify` says so.
+   */
+  async begin(db: Database): Promise<void> {
+    const head = await db.transaction(async (tx) => {
+      if (!(await isNew(tx))) return undefined
+      const row = auditRow(BEFORE_GENESIS, genesis(), SLUICE, this.#now())
+      await tx.query(INSERT, [JSON.stringify([row])])
+      const signed = this.#anchor.sign(row)
+      await tx.query('INSERT INTO sluice.audit_head (sequence, hash, signature) VALUES ($1, $2, $3)', [
+        signed.sequence,
+        signed.hash,
+        signed.signature,
+      ])
+      return signed
+    })
+    if (head !== undefined) this.committed(head)
+  }
+
   /** append adds entries to the log. Who appends holds the log until the commit; call `committed` after it. */
   async append(tx: Sql, entries: readonly AuditEntry[], by: Actor): Promise<SignedHead> {
-    let head = await lockHead(tx)
+    let head = await this.#lockHead(tx)
     const atMs = this.#now()
     const rows = entries.map((entry) => {
       const row = auditRow(head, entry, by, atMs)
@@ -48,6 +77,19 @@ export class AuditLog implements AuditLogPort {
       signed.signature,
     ])
     return signed
+  }
+
+  /**
+   * Returns the last entry, and lets no one else append before the commit. Entries go on behind a head that is missing or was not
+   * signed by us, but not from its hash: what follows would look whole.
+   */
+  async #lockHead(tx: Sql): Promise<AuditHead> {
+    await tx.query(
+      `INSERT INTO sluice.audit_head (sequence, hash, signature)
+       SELECT coalesce(max(sequence), 0), '', '' FROM sluice.audit ON CONFLICT (only_row) DO NOTHING`,
+    )
+    const [head] = await tx.query<SignedHead>('SELECT sequence, hash, signature FROM sluice.audit_head FOR UPDATE')
+    return this.#anchor.isSigned(head) ? head : { sequence: head.sequence, hash: LOST }
   }
 
   /** committed keeps the head outside of the database, too. */
@@ -73,7 +115,7 @@ export class AuditLog implements AuditLogPort {
     const before = query.after === undefined ? undefined : Number(readCursor(query.after, 'audit'))
     const rows = await this.#db.query<AuditRow>(
       `SELECT ${COLUMNS} FROM sluice.audit
-       WHERE ($1::text IS NULL OR actor_id = $1 OR actor_name = $1) AND ($2::text IS NULL OR action = $2)
+       WHERE sequence > 0 AND ($1::text IS NULL OR actor_id = $1 OR actor_name = $1) AND ($2::text IS NULL OR action = $2)
          AND ($3::text[] IS NULL OR target = ANY($3)) AND ($4::text IS NULL OR customer_id = $4)
          AND ($5::int8 IS NULL OR at_ms >= $5) AND ($6::int8 IS NULL OR at_ms < $6)
          AND ($7::int8 IS NULL OR sequence < $7) AND ($8::int8 IS NULL OR sequence <= $8)
@@ -102,12 +144,13 @@ export class AuditLog implements AuditLogPort {
   }
 
   async verify(): Promise<AuditVerification> {
-    const { entries, head, problems } = await this.report()
+    const { entries, head, problems, anchors } = await this.report()
     const [first] = [...problems].sort((a, b) => a.sequence - b.sequence)
     return {
       ok: first === undefined,
       entries,
-      head: head.sequence === 0 ? undefined : head.hash,
+      head: head.hash === '' ? undefined : head.hash,
+      anchors,
       broken: first && { sequence: first.sequence, reason: first.what },
     }
   }
@@ -137,13 +180,18 @@ const INSERT = `INSERT INTO sluice.audit (${COLUMNS}) SELECT ${COLUMNS} FROM jso
   sequence int8, at_ms int8, actor_id text, actor_name text, action text, target text, customer_id text, before text, after text,
   reason text, address text, previous text, hash text)`
 
-/** lockHead returns the last entry, and lets nobody else append before the commit. */
-async function lockHead(tx: Sql): Promise<AuditHead> {
-  await tx.query(
-    "INSERT INTO sluice.audit_head (sequence, hash, signature) VALUES (0, '', '') ON CONFLICT (only_row) DO NOTHING",
+/** What entries follow whose predecessor is not known. */
+const LOST = 'lost'
+
+/** Says whether nothing was ever changed in a database, and makes others that ask wait for the answer. */
+async function isNew(tx: Sql): Promise<boolean> {
+  await tx.query('SELECT revision FROM sluice.revision FOR UPDATE')
+  const [{ is_new }] = await tx.query<{ is_new: boolean }>(
+    `SELECT (SELECT revision FROM sluice.revision) = 0 AND NOT EXISTS (SELECT FROM sluice.audit_head)
+       AND NOT EXISTS (SELECT FROM sluice.audit) AND NOT EXISTS (SELECT FROM sluice.tokens)
+       AND NOT EXISTS (SELECT FROM sluice.sink_positions) AS is_new`,
   )
-  const [head] = await tx.query<AuditHead>('SELECT sequence, hash FROM sluice.audit_head FOR UPDATE')
-  return head ?? NO_ENTRY
+  return is_new
 }
 
 /** targetsOf spells every target that has an id. One that is spelled with its kind stands for itself. */

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { newToken } from '../../edge/admin/access/admin-tokens.ts'
@@ -6,7 +6,8 @@ import { makeDataDir, SLOW_MS, type TestDatabase, testDatabases } from '../datab
 import { type Quotas, quotasOn } from '../open/open-quotas.ts'
 import type { Actor } from '../ports.ts'
 import { customer, SUPPORT } from '../records/quota-store.suite.ts'
-import { hashOf } from './audit-entry.ts'
+import { AuditAnchor } from './audit-anchor.ts'
+import { hashOf, NO_ENTRY } from './audit-entry.ts'
 
 const NIGHT: Actor = { id: 'token-2', name: 'Nächte', address: undefined, reason: undefined }
 
@@ -170,7 +171,63 @@ describe.each(testDatabases)('the audit log on %s', { timeout: SLOW_MS }, (_, ma
   it('shows that everything was removed', async () => {
     const { tamper, problems } = await fiveEntries()
     await tamper('DELETE FROM sluice.audit')
-    expect(await problems()).toEqual(['1: the end is missing, up to entry 5'])
+    expect(await problems()).toEqual(['0: the end is missing, up to entry 5'])
+  })
+
+  it('shows that everything was removed, with every note of it in the database', async () => {
+    const { tamper, quotas, file } = await fiveEntries()
+    rmSync(file)
+    await tamper('DELETE FROM sluice.audit; DELETE FROM sluice.audit_head')
+    const broken = { sequence: 0, reason: 'the note of the last entry is missing' }
+    expect(await quotas.audit.verify()).toMatchObject({ ok: false, entries: 0, broken, anchors: [] })
+    // It is no new log for a service that starts then, and what is added does not look whole.
+    await quotas.open()
+    expect(await quotas.audit.verify()).toMatchObject({ ok: false, broken })
+    await quotas.store.remove('customers', 'c0', NIGHT)
+    expect(await quotas.audit.verify()).toMatchObject({ ok: false, entries: 1, broken: { sequence: 0 } })
+  })
+
+  it('shows that the log was begun again under a note without a signature', async () => {
+    const { tamper, quotas, file } = await fiveEntries()
+    rmSync(file)
+    await tamper("DELETE FROM sluice.audit; UPDATE sluice.audit_head SET sequence = 0, hash = '', signature = ''")
+    expect(await quotas.audit.verify()).toMatchObject({ ok: false })
+    await quotas.store.remove('customers', 'c0', NIGHT)
+    expect(await quotas.audit.verify()).toMatchObject({ ok: false })
+  })
+
+  it('shows that its genesis was removed or is of another database', async () => {
+    const { tamper, problems } = await fiveEntries()
+    await tamper("UPDATE sluice.audit SET target = 'audit/other' WHERE sequence = 0")
+    expect(await problems()).toEqual(['0: it was changed'])
+    await tamper('DELETE FROM sluice.audit WHERE sequence = 0')
+    expect(await problems()).toEqual(['0: it is missing'])
+  })
+
+  it('is whole in a database that was never changed, and begins once', async () => {
+    const place = await make()
+    const quotas = await quotasOn(await place.open(), { secret: 's'.repeat(32) })
+    const verified = await quotas.audit.verify()
+    expect(verified).toMatchObject({ ok: true, entries: 0, anchors: [] })
+    expect(verified.head).toMatch(/^[0-9a-f]{64}$/)
+    const other = await quotasOn(await place.open(), { secret: 's'.repeat(32) })
+    expect(await other.audit.verify()).toEqual(verified)
+    expect((await quotas.audit.list({ limit: 10 })).items).toEqual([])
+    expect(await quotas.audit.unconfirmed('file', 10)).toEqual([])
+  })
+
+  it('that an older version began, without a genesis, is whole', async () => {
+    const place = await make()
+    const options = { secret: 's'.repeat(32) }
+    const quotas = await quotasOn(await place.open(), options)
+    const off = 'ALTER TABLE sluice.audit DISABLE TRIGGER ALL; DELETE FROM sluice.audit'
+    const anchor = new AuditAnchor(() => quotas.keys.keyFor('audit'), undefined)
+    const { signature } = anchor.sign(NO_ENTRY)
+    await place.asSuperuser(
+      `${off}; UPDATE sluice.audit_head SET sequence = 0, hash = '', signature = '${signature}'; ALTER TABLE sluice.audit ENABLE TRIGGER ALL`,
+    )
+    await quotas.store.put('customers', customer('c0'), SUPPORT)
+    expect(await quotas.audit.verify()).toMatchObject({ ok: true, entries: 1 })
   })
 
   it('shows an entry that somebody else added', async () => {
@@ -220,7 +277,13 @@ describe.each(testDatabases)('the audit log on %s', { timeout: SLOW_MS }, (_, ma
   it('says in one word whether it is whole, and which entry is the first that is not', async () => {
     const { tamper, quotas } = await fiveEntries()
     const { items } = await quotas.audit.list({ limit: 1 })
-    expect(await quotas.audit.verify()).toEqual({ ok: true, entries: 5, head: items[0].hash, broken: undefined })
+    expect(await quotas.audit.verify()).toEqual({
+      ok: true,
+      entries: 5,
+      head: items[0].hash,
+      broken: undefined,
+      anchors: ['audit-head.json'],
+    })
     await tamper("UPDATE sluice.audit SET reason = 'x' WHERE sequence IN (2, 4)")
     const broken = { sequence: 2, reason: 'it was changed' }
     expect(await quotas.audit.verify()).toMatchObject({ ok: false, entries: 5, broken })
@@ -235,7 +298,7 @@ describe.each(testDatabases)('the audit log on %s', { timeout: SLOW_MS }, (_, ma
     const { kept } = newToken({ name: 't', role: 'viewer' }, clock)
     await Promise.all([...both, other.tokens.create(kept, SUPPORT), quotas.rules.put('domain: a', undefined, SUPPORT)])
     expect(await problems()).toEqual([])
-    expect(await quotas.verifyAudit()).toMatchObject({ entries: 27, hasFile: true })
-    expect(await other.verifyAudit()).toMatchObject({ problems: [], hasFile: false })
+    expect(await quotas.verifyAudit()).toMatchObject({ entries: 27, anchors: ['audit-head.json'] })
+    expect(await other.verifyAudit()).toMatchObject({ problems: [], anchors: [] })
   })
 })

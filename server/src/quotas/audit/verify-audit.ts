@@ -1,13 +1,13 @@
 import type { Database } from '../ports.ts'
 import type { AuditAnchor, SignedHead } from './audit-anchor.ts'
-import { type AuditHead, type AuditRow, COLUMNS, hashOf, NO_ENTRY } from './audit-entry.ts'
+import { type AuditHead, type AuditRow, BEFORE_GENESIS, COLUMNS, hashOf, NO_ENTRY } from './audit-entry.ts'
 
 /** An AuditReport says whether the log is what was written. `problems` has the first of each kind, in words. */
 export interface AuditReport {
   readonly entries: number
   readonly head: AuditHead
-  /** Whether audit-head.json was there to compare with. Without it, a cut by somebody who kept an older database is not found. */
-  readonly hasFile: boolean
+  /** What outside of the database the end was compared with. Without any, an older copy of the whole log looks whole. */
+  readonly anchors: readonly string[]
   readonly problems: readonly { readonly sequence: number; readonly what: string }[]
 }
 
@@ -40,7 +40,7 @@ export function verifyAudit(db: Database, anchor: AuditAnchor): Promise<AuditRep
 class Walk {
   readonly #filed: SignedHead | undefined
   readonly #problems: { sequence: number; what: string }[] = []
-  #head: AuditHead = NO_ENTRY
+  #head: AuditHead = BEFORE_GENESIS
   #entries = 0
   #filedHash: string | undefined
 
@@ -49,7 +49,10 @@ class Walk {
   }
 
   step(row: AuditRow): void {
-    this.#entries++
+    const isFirst = this.#head === BEFORE_GENESIS
+    // A log that was begun by an older version has no genesis.
+    if (isFirst && row.sequence === 1 && row.previous === NO_ENTRY.hash) this.#head = NO_ENTRY
+    if (row.sequence > 0) this.#entries++
     if (row.sequence !== this.#head.sequence + 1) {
       const [first, last] = [this.#head.sequence + 1, row.sequence - 1]
       this.#found(first, first === last ? 'it is missing' : `entries ${first} to ${last} are missing`)
@@ -62,13 +65,18 @@ class Walk {
   end(anchor: AuditAnchor, stored: SignedHead | undefined): AuditReport {
     this.#checkStored(anchor, stored)
     this.#checkFiled(anchor)
-    return { entries: this.#entries, head: this.#head, hasFile: this.#filed !== undefined, problems: this.#problems }
+    return {
+      entries: this.#entries,
+      head: this.#head,
+      anchors: this.#filed === undefined ? [] : ['audit-head.json'],
+      problems: this.#problems,
+    }
   }
 
   #checkStored(anchor: AuditAnchor, stored: SignedHead | undefined): void {
     const { sequence, hash } = this.#head
-    if (stored === undefined || stored.sequence === 0) {
-      if (sequence > 0) this.#found(sequence, 'the note of the last entry is missing')
+    if (stored === undefined) {
+      this.#found(Math.max(sequence, 0), 'the note of the last entry is missing')
     } else if (!anchor.isSigned(stored))
       this.#found(stored.sequence, 'the note of the last entry has a wrong signature')
     else if (stored.sequence > sequence) this.#cut(stored.sequence)

@@ -88,6 +88,7 @@ function makeQuotas(raw: Database, options: QuotaOptions): Quotas {
       db.openWith(async (it) => {
         await migrate(it)
         await keys.open(it)
+        await audit.begin(it)
       }),
     health: () => db.health,
     verifyAudit: () => audit.report(),

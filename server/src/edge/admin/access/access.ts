@@ -22,9 +22,17 @@ export class Access {
     this.#throttle = throttle
   }
 
-  /** count throws when an address asks too often. */
-  count({ socket }: IncomingMessage): void {
-    this.#throttle.request(socket.remoteAddress)
+  /**
+   * Counts a request against its address, and throws when there are too many. A request with a session, or with a token that was
+   * good lately, is counted against its token alone: clients behind one proxy do not shut each other out.
+   */
+  count(request: IncomingMessage): void {
+    const { authorization = '' } = request.headers
+    const isKnown =
+      authorization === ''
+        ? this.sessionOf(request) !== undefined
+        : this.tokens.wasGood(BEARER.exec(authorization)?.[1] ?? '')
+    if (!isKnown) this.#throttle.request(request.socket.remoteAddress)
   }
 
   /**
@@ -39,13 +47,12 @@ export class Access {
         ? ((await this.#bySession(request)) ?? (await this.#fromHere(request, method)))
         : await this.login(request, BEARER.exec(headers.authorization)?.[1])
     if (identity === undefined) throw new SluiceError('ADMIN_TOKEN_REQUIRED', 'authorization', 'no token')
-    this.#throttle.token(identity.id)
+    if (identity.via !== 'session') this.#throttle.token(identity.id)
     return identity
   }
 
-  /** login returns whose a token is. One that is not good counts against the address that it came from. */
+  /** Returns whose a token is. Only a wrong token counts against its address: a good one is admitted however many were wrong. */
   async login({ socket }: IncomingMessage, token: string | undefined): Promise<Identity> {
-    this.#throttle.mayFail(socket.remoteAddress)
     const identity = token === undefined ? undefined : await this.tokens.identify(token)
     if (identity !== undefined) return identity
     this.#throttle.failed(socket.remoteAddress)
@@ -61,6 +68,8 @@ export class Access {
     const session = this.sessionOf(request)
     if (session === undefined) return undefined
     if (!SAFE.has(request.method ?? '')) requireOwnPage(request)
+    // Before the token is looked up: its revocation does not end the cookie.
+    this.#throttle.token(session.tokenId)
     const identity = await this.tokens.again(session.tokenId)
     return identity && { ...identity, via: 'session' }
   }

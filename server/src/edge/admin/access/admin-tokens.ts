@@ -1,5 +1,5 @@
 import { createHash, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto'
-import type { Actor, AdminToken, Role, TokenStore } from '../../../quotas/ports.ts'
+import type { AdminToken, Role, TokenStore } from '../../../quotas/ports.ts'
 import type { Identity } from './roles.ts'
 
 /** A SetToken is one that the operator set, beside those in the database. */
@@ -13,6 +13,8 @@ const PREFIX = 'sluice_'
 /** 256 random bits. Anything else was not made here, and the database is not asked. */
 const MADE_HERE = /^sluice_[A-Za-z0-9_-]{43}$/
 const SHOWN_CHARACTERS = PREFIX.length + 4
+/** Tokens that were good and are remembered; beyond this, the one remembered for longest is forgotten. */
+const MAX_GOOD = 1_000
 
 /** A NewToken is a token in clear, which is shown once, and what is kept of it. */
 export interface NewToken {
@@ -43,13 +45,6 @@ export function newToken({ name, role, expiresAtMs }: NewTokenOptions, nowMs: nu
   return { token, kept }
 }
 
-/** firstToken makes an admin's token where there is none yet, for the service to print once. */
-export async function firstToken(store: TokenStore, nowMs: number): Promise<string | undefined> {
-  const { token, kept } = newToken({ name: 'first start', role: 'admin' }, nowMs)
-  const by: Actor = { id: 'first-start', name: 'first start', address: undefined, reason: 'there was no token yet' }
-  return (await store.createFirst(kept, by)) ? token : undefined
-}
-
 /**
  * AdminTokens knows whose a token is. Tokens are compared by their digests, in a time that tells nothing about them: to
  * find one by its digest helps nobody who does not have it.
@@ -58,6 +53,8 @@ export class AdminTokens {
   readonly #set: readonly { readonly identity: Identity; readonly digest: Buffer }[]
   readonly #store: TokenStore | undefined
   readonly #nowMs: () => number
+  /** The digests of tokens that were good when they were last shown. */
+  readonly #good = new Set<string>()
 
   constructor(set: readonly SetToken[], store: TokenStore | undefined, nowMs: () => number) {
     this.#set = set.map(({ role, token }, i) => ({
@@ -73,16 +70,38 @@ export class AdminTokens {
     return this.#set.length > 0 || ((await this.#store?.hasAny()) ?? false)
   }
 
-  /** identify returns whose a token is; undefined for one that is not good, or not good any more. */
+  /** Returns whose a token is; undefined for a wrong one, and for one that has expired or was revoked. */
   async identify(token: string): Promise<Identity | undefined> {
     const digest = digestOf(token)
-    // All are compared, so that the time does not tell which one it was.
-    const [found] = this.#set.filter((each) => timingSafeEqual(each.digest, digest))
-    if (found !== undefined) return found.identity
+    const set = this.#setBy(digest)
+    if (set !== undefined) return set
     if (this.#store === undefined || !MADE_HERE.test(token)) return undefined
-    const kept = await this.#store.find(digest.toString('hex'))
-    if (kept === undefined || !isSame(kept.hash, digest)) return undefined
-    return this.#use(kept)
+    const hash = digest.toString('hex')
+    const kept = await this.#store.find(hash)
+    const identity = kept !== undefined && isSame(kept.hash, digest) ? this.#use(kept) : undefined
+    this.#remember(hash, identity !== undefined)
+    return identity
+  }
+
+  /** Says whether a token was good when it was last shown to this process, without asking the store. */
+  wasGood(token: string): boolean {
+    const digest = digestOf(token)
+    return this.#setBy(digest) !== undefined || this.#good.has(digest.toString('hex'))
+  }
+
+  #setBy(digest: Buffer): Identity | undefined {
+    // All are compared, so that the time does not reveal which one it was.
+    return this.#set.filter((each) => timingSafeEqual(each.digest, digest))[0]?.identity
+  }
+
+  #remember(hash: string, isGood: boolean): void {
+    if (!isGood) {
+      this.#good.delete(hash)
+      return
+    }
+    if (this.#good.size >= MAX_GOOD && !this.#good.has(hash))
+      this.#good.delete(this.#good.values().next().value as string)
+    this.#good.add(hash)
   }
 
   /** again returns whose token an id is, for a session that began with it. */

@@ -46,14 +46,9 @@ export class Throttle {
     this.#charge('own_key', apiKey, 'requests with this key')
   }
 
-  /** mayFail throws when an address has failed too often to be listened to: before anything is looked up. */
-  mayFail(address: string | undefined): void {
-    this.#charge('failure', addressKey(address), 'failed logins', 0)
-  }
-
-  /** failed counts a token that was not good. */
+  /** Counts a wrong token, and throws when an address has sent too many of them. */
   failed(address: string | undefined): void {
-    this.#store.decideOne(`failure:${addressKey(address)}`, LIMITS.failure, 1)
+    this.#charge('failure', addressKey(address), 'failed logins of this address')
   }
 
   #charge(kind: keyof typeof LIMITS, key: string, what: string, cost = 1): void {

@@ -22,7 +22,11 @@ type Headers = Readonly<Record<string, string>>
 
 /** start serves a dashboard. What it returns asks without changing a path or an answer, as fetch would. */
 async function start(dashboard: Pick<BuiltDashboard, 'folder'>, options: Parameters<typeof startAdmin>[0] = {}) {
-  const { url } = await startAdmin({ ...options, dashboard })
+  const { url } = await startAdmin({
+    setTokens: [{ role: 'viewer', token: 'a-token-of-a-viewer' }],
+    ...options,
+    dashboard,
+  })
   return async (path: string, headers: Headers = { accept: BROWSER }, method = 'GET'): Promise<Got> => {
     const asked = request(url, { path, headers: { connection: 'close', ...headers }, method })
     asked.end()
@@ -63,7 +67,7 @@ describe('pages', () => {
 
   it('take nothing from what was there before', async () => {
     const get = await start(await builtDashboard())
-    expect((await get('/stats')).body.toString()).toBe('a.hits: 1\n')
+    expect((await get('/stats', { authorization: 'Bearer a-token-of-a-viewer' })).body.toString()).toBe('a.hits: 1\n')
     expect((await get('/livez')).body.toString()).toBe('ok\n')
     expect((await get('/admin/v1/nothing')).status).toBe(404)
     expect((await get('/admin')).status).toBe(404)
@@ -199,7 +203,7 @@ describe('a dashboard that was not built', () => {
       expect(body.toString()).toMatch(/^The dashboard is not there: .*\n.*`npm run build`/)
     }
     expect((await get('/', { accept: '*/*' })).status).toBe(200)
-    expect((await get('/stats')).status).toBe(200)
+    expect((await get('/stats', { authorization: 'Bearer a-token-of-a-viewer' })).status).toBe(200)
   })
 
   it('is there as soon as it is built', async () => {

@@ -5,6 +5,7 @@ import { part } from '../api/desk.ts'
 import {
   ANY,
   ID,
+  list,
   named,
   needed,
   orNull as nullable,
@@ -154,11 +155,15 @@ export const AUDIT_OPERATIONS = [
         entries: needed(WHOLE),
         head: nullable(WORDS),
         broken: nullable(object({ sequence: needed(WHOLE), reason: needed(WORDS) })),
+        anchors: needed(
+          list(WORDS),
+          'what outside of the database the end was compared with; with none, an older copy of the whole log looks whole',
+        ),
       }),
     },
     run: async (call) => {
-      const { ok, entries, head, broken } = await part(call.desk, 'audit').verify()
-      return { body: { ok, entries, head: orNull(head), broken: orNull(broken) } }
+      const { ok, entries, head, broken, anchors } = await part(call.desk, 'audit').verify()
+      return { body: { ok, entries, head: orNull(head), broken: orNull(broken), anchors: [...anchors] } }
     },
   }),
 ]
