@@ -1,7 +1,10 @@
 // @ts-check
 import { setTimeout as pause } from 'node:timers/promises'
 
-const lookEveryMs = 10
+/** The first looks follow each other closely, since most states are there soon; a state that takes seconds is looked at less often. */
+const firstPauseMs = 5
+const longestPauseMs = 50
+const growth = 1.15
 
 /**
  * until resolves with the first truthy answer of `check`, asked again and again. A check that throws has not come true
@@ -15,6 +18,7 @@ const lookEveryMs = 10
 export async function until(what, check, withinMs = 180_000) {
   const deadline = performance.now() + withinMs
   let cause
+  let pauseMs = firstPauseMs
   do {
     try {
       const answer = await within(deadline - performance.now(), check())
@@ -22,7 +26,8 @@ export async function until(what, check, withinMs = 180_000) {
     } catch (error) {
       cause = error
     }
-    await pause(lookEveryMs)
+    await pause(pauseMs)
+    pauseMs = Math.min(pauseMs * growth, longestPauseMs)
   } while (performance.now() < deadline)
   throw new Error(`waited ${withinMs} ms until ${what}`, { cause })
 }
