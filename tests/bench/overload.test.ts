@@ -96,6 +96,6 @@ it('the routes of the overload are ones that a gateway takes', () => {
     ['read', 2],
     ['test', 3],
   ])
-  expect(plan.table.upstreams.app?.adaptive).toEqual({ min: 4, max: 256 })
+  expect(plan.table.upstreams.app?.adaptive).toEqual({ min: 4, max: 256, startsOpen: true })
   expect(readRoutes({ file: 'routes.yaml', text: routesText(1, false) }).table.upstreams.app?.adaptive).toBeUndefined()
 })
