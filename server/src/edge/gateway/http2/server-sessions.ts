@@ -45,7 +45,8 @@ export class SessionGuest implements Member {
 
   retire(): void {
     const { session } = this
-    if (session === undefined || session.closed) return
+    // One that broke is destroyed before its connection is gone, and is not closed: node:http2 throws then.
+    if (session === undefined || session.closed || session.destroyed) return
     session.goaway(0, MAX_STREAM_ID)
     this.#host.clock.after(NOTICE_MS, () => {
       if (!session.closed) session.close()
@@ -121,6 +122,8 @@ export class ServerSessions {
   }
 
   #serve(stream: ServerHttp2Stream, guest: SessionGuest, facts: ClientFacts, hasEnded: boolean, raw: string[]): void {
+    // Reset in the same read as its head: node:http2 throws at any answer.
+    if (stream.closed || stream.destroyed) return
     const head = readHttp2Request(raw, hasEnded)
     if ('code' in head) {
       this.#host.refused(head)
