@@ -220,7 +220,8 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
     async close() {
       this.notServing()
       health.leave()
-      await Promise.all(Object.values(this.all).map((door) => door.drain(config.drainTimeoutMs)))
+      // A door that fails does not cut what the others still answer.
+      const drains = await Promise.allSettled(Object.values(this.all).map((door) => door.drain(config.drainTimeoutMs)))
       unmatched.stop()
       metrics?.stop()
       watch.stop()
@@ -229,6 +230,7 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
       clearInterval(turning)
       tls?.stop()
       await Promise.all([open.close(), decisions?.close(), traces?.close(), usage?.close()])
+      for (const drained of drains) if (drained.status === 'rejected') throw drained.reason
     },
   }
 }

@@ -58,7 +58,8 @@ export class SessionGuest implements Member {
 
   retire(): void {
     const { session } = this
-    if (session === undefined || session.closed) return
+    // One that broke is destroyed before its connection is gone, and is not closed: node:http2 throws then.
+    if (session === undefined || session.closed || session.destroyed) return
     session.goaway(0, MAX_STREAM_ID)
     this.#host.clock.after(NOTICE_MS, () => {
       if (!session.closed) session.close()

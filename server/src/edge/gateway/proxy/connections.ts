@@ -150,7 +150,7 @@ export class Connections {
   /** retire has everybody leave when what they asked is answered. */
   retire(ms: number): void {
     this.#retiredForMs = ms
-    for (const guest of this.#guests.values()) guest.retire(ms)
+    for (const [socket, guest] of this.#guests) retireOrEnd(socket, guest, ms)
     for (const socket of this.#sockets.keys()) if (!this.#guests.has(socket)) socket.destroy()
   }
 
@@ -172,7 +172,16 @@ export class Connections {
   #keep(place: Socket, guest: Guest): void {
     if (place.destroyed) return
     this.#guests.set(place, guest)
-    if (this.#retiredForMs >= 0) guest.retire(this.#retiredForMs)
+    if (this.#retiredForMs >= 0) retireOrEnd(place, guest, this.#retiredForMs)
+  }
+}
+
+/** retireOrEnd ends a connection that cannot be retired: the others, and their drain, are not to suffer from it. */
+function retireOrEnd(socket: Socket, guest: Guest, ms: number): void {
+  try {
+    guest.retire(ms)
+  } catch {
+    socket.destroy()
   }
 }
 
