@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises'
 import { promisify } from 'node:util'
 
 // npm runs a script through a shell: npm, `sh -c "node scripts/start.mjs"`, node. npm forwards SIGTERM to the shell alone, and
@@ -44,7 +45,10 @@ function endWith(watched) {
     if (signals.count > 0) return clearInterval(timer)
     if (await areStillThere(watched)) return
     clearInterval(timer)
-    // One that has received a signal drains, and a second signal would end it before it is done.
+    // What ended the parent may have sent a signal to this process, too, which is read after timers. A second one would end it
+    // before it has drained.
+    await pause(lookEveryMs, undefined, { ref: false })
+    await turn()
     if (signals.count === 0) process.kill(process.pid, 'SIGTERM')
   }, lookEveryMs).unref()
 }

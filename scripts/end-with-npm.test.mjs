@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { describe, expect, test } from 'vitest'
 import { reapAtExit } from '../tests/servers/reaper.mjs'
 import { until } from '../tests/servers/until.mjs'
 import { ancestorsToWatch, isScript, listedProcess, processOf } from './end-with-npm.mjs'
 import { findCommand } from './system-packages.mjs'
+import { addFiles, makeTree } from './temporary-tree.mjs'
 
 const START = { npm_lifecycle_script: 'node scripts/start.mjs' }
 
@@ -100,5 +102,47 @@ describe.skipIf(process.platform === 'win32')('a process whose parent ends', () 
     await said('handled')
     shell.kill('SIGKILL')
     expect(await said('signals')).toBe('signals 1')
+  })
+
+  test('gets none if it has not handled yet the signal that ended its parent', async () => {
+    const url = JSON.stringify(new URL('./end-with-npm.mjs', import.meta.url).href)
+    const dir = makeTree({
+      'scripts/child.mjs': `
+        import { existsSync } from 'node:fs'
+        import { endWithNpm } from ${url}
+        await endWithNpm()
+        let signals = 0
+        process.on('SIGTERM', () => signals++)
+        const parent = process.ppid
+        let looks = 0
+        setInterval(() => {
+          if (process.ppid !== parent) looks++
+          if (looks < 5) return
+          console.log('signals ' + signals)
+          process.exit()
+        }, 300)
+        setImmediate(() => {
+          console.log('pid ' + process.pid)
+          // The watch is due when this ends, and comes before signals are read.
+          const until = performance.now() + 400
+          while (performance.now() < until || !existsSync('go'));
+        })
+      `,
+    })
+    const script = 'node scripts/child.mjs'
+    const env = { ...process.env, npm_lifecycle_script: script }
+    const shell = spawn('/bin/sh', ['-c', `${script} & wait`], { cwd: dir, env, stdio: ['ignore', 'pipe', 'inherit'] })
+    reapAtExit(shell)
+    let printed = ''
+    shell.stdout.on('data', (chunk) => {
+      printed += chunk
+    })
+    const pid = Number(await until('it is busy', () => /pid (\d+)\n/.exec(printed)?.[1]))
+    const exited = once(shell, 'exit')
+    shell.kill('SIGKILL')
+    await exited
+    process.kill(pid, 'SIGTERM')
+    addFiles(dir, { go: '' })
+    expect(await until('it ends', () => /signals \d/.exec(printed)?.[0])).toBe('signals 1')
   })
 })

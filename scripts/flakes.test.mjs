@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { reapAtExit } from '../tests/servers/reaper.mjs'
 import { until } from '../tests/servers/until.mjs'
 import { flakes, readArguments, summary } from './flakes.mjs'
@@ -32,6 +32,13 @@ const REPORTED = `
 `
 
 const suite = (files) => makeTree({ 'vitest.config.mjs': CONFIG, ...files })
+
+/** end kills what a round in a suite has left behind. It has named its processes in a file, if it came so far. */
+function end(dir) {
+  const path = join(dir, 'pids')
+  const pids = existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : []
+  for (const pid of pids.filter(isRunning)) process.kill(pid, 'SIGKILL')
+}
 
 /** found runs rounds on a suite of its own, and returns what was printed and whether all was good. */
 async function found(dir, ...args) {
@@ -106,8 +113,12 @@ describe('rounds', () => {
   })
 
   test('end when their time is up, with what is known', async () => {
-    const hangs = 'test("hangs", () => new Promise(() => {}), 0)'
+    const hangs = `
+      import { writeFileSync } from 'node:fs'
+      writeFileSync('pids', JSON.stringify([process.pid, process.ppid]))
+      test('hangs', () => new Promise(() => {}), 0)`
     const dir = suite({ 'hangs.test.mjs': hangs })
+    onTestFinished(() => end(dir))
     const { isGood, printed } = await found(dir, '--rounds', '9', '--minutes', '0.05')
     expect(isGood).toBe(false)
     expect(printed).toMatch(/round 1\/9 quiet: .+, stopped by the time being up/)
@@ -204,6 +215,7 @@ test.each(['SIGINT', 'SIGTERM'])('%s ends all that a round has started, and prin
         await new Promise(() => {})
       }, 0)`,
   })
+  onTestFinished(() => end(dir))
   const code = `
     import { flakes, stopOnSignals } from ${JSON.stringify(new URL('./flakes.mjs', import.meta.url).href)}
     process.exitCode = (await flakes(['--only', 'busy'], { dir: ${JSON.stringify(dir)}, stopping: stopOnSignals() })) ? 0 : 1
