@@ -13,6 +13,17 @@ export interface Database {
   close(): Promise<void>
 }
 
+/** A WholeDatabase makes one transaction of several. */
+export interface WholeDatabase extends Database {
+  /**
+   * Runs work of which all transactions and queries, however deep, are one transaction: all of it is committed, or none. A part
+   * that fails is rolled back alone, if the work goes on without it.
+   */
+  atomically<T>(work: () => Promise<T>): Promise<T>
+  /** Runs what has to wait for the commit of what surrounds it; immediately where nothing does. */
+  afterCommit(run: () => void): void
+}
+
 export interface TransactionOptions {
   /** It only reads, and all of its queries see the same moment. */
   readonly snapshot?: boolean
@@ -299,8 +310,10 @@ export interface KeptAnswer {
 export interface IdempotencyStore {
   /** claim returns what is kept under an id; undefined: it was free, and is the caller's now. It throws IDEMPOTENCY_KEYS_TOO_MANY. */
   claim(id: string, owner: string, fingerprint: string): Promise<KeptAnswer | undefined>
-  /** keep fills a claim. Undefined: nothing was done, and the id is free again. */
-  keep(id: string, sealed: string | undefined): Promise<void>
+  /** Does what a claim is for, and fills it with what `seal` makes of the result: both, or neither. */
+  fill<T>(id: string, work: () => Promise<T>, seal: (result: T) => string): Promise<T>
+  /** Frees a claim for which nothing was done. */
+  free(id: string): Promise<void>
 }
 
 /** A ProposedChange is a change before it is made. */

@@ -8,6 +8,7 @@ import type {
   Page,
   AuditEntry as ReadEntry,
   Sql,
+  WholeDatabase,
 } from '../ports.ts'
 import type { AuditAnchor, SignedHead } from './audit-anchor.ts'
 import {
@@ -28,11 +29,11 @@ const AT_ONCE = 5000
 
 /** The AuditLog is only added to, within the transaction of the change that it tells of. */
 export class AuditLog implements AuditLogPort {
-  readonly #db: Database
+  readonly #db: WholeDatabase
   readonly #anchor: AuditAnchor
   readonly #now: () => number
 
-  constructor(db: Database, anchor: AuditAnchor, now: () => number = Date.now) {
+  constructor(db: WholeDatabase, anchor: AuditAnchor, now: () => number = Date.now) {
     this.#db = db
     this.#anchor = anchor
     this.#now = now
@@ -92,9 +93,9 @@ export class AuditLog implements AuditLogPort {
     return this.#anchor.isSigned(head) ? head : { sequence: head.sequence, hash: LOST }
   }
 
-  /** committed keeps the head outside of the database, too. */
+  /** committed keeps the head outside of the database, too, when all that surrounds the change is committed. */
   committed(head: SignedHead): void {
-    this.#anchor.write(head)
+    this.#db.afterCommit(() => this.#anchor.write(head))
   }
 
   /** record appends in a transaction with other work, which says what it did. */

@@ -1,5 +1,6 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { SluiceError } from 'sluice/internal/core/errors'
-import type { Database, Sql, TransactionOptions } from '../ports.ts'
+import type { Database, Sql, TransactionOptions, WholeDatabase } from '../ports.ts'
 import { DatabaseFault } from './database-fault.ts'
 
 /** What is known of a database by what it answered. */
@@ -14,8 +15,9 @@ export interface DatabaseHealth {
  * A GatedDatabase lets nobody in before it was opened: who comes early is told that it is away. So everything that works with a
  * database can be made before there is one. It also notes whether the database answers.
  */
-export class GatedDatabase implements Database {
+export class GatedDatabase implements WholeDatabase {
   readonly #db: Database
+  readonly #whole = new AsyncLocalStorage<Whole>()
   #isOpen = false
   #isUp = false
   #errors = 0
@@ -36,12 +38,39 @@ export class GatedDatabase implements Database {
 
   async query<Row>(sql: string, values?: readonly unknown[]): Promise<readonly Row[]> {
     this.#requireOpen()
+    const whole = this.#surrounding()
+    if (whole !== undefined) return whole.tx.query<Row>(sql, values)
     return this.#noted(this.#db.query<Row>(sql, values))
   }
 
   async transaction<T>(work: (tx: Sql) => Promise<T>, options?: TransactionOptions): Promise<T> {
     this.#requireOpen()
+    const whole = this.#surrounding()
+    if (whole !== undefined) return whole.part(work)
     return this.#noted(this.#db.transaction(work, options))
+  }
+
+  async atomically<T>(work: () => Promise<T>): Promise<T> {
+    this.#requireOpen()
+    if (this.#surrounding() !== undefined) return work()
+    let whole: Whole | undefined
+    const run = async (tx: Sql): Promise<T> => {
+      whole = new Whole(tx)
+      try {
+        return await this.#whole.run(whole, work)
+      } finally {
+        whole.isOver = true
+      }
+    }
+    const result = await this.#noted(this.#db.transaction(run, { statementTimeoutMs: A_MINUTE_MS }))
+    for (const later of whole?.later ?? []) later()
+    return result
+  }
+
+  afterCommit(run: () => void): void {
+    const whole = this.#surrounding()
+    if (whole === undefined) run()
+    else whole.later.push(run)
   }
 
   listen(channel: string, heard: (payload: string) => void, missed: () => void): () => void {
@@ -50,6 +79,12 @@ export class GatedDatabase implements Database {
 
   close(): Promise<void> {
     return this.#db.close()
+  }
+
+  /** What work began in a transaction and does after it, such as on a timer, is no part of it. */
+  #surrounding(): Whole | undefined {
+    const whole = this.#whole.getStore()
+    return whole?.isOver === false ? whole : undefined
   }
 
   #requireOpen(): void {
@@ -64,6 +99,32 @@ export class GatedDatabase implements Database {
     } catch (error) {
       this.#isUp = isAnswer(error)
       if (!this.#isUp || isFault(error)) this.#errors++
+      throw error
+    }
+  }
+}
+
+const A_MINUTE_MS = 60_000
+
+/** A Whole is a transaction that others are parts of, one after the other. */
+class Whole {
+  readonly tx: Sql
+  readonly later: (() => void)[] = []
+  isOver = false
+
+  constructor(tx: Sql) {
+    this.tx = tx
+  }
+
+  async part<T>(work: (tx: Sql) => Promise<T>): Promise<T> {
+    await this.tx.query('SAVEPOINT part')
+    try {
+      const result = await work(this.tx)
+      await this.tx.query('RELEASE SAVEPOINT part')
+      return result
+    } catch (error) {
+      // A connection that is gone cannot roll back; its transaction is.
+      await this.tx.query('ROLLBACK TO SAVEPOINT part; RELEASE SAVEPOINT part').catch(() => {})
       throw error
     }
   }

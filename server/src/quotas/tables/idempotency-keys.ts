@@ -1,5 +1,5 @@
 import { SluiceError } from 'sluice/internal/core/errors'
-import type { Database, IdempotencyStore, KeptAnswer } from '../ports.ts'
+import type { IdempotencyStore, KeptAnswer, WholeDatabase } from '../ports.ts'
 
 const KEPT_FOR = '24 hours'
 /** A first request that was never finished, because its node ended, does not hold its key for longer. */
@@ -10,10 +10,10 @@ const CLEAN_EVERY = 100
 
 /** IdempotencyKeys remember the answers to creations for a day, on all nodes, so that one which is sent twice is made once. */
 export class IdempotencyKeys implements IdempotencyStore {
-  readonly #db: Database
+  readonly #db: WholeDatabase
   #claims = 0
 
-  constructor(db: Database) {
+  constructor(db: WholeDatabase) {
     this.#db = db
   }
 
@@ -36,10 +36,24 @@ export class IdempotencyKeys implements IdempotencyStore {
     throw new SluiceError('IDEMPOTENCY_KEYS_TOO_MANY', 'idempotency-key', 'of this token, or of all')
   }
 
-  async keep(id: string, sealed: string | undefined): Promise<void> {
-    await (sealed === undefined
-      ? this.#db.query('DELETE FROM sluice.idempotency_keys WHERE id = $1 AND answer IS NULL', [id])
-      : this.#db.query('UPDATE sluice.idempotency_keys SET answer = $2 WHERE id = $1', [id, sealed]))
+  /**
+   * A change and the answer to it are one transaction: after a crash there are both, or neither. A request that took longer than
+   * its claim lasts commits nothing if another has taken the claim over and was faster.
+   */
+  fill<T>(id: string, work: () => Promise<T>, seal: (result: T) => string): Promise<T> {
+    return this.#db.atomically(async () => {
+      const result = await work()
+      const filled = await this.#db.query(
+        'UPDATE sluice.idempotency_keys SET answer = $2 WHERE id = $1 AND answer IS NULL RETURNING 1',
+        [id, seal(result)],
+      )
+      if (filled.length === 1) return result
+      throw new SluiceError('IDEMPOTENCY_IN_PROGRESS', 'idempotency-key', 'a repetition of this request was faster')
+    })
+  }
+
+  async free(id: string): Promise<void> {
+    await this.#db.query('DELETE FROM sluice.idempotency_keys WHERE id = $1 AND answer IS NULL', [id])
   }
 
   /** clean removes what is too old to matter. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { newToken } from '../../edge/admin/access/admin-tokens.ts'
 import { SLOW_MS, testDatabases } from '../database/databases.suite.ts'
 import { quotasOn } from '../open/open-quotas.ts'
-import { SUPPORT } from '../records/quota-store.suite.ts'
+import { customer, SUPPORT } from '../records/quota-store.suite.ts'
 import type { UsageQuery } from './usage-store.ts'
 
 const HOUR = 3_600_000
@@ -209,11 +209,11 @@ describe.each(testDatabases)('beside records, %s keeps', { timeout: SLOW_MS }, (
       expect(await idempotency.claim('1', 'a', 'f')).toBeUndefined()
       expect(await idempotency.claim('1', 'a', 'f')).toEqual({ fingerprint: 'f', sealed: undefined })
       expect(await idempotency.claim('2', 'b', 'f')).toBeUndefined()
-      await idempotency.keep('1', 'sealed')
-      expect(await idempotency.claim('1', 'a', 'other')).toEqual({ fingerprint: 'f', sealed: 'sealed' })
-      await idempotency.keep('1', undefined)
-      expect(await idempotency.claim('1', 'a', 'f')).toEqual({ fingerprint: 'f', sealed: 'sealed' })
-      await idempotency.keep('2', undefined)
+      expect(await idempotency.fill('1', async () => 7, String)).toBe(7)
+      expect(await idempotency.claim('1', 'a', 'other')).toEqual({ fingerprint: 'f', sealed: '7' })
+      await idempotency.free('1')
+      expect(await idempotency.claim('1', 'a', 'f')).toEqual({ fingerprint: 'f', sealed: '7' })
+      await idempotency.free('2')
       expect(await idempotency.claim('2', 'b', 'g')).toBeUndefined()
       await db.query("UPDATE sluice.idempotency_keys SET created_at = now() - interval '2 minutes'")
       expect(await idempotency.claim('2', 'b', 'h')).toBeUndefined()
@@ -221,6 +221,39 @@ describe.each(testDatabases)('beside records, %s keeps', { timeout: SLOW_MS }, (
       expect(await idempotency.claim('1', 'a', 'other')).toBeUndefined()
       await idempotency.clean()
       expect(await db.query('SELECT owner FROM sluice.idempotency_keys')).toEqual([{ owner: 'a' }])
+    })
+
+    it('together with what they protect: both, or neither', async () => {
+      const { idempotency, store, audit, db } = await open()
+      const change = () => store.put('customers', customer('acme'), SUPPORT)
+      await idempotency.claim('1', 'a', 'f')
+      const broken = idempotency.fill('1', change, () => {
+        throw new Error('the process ends here')
+      })
+      await expect(broken).rejects.toThrow('the process ends here')
+      expect(await store.get('customers', 'acme')).toBeUndefined()
+      expect((await audit.verify()).entries).toBe(0)
+      await idempotency.fill('1', change, () => 'sealed')
+      expect(await store.get('customers', 'acme')).toMatchObject({ id: 'acme' })
+      expect(await audit.verify()).toMatchObject({ ok: true, entries: 1 })
+      expect(await db.query('SELECT answer FROM sluice.idempotency_keys')).toEqual([{ answer: 'sealed' }])
+    })
+
+    it('once, also where a repetition took the claim over from a request that took too long', async () => {
+      const { idempotency, store } = await open()
+      await idempotency.claim('1', 'a', 'f')
+      await idempotency.fill(
+        '1',
+        () => store.put('customers', customer('first'), SUPPORT),
+        () => 'sealed',
+      )
+      const slow = idempotency.fill(
+        '1',
+        () => store.put('customers', customer('second'), SUPPORT),
+        () => 'other',
+      )
+      await expect(slow).rejects.toMatchObject({ code: 'IDEMPOTENCY_IN_PROGRESS' })
+      expect(await store.get('customers', 'second')).toBeUndefined()
     })
 
     it('of one token no more than it may have', async () => {

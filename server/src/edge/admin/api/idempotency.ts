@@ -45,11 +45,10 @@ export async function answeredOnce(
   const kept = await store.claim(id, request.owner, fingerprint)
   if (kept !== undefined) return { ...again(kept, fingerprint, request), isRepeated: true }
   try {
-    const written = await answer()
-    await store.keep(id, seal(request, JSON.stringify(written)))
+    const written = await store.fill(id, answer, (result) => seal(request, JSON.stringify(result)))
     return { ...written, isRepeated: false }
   } catch (error) {
-    await store.keep(id, undefined)
+    await store.free(id)
     throw error
   }
 }

@@ -45,14 +45,19 @@ export class KeptAnswers implements IdempotencyStore {
     return undefined
   }
 
-  async keep(id: string, sealed: string | undefined): Promise<void> {
+  async fill<T>(id: string, work: () => Promise<T>, seal: (result: T) => string): Promise<T> {
+    const result = await work()
     const found = this.#kept.get(id)
-    if (found === undefined) return
-    if (sealed === undefined) this.#forget(id, found)
-    else {
-      found.answer = { ...found.answer, sealed }
-      this.#characters += sealed.length
-    }
+    if (found === undefined) return result
+    const sealed = seal(result)
+    found.answer = { ...found.answer, sealed }
+    this.#characters += sealed.length
+    return result
+  }
+
+  async free(id: string): Promise<void> {
+    const found = this.#kept.get(id)
+    if (found !== undefined && found.answer.sealed === undefined) this.#forget(id, found)
   }
 
   #forgetOld(): void {
