@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { newToken } from '../../edge/admin/access/admin-tokens.ts'
 import { makeDataDir, SLOW_MS, type TestDatabase, testDatabases } from '../database/databases.suite.ts'
 import { type Quotas, quotasOn } from '../open/open-quotas.ts'
-import type { Actor } from '../ports.ts'
+import type { Actor, WholeDatabase } from '../ports.ts'
 import { customer, SUPPORT } from '../records/quota-store.suite.ts'
 import { AuditAnchor } from './audit-anchor.ts'
 import { hashOf, NO_ENTRY } from './audit-entry.ts'
@@ -214,6 +214,17 @@ describe.each(testDatabases)('the audit log on %s', { timeout: SLOW_MS }, (_, ma
     expect(await other.audit.verify()).toEqual(verified)
     expect((await quotas.audit.list({ limit: 10 })).items).toEqual([])
     expect(await quotas.audit.unconfirmed('file', 10)).toEqual([])
+  })
+
+  it('keeps outside of the database only what was committed', async () => {
+    const { quotas, file, problems } = await fiveEntries()
+    const before = readFileSync(file, 'utf8')
+    const broken = (quotas.db as WholeDatabase).atomically(async () => {
+      await quotas.store.remove('customers', 'c0', NIGHT)
+      throw new Error('broken')
+    })
+    await expect(broken).rejects.toThrow('broken')
+    expect([readFileSync(file, 'utf8'), await problems()]).toEqual([before, []])
   })
 
   it('that an older version began, without a genesis, is whole', async () => {
