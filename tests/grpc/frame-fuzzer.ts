@@ -1,10 +1,10 @@
 import { Duplex } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { ManualClock } from '../../server/src/net/manual-clock.suite.ts'
+import { Random } from '../fuzz/random.ts'
 import { ECHO, EchoServer } from './echo-server.ts'
 import { HostileSession } from './hostile-session.ts'
 import { MemorySocket } from './memory-socket.ts'
-import { Random } from './random.ts'
 import { mutate } from './session.ts'
 import { call, PREFACE, settings, Type } from './wire.ts'
 

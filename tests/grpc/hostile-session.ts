@@ -1,5 +1,5 @@
 import { type HeaderField, HpackEncoder, mostEncodedBytes } from '../../server/src/grpc/hpack/hpack-encoder.ts'
-import type { Random } from './random.ts'
+import type { Random } from '../fuzz/random.ts'
 import { callFields, END_HEADERS, END_STREAM, frame, PADDED, prefixed, settings, Type, uint32 } from './wire.ts'
 
 const EDGES = [0, 1, 2, 100, 16_384, 65_535, 65_536, 2 ** 31 - 1, 2 ** 31, 2 ** 32 - 1]

@@ -1,5 +1,5 @@
 import { type HeaderField, HpackEncoder, mostEncodedBytes } from '../../server/src/grpc/hpack/hpack-encoder.ts'
-import type { Random } from './random.ts'
+import type { Random } from '../fuzz/random.ts'
 import {
   callFields,
   END_HEADERS,
