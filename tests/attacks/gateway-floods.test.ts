@@ -166,7 +166,10 @@ describe('streams of HTTP/2 that are reset', () => {
   it('by a client that waited a second do not count, nor as many as were answered', async () => {
     const app = await silentApp()
     const clock = new ManualClock()
-    const { port, gateway } = await startGateway(app.url, { clock })
+    const { port, gateway } = await startGateway(app.url, {
+      clock,
+      bounds: { resetsPerAddress: { burst: 100, perSecond: 0 } },
+    })
     const session = new Session(port)
     for (let i = 0; i < 150; i++) {
       session.write(open(i))

@@ -1,8 +1,8 @@
 import type { Clock } from '../../net/clock.ts'
 import type { TimerWheel } from '../../net/timer-wheel.ts'
+import type { ClientExcess } from './excess-log.ts'
 import type { Fault } from './gateway-error.ts'
 import type { GatewayBounds } from './options.ts'
-import type { ClientExcess } from './proxy/excess-log.ts'
 import type { RequestHead } from './request-head.ts'
 import type { Asker, AskerListener } from './sides.ts'
 

@@ -1,6 +1,6 @@
-import type { Excess } from '../../../net/client-budgets.ts'
-import type { Clock } from '../../../net/clock.ts'
-import type { GatewayBounds, GatewayLog } from '../options.ts'
+import type { Excess } from '../../net/client-budgets.ts'
+import type { Clock } from '../../net/clock.ts'
+import type { GatewayBounds, GatewayLog } from './options.ts'
 
 const SILENT_MS = 60_000
 
