@@ -283,8 +283,8 @@ describe('packages', () => {
   })
 
   test('grpc may use Node.js and net, and nothing of the rest', () => {
-    const source = `import 'node:net'\nimport 'sluice/internal/core/b'`
-    expect(check({ 'server/src/grpc/a.ts': source, 'src/core/b.ts': '' })).toEqual([
+    const source = `import 'node:net'\nimport 'sluice/internal/core/b'\nimport '../net/c.ts'`
+    expect(check({ 'server/src/grpc/a.ts': source, 'server/src/net/c.ts': '', 'src/core/b.ts': '' })).toEqual([
       'server/src/grpc/a.ts:2 imports sluice/internal/core/b: ' +
         'layer grpc may not import layer sluice/core (allowed: net)',
     ])

@@ -1,4 +1,4 @@
-import { connect, type Socket } from 'node:net'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { GatewayRequest } from '../../server/src/edge/gateway/gate.ts'
 import {
@@ -37,7 +37,8 @@ class Session {
   isClosed = false
   #rest: Buffer = Buffer.alloc(0)
 
-  constructor(port: number, localAddress = '127.0.0.1') {
+  /** `first` goes in one packet with what every connection begins with. */
+  constructor(port: number, localAddress = '127.0.0.1', first: readonly Buffer[] = []) {
     this.socket = connect({ port, host: '127.0.0.1', localAddress })
     this.socket.on('error', () => {})
     this.socket.on('close', () => {
@@ -49,7 +50,7 @@ class Session {
       this.#rest = rest
     })
     onTestFinished(() => void this.socket.destroy())
-    this.write(preface, settings())
+    this.write(preface, settings(), ...first)
   }
 
   write(...parts: readonly Buffer[]): void {
@@ -118,6 +119,15 @@ describe('streams of HTTP/2 that are reset', () => {
     expect([app.connections(), gate.admitted]).toEqual([1, 1])
   })
 
+  it('in the first packet of a connection end it before anything is done for it', async () => {
+    const { port, gateway } = await startGateway('http://127.0.0.1:9', { clock: new ManualClock() })
+    const pairs = many(400, (i) => Buffer.concat([open(i), reset(idOf(i))]))
+    const sessions = many(5, () => new Session(port, '127.0.0.1', pairs))
+    await until('they have to leave', () => sessions.every(({ isClosed }) => isClosed))
+    expect(sessions.flatMap(({ frames }) => frames)).toEqual([])
+    expect(gateway.stats.connectionsEndedForResets).toBe(5)
+  })
+
   it('right after they were decided about are counted by address, whatever their connection', async () => {
     const app = await silentApp()
     const gate = new RecordingGate()
@@ -156,7 +166,10 @@ describe('streams of HTTP/2 that are reset', () => {
   it('by a client that waited a second do not count, nor as many as were answered', async () => {
     const app = await silentApp()
     const clock = new ManualClock()
-    const { port, gateway } = await startGateway(app.url, { clock })
+    const { port, gateway } = await startGateway(app.url, {
+      clock,
+      bounds: { resetsPerAddress: { burst: 100, perSecond: 0 } },
+    })
     const session = new Session(port)
     for (let i = 0; i < 150; i++) {
       session.write(open(i))
@@ -239,10 +252,16 @@ describe('work in one turn of the event loop', () => {
   })
 
   it('is bounded however many connections come at the same time', async () => {
-    const { port, gateway } = await startGateway('http://127.0.0.1:9')
+    const { gateway } = await startGateway('http://127.0.0.1:9')
+    const sockets: Socket[] = []
+    const server = createServer({ pauseOnConnect: true }, (socket) => sockets.push(socket))
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => void server.close())
+    const sessions = many(200, () => new Session((server.address() as AddressInfo).port))
+    await until('all have connected', () => sockets.length === 200)
     const served = () => gateway.connectionsUnderWay().filter(({ version }) => version !== undefined).length
     const most = perTurn(served)
-    const sessions = many(200, () => new Session(port))
+    for (const socket of sockets) gateway.accept(0, socket)
     await until('all are served', () => sessions.every(({ frames }) => frames.length > 0))
     expect(most()).toBeLessThanOrEqual(32)
   })
