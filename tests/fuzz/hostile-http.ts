@@ -13,7 +13,15 @@ const KEY = 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=='
 const SOCKET = ['Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13', KEY]
 
 /** mark is what is in the path, a field and the body of one request, and in no other. */
-const mark = (id: number): string => `mark-${id}-`
+const mark = (id: number): string => `mark-${id}-${checkOf(id)}-`
+
+/** marksIn are the ids of the marks in a text. One that was damaged is none, and not that of another request. */
+export function marksIn(text: string): number[] {
+  const found = [...text.matchAll(/mark-(\d+)-(\d+)-/g)].map(([, id, check]) => [Number(id), Number(check)] as const)
+  return found.filter(([id, check]) => checkOf(id) === check).map(([id]) => id)
+}
+
+const checkOf = (id: number): number => 100 + ((id * 7_919) % 887)
 /** What a smuggler hides. It has the mark of the request in which it is. */
 const smuggled = (id: number): string =>
   `POST /smuggled-${mark(id)} HTTP/1.1\r\nHost: evil\r\nContent-Length: 0\r\n\r\n`
