@@ -90,7 +90,7 @@ export class Batcher<Job, Answer> {
     this.#texts = new LimitTexts(options.scriptNowMs, options.keys)
     this.#deadlines = new DeadlineTimer(this.#now, {
       stalled: (nowAt) => this.#excuse(nowAt),
-      due: (upTo, hasStalled) => this.#expire(upTo, hasStalled),
+      due: (upTo) => this.#expire(upTo),
     })
     this.#desk = {
       now: this.#now,
@@ -353,15 +353,14 @@ export class Batcher<Job, Answer> {
   }
 
   /** #report tells the breaker and the listener how a call ended. What comes after its deadline is not reported again. */
-  #report(flight: Flight<Job, Answer>, fault: StoreFault | undefined, hasStalled = false): void {
+  #report(flight: Flight<Job, Answer>, fault: StoreFault | undefined): void {
     if (flight.isReported) return
     flight.isReported = true
     const { carried, shard, breaker, startedAt } = flight
     const nowAt = this.#now()
     if (fault === undefined || flight.isAnswered) breaker.succeeded()
     // Without a connection nothing was asked, and asking costs nothing: the breaker has nothing to protect.
-    // Nor does a process that stalls know anything about the server.
-    else if (fault.reason === 'offline' || hasStalled) breaker.notTried()
+    else if (fault.reason === 'offline') breaker.notTried()
     else breaker.failed(nowAt)
     this.#events.callEnded(shard, nowAt - startedAt, carried, fault)
   }
@@ -373,10 +372,10 @@ export class Batcher<Job, Answer> {
   }
 
   /** #expire rejects the jobs whose time was up, and watches the others. */
-  #expire(upTo: number, hasStalled: boolean): void {
+  #expire(upTo: number): void {
     let nextAt = Number.POSITIVE_INFINITY
     for (const flight of [...this.#calls]) {
-      this.#expireFlight(flight, upTo, hasStalled)
+      this.#expireFlight(flight, upTo)
       nextAt = Math.min(nextAt, soonestDue(flight.batch))
     }
     for (const lane of this.#lanes.values()) {
@@ -396,13 +395,17 @@ export class Batcher<Job, Answer> {
     refuseAll(late, new StoreFault('timeout', shard, 'no turn within the deadline'))
   }
 
-  /** #expireFlight rejects the jobs of a call whose time is up. What is due after a stall has had all its chances. */
-  #expireFlight(flight: Flight<Job, Answer>, upTo: number, hasStalled: boolean): void {
+  /**
+   * #expireFlight rejects the jobs of a call whose time is up. That counts as a failure of the server also right after a stall of this
+   * process: the jobs have had all their excuses, and the sockets were read after each. Without that, a process whose timers
+   * are always late would ask a silent server for ever.
+   */
+  #expireFlight(flight: Flight<Job, Answer>, upTo: number): void {
     const { batch, shard, breaker } = flight
     const late = batch.filter(({ isSettled, dueAt }) => !isSettled && dueAt <= upTo)
     if (late.length === 0) return
     const fault = new StoreFault('timeout', shard, 'no answer within the deadline')
-    this.#report(flight, fault, hasStalled)
+    this.#report(flight, fault)
     refuseAll(late, fault)
     if (breaker.state === 'open') this.#connection.reset(shard)
     if (batch.every(({ isSettled }) => isSettled)) this.#land(flight)

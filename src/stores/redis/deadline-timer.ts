@@ -3,7 +3,7 @@ export interface DeadlineListener {
   /** The timer rang much later than it should have: the process itself was busy. */
   stalled(nowAt: number): void
   /** Deadlines up to a time may have passed. What came in until then has been read; of later ones nothing is known. */
-  due(upTo: number, hasStalled: boolean): void
+  due(upTo: number): void
 }
 
 /** A timer that is this late says that the process itself was busy. */
@@ -58,6 +58,6 @@ export class DeadlineTimer {
     const hasStalled = nowAt - this.#ringAt > BUSY_MS
     this.#ringAt = Number.POSITIVE_INFINITY
     if (hasStalled) this.#listener.stalled(nowAt)
-    setImmediate(() => this.#listener.due(nowAt, hasStalled))
+    setImmediate(() => this.#listener.due(nowAt))
   }
 }
