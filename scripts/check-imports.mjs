@@ -26,13 +26,15 @@ export const serverLayers = {
   net: [],
   grpc: ['net'],
   observe: library('core', 'engine'),
-  quotas: library('core', 'engine'),
-  edge: ['net', 'grpc', 'observe', 'quotas', ...library('core', 'engine', 'identity', 'http-door')],
+  records: library('core'),
+  quotas: ['records', ...library('core', 'engine')],
+  edge: ['net', 'grpc', 'observe', 'records', 'quotas', ...library('core', 'engine', 'identity', 'http-door')],
   // Of edge, its protobuf.
   sources: ['edge', ...library('core', 'engine', 'sources')],
   app: [
     'grpc',
     'observe',
+    'records',
     'quotas',
     'edge',
     'sources',

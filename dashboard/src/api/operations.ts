@@ -10,6 +10,7 @@ export type ApiKey = {
   readonly prefix: string
   readonly customer_id: string | null
   readonly name: string
+  /** the key's tier, which comes before the customer's */
   readonly tier: string | null
   /** rises with every change; the ETag */
   readonly version: number
@@ -63,9 +64,13 @@ export type Block = {
   readonly api_key_id: string | null
   readonly cidr: string | null
   readonly reason: string | null
+  /** 403 by default */
   readonly status: number
+  /** what the caller is answered */
   readonly body: string | null
+  /** when it takes effect; now by default */
   readonly effective_at: string
+  /** when it ends; null: never */
   readonly expires_at: string | null
   /** rises with every change; the ETag */
   readonly version: number
@@ -109,11 +114,15 @@ export type Counter = {
 
 export type Customer = {
   readonly id: string
+  /** the id by default */
   readonly name: string
   readonly tier: string | null
   readonly status: 'active' | 'suspended'
+  /** an IANA name; UTC by default */
   readonly time_zone: string
+  /** the first day of a period */
   readonly period_anchor: string | null
+  /** free, at most 50 values: a billing id, a sales contact */
   readonly metadata: { readonly [name: string]: string }
   /** rises with every change; the ETag */
   readonly version: number
@@ -139,11 +148,14 @@ export type CustomerFields = {
 export type Grant = {
   readonly id: string
   readonly customer_id: string
+  /** `default` by default */
   readonly descriptor: string
   readonly amount: number
   readonly reason: string | null
   readonly ticket: string | null
+  /** when it takes effect; now by default */
   readonly effective_at: string
+  /** when it ends; null: never */
   readonly expires_at: string | null
   /** rises with every change; the ETag */
   readonly version: number
@@ -353,6 +365,7 @@ export type NewApiKey = {
   readonly prefix: string
   readonly customer_id: string | null
   readonly name: string
+  /** the key's tier, which comes before the customer's */
   readonly tier: string | null
   /** rises with every change; the ETag */
   readonly version: number
@@ -504,21 +517,25 @@ export type Override = {
   readonly id: string
   readonly customer_id: string | null
   readonly api_key_id: string | null
+  /** `default`, or such as `endpoint:POST /api/v1/orders`; `default` by default */
   readonly descriptor: string
   readonly requests_per_unit: number
   readonly unit: 'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year'
+  /** that of the rule by default */
   readonly algorithm: string | null
   readonly burst: number | null
   readonly reason: string | null
   readonly ticket: string | null
+  /** when it takes effect; now by default */
   readonly effective_at: string
+  /** when it ends; null: never */
   readonly expires_at: string | null
-  /** why it has no effect; null: nothing is wrong with it */
-  readonly problem: string | null
   /** rises with every change; the ETag */
   readonly version: number
   readonly created_at: string
   readonly updated_at: string
+  /** why it has no effect; null: nothing is wrong with it */
+  readonly problem: string | null
 }
 
 export type OverrideFields = {
@@ -767,11 +784,11 @@ export type Tier = {
   readonly name: string
   /** as below the name of a tier in a rule file */
   readonly limits: unknown
-  /** why it has no effect; null: nothing is wrong with it */
-  readonly problem: string | null
   /** rises with every change; the ETag */
   readonly version: number
   readonly updated_at: string
+  /** why it has no effect; null: nothing is wrong with it */
+  readonly problem: string | null
 }
 
 export type TierFields = {

@@ -1,5 +1,5 @@
 import { newToken } from '../../edge/admin/access/admin-tokens.ts'
-import { tokenJson } from '../../edge/admin/api/record-forms.ts'
+import { tokenJson } from '../../edge/admin/api/token-forms.ts'
 import { entryJson } from '../../edge/admin/operations/audit.ts'
 import { openQuotas, type Quotas } from '../../quotas/open/open-quotas.ts'
 import type { Actor, Role } from '../../quotas/ports.ts'

@@ -1,14 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { QuotaSink } from '../../quotas/book/live-quotas.ts'
-import {
-  QUOTA_TABLES,
-  type QuotaPart,
-  quotaParts,
-  recordId,
-  slimChange,
-  slimRecord,
-} from '../../quotas/book/quota-parts.ts'
+import { type QuotaPart, quotaParts, recordId, slimChange, slimRecord } from '../../quotas/book/quota-parts.ts'
 import type { QuotaChange, QuotaSnapshot, QuotaTable } from '../../quotas/model.ts'
+import { QUOTA_TABLES } from '../../records/tables.ts'
 
 /** What a QuotaFeed tells workers. */
 export type QuotaNews =

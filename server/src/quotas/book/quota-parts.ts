@@ -1,18 +1,6 @@
+import { QUOTA_TABLES, tableOf } from '../../records/tables.ts'
 import type { QuotaChange, QuotaRecords, QuotaSnapshot, QuotaTable } from '../model.ts'
 import type { QuotaBook } from './quota-book.ts'
-import { tierId } from './stored-tiers.ts'
-import { switchId } from './switch-board.ts'
-
-/** The tables in the order in which they are sent. */
-export const QUOTA_TABLES = [
-  'customers',
-  'api_keys',
-  'overrides',
-  'grants',
-  'blocks',
-  'tiers',
-  'switches',
-] as const satisfies readonly QuotaTable[]
 
 /** How many records are sent and taken at a time: a millisecond of work for either side. */
 const AT_ONCE = 250
@@ -38,20 +26,13 @@ export function takePart(book: QuotaBook, { table, records }: QuotaPart): void {
 
 /** recordId is the key of a record, as changes name it. */
 export function recordId(table: QuotaTable, record: QuotaRecords[QuotaTable]): string {
-  if (table === 'tiers') return tierId(record as QuotaRecords['tiers'])
-  if (table === 'switches') return switchId(record as QuotaRecords['switches'])
-  return (record as QuotaRecords['customers']).id
+  return tableOf(table).idOf(record)
 }
 
 /** slimRecord leaves out what no decision depends on, and would be sent to every worker. */
 export function slimRecord<T extends QuotaTable>(table: T, record: QuotaRecords[T]): QuotaRecords[T] {
-  if (table === 'customers') return { ...record, name: '', metadata: NOTHING, periodAnchor: undefined }
-  if (table === 'api_keys') return { ...record, name: '' }
-  if (table === 'overrides' || table === 'grants') return { ...record, reason: undefined, ticket: undefined }
-  return record
+  return tableOf(table).toWorkers(record) as QuotaRecords[T]
 }
-
-const NOTHING = Object.freeze({})
 
 /** slimChange is slimRecord for a change. */
 export function slimChange(change: QuotaChange): QuotaChange {

@@ -14,8 +14,7 @@ import type {
   Subject,
 } from '../model.ts'
 import { QuotaBook } from './quota-book.ts'
-import { tierId } from './stored-tiers.ts'
-import { switchId } from './switch-board.ts'
+import { recordId } from './quota-parts.ts'
 
 export const START_MS = 1_780_000_000_000
 
@@ -77,17 +76,11 @@ export function bookOf(records: Records) {
   const book = new QuotaBook({ hash, clock })
   const put = (more: Records): void => {
     for (const [table, list] of Object.entries(more)) {
-      for (const record of list) book.put(table as QuotaTable, idOf(table as QuotaTable, record), record)
+      for (const record of list) book.put(table as QuotaTable, recordId(table as QuotaTable, record), record)
     }
   }
   put(records)
   return { book, put, time, clock }
-}
-
-function idOf(table: QuotaTable, record: QuotaRecords[QuotaTable]): string {
-  if (table === 'tiers') return tierId(record as StoredTier)
-  if (table === 'switches') return switchId(record as RuleSwitch)
-  return (record as Customer).id
 }
 
 /** entriesOf reads `api_key=k endpoint=POST /x`, separated by two spaces or by one before `key=`. */

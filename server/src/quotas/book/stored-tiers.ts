@@ -2,6 +2,7 @@ import { compileTier } from 'sluice/internal/core/rules/compile-tier'
 import type { TierLookup } from 'sluice/internal/core/rules/match'
 import { RulesError } from 'sluice/internal/core/rules/problems'
 import type { Domain, RuleNode } from 'sluice/internal/core/rules/rule-set'
+import { tierId } from '../../records/tables.ts'
 import type { StoredTier } from '../model.ts'
 import type { PassOver } from './passed-over.ts'
 
@@ -61,9 +62,4 @@ export class StoredTiers {
       return undefined
     }
   }
-}
-
-/** tierId is the key of a tier among the records. */
-export function tierId({ domain, name }: Pick<StoredTier, 'domain' | 'name'>): string {
-  return `${domain}/${name}`
 }

@@ -2,6 +2,7 @@ import { holdsPermits } from 'sluice/internal/core/limit'
 import type { Rule } from 'sluice/internal/core/rules/rule-set'
 import type { LayerMode } from 'sluice/internal/engine/load-shedder'
 import type { LayerLookup, SwitchLookup } from 'sluice/internal/engine/quotas'
+import { ALL_RULES } from '../../records/tables.ts'
 import { LAYER_DOMAIN, type RuleSwitch } from '../model.ts'
 
 const LAYER_PREFIX = `${LAYER_DOMAIN}/`
@@ -34,7 +35,7 @@ export class SwitchBoard {
   /** find is the SwitchLookup of these: by the id of a rule, or the name that it has. */
   readonly find: SwitchLookup = (domain: string, { id, name, limit }: Rule) => {
     const own = this.#byId.get(`${domain}/${id}`) ?? (name === id ? undefined : this.#byId.get(`${domain}/${name}`))
-    const mode = (own ?? this.#byId.get(ALL))?.mode
+    const mode = (own ?? this.#byId.get(ALL_RULES))?.mode
     if (this.#layers.size === 0) return mode
     const layer = this.#layers.get(holdsPermits(limit) ? 'concurrency' : 'rate')
     return layer === undefined || layer === 'enforce' || mode === 'off' ? mode : layer
@@ -45,11 +46,4 @@ export class SwitchBoard {
     const mode = this.#layers.get(layer)
     return mode === 'enforce' ? 'on' : mode
   }
-}
-
-const ALL = '*'
-
-/** switchId is the key of a switch among the records. */
-export function switchId({ rule }: Pick<RuleSwitch, 'rule'>): string {
-  return rule === undefined ? ALL : `${rule.domain}/${rule.id}`
 }

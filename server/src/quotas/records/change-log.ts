@@ -1,7 +1,8 @@
+import type { Row } from '../../records/record-table.ts'
+import { tableOf } from '../../records/tables.ts'
 import type { QuotaChange, QuotaTable } from '../model.ts'
 import type { Sql } from '../ports.ts'
 import type { Step } from './change-plan.ts'
-import { type Row, tableOf } from './record-tables.ts'
 
 /** Where changes are told. */
 export const CHANNEL = 'sluice_changes'

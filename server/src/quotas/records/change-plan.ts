@@ -1,7 +1,8 @@
 import { got, SluiceError } from 'sluice/internal/core/errors'
+import type { Row } from '../../records/record-table.ts'
+import { tableOf } from '../../records/tables.ts'
 import type { AuditEntry } from '../audit/audit-entry.ts'
 import type { QuotaTable } from '../model.ts'
-import { type Row, tableOf } from './record-tables.ts'
 
 /** A Change puts a record, or removes the one that has the id. */
 export interface Change {
@@ -62,16 +63,15 @@ function rowOf({ table, id, record }: Change): Row {
   return row
 }
 
-/** auditOf tells of a step. What is kept of an API key has no place in a log that is sent elsewhere. */
+/** auditOf is the entry of a step in the audit log. */
 export function auditOf({ table, id, before, after }: Step): AuditEntry {
   const kept = tableOf(table)
-  const tell = (row: Row | undefined): string | undefined =>
-    row && JSON.stringify(kept.toRecord(row), (name, value) => (name === 'hash' ? undefined : value))
+  const textOf = (row: Row | undefined): string | undefined => row && kept.toAudit(kept.toRecord(row))
   return {
     action: `${table}.${after === undefined ? 'remove' : 'put'}`,
     target: `${table}/${id}`,
     customerId: kept.customerOf(kept.toRecord((after ?? before)!)),
-    before: tell(before),
-    after: tell(after),
+    before: textOf(before),
+    after: textOf(after),
   }
 }

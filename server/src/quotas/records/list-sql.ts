@@ -1,7 +1,8 @@
 import { SluiceError } from 'sluice/internal/core/errors'
+import type { RecordTable } from '../../records/record-table.ts'
 import { readCursor } from '../audit/cursor.ts'
 import type { ListQuery } from '../ports.ts'
-import { type RecordTable, selectList } from './record-tables.ts'
+import { selectList } from './record-sql.ts'
 
 const MOST = 1000
 const LONGEST_SEARCH = 200
@@ -24,9 +25,9 @@ export function listSql(table: RecordTable<unknown>, query: ListQuery): { sql: s
     const more = table.foundBy === undefined ? [] : [table.foundBy(`${folded}::text`)]
     conditions.push(`(${[`id LIKE ${exact}::text`, ...matches, ...more].join(' OR ')})`)
   }
-  if (query.after !== undefined) conditions.push(`id > ${parameter(readCursor(query.after, table.name))}::text`)
+  if (query.after !== undefined) conditions.push(`id > ${parameter(readCursor(query.after, table.table))}::text`)
   const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`
-  const sql = `SELECT ${selectList(table)} FROM ${table.name} ${where} ORDER BY id LIMIT ${pageSize(query) + 1}`
+  const sql = `SELECT ${selectList(table)} FROM ${table.table} ${where} ORDER BY id LIMIT ${pageSize(query) + 1}`
   return { sql, values }
 }
 

@@ -1,7 +1,7 @@
+import { QUOTA_TABLES, tableOf } from '../../records/tables.ts'
 import { Backoff } from '../database/backoff.ts'
 import type { QuotaChange, QuotaSnapshot, QuotaTable } from '../model.ts'
 import type { QuotaStore } from '../ports.ts'
-import { QUOTA_TABLES, tableOf } from './record-tables.ts'
 
 /** How much of what is known is true now. */
 export type FeedState =

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect, it, onTestFinished } from 'vitest'
 import { until } from '../../../../tests/servers/until.mjs'
+import { QUOTA_TABLES, tableOf } from '../../records/tables.ts'
 import type { MakeTestDatabase, TestDatabase } from '../database/databases.suite.ts'
 import type { ApiKey, Block, Customer, Grant, Override, QuotaChange, RuleSwitch, StoredTier } from '../model.ts'
 import { type Quotas, quotasOn } from '../open/open-quotas.ts'
@@ -103,6 +104,23 @@ export function quotaStoreSuite(make: MakeTestDatabase): void {
     const db = await (place ?? (await make())).open()
     return quotasOn(db, { now: () => NOW, refreshEveryMs: 3_600_000 })
   }
+
+  it('has the columns that the tables of fields say, and null where it may be', async () => {
+    const place = await make()
+    await open(place)
+    const types = { text: ['text'], int8: ['bigint', 'integer'], jsonb: ['jsonb'], time: ['timestamp with time zone'] }
+    const found = await place.asSuperuser(
+      "SELECT table_schema || '.' || table_name AS name, column_name, data_type, is_nullable FROM information_schema.columns",
+    )
+    for (const { table, columns, optionalColumns } of QUOTA_TABLES.map(tableOf)) {
+      const own = (found as Record<string, string>[]).filter(({ name }) => name === table)
+      expect(own.map(({ column_name }) => column_name).toSorted(), table).toEqual(Object.keys(columns).toSorted())
+      for (const { column_name, data_type, is_nullable } of own) {
+        expect(types[columns[column_name]], `${table}.${column_name}`).toContain(data_type)
+        expect(is_nullable === 'YES', `${table}.${column_name}`).toBe(optionalColumns.has(column_name))
+      }
+    }
+  })
 
   it('gives back every kind of record as it was put, with its version and times', async () => {
     const { store } = await open()

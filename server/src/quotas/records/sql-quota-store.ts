@@ -1,4 +1,6 @@
 import { SluiceError } from 'sluice/internal/core/errors'
+import type { Row } from '../../records/record-table.ts'
+import { QUOTA_TABLES, tableOf } from '../../records/tables.ts'
 import type { SignedHead } from '../audit/audit-anchor.ts'
 import type { AuditLog } from '../audit/audit-log.ts'
 import { writeCursor } from '../audit/cursor.ts'
@@ -10,7 +12,7 @@ import { CHANNEL, logSteps, trimChanges } from './change-log.ts'
 import { auditOf, type Change, planStep, type Step } from './change-plan.ts'
 import { dependentsOf } from './dependents.ts'
 import { listSql, pageSize } from './list-sql.ts'
-import { QUOTA_TABLES, type Row, selectList, tableOf, upsertSql } from './record-tables.ts'
+import { selectList, upsertSql } from './record-sql.ts'
 
 export interface SqlQuotaStoreOptions {
   readonly now?: () => number
@@ -56,7 +58,7 @@ export class SqlQuotaStore implements QuotaStore {
 
   async get<T extends QuotaTable>(table: T, id: string): Promise<QuotaRecords[T] | undefined> {
     const kept = tableOf(table)
-    const [row] = await this.#db.query<Row>(`SELECT ${selectList(kept)} FROM ${kept.name} WHERE id = $1`, [id])
+    const [row] = await this.#db.query<Row>(`SELECT ${selectList(kept)} FROM ${kept.table} WHERE id = $1`, [id])
     return row === undefined ? undefined : (kept.toRecord(row) as QuotaRecords[T])
   }
 
@@ -86,7 +88,7 @@ export class SqlQuotaStore implements QuotaStore {
     const page = rows.slice(0, pageSize(query))
     return {
       items: page.map((row) => kept.toRecord(row) as QuotaRecords[T]),
-      next: rows.length > page.length ? writeCursor(kept.name, page[page.length - 1].id as string) : undefined,
+      next: rows.length > page.length ? writeCursor(kept.table, page[page.length - 1].id as string) : undefined,
     }
   }
 
@@ -141,13 +143,13 @@ const noticeOf = (steps: readonly Step[], revision: number): string => {
 
 async function readSome(tx: Sql, table: QuotaTable, ids: readonly string[]): Promise<readonly Row[]> {
   const kept = tableOf(table)
-  return tx.query<Row>(`SELECT ${selectList(kept)} FROM ${kept.name} WHERE id = ANY($1::text[])`, [ids])
+  return tx.query<Row>(`SELECT ${selectList(kept)} FROM ${kept.table} WHERE id = ANY($1::text[])`, [ids])
 }
 
 /** readAll reads a table in parts, so that neither side holds it twice. */
 async function readAll(tx: Sql, table: QuotaTable): Promise<readonly unknown[]> {
   const kept = tableOf(table)
-  const sql = `SELECT ${selectList(kept)} FROM ${kept.name} WHERE id > $1 ORDER BY id LIMIT ${AT_ONCE}`
+  const sql = `SELECT ${selectList(kept)} FROM ${kept.table} WHERE id > $1 ORDER BY id LIMIT ${AT_ONCE}`
   const records: unknown[] = []
   for (let after = ''; ; ) {
     const rows = await tx.query<Row>(sql, [after])
@@ -165,7 +167,7 @@ async function carryOut(tx: Sql, steps: readonly Step[]): Promise<void> {
     const of = [...last.values()].filter((step) => step.table === table)
     const gone = of.filter(({ after }) => after === undefined).map(({ id }) => id)
     const put = of.flatMap(({ after }) => after ?? [])
-    if (gone.length > 0) await tx.query(`DELETE FROM ${kept.name} WHERE id = ANY($1::text[])`, [gone])
+    if (gone.length > 0) await tx.query(`DELETE FROM ${kept.table} WHERE id = ANY($1::text[])`, [gone])
     for (let at = 0; at < put.length; at += AT_ONCE) {
       await tx.query(upsertSql(kept), [JSON.stringify(put.slice(at, at + AT_ONCE))])
     }

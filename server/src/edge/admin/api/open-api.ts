@@ -1,9 +1,9 @@
 import type { ErrorCode } from 'sluice/internal/core/errors'
 import { schemaPart } from 'sluice/internal/core/schema/json-schema'
 import type { Schema } from 'sluice/internal/core/schema/schema'
+import { ANY, list, named, needed, object, optional, WHOLE, WORDS } from '../../../records/forms.ts'
 import { statusOf } from '../../http/write.ts'
 import { API_PREFIX, queryOf } from './admin-api.ts'
-import { ANY, list, named, needed, object, optional, WHOLE, WORDS } from './forms.ts'
 import type { AnyOperation } from './operation.ts'
 import { PREVIEW } from './previews.ts'
 

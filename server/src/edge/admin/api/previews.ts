@@ -1,7 +1,18 @@
 import type { Preview, PreviewOutcome, ProposedChange } from '../../../quotas/ports.ts'
-import { ANY, list, named, needed, orNull as nullable, object, TIME, WHOLE, WORDS, YES_OR_NO } from './forms.ts'
+import {
+  ANY,
+  list,
+  named,
+  needed,
+  orNull as nullable,
+  object,
+  TIME,
+  WHOLE,
+  WORDS,
+  YES_OR_NO,
+} from '../../../records/forms.ts'
+import { tableOf } from '../../../records/tables.ts'
 import type { Reply } from './operation.ts'
-import { RECORD_JSON } from './record-forms.ts'
 import { orNull, timeText } from './values.ts'
 
 export const PREVIEW = named(
@@ -64,13 +75,13 @@ function changeJson(change: ProposedChange) {
   if (change.kind === 'webhook') {
     return { ...blank, id: change.id, before: change.before ?? null, after: change.after ?? null }
   }
-  const spell = RECORD_JSON[change.table] as (record: unknown) => unknown
-  const spelled = (record: unknown): unknown => (record === undefined ? null : spell(record))
+  const { toJson } = tableOf(change.table)
+  const answered = (record: unknown): unknown => (record === undefined ? null : toJson(record))
   return {
     ...blank,
     table: change.table,
     id: change.id,
-    before: spelled(change.before),
-    after: spelled(change.after),
+    before: answered(change.before),
+    after: answered(change.after),
   }
 }

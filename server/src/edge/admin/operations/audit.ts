@@ -1,7 +1,5 @@
 import { AUDIT_KINDS } from '../../../quotas/model.ts'
 import type { AuditEntry } from '../../../quotas/ports.ts'
-import { csvOf } from '../api/csv.ts'
-import { part } from '../api/desk.ts'
 import {
   ANY,
   ID,
@@ -16,7 +14,9 @@ import {
   WHOLE,
   WORDS,
   YES_OR_NO,
-} from '../api/forms.ts'
+} from '../../../records/forms.ts'
+import { csvOf } from '../api/csv.ts'
+import { part } from '../api/desk.ts'
 import { operation } from '../api/operation.ts'
 import { orNull, timeOf, timeText } from '../api/values.ts'
 import { DEFAULT_PAGE_SIZE, pageReply } from './records.ts'

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { got, SluiceError } from 'sluice/internal/core/errors'
 import { parseCidr } from 'sluice/internal/core/identity/ip'
 import type { Block } from '../../../quotas/model.ts'
+import { API_KEY, ID, named, object, optional, pageOf, REASON, SPAN, text } from '../../../records/forms.ts'
+import { blocks } from '../../../records/tables.ts'
 import { part } from '../api/desk.ts'
-import { API_KEY, ID, named, object, optional, pageOf, REASON, SPAN, text } from '../api/forms.ts'
 import { type Call, operation } from '../api/operation.ts'
-import { BLOCK } from '../api/record-forms.ts'
 import { invalid, spanOf } from '../api/values.ts'
 import { findKey } from './keys.ts'
 import { creation, listRecords, load, quotasOf, recordReply, removal } from './records.ts'
@@ -51,7 +51,7 @@ export const BLOCK_OPERATIONS = [
       api_key_id: { schema: ID, doc: 'blocks of a key' },
     },
     isPaged: true,
-    answer: { status: 200, schema: pageOf(BLOCK) },
+    answer: { status: 200, schema: pageOf(blocks.answer) },
     run: (call) => listRecords(call, 'blocks', { customerId: call.query.customer_id, keyId: call.query.api_key_id }),
   }),
   operation({
@@ -76,7 +76,7 @@ export const BLOCK_OPERATIONS = [
       }),
     ),
     isCreation: true,
-    answer: { status: 201, schema: BLOCK, etag: true },
+    answer: { status: 201, schema: blocks.answer, etag: true },
     errors: ['RECORD_UNKNOWN', 'RULE_CIDR_INVALID'],
     plan: async (call) => {
       const { body, nowMs } = call
@@ -102,7 +102,7 @@ export const BLOCK_OPERATIONS = [
     role: 'viewer',
     summary: 'one block',
     params: PARAM,
-    answer: { status: 200, schema: BLOCK, etag: true },
+    answer: { status: 200, schema: blocks.answer, etag: true },
     errors: ['RECORD_UNKNOWN'],
     run: async (call) => recordReply(call, 'blocks', await load(call, 'blocks', call.params.block_id)),
   }),

@@ -2,7 +2,6 @@ import { formatDuration } from 'sluice/internal/core/duration'
 import { SluiceError } from 'sluice/internal/core/errors'
 import { explain as explainMatch } from 'sluice/internal/core/rules/explain'
 import type { CounterTarget, LookedBlock, LookedCounter } from '../../../quotas/ports.ts'
-import { part } from '../api/desk.ts'
 import {
   API_KEY,
   DESCRIPTORS,
@@ -19,7 +18,8 @@ import {
   WHOLE,
   WORDS,
   YES_OR_NO,
-} from '../api/forms.ts'
+} from '../../../records/forms.ts'
+import { part } from '../api/desk.ts'
 import { type Call, operation } from '../api/operation.ts'
 import { invalid } from '../api/values.ts'
 import { findKey } from './keys.ts'

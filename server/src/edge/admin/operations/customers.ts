@@ -1,9 +1,21 @@
 import type { ObjectValue } from 'sluice/internal/core/schema/schema'
 import type { Customer } from '../../../quotas/model.ts'
+import {
+  DATE,
+  ID,
+  METADATA,
+  named,
+  needed,
+  object,
+  optional,
+  pageOf,
+  REASON,
+  TIER_NAME,
+  text,
+} from '../../../records/forms.ts'
+import { customers } from '../../../records/tables.ts'
 import { part } from '../api/desk.ts'
-import { DATE, ID, METADATA, named, needed, object, optional, pageOf, REASON, TIER_NAME, text } from '../api/forms.ts'
 import { operation } from '../api/operation.ts'
-import { CUSTOMER } from '../api/record-forms.ts'
 import { checkedDay, checkedTimeZone, invalid } from '../api/values.ts'
 import { LIMIT_STATES, limitJson } from './limit-states.ts'
 import { creation, listRecords, load, recordReply, removal, replacement } from './records.ts'
@@ -75,7 +87,7 @@ export const CUSTOMER_OPERATIONS = [
       status: { schema: STATUS, doc: 'those of a status' },
     },
     isPaged: true,
-    answer: { status: 200, schema: pageOf(CUSTOMER) },
+    answer: { status: 200, schema: pageOf(customers.answer) },
     run: (call) => {
       const { tier, status, search } = call.query
       return listRecords(call, 'customers', { tier, status }, search)
@@ -91,7 +103,7 @@ export const CUSTOMER_OPERATIONS = [
     summary: 'make a customer',
     body: NEW_CUSTOMER,
     isCreation: true,
-    answer: { status: 201, schema: CUSTOMER, etag: true },
+    answer: { status: 201, schema: customers.answer, etag: true },
     errors: ['RECORD_EXISTS'],
     plan: (call) => {
       const { id, ...given } = call.body
@@ -107,7 +119,7 @@ export const CUSTOMER_OPERATIONS = [
     role: 'viewer',
     summary: 'one customer',
     params: CUSTOMER_PARAM,
-    answer: { status: 200, schema: CUSTOMER, etag: true },
+    answer: { status: 200, schema: customers.answer, etag: true },
     errors: ['RECORD_UNKNOWN'],
     run: async (call) => recordReply(call, 'customers', await load(call, 'customers', call.params.customer_id)),
   }),
@@ -122,7 +134,7 @@ export const CUSTOMER_OPERATIONS = [
     params: CUSTOMER_PARAM,
     body: CUSTOMER_FIELDS,
     ifMatch: 'required',
-    answer: { status: 200, schema: CUSTOMER, etag: true },
+    answer: { status: 200, schema: customers.answer, etag: true },
     errors: ['RECORD_UNKNOWN'],
     plan: (call) => {
       const { customer_id } = call.params
@@ -142,7 +154,7 @@ export const CUSTOMER_OPERATIONS = [
     params: CUSTOMER_PARAM,
     body: CUSTOMER_FIELDS,
     ifMatch: 'required',
-    answer: { status: 200, schema: CUSTOMER, etag: true },
+    answer: { status: 200, schema: customers.answer, etag: true },
     errors: ['RECORD_UNKNOWN'],
     plan: (call) =>
       replacement(call, { table: 'customers', id: call.params.customer_id }, (before) => customerOf(call.body, before)),

@@ -1,5 +1,5 @@
 import type { FleetList } from '../../../quotas/ports.ts'
-import { needed, WHOLE } from '../api/forms.ts'
+import { needed, WHOLE } from '../../../records/forms.ts'
 
 /** SCOPE is the parameter that says whose figures are asked for. */
 export const SCOPE = {

@@ -1,8 +1,19 @@
 import { randomUUID } from 'node:crypto'
 import type { Grant } from '../../../quotas/model.ts'
-import { DESCRIPTOR, ID, named, needed, object, optional, pageOf, REASON, SPAN, TICKET } from '../api/forms.ts'
+import {
+  DESCRIPTOR,
+  ID,
+  named,
+  needed,
+  object,
+  optional,
+  pageOf,
+  REASON,
+  SPAN,
+  TICKET,
+} from '../../../records/forms.ts'
+import { grants } from '../../../records/tables.ts'
 import { operation } from '../api/operation.ts'
-import { GRANT } from '../api/record-forms.ts'
 import { spanOf, unknownRecord } from '../api/values.ts'
 import { CUSTOMER_PARAM } from './customers.ts'
 import { creation, listRecords, load, recordReply, removal } from './records.ts'
@@ -28,7 +39,7 @@ export const GRANT_OPERATIONS = [
     summary: 'extra budget of a customer',
     params: CUSTOMER_PARAM,
     isPaged: true,
-    answer: { status: 200, schema: pageOf(GRANT) },
+    answer: { status: 200, schema: pageOf(grants.answer) },
     errors: ['RECORD_UNKNOWN'],
     run: async (call) => {
       await load(call, 'customers', call.params.customer_id)
@@ -55,7 +66,7 @@ export const GRANT_OPERATIONS = [
       }),
     ),
     isCreation: true,
-    answer: { status: 201, schema: GRANT, etag: true },
+    answer: { status: 201, schema: grants.answer, etag: true },
     errors: ['RECORD_UNKNOWN', 'RECORD_EXISTS'],
     plan: async (call) => {
       const { body, nowMs } = call
@@ -83,7 +94,7 @@ export const GRANT_OPERATIONS = [
     role: 'viewer',
     summary: 'one grant',
     params: PARAM,
-    answer: { status: 200, schema: GRANT, etag: true },
+    answer: { status: 200, schema: grants.answer, etag: true },
     errors: ['RECORD_UNKNOWN'],
     run: async (call) => recordReply(call, 'grants', await ofCustomer(call, call.params.grant_id)),
   }),

@@ -2,15 +2,34 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { SluiceError } from 'sluice/internal/core/errors'
 import type { ApiKey } from '../../../quotas/model.ts'
 import type { ApiKeyHash, QuotaStore } from '../../../quotas/ports.ts'
+import {
+  API_KEY,
+  ID,
+  named,
+  orNull as nullable,
+  object,
+  optional,
+  pageOf,
+  REASON,
+  TIER_NAME,
+  text,
+  WORDS,
+} from '../../../records/forms.ts'
+import { api_keys } from '../../../records/tables.ts'
 import { part } from '../api/desk.ts'
-import { API_KEY, ID, named, object, optional, pageOf, REASON, TIER_NAME, text } from '../api/forms.ts'
 import { operation } from '../api/operation.ts'
-import { KEY, keyJson, NEW_KEY } from '../api/record-forms.ts'
 import { unknownRecord } from '../api/values.ts'
 import { CUSTOMER_PARAM } from './customers.ts'
 import { creation, listRecords, load, quotasOf, recordReply, replacement } from './records.ts'
 
 const KEY_PARAM = { ...CUSTOMER_PARAM, key_id: { schema: ID, doc: 'the id of the key, not the key' } } as const
+const NEW_KEY = named(
+  'NewApiKey',
+  object({
+    ...api_keys.answerFields,
+    key: nullable(WORDS, 'the key itself, if it was made here: shown this once'),
+  }),
+)
 const SHOWN_CHARACTERS = 8
 
 /** shownPrefix is what people see of a key. Of a short one it is less, so that the rest cannot be guessed. */
@@ -60,7 +79,7 @@ export const KEY_OPERATIONS = [
     summary: 'the API keys of a customer, revoked ones included',
     params: CUSTOMER_PARAM,
     isPaged: true,
-    answer: { status: 200, schema: pageOf(KEY) },
+    answer: { status: 200, schema: pageOf(api_keys.answer) },
     errors: ['RECORD_UNKNOWN'],
     run: async (call) => {
       await load(call, 'customers', call.params.customer_id)
@@ -106,7 +125,7 @@ export const KEY_OPERATIONS = [
         nowMs: call.nowMs,
       })
       return creation(call, { table: 'api_keys', id: record.id }, record, (made) => ({
-        body: { ...keyJson(made), key: key ? null : apiKey },
+        body: { ...api_keys.toJson(made), key: key ? null : apiKey },
         version: made.version,
       }))
     },
@@ -120,7 +139,7 @@ export const KEY_OPERATIONS = [
     role: 'viewer',
     summary: 'one API key',
     params: KEY_PARAM,
-    answer: { status: 200, schema: KEY, etag: true },
+    answer: { status: 200, schema: api_keys.answer, etag: true },
     errors: ['RECORD_UNKNOWN'],
     run: async (call) => {
       const found = await load(call, 'api_keys', call.params.key_id)
@@ -138,7 +157,7 @@ export const KEY_OPERATIONS = [
     summary: 'revoke an API key: it leads to no customer any more',
     params: KEY_PARAM,
     ifMatch: 'required',
-    answer: { status: 200, schema: KEY, etag: true },
+    answer: { status: 200, schema: api_keys.answer, etag: true },
     errors: ['RECORD_UNKNOWN'],
     plan: (call) =>
       replacement(call, { table: 'api_keys', id: call.params.key_id }, (before) => {

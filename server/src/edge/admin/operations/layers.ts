@@ -1,5 +1,15 @@
 import { LAYER_DOMAIN, LAYERS, type Layer, type RuleSwitch } from '../../../quotas/model.ts'
-import { list, named, needed, orNull as nullable, object, optional, REASON, UPDATED, VERSION } from '../api/forms.ts'
+import {
+  list,
+  named,
+  needed,
+  orNull as nullable,
+  object,
+  optional,
+  REASON,
+  UPDATED,
+  VERSION,
+} from '../../../records/forms.ts'
 import { type Change, operation } from '../api/operation.ts'
 import { orNull, timeOrNull } from '../api/values.ts'
 import { creation, quotasOf, removal, replacement } from './records.ts'

@@ -1,5 +1,15 @@
 import type { Value } from 'sluice/internal/core/schema/schema'
-import { named, needed, orNull as nullable, object, optional, text, WHOLE, WORDS, YES_OR_NO } from '../api/forms.ts'
+import {
+  named,
+  needed,
+  orNull as nullable,
+  object,
+  optional,
+  text,
+  WHOLE,
+  WORDS,
+  YES_OR_NO,
+} from '../../../records/forms.ts'
 import { orNull, unknownRecord } from '../api/values.ts'
 import { changeLimit, findLimits } from '../rule-text/limit-text.ts'
 

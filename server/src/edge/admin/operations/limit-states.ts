@@ -1,5 +1,16 @@
 import type { LimitState } from '../../../quotas/ports.ts'
-import { list, NUMBER, named, needed, orNull as nullable, object, TIME, WHOLE, WORDS, YES_OR_NO } from '../api/forms.ts'
+import {
+  list,
+  NUMBER,
+  named,
+  needed,
+  orNull as nullable,
+  object,
+  TIME,
+  WHOLE,
+  WORDS,
+  YES_OR_NO,
+} from '../../../records/forms.ts'
 import { orNull, timeText } from '../api/values.ts'
 
 export const SOURCE = named(

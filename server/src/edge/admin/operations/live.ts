@@ -1,6 +1,17 @@
 import type { LiveFrame, NodeState } from '../../../quotas/ports.ts'
+import {
+  list,
+  NUMBER,
+  named,
+  needed,
+  orNull as nullable,
+  object,
+  TIME,
+  WHOLE,
+  WORDS,
+  YES_OR_NO,
+} from '../../../records/forms.ts'
 import { part } from '../api/desk.ts'
-import { list, NUMBER, named, needed, orNull as nullable, object, TIME, WHOLE, WORDS, YES_OR_NO } from '../api/forms.ts'
 import { HANDLED, operation } from '../api/operation.ts'
 import { orNull, timeText } from '../api/values.ts'
 

@@ -1,4 +1,4 @@
-import { ANY } from '../api/forms.ts'
+import { ANY } from '../../../records/forms.ts'
 import { openApi } from '../api/open-api.ts'
 import { type AnyOperation, operation } from '../api/operation.ts'
 import { AUDIT_OPERATIONS } from './audit.ts'

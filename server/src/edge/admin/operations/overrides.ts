@@ -15,9 +15,9 @@ import {
   SPAN,
   TICKET,
   UNIT,
-} from '../api/forms.ts'
+} from '../../../records/forms.ts'
+import { overrides } from '../../../records/tables.ts'
 import { operation } from '../api/operation.ts'
-import { OVERRIDE } from '../api/record-forms.ts'
 import { spanOf, unknownRecord } from '../api/values.ts'
 import { CUSTOMER_PARAM } from './customers.ts'
 import { creation, listRecords, load, recordReply, removal, replacement } from './records.ts'
@@ -113,7 +113,7 @@ export const OVERRIDE_OPERATIONS = [
     params: CUSTOMER_PARAM,
     query: { api_key_id: { schema: ID, doc: 'those of one key; left out: those for all keys' } },
     isPaged: true,
-    answer: { status: 200, schema: pageOf(OVERRIDE) },
+    answer: { status: 200, schema: pageOf(overrides.answer) },
     errors: ['RECORD_UNKNOWN'],
     run: async (call) => {
       const subject = await subjectOf(call, call.query.api_key_id)
@@ -132,7 +132,7 @@ export const OVERRIDE_OPERATIONS = [
     params: CUSTOMER_PARAM,
     body: FORM,
     isCreation: true,
-    answer: { status: 201, schema: OVERRIDE, etag: true },
+    answer: { status: 201, schema: overrides.answer, etag: true },
     errors: ['RECORD_UNKNOWN', 'RECORD_EXISTS'],
     plan: async (call) => {
       const { body, nowMs } = call
@@ -159,7 +159,7 @@ export const OVERRIDE_OPERATIONS = [
     role: 'viewer',
     summary: 'one override',
     params: PARAM,
-    answer: { status: 200, schema: OVERRIDE, etag: true },
+    answer: { status: 200, schema: overrides.answer, etag: true },
     errors: ['RECORD_UNKNOWN'],
     run: async (call) => recordReply(call, 'overrides', await ofCustomer(call, call.params.override_id)),
   }),
@@ -174,7 +174,7 @@ export const OVERRIDE_OPERATIONS = [
     params: PARAM,
     body: FORM,
     ifMatch: 'required',
-    answer: { status: 200, schema: OVERRIDE, etag: true },
+    answer: { status: 200, schema: overrides.answer, etag: true },
     errors: ['RECORD_UNKNOWN'],
     plan: async (call) => {
       const { body, nowMs } = call

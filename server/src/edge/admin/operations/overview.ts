@@ -1,5 +1,4 @@
 import type { ActivityCounts, RuleActivity, TopKey } from '../../../quotas/ports.ts'
-import { part } from '../api/desk.ts'
 import {
   list,
   NUMBER,
@@ -12,7 +11,8 @@ import {
   WHOLE,
   WORDS,
   YES_OR_NO,
-} from '../api/forms.ts'
+} from '../../../records/forms.ts'
+import { part } from '../api/desk.ts'
 import { operation } from '../api/operation.ts'
 import { invalid, orNull, timeOf, timeText } from '../api/values.ts'
 import { FLEET, fleetJson, SCOPE } from './fleet-forms.ts'

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { SluiceError } from 'sluice/internal/core/errors'
 import type { ApiKey, Override } from '../../../quotas/model.ts'
-import { part } from '../api/desk.ts'
 import {
   COUNT,
   list,
@@ -17,7 +16,8 @@ import {
   TIME,
   WHOLE,
   WORDS,
-} from '../api/forms.ts'
+} from '../../../records/forms.ts'
+import { part } from '../api/desk.ts'
 import { type Call, operation } from '../api/operation.ts'
 import { spanOf, timeText } from '../api/values.ts'
 import { findKey, keyOf } from './keys.ts'

@@ -1,6 +1,17 @@
 import type { NearLimit, RecentRefusal } from '../../../quotas/ports.ts'
+import {
+  ID,
+  list,
+  NUMBER,
+  named,
+  needed,
+  orNull as nullable,
+  object,
+  TIME,
+  WHOLE,
+  WORDS,
+} from '../../../records/forms.ts'
 import { part } from '../api/desk.ts'
-import { ID, list, NUMBER, named, needed, orNull as nullable, object, TIME, WHOLE, WORDS } from '../api/forms.ts'
 import { operation } from '../api/operation.ts'
 import { invalid, orNull, timeText } from '../api/values.ts'
 import { FLEET, fleetJson, SCOPE } from './fleet-forms.ts'

@@ -1,9 +1,9 @@
 import { SluiceError } from 'sluice/internal/core/errors'
 import type { Override, QuotaRecords, QuotaTable, StoredTier } from '../../../quotas/model.ts'
 import type { Actor, Page, ProposedChange, QuotaStore } from '../../../quotas/ports.ts'
+import { tableOf } from '../../../records/tables.ts'
 import { type AdminDesk, part } from '../api/desk.ts'
 import type { Call, Change, Reply } from '../api/operation.ts'
-import { RECORD_JSON } from '../api/record-forms.ts'
 import { unknownRecord } from '../api/values.ts'
 
 export const DEFAULT_PAGE_SIZE = 50
@@ -24,11 +24,14 @@ export async function load<T extends QuotaTable>(
   return found
 }
 
-/** spelled is a record as it is answered, with what is wrong with it. */
-function spelled<T extends QuotaTable>({ desk }: HasDesk, table: T, record: QuotaRecords[T]): unknown {
-  const spell = RECORD_JSON[table] as (record: QuotaRecords[T], problem?: string) => unknown
-  if (table === 'tiers') return spell(record, desk.problems?.ofTier(record as StoredTier))
-  return table === 'overrides' ? spell(record, desk.problems?.ofOverride(record as Override)) : spell(record)
+/** answered is a record as it is answered, with what is wrong with it. */
+function answered<T extends QuotaTable>({ desk }: HasDesk, table: T, record: QuotaRecords[T]): unknown {
+  return tableOf(table).toJson(record, { problem: problemOf(desk, table, record) })
+}
+
+function problemOf({ problems }: AdminDesk, table: QuotaTable, record: QuotaRecords[QuotaTable]): string | undefined {
+  if (table === 'tiers') return problems?.ofTier(record as StoredTier)
+  return table === 'overrides' ? problems?.ofOverride(record as Override) : undefined
 }
 
 interface HasDesk {
@@ -37,7 +40,7 @@ interface HasDesk {
 
 /** recordReply answers with a record. */
 export function recordReply<T extends QuotaTable>(call: HasDesk, table: T, record: QuotaRecords[T]): Reply {
-  return { body: spelled(call, table, record), version: record.version }
+  return { body: answered(call, table, record), version: record.version }
 }
 
 interface Target<T extends QuotaTable> {
@@ -132,5 +135,5 @@ export async function listRecords<T extends QuotaTable>(
     after: call.cursor.after,
     limit: page_size,
   })
-  return pageReply(call, page, (record) => spelled(call, table, record))
+  return pageReply(call, page, (record) => answered(call, table, record))
 }

@@ -1,7 +1,7 @@
 import { describeRule } from 'sluice/internal/core/rules/describe'
 import type { Branch, Rule, RuleNode, RuleSet } from 'sluice/internal/core/rules/rule-set'
 import type { ObjectSchema, RefSchema } from 'sluice/internal/core/schema/schema'
-import { list, named, needed, orNull as nullable, object, WHOLE, WORDS, YES_OR_NO } from '../api/forms.ts'
+import { list, named, needed, orNull as nullable, object, WHOLE, WORDS, YES_OR_NO } from '../../../records/forms.ts'
 
 export const LIMIT = named(
   'RuleLimit',

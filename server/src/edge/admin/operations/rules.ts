@@ -1,5 +1,4 @@
 import type { RuleVersion } from '../../../quotas/ports.ts'
-import { part } from '../api/desk.ts'
 import {
   list,
   named,
@@ -13,7 +12,8 @@ import {
   WHOLE,
   WORDS,
   YES_OR_NO,
-} from '../api/forms.ts'
+} from '../../../records/forms.ts'
+import { part } from '../api/desk.ts'
 import { type Call, operation } from '../api/operation.ts'
 import { orNull, timeText, unknownRecord } from '../api/values.ts'
 import { DRAFT, draftOf, LIMIT_CHANGE } from './limit-draft.ts'

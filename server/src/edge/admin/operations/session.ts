@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
+import { named, needed, orNull as nullable, object, TIME, text, WORDS } from '../../../records/forms.ts'
 import { ROLES } from '../access/roles.ts'
 import { setCookie } from '../access/sessions.ts'
-import { named, needed, orNull as nullable, object, TIME, text, WORDS } from '../api/forms.ts'
 import { operation } from '../api/operation.ts'
 import { timeText } from '../api/values.ts'
 

@@ -1,15 +1,23 @@
 import type { RuleSwitch } from '../../../quotas/model.ts'
-import { named, needed, orNull as nullable, object, optional, pageOf, REASON, text } from '../api/forms.ts'
+import {
+  named,
+  needed,
+  orNull as nullable,
+  object,
+  optional,
+  pageOf,
+  REASON,
+  RULE_NAME,
+  text,
+} from '../../../records/forms.ts'
+import { switches, switchId } from '../../../records/tables.ts'
 import { type Call, operation } from '../api/operation.ts'
-import { RULE_NAME, SWITCH } from '../api/record-forms.ts'
 import { invalid, unknownRecord } from '../api/values.ts'
 import { creation, listRecords, quotasOf, removal, replacement } from './records.ts'
 
 const MODE = { kind: 'choice', of: ['off', 'shadow', 'enforce'] } as const
 
 type RuleName = { readonly domain: string; readonly id: string }
-
-const idOf = (rule: RuleName | undefined): string => (rule === undefined ? '*' : `${rule.domain}/${rule.id}`)
 
 /** requireRule throws for a rule that is not in force: a typo would be a switch that does nothing, at the worst moment. */
 function requireRule({ desk }: Pick<Call, 'desk'>, { domain, id }: RuleName): void {
@@ -38,7 +46,7 @@ export const SWITCH_OPERATIONS = [
     role: 'viewer',
     summary: 'rules that were switched off, to shadow, or on',
     isPaged: true,
-    answer: { status: 200, schema: pageOf(SWITCH) },
+    answer: { status: 200, schema: pageOf(switches.answer) },
     run: (call) => listRecords(call, 'switches', {}),
   }),
   operation({
@@ -54,13 +62,13 @@ export const SWITCH_OPERATIONS = [
       object({ rule: nullable(RULE_NAME, 'null: every rule'), mode: needed(MODE), reason: optional(REASON) }),
     ),
     ifMatch: 'optional',
-    answer: { status: 200, schema: SWITCH, etag: true },
+    answer: { status: 200, schema: switches.answer, etag: true },
     errors: ['RECORD_UNKNOWN', 'VERSION_STALE'],
     plan: async (call) => {
       const { rule: given, mode, reason } = call.body
       const rule = given ?? undefined
       if (rule !== undefined) requireRule(call, rule)
-      const target = { table: 'switches', id: idOf(rule) } as const
+      const target = { table: 'switches', id: switchId(rule) } as const
       const before = await quotasOf(call).get('switches', target.id)
       const record: RuleSwitch = {
         rule,
@@ -91,7 +99,7 @@ export const SWITCH_OPERATIONS = [
       const { domain, rule: id } = call.query
       if ((domain === undefined) !== (id === undefined)) throw invalid('query', 'domain and rule are given together')
       const rule = domain === undefined || id === undefined ? undefined : { domain, id }
-      return removal(call, { table: 'switches', id: idOf(rule) })
+      return removal(call, { table: 'switches', id: switchId(rule) })
     },
   }),
 ]

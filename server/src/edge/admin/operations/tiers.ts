@@ -13,9 +13,9 @@ import {
   text,
   WORDS,
   YES_OR_NO,
-} from '../api/forms.ts'
+} from '../../../records/forms.ts'
+import { tiers } from '../../../records/tables.ts'
 import { operation } from '../api/operation.ts'
-import { TIER } from '../api/record-forms.ts'
 import { creation, listRecords, load, quotasOf, recordReply, removal, replacement } from './records.ts'
 import { LIMIT, NODE } from './rule-tree.ts'
 import { tierLimits } from './tier-limits.ts'
@@ -72,7 +72,7 @@ export const TIER_OPERATIONS = [
     summary: 'tiers that stand in place of those in rule files',
     query: { domain: { schema: text(256), doc: 'those of a domain' } },
     isPaged: true,
-    answer: { status: 200, schema: pageOf(TIER) },
+    answer: { status: 200, schema: pageOf(tiers.answer) },
     run: (call) => listRecords(call, 'tiers', { domain: call.query.domain }),
   }),
   operation({
@@ -84,7 +84,7 @@ export const TIER_OPERATIONS = [
     role: 'viewer',
     summary: 'one tier',
     params: PARAM,
-    answer: { status: 200, schema: TIER, etag: true },
+    answer: { status: 200, schema: tiers.answer, etag: true },
     errors: ['RECORD_UNKNOWN'],
     run: async (call) => recordReply(call, 'tiers', await load(call, 'tiers', idOf(call.params))),
   }),
@@ -105,7 +105,7 @@ export const TIER_OPERATIONS = [
       }),
     ),
     ifMatch: 'optional',
-    answer: { status: 200, schema: TIER, etag: true },
+    answer: { status: 200, schema: tiers.answer, etag: true },
     errors: ['VERSION_STALE', 'VERSION_REQUIRED', 'RULE_INVALID'],
     plan: async (call) => {
       const { domain, tier: name } = call.params

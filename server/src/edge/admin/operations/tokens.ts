@@ -1,9 +1,9 @@
+import { ID, list, named, needed, object, optional, REASON, TIME, text, WORDS } from '../../../records/forms.ts'
 import { newToken } from '../access/admin-tokens.ts'
 import { ROLES } from '../access/roles.ts'
 import { part } from '../api/desk.ts'
-import { ID, list, named, needed, object, optional, REASON, TIME, text, WORDS } from '../api/forms.ts'
 import { operation } from '../api/operation.ts'
-import { TOKEN, TOKEN_FIELDS, tokenJson } from '../api/record-forms.ts'
+import { TOKEN, TOKEN_FIELDS, tokenJson } from '../api/token-forms.ts'
 import { invalid, timeOf, unknownRecord } from '../api/values.ts'
 
 export const TOKEN_OPERATIONS = [

@@ -1,7 +1,7 @@
 import type { UsageRow } from '../../../quotas/ports.ts'
+import { ID, named, needed, object, pageOf, TIME, text, WHOLE, WORDS } from '../../../records/forms.ts'
 import { csvOf } from '../api/csv.ts'
 import { part } from '../api/desk.ts'
-import { ID, named, needed, object, pageOf, TIME, text, WHOLE, WORDS } from '../api/forms.ts'
 import { operation } from '../api/operation.ts'
 import { invalid, timeOf, timeText } from '../api/values.ts'
 import { downloadAs } from './audit.ts'

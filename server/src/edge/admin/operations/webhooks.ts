@@ -2,7 +2,6 @@ import type { WebhookDelivery, WebhookEndpoint, WebhookFields } from '../../../q
 import { THRESHOLDS } from '../../../quotas/usage/thresholds.ts'
 import { newWebhookSecret } from '../../../quotas/webhooks/signature.ts'
 import { WEBHOOK_EVENTS } from '../../../quotas/webhooks/webhook-event.ts'
-import { part } from '../api/desk.ts'
 import {
   ANY,
   CREATED,
@@ -22,7 +21,8 @@ import {
   WHOLE,
   WORDS,
   YES_OR_NO,
-} from '../api/forms.ts'
+} from '../../../records/forms.ts'
+import { part } from '../api/desk.ts'
 import { type Call, operation, type Reply } from '../api/operation.ts'
 import { orNull, timeOrNull, timeText, unknownRecord } from '../api/values.ts'
 import { DEFAULT_PAGE_SIZE, pageReply, requireVersion } from './records.ts'

@@ -88,6 +88,8 @@ export const VERSION = { version: needed(WHOLE, 'rises with every change; the ET
 export const CREATED = { created_at: needed(TIME) } as const
 export const UPDATED = { updated_at: needed(TIME) } as const
 
+export const RULE_NAME = object({ domain: needed(text(256)), id: needed(text(4_096)) })
+
 export const ENTRY = object({ key: needed(text(1_024)), value: needed(text(16_384, 0)) })
 export const DESCRIPTORS = {
   kind: 'list',

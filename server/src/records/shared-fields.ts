@@ -1,0 +1,117 @@
+import { got, SluiceError } from 'sluice/internal/core/errors'
+import { type Field, type FieldOptions, optional, text } from './field.ts'
+import { REASON, TICKET, TIER_NAME, TIME, WHOLE, WORDS } from './forms.ts'
+
+// Fields that several kinds of records have.
+
+const invalid = (where: string, detail: string) => new SluiceError('ADMIN_REQUEST_INVALID', where, detail)
+
+/** time is a field of a moment: milliseconds in code, a timestamp in the database, text in JSON. */
+export function time(options: FieldOptions<number> = {}): Field<number> {
+  return { kind: 'time', schema: TIME, ...options }
+}
+
+/** id is the id of a record that the service makes. */
+export const id = (): Field<string> => text(WORDS)
+
+export const VERSION = {
+  /** Rises with every change of the record. */
+  version: { kind: 'int8', schema: WHOLE, doc: 'rises with every change; the ETag', initial: 0 } as Field<number>,
+}
+
+export const CREATED = { createdAtMs: time({ initial: ({ nowMs }) => nowMs }) }
+export const UPDATED = { updatedAtMs: time({ initial: ({ nowMs }) => nowMs }) }
+
+/** SPAN is when a record is in force: by the time alone, without anyone doing anything. */
+export const SPAN = {
+  effectiveAtMs: time({
+    by: 'caller',
+    doc: 'when it takes effect; now by default',
+    initial: ({ nowMs }) => nowMs,
+    isKept: true,
+  }),
+  expiresAtMs: optional(time({ by: 'caller', doc: 'when it ends; null: never' })),
+}
+
+/** requireSpan throws for a span that ends before it begins. */
+export function requireSpan<R extends { readonly effectiveAtMs: number; readonly expiresAtMs: number | undefined }>(
+  record: R,
+): R {
+  const { effectiveAtMs, expiresAtMs } = record
+  if (expiresAtMs !== undefined && expiresAtMs <= effectiveAtMs) {
+    throw invalid('body.expires_at', 'it would end before it begins')
+  }
+  return record
+}
+
+/** WHY is what people say about a change. No decision depends on it. */
+export const WHY = {
+  reason: { ...optional(text(REASON, { by: 'caller' })), slim: undefined },
+  ticket: { ...optional(text(TICKET, { by: 'caller' })), slim: undefined },
+}
+
+/** tier is the tier of a caller. */
+export const tier = (doc?: string): Field<string | undefined> =>
+  optional(text(WORDS, { by: 'caller', sent: TIER_NAME, ...(doc && { doc }) }))
+
+/** readTimeZone throws for what the system has no time zone of. */
+export function readTimeZone(name: string): string {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name })
+  } catch {
+    throw invalid('body.time_zone', `there is no such time zone: ${got(name)}`)
+  }
+  return name
+}
+
+/** readDay throws for what the calendar does not have. */
+export function readDay(day: string): string {
+  const date = new Date(`${day}T00:00:00Z`)
+  if (Number.isNaN(date.getTime()) || !date.toISOString().startsWith(day)) {
+    throw invalid('body.period_anchor', `there is no such day: ${got(day)}`)
+  }
+  return day
+}
+
+/** A Subject is whom a record is about. */
+export type Subject =
+  | { readonly kind: 'customer'; readonly customerId: string }
+  | { readonly kind: 'key'; readonly keyId: string }
+
+const SUBJECT_COLUMNS = { customer_id: optional(text(WORDS)), api_key_id: optional(text(WORDS)) } as Readonly<
+  Record<string, Field>
+>
+
+/** subject is whom a record is about: a customer or a key. */
+export const subject = (): Field<Subject> => ({
+  kind: 'text',
+  schema: WORDS,
+  parts: {
+    columns: SUBJECT_COLUMNS,
+    split: (who) => (who.kind === 'customer' ? { customer_id: who.customerId } : { api_key_id: who.keyId }),
+    join: ({ customer_id, api_key_id }) =>
+      customer_id === null
+        ? { kind: 'key', keyId: api_key_id as string }
+        : { kind: 'customer', customerId: customer_id as string },
+  },
+})
+
+/** BlockedSubject is a Subject or a range of addresses. */
+export type BlockedSubject = Subject | { readonly kind: 'cidr'; readonly cidr: string }
+
+export const blockedSubject = (): Field<BlockedSubject> => {
+  const { split, join } = subject().parts!
+  return {
+    kind: 'text',
+    schema: WORDS,
+    parts: {
+      columns: { ...SUBJECT_COLUMNS, cidr: optional(text(WORDS)) as Field },
+      split: (who) => (who.kind === 'cidr' ? { cidr: who.cidr } : split(who)),
+      join: (row) => (row.cidr === null ? join(row) : { kind: 'cidr', cidr: row.cidr as string }),
+    },
+  }
+}
+
+/** customerOfSubject is the customer that an entry of the audit log is about. */
+export const customerOfSubject = ({ subject: who }: { readonly subject: BlockedSubject }): string | undefined =>
+  who.kind === 'customer' ? who.customerId : undefined
