@@ -35,8 +35,9 @@ const ORDER = ['sluice', 'quotas', 'alone', 'scripts', 'client', 'dashboard', 'u
 /** Tests that stand beside the code and change no module: they share what they have loaded. */
 const UNITS = ['src/**/*.test.ts', 'server/src/**/*.test.ts']
 
-/** Those among all tests that need a process of their own: they replace a module, or look at all of the process. */
+/** Those among all tests that need a process of their own: they replace a module, or look at all of the process (its timers, too). */
 const ALONE = [
+  'src/engine/renewals.test.ts',
   'src/sources/rule-watcher.test.ts',
   'src/stores/hits/memory-store.test.ts',
   'src/stores/redis/deadline-timer.test.ts',
