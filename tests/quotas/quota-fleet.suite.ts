@@ -19,7 +19,7 @@ descriptors:
 
 /** A QuotaFleet is nodes that share a Redis and a place for quotas. */
 export class QuotaFleet {
-  readonly #rules = new RuleDirectory({ 'shop.yaml': RULES })
+  readonly rules = new RuleDirectory({ 'shop.yaml': RULES })
   readonly #prefix = `fleet-${randomBytes(6).toString('hex')}:`
   readonly #env: Record<string, string>
   readonly #args: readonly string[]
@@ -36,7 +36,7 @@ export class QuotaFleet {
   /** start starts a node, in the place of one that has ended or as another. Before it is connected to Redis, it counts by itself. */
   async start(at = this.nodes.length): Promise<Started> {
     const { url } = await sharedRedis()
-    const args = ['--health-needs-redis', '--rules', this.#rules.path, '--key-prefix', this.#prefix, ...this.#args]
+    const args = ['--health-needs-redis', '--rules', this.rules.path, '--key-prefix', this.#prefix, ...this.#args]
     const node = await startWith({ ...this.#env, REDIS_URL: url }, ...args)
     await connected(node)
     this.nodes[at] = node

@@ -257,6 +257,22 @@ export type LimitStates = {
   readonly limits: readonly LimitState[]
 }
 
+export type LimitTraffic = {
+  readonly domain: string
+  readonly rule_id: string
+  /** that the limit admitted or refused; null: they were not counted */
+  readonly requests: number | null
+  /** of these requests, by this limit */
+  readonly refused: number | null
+  /** of these requests, with the change; both are equal where it is known exactly; null: not known */
+  readonly refused_after: {
+    readonly at_least: number
+    readonly at_most: number
+  } | null
+  /** why it is not known exactly, as a sentence */
+  readonly why: string | null
+}
+
 export type LiveFrame = {
   readonly at: string
   /** the id of the event */
@@ -577,13 +593,10 @@ export type Preview = {
   }[]
   /** null: not known */
   readonly affected_customers: number | null
-  /** the busiest hour of the last week under the limits before and after; null: not known */
-  readonly at_peak: {
-    readonly at: string
-    readonly requests: number
-    readonly refused_before: number
-    readonly refused_after: number
-  } | null
+  /** requests that were made, had the change been in force */
+  readonly traffic: readonly TrafficPeriod[]
+  /** why there is no traffic to compare with, as a sentence; null: there is, or the change is not about requests */
+  readonly traffic_unknown: string | null
   readonly notes: readonly string[]
 }
 
@@ -836,6 +849,16 @@ export type TopKey = {
   readonly share: number
   /** the rule only reports */
   readonly is_shadow: boolean
+}
+
+export type TrafficPeriod = {
+  /** this_hour: of the affected customers, until now. busiest_hour: theirs, of the week before. last_hour: of the rules, 60 to 65 minutes, whoever called */
+  readonly period: 'this_hour' | 'busiest_hour' | 'last_hour'
+  readonly from: string
+  readonly to: string
+  /** those that the change is about, the most requests first; at most 20 */
+  readonly limits: readonly LimitTraffic[]
+  readonly limits_left_out: number
 }
 
 export type UsageRow = {

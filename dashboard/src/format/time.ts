@@ -1,6 +1,7 @@
 // Times in the zone of the viewer. UTC is for the title beside them.
 
 const CLOCK = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' })
+const MINUTE = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' })
 const FULL = new Intl.DateTimeFormat(undefined, {
   year: 'numeric',
   month: 'short',
@@ -21,6 +22,7 @@ const SPANS = [
 const WEEK_MS = 7 * 86_400_000
 
 export const clockTime = (ms: number): string => CLOCK.format(ms)
+export const clockMinute = (ms: number): string => MINUTE.format(ms)
 export const fullTime = (ms: number): string => FULL.format(ms)
 export const dayText = (ms: number): string => DAY.format(ms)
 export const utcText = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19).replace('T', ' ')} UTC`

@@ -1,14 +1,15 @@
 import type { Preview } from '../api/operations.ts'
 import { fullTime, utcText } from '../format/time.ts'
-import { Count, Notice, Time } from './parts.tsx'
-import { changeTitle, fieldWords, isTime, TOLD_ALREADY } from './preview-words.ts'
+import { Count, Notice } from './parts.tsx'
+import { changeTitle, fieldWords, isTime } from './preview-words.ts'
+import { TrafficView } from './traffic-view.tsx'
 
 /** Fields that every record has, and that say nothing about a change. */
 const UNTOLD = ['version', 'created_at', 'updated_at', 'id', 'hash']
 
-/** PreviewView shows what would change: each field before and after, who is affected, and what the busiest hour would have been. */
+/** PreviewView shows what would change: each field before and after, who is affected, and what it would have meant for requests. */
 export function PreviewView({ preview }: { readonly preview: Preview }) {
-  const { changes, affected_customers: affected, at_peak: peak, notes } = preview
+  const { changes, affected_customers: affected, traffic, traffic_unknown: unknown, notes } = preview
   return (
     <div class="stack">
       {changes.map((change, i) => (
@@ -19,21 +20,11 @@ export function PreviewView({ preview }: { readonly preview: Preview }) {
           Customers affected: <Count of={affected} />
         </p>
       )}
-      {peak && (
-        <p class="small soft">
-          Busiest hour of the last week (<Time at={peak.at} />
-          ): <Count of={peak.requests} /> requests, <Count of={peak.refused_before} /> refused as it is now,{' '}
-          <strong>
-            <Count of={peak.refused_after} /> refused after this change
-          </strong>
-          .
-        </p>
-      )}
-      {notes
-        .filter((note) => !(peak && TOLD_ALREADY.test(note)))
-        .map((note) => (
-          <Notice key={note}>{note}</Notice>
-        ))}
+      {unknown !== null && <p class="small soft">What it means for requests is not known. {unknown}</p>}
+      <TrafficView traffic={traffic} />
+      {notes.map((note) => (
+        <Notice key={note}>{note}</Notice>
+      ))}
     </div>
   )
 }

@@ -32,6 +32,3 @@ export const fieldWords = (field: string): string => field.replaceAll('_', ' ')
 
 /** isTime says whether a value is a time as the API spells them. */
 export const isTime = (value: string): boolean => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/.test(value)
-
-/** A note that says in one line what the figures beside it say already. */
-export const TOLD_ALREADY = /^at last week's peak: /

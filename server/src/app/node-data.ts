@@ -31,10 +31,9 @@ export async function openData(config: Config, log: Log, undo: Undo): Promise<No
 export function deskParts({
   quotas,
   usage,
-}: NodeData): Pick<DeskParts, 'usage' | 'usageRows' | 'database' | 'audited' | 'audit'> {
+}: NodeData): Pick<DeskParts, 'usageRows' | 'database' | 'audited' | 'audit'> {
   const { audit, health, db } = quotas.stores
   return {
-    usage: usage.pages,
     usageRows: { db, waiting: usage.waiting },
     audit,
     database: () => (health().isUp ? 'up' : 'away'),

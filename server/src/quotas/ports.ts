@@ -198,6 +198,28 @@ export interface UsageStore {
   read(query: UsageQuery): Promise<Page<UsageRow>>
 }
 
+/** Callers are customers, and API keys without a customer, by the ids of their records. */
+export interface Callers {
+  readonly customers: ReadonlySet<string>
+  readonly keys: ReadonlySet<string>
+}
+
+/** A CallerHour is what one caller did under one limit in an hour. */
+export interface CallerHour extends Pick<UsageRow, 'customerId' | 'allowed' | 'refused' | 'cost'> {
+  /** '': the caller had no key. */
+  readonly keyId: string
+  /** The domain and the id of the rule, with a slash between. */
+  readonly limit: string
+}
+
+/** CallerHours knows what callers did in single hours. */
+export interface CallerHours {
+  /** busiest finds the hour with the most requests; undefined where there were none. */
+  busiest(callers: Callers, fromMs: number, toMs: number): Promise<number | undefined>
+  /** inHour lists what they did in one hour, the most requests first, up to a number of rows. */
+  inHour(callers: Callers, hourMs: number, most: number): Promise<readonly CallerHour[]>
+}
+
 export type TierPeriod = '1h' | '24h' | '30d'
 
 /** A TierUse is what the customers of one tier used. */
@@ -330,18 +352,43 @@ export type ProposedChange =
   | { readonly kind: 'token'; readonly before: unknown; readonly after: unknown }
   | { readonly kind: 'webhook'; readonly id: string; readonly before: unknown; readonly after: unknown }
 
+/** A CountRange is what is known of a number. Both are the same where it is known. */
+export interface CountRange {
+  readonly atLeast: number
+  readonly atMost: number
+}
+
+/** A LimitTraffic is what one limit did in a period, and what it would have done under a change. */
+export interface LimitTraffic {
+  readonly domain: string
+  readonly ruleId: string
+  /** Requests that the limit decided about, and those that it refused. Undefined: they were not counted. */
+  readonly requests: number | undefined
+  readonly refused: number | undefined
+  /** How many of the requests would not have been admitted. Undefined: nothing is known of it. */
+  readonly refusedAfter: CountRange | undefined
+  /** Why it is not one number, as a sentence. */
+  readonly why: string | undefined
+}
+
+/** A TrafficPeriod is requests that were made, had a change been in force from its beginning on. */
+export interface TrafficPeriod {
+  /** The hour that runs, by the use of customers; the busiest of the week before; or the last hour of rules, whoever called. */
+  readonly kind: 'this_hour' | 'busiest_hour' | 'last_hour'
+  readonly fromMs: number
+  readonly toMs: number
+  /** Limits that would have done something else, those with the most requests first. */
+  readonly limits: readonly LimitTraffic[]
+  readonly limitsLeftOut: number
+}
+
 /** A PreviewOutcome is what changes would do, as far as it is known. */
 export interface PreviewOutcome {
-  readonly affectedCustomers: number
-  /** Replayed over the busiest hour of the last week. Undefined: there is no such record of traffic. */
-  readonly atPeak:
-    | {
-        readonly atMs: number
-        readonly refusedBefore: number
-        readonly refusedAfter: number
-        readonly requests: number
-      }
-    | undefined
+  /** Undefined: nobody knows how many. */
+  readonly affectedCustomers: number | undefined
+  readonly traffic: readonly TrafficPeriod[]
+  /** Why there is no traffic to compare with, or none that says what would come of the change; a sentence. */
+  readonly trafficUnknown: string | undefined
   /** For people, a sentence each. */
   readonly notes: readonly string[]
 }

@@ -5,15 +5,16 @@ import type { MemoryStore } from 'sluice/internal/stores/memory/memory-store'
 import type { ScopedReport } from '../../edge/admin/hot-keys-route.ts'
 import type { AdminPorts } from '../../edge/admin/open-admin-api.ts'
 import type { QuotaBook } from '../../quotas/book/quota-book.ts'
-import type { AuditLog, LiveFrame, UsageStore, WorkerState } from '../../quotas/ports.ts'
+import type { AuditLog, LiveFrame, WorkerState } from '../../quotas/ports.ts'
+import { CallerHoursReader } from '../../quotas/usage/caller-hours.ts'
 import { type TierUsageParts, TierUsageReader } from '../../quotas/usage/tier-usage.ts'
 import { type CounterDeskParts, Desk } from '../desk/counter-desk.ts'
 import { type DeskStore, memoryDeskStore } from '../desk/desk-store.ts'
 import { nameOf } from '../desk/process-desk.ts'
 import type { AskProcesses } from '../doors/reports.ts'
+import { ChangePreview } from '../preview/change-preview.ts'
 import { compileOptionsOf } from '../settings/compatibility.ts'
 import type { Config } from '../settings/config.ts'
-import { ChangePreview } from './change-preview.ts'
 import { FleetActivity, fittingActivity } from './fleet-activity.ts'
 import { FleetNodes } from './fleet-nodes.ts'
 import { FleetQuestions } from './fleet-questions.ts'
@@ -48,8 +49,6 @@ export interface DeskParts {
   readonly usageRows?: Pick<TierUsageParts, 'db' | 'waiting'> | undefined
   /** Default: there is none. */
   readonly audit?: AuditLog | undefined
-  /** What was used. Default: nobody knows. */
-  readonly usage?: UsageStore | undefined
   /** Default: there is no database. */
   readonly database?: () => LiveFrame['database']
   /** audited notes a reset in the audit log. It rejects when that cannot be done: nothing is reset then. Default: there is none. */
@@ -72,7 +71,7 @@ const LEAVE_MS = 500
 
 /** openDesk begins to make frames, and to tell other nodes of this one. */
 export function openDesk(parts: DeskParts): OpenDesk {
-  const { config, rules, book, ask, usage, version } = parts
+  const { config, rules, book, ask, version } = parts
   const store = storeOf(parts)
   const counters = new Desk({
     rules,
@@ -138,7 +137,10 @@ export function openDesk(parts: DeskParts): OpenDesk {
   void questions.listen()
   const countersOf = async (target: Parameters<Desk['countersOf']>[0]) => (await counters.countersOf(target)).length
   const preview = new ChangePreview({
-    ...{ rules, book, usage, countersOf },
+    ...{ rules, book, keys, activity, countersOf },
+    entries: config.callerEntries,
+    hours: usageRows && new CallerHoursReader(usageRows.db),
+    isShadow: config.shadowMode,
     compile: compileOptionsOf(config.mergeDomains, config.compatibility),
   })
   return {

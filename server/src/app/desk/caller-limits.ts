@@ -30,6 +30,8 @@ export interface FoundLimit {
   readonly limit: Limit
   readonly source: LimitSource
   readonly caller: Caller
+  /** The position of the caller's entry in the descriptor. */
+  readonly callerAt: number
   /** Undefined where the caller's value is not known. */
   readonly key: string | undefined
 }
@@ -88,7 +90,10 @@ function limitsBelow(
       const { limit } = rule
       const source = sourceOf(explained.sources[i], account, pathText(below))
       const key = caller.value === undefined ? undefined : keys.spell(domain.name, rule, entries)
-      found.push({ domain: domain.name, descriptor: descriptorOf(below), rule, limit, source, caller, key })
+      found.push({
+        ...{ domain: domain.name, descriptor: descriptorOf(below), rule, limit, source },
+        ...{ caller, callerAt: above.length, key },
+      })
     })
   }
   return found

@@ -133,8 +133,20 @@ export async function startAdmin(options: KitOptions = {}): Promise<AdminKit> {
       preview: {
         preview: async (changes) => {
           previewed.push(changes)
-          const atPeak = { atMs: clock.now(), requests: 90_000, refusedBefore: 12, refusedAfter: 0 }
-          return { affectedCustomers: 1, atPeak, notes: ["At last week's peak: 0 refused."] }
+          const limits = [
+            {
+              ...{ domain: 'api', ruleId: 'api_key', requests: 90_000, refused: 12 },
+              ...{ refusedAfter: { atLeast: 0, atMost: 12 }, why: 'It depends on when the requests came.' },
+            },
+          ]
+          const period = {
+            kind: 'this_hour',
+            fromMs: clock.now(),
+            toMs: clock.now(),
+            limits,
+            limitsLeftOut: 0,
+          } as const
+          return { affectedCustomers: 1, traffic: [period], trafficUnknown: undefined, notes: ['A note.'] }
         },
       },
       live,

@@ -9,7 +9,9 @@ import type {
   Quotas,
   SwitchLookup,
 } from 'sluice/internal/engine/quotas'
+import { tierId } from '../../records/tables.ts'
 import type { ApiKey, Customer, Grant, Override, QuotaChange, QuotaRecords, QuotaTable } from '../model.ts'
+import type { Callers } from '../ports.ts'
 import { BlockList } from './block-list.ts'
 import { SUSPENDED } from './block-record.ts'
 import { CALLER_ENTRIES, type CallerEntries, type CallerKind, kindsOf } from './caller-entries.ts'
@@ -38,6 +40,7 @@ export interface QuotaBookOptions {
  */
 export class QuotaBook implements Quotas {
   readonly #clock: BookClock
+  readonly #hash: KeyHash
   readonly #frame: BookFrame
   readonly #kinds: ReadonlyMap<string, CallerKind>
   readonly #customers = new Map<string, CustomerRecord>()
@@ -56,6 +59,7 @@ export class QuotaBook implements Quotas {
 
   constructor({ hash, clock = { nowMs: Date.now }, entries = CALLER_ENTRIES, passOver }: QuotaBookOptions) {
     this.#clock = clock
+    this.#hash = hash
     this.#frame = { clock, passOver }
     this.#tiers = new StoredTiers(passOver)
     this.#kinds = kindsOf(entries)
@@ -144,6 +148,32 @@ export class QuotaBook implements Quotas {
   key(id: string): KeyRecord | undefined {
     const key = this.#keys.get(id)
     return key === undefined || key.isGone() ? undefined : key
+  }
+
+  /**
+   * Copies what is known of some callers into another book, where changes can be tried: what callers may do, by their records
+   * tiers, and switches. Blocks stay here. `nowMs` is when the copy looks at it.
+   */
+  sketch({ customers, keys }: Callers, nowMs: number): QuotaBook {
+    const copy = new QuotaBook({ hash: this.#hash, clock: { nowMs: () => nowMs } })
+    this.#switches.copyTo(copy.#switches)
+    for (const tier of this.#tiers.all()) copy.#tiers.put(tierId(tier), tier)
+    for (const id of customers) {
+      const customer = this.#customers.get(id)
+      if (customer !== undefined) Object.assign(copy.#customerOf(id), customer)
+    }
+    for (const key of this.#keys.values()) {
+      const { id, customer } = key
+      if (!keys.has(id) && (customer === undefined || !customers.has(customer.id))) continue
+      Object.assign(copy.#keyOf(id), key, { customer: customer && copy.#customerOf(customer.id) })
+    }
+    for (const owner of [...copy.#customers.values(), ...copy.#keys.values()]) {
+      for (const { id } of owner.overrides ?? []) copy.#overrideOwners.set(id, owner)
+    }
+    for (const owner of copy.#customers.values()) {
+      for (const { id } of owner.grants ?? []) copy.#grantOwners.set(id, owner)
+    }
+    return copy
   }
 
   /** ownerOf says whose an override is. */

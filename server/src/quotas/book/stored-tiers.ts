@@ -31,6 +31,10 @@ export class StoredTiers {
     return this.#tiers.has(tierId({ domain, name }))
   }
 
+  all(): Iterable<StoredTier> {
+    return this.#tiers.values()
+  }
+
   /** list returns the tiers of a domain. */
   list(domain: string): readonly StoredTier[] {
     return [...this.#tiers.values()].filter((tier) => tier.domain === domain)

@@ -32,6 +32,11 @@ export class SwitchBoard {
     else this.#byId.set(id, record)
   }
 
+  copyTo(other: SwitchBoard): void {
+    for (const [id, record] of this.#byId) other.#byId.set(id, record)
+    for (const [layer, mode] of this.#layers) other.#layers.set(layer, mode)
+  }
+
   /** find is the SwitchLookup of these: by the id of a rule, or the name that it has. */
   readonly find: SwitchLookup = (domain: string, { id, name, limit }: Rule) => {
     const own = this.#byId.get(`${domain}/${id}`) ?? (name === id ? undefined : this.#byId.get(`${domain}/${name}`))

@@ -1,4 +1,4 @@
-import type { Preview, PreviewOutcome, ProposedChange } from '../../../quotas/ports.ts'
+import type { Preview, PreviewOutcome, ProposedChange, TrafficPeriod } from '../../../quotas/ports.ts'
 import {
   ANY,
   list,
@@ -14,6 +14,35 @@ import {
 import { tableOf } from '../../../records/tables.ts'
 import type { Reply } from './operation.ts'
 import { orNull, timeText } from './values.ts'
+
+const LIMIT_TRAFFIC = named(
+  'LimitTraffic',
+  object({
+    domain: needed(WORDS),
+    rule_id: needed(WORDS),
+    requests: nullable(WHOLE, 'that the limit admitted or refused; null: they were not counted'),
+    refused: nullable(WHOLE, 'of these requests, by this limit'),
+    refused_after: nullable(
+      object({ at_least: needed(WHOLE), at_most: needed(WHOLE) }),
+      'of these requests, with the change; both are equal where it is known exactly; null: not known',
+    ),
+    why: nullable(WORDS, 'why it is not known exactly, as a sentence'),
+  }),
+)
+
+const TRAFFIC = named(
+  'TrafficPeriod',
+  object({
+    period: needed(
+      { kind: 'choice', of: ['this_hour', 'busiest_hour', 'last_hour'] },
+      'this_hour: of the affected customers, until now. busiest_hour: theirs, of the week before. last_hour: of the rules, 60 to 65 minutes, whoever called',
+    ),
+    from: needed(TIME),
+    to: needed(TIME),
+    limits: needed(list(LIMIT_TRAFFIC), 'those that the change is about, the most requests first; at most 20'),
+    limits_left_out: needed(WHOLE),
+  }),
+)
 
 export const PREVIEW = named(
   'Preview',
@@ -31,14 +60,10 @@ export const PREVIEW = named(
       ),
     ),
     affected_customers: nullable(WHOLE, 'null: not known'),
-    at_peak: nullable(
-      object({
-        at: needed(TIME),
-        requests: needed(WHOLE),
-        refused_before: needed(WHOLE),
-        refused_after: needed(WHOLE),
-      }),
-      'the busiest hour of the last week under the limits before and after; null: not known',
+    traffic: needed(list(TRAFFIC), 'requests that were made, had the change been in force'),
+    traffic_unknown: nullable(
+      WORDS,
+      'why there is no traffic to compare with, as a sentence; null: there is, or the change is not about requests',
     ),
     notes: needed(list(WORDS)),
   }),
@@ -51,19 +76,30 @@ export async function previewReply(preview: Preview | undefined, changes: readon
 }
 
 function outcomeJson(outcome: PreviewOutcome | undefined) {
-  const { affectedCustomers, atPeak, notes = [] } = outcome ?? {}
+  const { affectedCustomers, traffic = [], trafficUnknown, notes = [] } = outcome ?? {}
   return {
     affected_customers: orNull(affectedCustomers),
-    at_peak:
-      atPeak === undefined
-        ? null
-        : {
-            at: timeText(atPeak.atMs),
-            requests: atPeak.requests,
-            refused_before: atPeak.refusedBefore,
-            refused_after: atPeak.refusedAfter,
-          },
+    traffic: traffic.map(periodJson),
+    traffic_unknown: orNull(trafficUnknown),
     notes,
+  }
+}
+
+function periodJson({ kind, fromMs, toMs, limits, limitsLeftOut }: TrafficPeriod) {
+  return {
+    period: kind,
+    from: timeText(fromMs),
+    to: timeText(toMs),
+    limits: limits.map(({ domain, ruleId, requests, refused, refusedAfter, why }) => ({
+      domain,
+      rule_id: ruleId,
+      requests: orNull(requests),
+      refused: orNull(refused),
+      refused_after:
+        refusedAfter === undefined ? null : { at_least: refusedAfter.atLeast, at_most: refusedAfter.atMost },
+      why: orNull(why),
+    })),
+    limits_left_out: limitsLeftOut,
   }
 }
 
