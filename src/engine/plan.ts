@@ -44,6 +44,11 @@ export interface PlannerOptions {
   readonly shadow?: boolean
   /** Every rule is charged for itself. Not beside places that are held: those are taken when everything fits. */
   readonly apart?: boolean
+  /**
+   * A limit in quota mode that is exhausted keeps the others of the request from counting, as any other limit does. Whether the
+   * request passes, is decided as ever: one limit in quota mode that admits is enough. Default: false.
+   */
+  readonly quotasBind?: boolean
   /** Default: as a rule that says nothing, on counters of their own. */
   readonly overrides?: OverrideOptions
   /** Hears of what no rule is about. */
@@ -67,6 +72,7 @@ export class Planner {
   readonly #isShadow: boolean
   readonly #observer: Pick<Observer, 'unmatched'> | undefined
   readonly #isApart: boolean
+  readonly #quotasBind: boolean
   readonly #overrideOptions: OverrideOptions
   readonly #overrides = new Lru<string, Rule>(MAX_OVERRIDES)
 
@@ -77,6 +83,7 @@ export class Planner {
     this.#isShadow = options.shadow ?? false
     this.#observer = options.observer
     this.#isApart = options.apart ?? false
+    this.#quotasBind = options.quotasBind ?? false
     this.#overrideOptions = options.overrides ?? OWN_COUNTERS
   }
 
@@ -128,7 +135,7 @@ export class Planner {
         limit: rule.limit,
         cost: weighed,
         enforce: !rule.shadow && !this.#isShadow,
-        quota: rule.quota,
+        quota: rule.quota && !this.#quotasBind,
         policy: rule,
         rule,
         domain: domain.name,
