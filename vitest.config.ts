@@ -77,7 +77,12 @@ const project = (name: string, include: string[], { exclude = [], sharesModules,
     exclude: [...configDefaults.exclude, ...exclude],
     isolate: sharesModules !== true,
     globalSetup: hasServers === true ? ['./tests/servers/global-setup.ts'] : [],
-    setupFiles: ['./tests/servers/away-from-the-edge.ts', './tests/servers/short-connections.ts'],
+    setupFiles: [
+      './tests/servers/away-from-the-edge.ts',
+      './tests/servers/short-connections.ts',
+      // fast-check is loaded once for each worker. A file with modules of its own hands the seed to it.
+      ...(sharesModules === true ? ['./tests/seeds/property-seed.ts'] : []),
+    ],
   },
 })
 

@@ -148,6 +148,51 @@ describe.each([
   })
 })
 
+describe('a Decider whose limits in quota mode bind', () => {
+  const quotas = compileObjects([
+    {
+      domain: 'd',
+      descriptors: [
+        { key: 'small', quota_mode: true, rate_limit: perMinute('small', 1) },
+        { key: 'large', quota_mode: true, rate_limit: perMinute('large', 4) },
+      ],
+    },
+  ])
+  const both = (cost = 1) => ({
+    domain: 'd',
+    descriptors: ['small', 'large'].map((key) => ({ entries: [{ key, value: 'a' }] })),
+    cost,
+  })
+  const leftOf = ({ verdicts }: Decision) => verdicts.map(({ verdict }) => verdict.remaining)
+
+  function exhausted() {
+    const limiter = new Limiter(() => quotas, new MemoryStore({ clock }), { quotasBind: true })
+    limiter.check(both())
+    const charges = limiter.plan(both())
+    return { limiter, charges, decision: limiter.decide(charges) }
+  }
+
+  it('lets a request pass while one of them fits, and counts it on none', () => {
+    const { limiter, decision } = exhausted()
+    expect(decision.allowed).toBe(true)
+    expect(leftOf(limiter.check(both(0)))).toEqual([0, 3])
+  })
+
+  it.each<[string, (bench: ReturnType<typeof exhausted>) => unknown]>([
+    ['refunds', ({ limiter, charges, decision }) => limiter.decider.refund(charges, decision)],
+    ['settles', ({ limiter, decision }) => limiter.settle(both(), decision, 0)],
+    ['charges late', ({ limiter, decision }) => limiter.settle(both(), decision, 3)],
+  ])('%s nothing of a request that was not counted', (_, act) => {
+    const bench = exhausted()
+    act(bench)
+    expect(leftOf(bench.limiter.check(both(0)))).toEqual([0, 3])
+  })
+
+  it('reserves nothing for a request that was not counted', async () => {
+    expect((await exhausted().limiter.reserve(both())).charged).toEqual([])
+  })
+})
+
 describe('a Decider', () => {
   it.each<[string, Partial<Verdict>]>([
     ['the failure policy admitted', { fallback: 'open' }],

@@ -7,7 +7,16 @@ import type { Priority } from '../core/shedding/priority.ts'
 import { chargeOf, type PlannedCharge } from './charge.ts'
 import type { LoadShedder } from './load-shedder.ts'
 import type { Observer } from './observer.ts'
-import type { Acquired, Charge, HeldPermits, MaybePromise, Renewal, Store, SyncStore } from './ports.ts'
+import {
+  type Acquired,
+  type Charge,
+  type HeldPermits,
+  isRefused,
+  type MaybePromise,
+  type Renewal,
+  type Store,
+  type SyncStore,
+} from './ports.ts'
 import { processRenewals, type Renewals } from './renewals.ts'
 
 /** Answer is T itself from a store that answers at once, and perhaps a promise of it from any other. */
@@ -112,7 +121,9 @@ export class Decider<S extends Store> {
   }
 
   /** refund gives back what a decision charged: nothing that was refused, or decided without the store. */
-  refund(charges: readonly PlannedCharge[], { verdicts }: Decision): MaybePromise<unknown> {
+  refund(charges: readonly PlannedCharge[], decision: Decision): MaybePromise<unknown> {
+    if (isUncharged(charges, decision)) return undefined
+    const { verdicts } = decision
     const charged = charges.filter((charge, i) => isCharged(charge, verdicts[i].verdict) && !this.#keeps(charge))
     if (charged.length === 0) return undefined
     return this.decide(charged.map((charge) => ({ ...charge, cost: -charge.cost })))
@@ -125,7 +136,7 @@ export class Decider<S extends Store> {
    * store, or cost what was charged. Permits are not settled.
    */
   settle(charges: readonly PlannedCharge[], decision: Decision, cost: number): Answer<S, Decision | undefined> {
-    if (!decision.allowed) return undefined as Answer<S, undefined>
+    if (!decision.allowed || isUncharged(charges, decision)) return undefined as Answer<S, undefined>
     const late: PlannedCharge[] = []
     charges.forEach((charge, i) => {
       const more = Math.min(cost * (charge.weight ?? 1), MAX_COUNT) - charge.cost
@@ -138,7 +149,7 @@ export class Decider<S extends Store> {
 
   /** settledCharges is what charges come to when they were settled: what a refund is to give back. */
   settledCharges(charges: readonly PlannedCharge[], decision: Decision, cost: number): readonly PlannedCharge[] {
-    if (!decision.allowed) return charges
+    if (!decision.allowed || isUncharged(charges, decision)) return charges
     return charges.map((charge, i) => {
       if (!isSettleable(charge, decision.verdicts[i].verdict)) return charge
       return { ...charge, cost: Math.min(cost * (charge.weight ?? 1), MAX_COUNT) }
@@ -371,6 +382,20 @@ function foldGrants(charges: readonly PlannedCharge[], verdicts: readonly Verdic
 /** isWithoutStore says whether a grant was not asked about, because the store is away: the refusal before it stands. */
 function isWithoutStore(charges: readonly PlannedCharge[], { verdicts }: Decision): boolean {
   return charges.some(({ grant }, i) => grant !== undefined && verdicts[i].verdict.fallback !== undefined)
+}
+
+/**
+ * Returns whether the store charged no charge that fits, because another does not. Such a request is refused as a rule; where
+ * limits in quota mode bind (Planner), it may be allowed.
+ */
+export function isUncharged(charges: readonly PlannedCharge[], { verdicts }: Decision): boolean {
+  const counted = countedOf(charges)
+  if (counted.length < 2) return false
+  const answered = verdicts.filter(({ rule }) => !rule.unlimited)
+  return isRefused(
+    counted,
+    answered.map(({ verdict }) => verdict),
+  )
 }
 
 /** isCharged tells whether a decision took something of a counter that can be given back. */

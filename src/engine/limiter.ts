@@ -9,7 +9,7 @@ import type { AccountLookup } from '../core/rules/match.ts'
 import type { Domain, RuleSet } from '../core/rules/rule-set.ts'
 import { DEFAULT_PRIORITY, type Priority, rulePriority } from '../core/shedding/priority.ts'
 import type { PlannedCharge } from './charge.ts'
-import { type Answer, type AskAgain, Decider, type Held, isSettleable } from './decider.ts'
+import { type Answer, type AskAgain, Decider, type Held, isSettleable, isUncharged } from './decider.ts'
 import type { LoadShedder } from './load-shedder.ts'
 import type { Observer } from './observer.ts'
 import { type OverrideOptions, Planner } from './plan.ts'
@@ -35,6 +35,8 @@ export interface LimiterParts {
   readonly shadow?: boolean
   /** Every rule is charged for itself: one that refuses keeps no other from counting. Default: all are charged or none. */
   readonly apart?: boolean
+  /** A limit in quota mode that is exhausted keeps the others of a request from counting, see Planner. Default: false. */
+  readonly quotasBind?: boolean
   /** How limits are counted that requests bring along. Default: as a rule that says nothing, on counters of their own. */
   readonly overrides?: OverrideOptions
   /** Hears of every decision. Default: nobody. */
@@ -117,7 +119,8 @@ export class Limiter<S extends Store> {
   async reserve(request: CheckRequest, context = request.context): Promise<Reserved> {
     const charges = this.plan(request)
     const decision = await this.#watched(this.#decider.decide(charges, context, this.#priorityOf(request, charges)))
-    const isCharged = charges.map((charge, i) => decision.allowed && isSettleable(charge, decision.verdicts[i].verdict))
+    const isTaken = decision.allowed && !isUncharged(charges, decision)
+    const isCharged = charges.map((charge, i) => isTaken && isSettleable(charge, decision.verdicts[i].verdict))
     return { decision, charged: charges.filter((_, i) => isCharged[i]).map(({ key }) => key) }
   }
 

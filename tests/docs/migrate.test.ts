@@ -1,11 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { ENVOY_SETTINGS, type EnvoySetting } from '../../server/src/app/settings/envoy-settings.ts'
+import { ENVOY_SETTINGS, type EnvoySetting, UNREAD_VARIABLES } from '../../server/src/app/settings/envoy-settings.ts'
 import { DIFFERENCES } from '../rls/reference-differences.ts'
 import { FILE_DIFFERENCES } from '../rls/reference-files.ts'
 
 const page = readFileSync(new URL('../../docs/migrate-from-envoy-ratelimit.md', import.meta.url), 'utf8')
-const rows = page.split('\n').filter((line) => /^\| `[A-Z0-9_]+` \|/.test(line))
 
 const rowOf = ({ name, status, meaning, note, sets }: EnvoySetting): string =>
   `| \`${name}\` | ${status} | ${meaning} | ${note ?? (sets === undefined ? '' : `\`--${sets}\``)} |`
@@ -13,13 +12,21 @@ const rowOf = ({ name, status, meaning, note, sets }: EnvoySetting): string =>
 /** tableBelow returns the rows of the table with this head. */
 function tableBelow(head: string): string[] {
   const lines = page.split('\n')
+  if (!lines.includes(head)) throw new Error(`no table below ${head}`)
   const first = lines.indexOf(head) + 2
-  return lines.slice(first, lines.indexOf('', first))
+  const end = lines.indexOf('', first)
+  return lines.slice(first, end)
 }
 
 describe('docs/migrate-from-envoy-ratelimit.md', () => {
   it('lists every variable of envoyproxy/ratelimit, as the loader treats it', () => {
-    expect(rows).toEqual(ENVOY_SETTINGS.map(rowOf))
+    expect(tableBelow('| variable | | what it means there | here |')).toEqual(ENVOY_SETTINGS.map(rowOf))
+  })
+
+  it('lists every variable that it does not read, and what to use instead', () => {
+    expect(tableBelow('| not read there | here |')).toEqual(
+      UNREAD_VARIABLES.map(({ name, instead }) => `| \`${name}\` | ${instead} |`),
+    )
   })
 
   it('lists every answer that differs on purpose, as the comparison with its answers does', () => {

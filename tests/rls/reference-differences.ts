@@ -117,15 +117,16 @@ export const DIFFERENCES: readonly Difference[] = [
       'headers: two over the limit, the last is told',
       'hits',
       'hits of two',
+      'quotas: several hits',
     ],
     fields: STATS,
   },
   {
     there:
-      'with `STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT`, a limit in shadow mode that is over keeps the others from counting',
+      'with `STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT`, a limit in shadow mode (with `SHADOW_MODE`, any limit) that is over keeps the others from counting',
     here: 'it does not',
     reason: 'a limit that only reports has no say',
-    cases: ['with a limit in shadow mode'],
-    fields: /^\.(answers\.\d\.(overallCode|statuses\.\d\.(code|limitRemaining))|stats\.user\.\w+)$/,
+    cases: ['with a limit in shadow mode', 'quotas: with one in shadow mode'],
+    fields: /^\.(answers\.\d\.(overallCode|statuses\.\d\.(code|limitRemaining))|stats\.(user|pool_b)\.\w+)$/,
   },
 ]

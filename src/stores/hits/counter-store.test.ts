@@ -75,7 +75,7 @@ describe.each(['memory', 'Redis'])('CounterStore in %s', (where) => {
     const seen: number[] = []
     for (let i = 0; i < 4; i++) seen.push((await get()).status)
     expect(seen).toEqual([200, 200, 200, 429])
-    expect(Number((await get()).headers['retry-after'])).toBeGreaterThan(50)
+    expect(Number((await get()).headers['retry-after'])).toBeGreaterThan(0)
   })
 
   it('serves express-rate-limit with skipFailedRequests', async () => {

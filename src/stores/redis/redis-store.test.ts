@@ -1,8 +1,9 @@
 import { afterAll, beforeAll } from 'vitest'
+import { NEW_SEEDS } from '../../../tests/seeds/seeds.ts'
 import { type RedisServer, startRedis } from '../../../tests/servers/redis.mjs'
 import { until } from '../../../tests/servers/until.mjs'
 import { KeyedHash } from '../../core/hash.ts'
-import { NEW_SEEDS, storeSuite } from '../store.suite.ts'
+import { storeSuite } from '../store.suite.ts'
 import { RedisStore } from './redis-store.ts'
 
 let server: RedisServer

@@ -31,10 +31,11 @@ export function compileOptionsOf(
 export function limiterPartsOf({
   compatibility,
   stopsWhenOverLimit,
-}: CompatibilityConfig): Pick<LimiterParts, 'apart' | 'overrides'> {
+}: CompatibilityConfig): Pick<LimiterParts, 'apart' | 'quotasBind' | 'overrides'> {
   if (compatibility === undefined) return {}
   return {
     apart: !stopsWhenOverLimit,
+    quotasBind: stopsWhenOverLimit,
     overrides: { limit: { algorithm: 'fixed_window', countDenied: true }, sharesCounters: true },
   }
 }

@@ -71,12 +71,7 @@ describe('readConfig', () => {
     ['takes one worker without Redis', ['--workers', '1'], {}, { workers: 1 }],
     ['takes several with Redis', ['--workers', '3', '--redis', 'redis://a'], {}, { workers: 3 }],
     ['has a worker for each core', ['--workers', 'auto'], { REDIS_URL: 'a:1' }, { workers: availableParallelism() }],
-    [
-      'has streams of the default number',
-      [],
-      { GRPC_MAX_CONCURRENT_STREAMS: '0' },
-      { grpc: { maxStreams: undefined } },
-    ],
+    ['has streams of the default number', [], { SLUICE_GRPC_MAX_STREAMS: '0' }, { grpc: { maxStreams: undefined } }],
     [
       'bounds what gRPC clients may take',
       ['--grpc-max-connections', '500', '--grpc-max-held', '16'],

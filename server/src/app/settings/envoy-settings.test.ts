@@ -1,15 +1,30 @@
+import { readFileSync } from 'node:fs'
 import { ERROR_RULES } from 'sluice/internal/core/errors'
 import { describe, expect, it } from 'vitest'
 import { raisedBy } from '../../../../src/core/raised.suite.ts'
 import { readConfig } from './config.ts'
-import { ENVOY_SETTINGS } from './envoy-settings.ts'
+import { ENVOY_SETTINGS, UNREAD_VARIABLES } from './envoy-settings.ts'
+import { variablesOf } from './setting-sources.ts'
 import { SETTINGS } from './settings.ts'
 
 /** Variables that take part in another setting, instead of being one. */
 const READ_ELSEWHERE =
   /^(RUNTIME_|CONFIG_GRPC_XDS_SERVER_URL$|REDIS_(TYPE|SOCKET_TYPE|AUTH|TLS|SENTINEL_AUTH|TLS_SKIP_HOSTNAME_VERIFICATION)$)/
 
+interface ReadThere {
+  readonly reference: string
+  readonly variables: readonly string[]
+}
+
+const readThere = JSON.parse(
+  readFileSync(new URL('../../../../tests/fixtures/reference/variables.json', import.meta.url), 'utf8'),
+) as ReadThere
+
 describe('ENVOY_SETTINGS', () => {
+  it('is what envoyproxy/ratelimit reads, no more and no less', () => {
+    expect(ENVOY_SETTINGS.map(({ name }) => name).sort()).toEqual(readThere.variables)
+  })
+
   it('has each variable once', () => {
     const names = ENVOY_SETTINGS.map(({ name }) => name)
     expect(names.filter((name, i) => names.indexOf(name) !== i)).toEqual([])
@@ -36,12 +51,7 @@ describe('ENVOY_SETTINGS', () => {
   const refused = ENVOY_SETTINGS.filter(({ status }) => status === 'refused')
 
   it('refuses what would change the limits', () => {
-    expect(refused.map(({ name }) => name)).toEqual([
-      'CONFIG_TYPE',
-      'BACKEND_TYPE',
-      'USE_CALENDAR_MONTH_RATE_LIMIT',
-      'QUOTA_MODE',
-    ])
+    expect(refused.map(({ name }) => name)).toEqual(['CONFIG_TYPE', 'BACKEND_TYPE', 'QUOTA_MODE'])
   })
 
   it.each(refused)('$name is refused when it is set', ({ name, harmless, note }) => {
@@ -67,4 +77,20 @@ describe('ENVOY_SETTINGS', () => {
       for (const value of harmless ?? []) expect(readConfig([], { [name]: value.toUpperCase() }).warnings).toEqual([])
     },
   )
+})
+
+describe('UNREAD_VARIABLES', () => {
+  it('has none that envoyproxy/ratelimit reads, or that sets something here', () => {
+    const known = new Set([...readThere.variables, ...SETTINGS.flatMap(({ flag }) => variablesOf(flag))])
+    expect(UNREAD_VARIABLES.filter(({ name }) => known.has(name))).toEqual([])
+  })
+
+  it.each(UNREAD_VARIABLES)('$name changes nothing but the warnings', ({ name, instead }) => {
+    const { warnings: usual, ...without } = readConfig([], {})
+    for (const value of ['true', '7', 'x-header']) {
+      const { warnings, ...config } = readConfig([], { [name]: value })
+      expect(config).toEqual({ ...without, leaseSecret: expect.any(String) })
+      expect(warnings).toEqual([...usual, `${name} is ignored, as envoyproxy/ratelimit ignores it; here: ${instead}`])
+    }
+  })
 })

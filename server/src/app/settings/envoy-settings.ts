@@ -22,11 +22,11 @@ export interface EnvoySetting {
 const OFF = ['false', 'f', '0'] as const
 const NO_MEMCACHED = 'there is no Memcached store; use Redis'
 const NO_SECOND_REDIS = 'all counters live in one Redis, which may be a cluster'
-const NO_TRACING = 'there is no tracing'
+const OTHER_TRACING = 'OTEL_EXPORTER_OTLP_ENDPOINT switches traces on, OTEL_* say how (docs/observability.md)'
 const SETTLED = 'nothing to set: calls of all requests travel together on one connection'
 
 /**
- * ENVOY_SETTINGS is every variable that envoyproxy/ratelimit reads. The loader takes those that have a meaning here from
+ * ENVOY_SETTINGS is every variable that envoyproxy/ratelimit reads (src/settings/settings.go). The loader takes those that have a meaning here from
  * this list, and refuses or tells of those that have none; docs/migrate-from-envoy-ratelimit.md has the same rows.
  */
 export const ENVOY_SETTINGS: readonly EnvoySetting[] = [
@@ -56,13 +56,6 @@ export const ENVOY_SETTINGS: readonly EnvoySetting[] = [
   { name: 'GRPC_PORT', status: 'same', meaning: 'gRPC port, 8081', sets: 'grpc-port' },
   { name: 'GRPC_UDS', status: 'same', meaning: 'Unix socket of gRPC instead of a port', sets: 'grpc-socket' },
   {
-    name: 'PROTO',
-    status: 'absent',
-    meaning: 'network of the ports',
-    note: 'an address of that family in HOST and GRPC_HOST does the same',
-    harmless: ['tcp'],
-  },
-  {
     name: 'GRPC_MAX_CONNECTION_AGE',
     status: 'same',
     meaning: 'after so long a connection is told to end, 24h',
@@ -88,27 +81,6 @@ export const ENVOY_SETTINGS: readonly EnvoySetting[] = [
     status: 'same',
     meaning: 'name that a client certificate has to be made out to',
     sets: 'grpc-client-san',
-  },
-  {
-    name: 'GRPC_MAX_CONCURRENT_STREAMS',
-    status: 'different',
-    meaning: 'most calls at once on a connection, 0 for any number',
-    note: '1024 unless told otherwise, and where it is 0',
-    sets: 'grpc-max-streams',
-  },
-  {
-    name: 'MAX_CONCURRENT_REQUESTS',
-    status: 'absent',
-    meaning: 'most requests at once',
-    note: 'calls to Redis are bounded instead, docs/redis.md',
-    harmless: ['0'],
-  },
-  {
-    name: 'REQUEST_TIMEOUT',
-    status: 'absent',
-    meaning: 'how long a request may take',
-    note: 'every decision has a deadline: --redis-timeout, and timeout_ms of a rule',
-    harmless: ['0', '0s'],
   },
   {
     name: 'LOG_LEVEL',
@@ -237,13 +209,6 @@ export const ENVOY_SETTINGS: readonly EnvoySetting[] = [
     note: 'nothing is sent to StatsD; /stats and /metrics of the admin port stay, --metrics off ends the latter',
   },
   {
-    name: 'SANITIZE_DESCRIPTOR_METRIC_DOTS',
-    status: 'absent',
-    meaning: 'dots in the names of counts become _',
-    note: 'dots of IPv4 addresses do, others stay',
-    harmless: OFF,
-  },
-  {
     name: 'USE_PROMETHEUS',
     status: 'different',
     meaning: 'serve metrics for Prometheus',
@@ -326,13 +291,6 @@ export const ENVOY_SETTINGS: readonly EnvoySetting[] = [
     note: 'with --compatibility as there; otherwise refused hits never count, unless a rule says `count_denied: true`',
   },
   {
-    name: 'USE_CALENDAR_MONTH_RATE_LIMIT',
-    status: 'refused',
-    meaning: 'limits per month follow the calendar',
-    note: 'rules say so, each for itself: algorithm fixed_window with a calendar',
-    harmless: OFF,
-  },
-  {
     name: 'LIMIT_RESPONSE_HEADERS_ENABLED',
     status: 'same',
     meaning: 'headers about the limit in answers',
@@ -350,30 +308,6 @@ export const ENVOY_SETTINGS: readonly EnvoySetting[] = [
     status: 'same',
     meaning: 'name of the one with the seconds until it is back',
     sets: 'reset-header',
-  },
-  {
-    name: 'LIMIT_REQUEST_HEADERS_ENABLED',
-    status: 'same',
-    meaning: 'the same headers in requests that Envoy passes on',
-    sets: 'request-headers',
-  },
-  {
-    name: 'LIMIT_REQUEST_LIMIT_HEADER',
-    status: 'same',
-    meaning: 'name of the one with the limit',
-    sets: 'request-limit-header',
-  },
-  {
-    name: 'LIMIT_REQUEST_REMAINING_HEADER',
-    status: 'same',
-    meaning: 'name of the one with what remains',
-    sets: 'request-remaining-header',
-  },
-  {
-    name: 'LIMIT_REQUEST_RESET_HEADER',
-    status: 'same',
-    meaning: 'name of the one with the seconds until it is back',
-    sets: 'request-reset-header',
   },
   {
     name: 'HEALTHY_WITH_AT_LEAST_ONE_CONFIG_LOADED',
@@ -408,7 +342,6 @@ export const ENVOY_SETTINGS: readonly EnvoySetting[] = [
   },
   { name: 'REDIS_PIPELINE_WINDOW', status: 'absent', meaning: 'how long commands are collected', note: SETTLED },
   { name: 'REDIS_PIPELINE_LIMIT', status: 'absent', meaning: 'how many are collected', note: SETTLED },
-  { name: 'REDIS_USE_EXPLICIT_PIPELINE', status: 'absent', meaning: 'how they are sent', note: SETTLED },
   { name: 'REDIS_CLUSTER_PIPELINE_PARALLELISM', status: 'absent', meaning: 'how many nodes at once', note: SETTLED },
   { name: 'REDIS_POOL_ON_EMPTY_BEHAVIOR', status: 'absent', meaning: 'when connections run out', note: SETTLED },
   {
@@ -423,12 +356,6 @@ export const ENVOY_SETTINGS: readonly EnvoySetting[] = [
     status: 'same',
     meaning: 'not healthy without a connection to Redis',
     sets: 'health-needs-redis',
-  },
-  {
-    name: 'REDIS_CLOSE_CONNECTION_ON_READONLY_ERROR',
-    status: 'different',
-    meaning: 'connect anew when Redis has become a replica',
-    note: 'it always does',
   },
   {
     name: 'REDIS_STARTUP_INITIAL_INTERVAL',
@@ -477,12 +404,6 @@ export const ENVOY_SETTINGS: readonly EnvoySetting[] = [
     name: 'REDIS_PERSECOND_PIPELINE_LIMIT',
     status: 'absent',
     meaning: 'how many of them',
-    note: NO_SECOND_REDIS,
-  },
-  {
-    name: 'REDIS_PERSECOND_USE_EXPLICIT_PIPELINE',
-    status: 'absent',
-    meaning: 'how they are sent',
     note: NO_SECOND_REDIS,
   },
   {
@@ -537,12 +458,42 @@ export const ENVOY_SETTINGS: readonly EnvoySetting[] = [
     meaning: 'files of the same domain make one set of rules',
     sets: 'merge-domains',
   },
-  { name: 'TRACING_ENABLED', status: 'absent', meaning: 'OpenTelemetry traces', note: NO_TRACING, harmless: OFF },
-  { name: 'TRACING_SERVICE_NAME', status: 'absent', meaning: 'our name in traces', note: NO_TRACING },
-  { name: 'TRACING_SERVICE_NAMESPACE', status: 'absent', meaning: 'our namespace', note: NO_TRACING },
-  { name: 'TRACING_SERVICE_INSTANCE_ID', status: 'absent', meaning: 'our instance', note: NO_TRACING },
-  { name: 'TRACING_EXPORTER_PROTOCOL', status: 'absent', meaning: 'how traces are sent', note: NO_TRACING },
-  { name: 'TRACING_SAMPLING_RATE', status: 'absent', meaning: 'share of traces', note: NO_TRACING },
+  { name: 'TRACING_ENABLED', status: 'absent', meaning: 'OpenTelemetry traces', note: OTHER_TRACING, harmless: OFF },
+  { name: 'TRACING_SERVICE_NAME', status: 'absent', meaning: 'our name in traces', note: OTHER_TRACING },
+  { name: 'TRACING_SERVICE_NAMESPACE', status: 'absent', meaning: 'our namespace', note: OTHER_TRACING },
+  { name: 'TRACING_SERVICE_INSTANCE_ID', status: 'absent', meaning: 'our instance', note: OTHER_TRACING },
+  { name: 'TRACING_EXPORTER_PROTOCOL', status: 'absent', meaning: 'how traces are sent', note: OTHER_TRACING },
+  { name: 'TRACING_SAMPLING_RATE', status: 'absent', meaning: 'share of traces', note: OTHER_TRACING },
+]
+
+/** An UnreadVariable is one that envoyproxy/ratelimit does not read, although it is set for it here and there. */
+export interface UnreadVariable {
+  readonly name: string
+  /** What does here what its name says. */
+  readonly instead: string
+}
+
+/**
+ * UNREAD_VARIABLES are set for forks, branches and older versions of envoyproxy/ratelimit. It does not read them, so they change
+ * nothing here either: what an environment does is what it did there. The start names each that is set.
+ */
+export const UNREAD_VARIABLES: readonly UnreadVariable[] = [
+  { name: 'GRPC_MAX_CONCURRENT_STREAMS', instead: '--grpc-max-streams (SLUICE_GRPC_MAX_STREAMS)' },
+  { name: 'LIMIT_REQUEST_HEADERS_ENABLED', instead: '--request-headers (SLUICE_REQUEST_HEADERS)' },
+  { name: 'LIMIT_REQUEST_LIMIT_HEADER', instead: '--request-limit-header (SLUICE_REQUEST_LIMIT_HEADER)' },
+  { name: 'LIMIT_REQUEST_REMAINING_HEADER', instead: '--request-remaining-header (SLUICE_REQUEST_REMAINING_HEADER)' },
+  { name: 'LIMIT_REQUEST_RESET_HEADER', instead: '--request-reset-header (SLUICE_REQUEST_RESET_HEADER)' },
+  {
+    name: 'MAX_CONCURRENT_REQUESTS',
+    instead: '--grpc-max-streams for each connection; calls to Redis are bounded always',
+  },
+  { name: 'PROTO', instead: 'an address of that family in HOST and GRPC_HOST' },
+  { name: 'REDIS_CLOSE_CONNECTION_ON_READONLY_ERROR', instead: 'nothing: it always connects again' },
+  { name: 'REDIS_PERSECOND_USE_EXPLICIT_PIPELINE', instead: 'nothing: all counters live in one Redis' },
+  { name: 'REDIS_USE_EXPLICIT_PIPELINE', instead: 'nothing: calls of all requests travel together on one connection' },
+  { name: 'REQUEST_TIMEOUT', instead: '--redis-timeout, and timeout_ms of a rule' },
+  { name: 'SANITIZE_DESCRIPTOR_METRIC_DOTS', instead: 'nothing: dots of IPv4 addresses become _, others stay' },
+  { name: 'USE_CALENDAR_MONTH_RATE_LIMIT', instead: 'algorithm: fixed_window with a calendar in a rule' },
 ]
 
 type Env = NodeJS.ProcessEnv
@@ -565,6 +516,9 @@ export function ignoredWarnings(env: Env): string[] {
       .filter((setting) => setting.harmless !== undefined && !isHarmless(setting, env))
       .map(({ name, note }) => `${name} is ignored: ${note}`),
     ...(idle.length === 0 ? [] : [`${idle.join(', ')}: nothing to set here (docs/migrate-from-envoy-ratelimit.md)`]),
+    ...UNREAD_VARIABLES.filter(({ name }) => (env[name] ?? '') !== '').map(
+      ({ name, instead }) => `${name} is ignored, as envoyproxy/ratelimit ignores it; here: ${instead}`,
+    ),
   ]
 }
 

@@ -1,6 +1,6 @@
 import { SluiceError } from 'sluice/internal/core/errors'
 import { nearest } from 'sluice/internal/core/nearest'
-import { ENVOY_SETTINGS } from './envoy-settings.ts'
+import { ENVOY_SETTINGS, UNREAD_VARIABLES } from './envoy-settings.ts'
 import { variablesOf } from './setting-sources.ts'
 import { SETTINGS } from './settings.ts'
 
@@ -9,7 +9,7 @@ type Env = NodeJS.ProcessEnv
 const PREFIX = 'SLUICE_'
 const KNOWN: ReadonlySet<string> = new Set([
   ...SETTINGS.flatMap(({ flag }) => variablesOf(flag)),
-  ...ENVOY_SETTINGS.map(({ name }) => name),
+  ...[...ENVOY_SETTINGS, ...UNREAD_VARIABLES].map(({ name }) => name),
 ])
 /** Those of the gateway are checked where it reads them. */
 const OF_GATEWAY = /^SLUICE_GATEWAY_/

@@ -466,7 +466,7 @@ export const SETTINGS = [
   {
     group: 'Answers to Envoy',
     flag: 'request-headers',
-    env: 'LIMIT_REQUEST_HEADERS_ENABLED',
+    env: 'SLUICE_REQUEST_HEADERS',
     kind: 'switch',
     unset: 'off',
     text: 'ask Envoy to add the same headers to the requests that it forwards',
@@ -474,7 +474,7 @@ export const SETTINGS = [
   {
     group: 'Answers to Envoy',
     flag: 'request-limit-header',
-    env: 'LIMIT_REQUEST_LIMIT_HEADER',
+    env: 'SLUICE_REQUEST_LIMIT_HEADER',
     kind: 'header',
     value: 'NAME',
     default: 'RateLimit-Limit',
@@ -483,7 +483,7 @@ export const SETTINGS = [
   {
     group: 'Answers to Envoy',
     flag: 'request-remaining-header',
-    env: 'LIMIT_REQUEST_REMAINING_HEADER',
+    env: 'SLUICE_REQUEST_REMAINING_HEADER',
     kind: 'header',
     value: 'NAME',
     default: 'RateLimit-Remaining',
@@ -492,7 +492,7 @@ export const SETTINGS = [
   {
     group: 'Answers to Envoy',
     flag: 'request-reset-header',
-    env: 'LIMIT_REQUEST_RESET_HEADER',
+    env: 'SLUICE_REQUEST_RESET_HEADER',
     kind: 'header',
     value: 'NAME',
     default: 'RateLimit-Reset',
@@ -624,7 +624,7 @@ export const SETTINGS = [
   {
     group: 'gRPC',
     flag: 'grpc-max-streams',
-    env: 'GRPC_MAX_CONCURRENT_STREAMS',
+    env: 'SLUICE_GRPC_MAX_STREAMS',
     kind: 'count',
     value: 'N',
     unset: '1024',

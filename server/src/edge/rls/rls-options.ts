@@ -13,7 +13,7 @@ export interface RlsOptions {
   readonly shadowMode?: boolean
   /** Have Envoy add these to its response (LIMIT_RESPONSE_HEADERS_ENABLED). Default: none. */
   readonly responseHeaders?: HeaderNames | undefined
-  /** Have Envoy add these to the request that it forwards (LIMIT_REQUEST_HEADERS_ENABLED). Default: none. */
+  /** Have Envoy add these to the request that it forwards (--request-headers). Default: none. */
   readonly requestHeaders?: HeaderNames | undefined
   /** Tell Envoy's other filters what was asked, and the metadata of the rules that admit it. Default: false. */
   readonly dynamicMetadata?: boolean
