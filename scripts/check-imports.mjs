@@ -16,6 +16,7 @@ export const libraryLayers = {
   library: ['core', 'engine', 'stores'],
   observers: ['core', 'engine'],
   middleware: ['core', 'engine', 'identity', 'stores', 'sources', 'http-door'],
+  compat: ['core', 'engine', 'stores', 'http-door', 'middleware'],
   'index.ts': ['core', 'engine', 'stores', 'library'],
 }
 

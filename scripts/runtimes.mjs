@@ -8,7 +8,7 @@ import { ensureInstalled, npm, requireNode, root, run, runMain, SetupError, say 
 // Runs the tests of the library and its middleware on other versions of Node.js, and claims about the packed library on
 // those, Bun and Deno. The runtimes are packages of npm, installed once into a cache.
 const cacheDir = join(root, 'node_modules', '.cache', 'sluice-runtimes')
-const suites = ['src/core', 'src/library', 'src/http-door', 'src/middleware', 'src/stores/memory']
+const suites = ['src/core', 'src/library', 'src/http-door', 'src/middleware', 'src/compat', 'src/stores/memory']
 
 const { platform, arch } = process
 const nodePackage = `node-${platform === 'win32' ? 'win' : platform}-${arch}`

@@ -38,6 +38,11 @@ export const BESIDE = new Map([
 /** The modules of the reference: what a user imports, and the source of it. */
 export const MODULES = new Map([
   ['sluice', 'src/index.ts'],
+  ['sluice/compat/express-rate-limit', 'src/compat/express-rate-limit/index.ts'],
+  ['sluice/compat/fastify-rate-limit', 'src/compat/fastify-rate-limit/index.ts'],
+  ['sluice/compat/hono-rate-limiter', 'src/compat/hono-rate-limiter/index.ts'],
+  ['sluice/compat/koa-ratelimit', 'src/compat/koa-ratelimit/index.ts'],
+  ['sluice/compat/nestjs-throttler', 'src/compat/nestjs-throttler/index.ts'],
   ['sluice/express', 'src/middleware/express/index.ts'],
   ['sluice/fastify', 'src/middleware/fastify/index.ts'],
   ['sluice/fetch', 'src/middleware/fetch/index.ts'],

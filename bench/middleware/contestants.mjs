@@ -32,7 +32,7 @@ export const frameworks = {
         return rateLimit({ windowMs: WINDOW_MS, limit: LIMIT, ...(redis && (await peerStore(redis))) })
       },
       same: async (redis) => {
-        const { rateLimit } = await import('../../dist/middleware/express/index.js')
+        const { rateLimit } = await import('../../dist/compat/express-rate-limit/index.js')
         return rateLimit({ windowMs: WINDOW_MS, limit: LIMIT, legacyHeaders: true, redis })
       },
       plain: async (redis) => {
@@ -58,7 +58,7 @@ export const frameworks = {
         return [rateLimit, { timeWindow: WINDOW_MS, max: LIMIT, redis: await ioredis(redis) }]
       },
       same: async (redis) => {
-        const { default: rateLimit } = await import('../../dist/middleware/fastify/index.js')
+        const { default: rateLimit } = await import('../../dist/compat/fastify-rate-limit/index.js')
         return [rateLimit, { timeWindow: WINDOW_MS, max: LIMIT, redis: await ioredis(redis) }]
       },
       plain: async (redis) => {

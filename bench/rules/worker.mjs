@@ -100,14 +100,16 @@ function accounts({ callers, perRound, rounds }) {
     { domain: 'd', tiers: { pro: { rate_limit } }, descriptors: [{ key: 'api_key', tiered: true, rate_limit }] },
   ])
   const own = (i) => ({ limit: 1_000_000_000 + i, window: '1h' })
-  const known = new Map(Array.from({ length: callers }, (_, i) => [`key-${i}`, [compileLimit(own(i))]]))
+  const limited = (id, limit) => ({ id, limit, namesRule: false, mayAdd: false })
+  const known = new Map(Array.from({ length: callers }, (_, i) => [`key-${i}`, limited(`o${i}`, compileLimit(own(i)))]))
   const ways = {
     'the rule': undefined,
-    'its tier': () => ({ tier: 'pro', limitsFor: () => undefined }),
-    'limits of its own': (_, { value }) => ({ tier: 'pro', limitsFor: () => known.get(value) }),
+    'its tier': () => ({ tier: 'pro', hasLimits: false, ownLimit: () => undefined }),
+    'limits of its own': (_, { value }) => ({ tier: 'pro', hasLimits: true, ownLimit: () => known.get(value) }),
     'limits of its own, compiled anew': (_, { value }) => ({
       tier: 'pro',
-      limitsFor: () => [compileLimit(own(Number(value.slice(4))))],
+      hasLimits: true,
+      ownLimit: () => limited(value, compileLimit(own(Number(value.slice(4))))),
     }),
   }
   const requests = shuffled(

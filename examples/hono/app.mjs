@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { serve } from '@hono/node-server'
 import { Hono } from 'hono'
-import { rateLimiter } from 'sluice/hono'
+import { rateLimit } from 'sluice/hono'
 
 const redis = process.env.REDIS_URL
 
@@ -12,7 +12,7 @@ const app = new Hono()
 // Everybody: 60 a minute for each API key, and a net ten times as wide for each address. Many people share one address
 // behind NAT, so the net must not catch them; but whoever makes up a new key for every request is caught by it.
 app.use(
-  rateLimiter({
+  rateLimit({
     redis,
     identity: { apiKey: true },
     limits: [
@@ -23,7 +23,7 @@ app.use(
 )
 
 // Logging in: few attempts, counted exactly. Those that succeed are given back.
-const logins = rateLimiter({
+const logins = rateLimit({
   redis,
   name: 'login',
   limit: 5,
@@ -39,7 +39,7 @@ app.post('/login', logins, async (c) => {
 })
 
 // Reports: one at a time for each caller.
-const reports = rateLimiter({
+const reports = rateLimit({
   redis,
   identity: { apiKey: true },
   name: 'reports',
@@ -52,7 +52,7 @@ app.get('/report', reports, async (c) => {
 })
 
 // A search costs ten times as much as anything else.
-const searches = rateLimiter({ redis, name: 'search', limit: 100, window: '1m', cost: 10 })
+const searches = rateLimit({ redis, name: 'search', limit: 100, window: '1m', cost: 10 })
 app.get('/search', searches, (c) => c.text('found\n'))
 
 app.get('/', (c) => c.text('hello\n'))

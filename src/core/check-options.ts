@@ -28,8 +28,34 @@ export function checkOption(value: unknown, form: Form, where: string): void {
   if (inside !== undefined) checkOptions(value, inside, `${where}.`)
 }
 
-export function unknownOption(name: string, known: Iterable<string>, at = ''): SluiceError {
-  return new SluiceError('OPTION_UNKNOWN', at + name, `no such option${didYouMean(name, known)}`)
+export function unknownOption(name: string, known: readonly string[], at = ''): SluiceError {
+  const own = Object.hasOwn(ELSEWHERE, name) ? ELSEWHERE[name] : undefined
+  const hint = own !== undefined && known.includes(own.name) ? otherName(own) : didYouMean(name, known)
+  return new SluiceError('OPTION_UNKNOWN', at + name, `no such option${hint}`)
+}
+
+interface OwnName {
+  readonly name: string
+  readonly example: string
+}
+
+const WINDOW: OwnName = { name: 'window', example: "'60s'" }
+const LIMIT: OwnName = { name: 'limit', example: '100' }
+
+/** What other libraries call our options: people write the names that they know. */
+const ELSEWHERE: Readonly<Record<string, OwnName>> = {
+  windowMs: WINDOW,
+  timeWindow: WINDOW,
+  duration: WINDOW,
+  interval: WINDOW,
+  ttl: WINDOW,
+  max: LIMIT,
+  points: LIMIT,
+  tokens: LIMIT,
+}
+
+function otherName({ name, example }: OwnName): string {
+  return `, write ${name}: ${example}; the options of other libraries go with sluice/compat/…`
 }
 
 /** gotInstead spells a value, and the mistake behind it where that is known. */

@@ -4,6 +4,7 @@ import type { KeySpeller } from '../core/key-speller.ts'
 import { compileLimit, MAX_COUNT, TOO_MUCH } from '../core/limit.ts'
 import { Lru } from '../core/lru.ts'
 import type { CheckRequest, Descriptor, Entry, LimitOverride } from '../core/request.ts'
+import { isApart } from '../core/rules/caller-walk.ts'
 import { DEFAULTS, UNIT_MS } from '../core/rules/compile-rule.ts'
 import { type AccountLookup, match, stepInto, stepWithoutPattern } from '../core/rules/match.ts'
 import type { Domain, Rule, RuleNode, RuleSet } from '../core/rules/rule-set.ts'
@@ -231,18 +232,32 @@ function isAskedAgain({ enforce, cost, rule }: PlannedCharge, verdict: Verdict):
   return enforce && cost > 0 && !rule.unlimited && !verdict.allowed && verdict.fallback === undefined
 }
 
-/** grantsOf finds the grants for a charge of a tiered rule, or of one below it. */
-function grantsOf(rules: RuleSet, charge: PlannedCharge, grants: GrantLookup): readonly KnownGrant[] {
-  const { entries, rule } = charge
-  let node: RuleNode | undefined = rules.domains.get(charge.domain)?.root
-  for (let i = 0; i < rule.path.length && node !== undefined; i++) {
+/** grantsOf finds the grants for a charge: those of the nearest caller that has some. */
+function grantsOf(
+  rules: RuleSet,
+  { domain, entries, rule }: PlannedCharge,
+  grants: GrantLookup,
+): readonly KnownGrant[] {
+  const depth = rule.path.length
+  let node: RuleNode | undefined = rules.domains.get(domain)?.root
+  let isFixed = false
+  let isTiered = false
+  for (let i = 0; i < depth && node !== undefined; i++) {
     node = stepInto(node, entries[i])
-    if (node?.tiers === undefined) continue
-    const rest = entries.slice(i + 1, rule.path.length)
-    return grants(entries[i], rest.map(({ key, value }) => `${key}=${value}`).join('/'))
+    isFixed = node?.isFixed ?? isFixed
+    isTiered ||= node?.tiers !== undefined
   }
-  return []
+  if (isFixed) return NO_GRANTS
+  for (let i = depth - 1; i >= 0; i--) {
+    const below = entries.slice(i + 1, depth).map(({ key, value }) => `${key}=${value}`)
+    const isLeftAlone = below.length === 0 && !isTiered && isApart(rule)
+    const found = grants(entries[i], below.join('/'), domain, rule).filter(({ namesRule }) => namesRule || !isLeftAlone)
+    if (found.length > 0) return found
+  }
+  return NO_GRANTS
 }
+
+const NO_GRANTS: readonly KnownGrant[] = Object.freeze([])
 
 /** switchedRules are rules in the modes that they are switched to, without those that are off. */
 function switchedRules(domain: string, rules: readonly Rule[], switches: SwitchLookup): readonly Rule[] {

@@ -41,13 +41,18 @@ export interface KnownBlock {
   readonly body: string | undefined
 }
 
-/** GrantLookup finds the grants of a caller for what stands below the tiered pattern, in the order of their use. */
-export type GrantLookup = (caller: Entry, below: string) => readonly KnownGrant[]
+/**
+ * GrantLookup finds the grants of a caller for a rule of a domain, in the order of their use. `below` is what stands below the
+ * caller's entry.
+ */
+export type GrantLookup = (caller: Entry, below: string, domain: string, rule: Rule) => readonly KnownGrant[]
 
 /** A KnownGrant is extra budget, once. */
 export interface KnownGrant {
   readonly id: string
   readonly amount: number
+  /** It names the rule that it is for. */
+  readonly namesRule: boolean
 }
 
 /** SwitchLookup says what a rule is told to do, whatever it says itself; undefined where nobody says anything. */

@@ -26,7 +26,7 @@ import type { RuleOptions } from './rule-planner.ts'
 import { SHED_FORMS, type ShedOptions } from './shed-options.ts'
 import { SpecRules } from './spec-rules.ts'
 
-/** GateOptions are the plain options of every middleware. One limit, or `limits`, or `rules`. */
+/** GateOptions are the options of every middleware. One limit, or `limits`, or `rules`. */
 export interface GateOptions<R> extends Partial<LimitSpec<R>>, Partial<RuleOptions<R>>, StoreOptions, Observed {
   /** Several limits; a request passes when all of them admit it, and is charged to all of them or to none. */
   readonly limits?: readonly LimitSpec<R>[]
@@ -58,14 +58,6 @@ export interface GateOptions<R> extends Partial<LimitSpec<R>>, Partial<RuleOptio
   readonly onError?: (error: unknown) => void
 }
 
-/** What of the plain options is found in no other library: whoever gives one of these means them. */
-export type PlainMark<R> =
-  | Required<Pick<GateOptions<R>, 'window'>>
-  | Required<Pick<GateOptions<R>, 'calendar'>>
-  | Required<Pick<GateOptions<R>, 'algorithm'>>
-  | Required<Pick<GateOptions<R>, 'limits'>>
-  | Required<Pick<GateOptions<R>, 'rules'>>
-
 /** STORE_OPTIONS are the names of the options about where counters live. */
 export const STORE_OPTIONS = Object.keys(STORE_FORMS) as readonly (keyof StoreOptions)[]
 const ROUTING_FORMS: FormsOf<Routing> = { caseSensitive: BOOLEAN, strict: BOOLEAN }
@@ -77,7 +69,7 @@ const HEADER_FORMS: FormsOf<FieldSettings> = {
   random: FUNCTION,
 }
 
-/** GATE_FORMS are the forms of the plain options. What `identity` and rules are, is checked where they are read. */
+/** GATE_FORMS are the forms of GateOptions. What `identity` and rules are, is checked where they are read. */
 export const GATE_FORMS: FormsOf<GateOptions<never>> = {
   ...SPEC_FORMS,
   ...STORE_FORMS,

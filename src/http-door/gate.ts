@@ -21,7 +21,7 @@
  * Libraries that people come from count differently: hits in a window that begins with the first one, in a store of the
  * user's choice. hits/hit-gate.ts is the base for their options (express/hit-limit.ts is built on it): key, count, and
  * decisionOf for a FieldRenderer. hits/counter-store.ts and memory-store.ts are such stores, on the same counters as
- * everything else. PlainMark and GATE_FORMS tell the plain options from another library's.
+ * everything else. GATE_FORMS has the form of every option.
  */
 
 import { type Decision, UNLIMITED, undecided } from '../core/combine.ts'
@@ -50,7 +50,7 @@ import { RulePlanner } from './rule-planner.ts'
 import { GateShedder } from './shed-options.ts'
 import { warnOnce } from './warn-once.ts'
 
-export { checkOwnOptions, GATE_FORMS, type GateOptions, type PlainMark } from './gate-options.ts'
+export { checkOwnOptions, GATE_FORMS, type GateOptions } from './gate-options.ts'
 
 /** A Pass is what a Gate says about one request. */
 export class Pass {

@@ -79,7 +79,9 @@ function joined(one: RuleNode, other: RuleNode): RuleNode {
   }
   const tiers = new Map(one.tiers ?? other.tiers)
   for (const [name, tier] of (one.tiers && other.tiers) ?? []) tiers.set(name, joinedAt(tiers, name, tier))
-  return { ...one, branches, tiers: tiers.size === 0 ? undefined : tiers, rules: [...one.rules, ...other.rules] }
+  const isTiered = one.tiers !== undefined || other.tiers !== undefined
+  const isFixed = one.isFixed || other.isFixed
+  return { ...one, branches, tiers: isTiered ? tiers : undefined, isFixed, rules: [...one.rules, ...other.rules] }
 }
 
 /** joinedAt is a node together with what already has its name. */

@@ -26,7 +26,7 @@ export interface Client {
   close(): Promise<void>
 }
 
-/** SuiteOptions are plain options for a request of any framework. */
+/** SuiteOptions are options for a request of any framework. */
 export type SuiteOptions = GateOptions<unknown>
 
 export interface Limiter {

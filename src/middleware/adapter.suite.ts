@@ -4,7 +4,7 @@ import { until } from '../../tests/servers/until.mjs'
 import { type AdapterUnderTest, type Client, runnerOf, type SuiteOptions } from './adapter-app.suite.ts'
 import { testLeaving } from './adapter-leaving.suite.ts'
 
-/** testAdapter states what every adapter does with the plain options. */
+/** testAdapter states what every adapter does. */
 export function testAdapter(adapter: AdapterUnderTest): void {
   const app = runnerOf(adapter)
   const { start, stop } = app
@@ -14,7 +14,7 @@ export function testAdapter(adapter: AdapterUnderTest): void {
     return found
   }
 
-  describe(`${adapter.name}, with the plain options`, () => {
+  describe(`${adapter.name}, as every adapter,`, () => {
     it('protects an app in one line, with the current and the legacy fields', async () => {
       const get = await start({ limit: 2, window: '1m' })
       const { status, headers, body } = await get()

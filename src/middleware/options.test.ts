@@ -1,6 +1,16 @@
 import { Reflector } from '@nestjs/core'
-import fastify from 'fastify'
+import fastify, { type FastifyPluginCallback } from 'fastify'
 import { afterEach, describe, expect, it } from 'vitest'
+import * as expressRateLimit from '../compat/express-rate-limit/index.ts'
+import * as expressRateLimitForms from '../compat/express-rate-limit/option-forms.ts'
+import * as fastifyRateLimit from '../compat/fastify-rate-limit/index.ts'
+import * as fastifyRateLimitForms from '../compat/fastify-rate-limit/option-forms.ts'
+import * as honoRateLimiter from '../compat/hono-rate-limiter/index.ts'
+import * as honoRateLimiterForms from '../compat/hono-rate-limiter/option-forms.ts'
+import * as koaRatelimit from '../compat/koa-ratelimit/index.ts'
+import * as koaRatelimitForms from '../compat/koa-ratelimit/option-forms.ts'
+import { SluiceStorage, SluiceThrottlerGuard } from '../compat/nestjs-throttler/index.ts'
+import { THROTTLER_FORMS } from '../compat/nestjs-throttler/throttler-guard.ts'
 import type { Forms } from '../core/option-forms.ts'
 import { GATE_FORMS } from '../http-door/gate.ts'
 import { createLimiter } from '../library/create-limiter.ts'
@@ -16,8 +26,7 @@ import * as hono from './hono/index.ts'
 import * as honoForms from './hono/option-forms.ts'
 import * as koa from './koa/index.ts'
 import * as koaForms from './koa/option-forms.ts'
-import { RateLimit, SluiceGuard, SluiceStorage, SluiceThrottlerGuard } from './nest/index.ts'
-import { THROTTLER_FORMS } from './nest/throttler-guard.ts'
+import { RateLimit, SluiceGuard } from './nest/index.ts'
 
 type Make = (options: object) => unknown
 
@@ -27,12 +36,14 @@ afterEach(async () => {
 })
 
 /** registered makes an app whose plugin has options, or whose route has. */
-const registered = (options: object, route?: object) => async (): Promise<void> => {
+const registeredAs = (plugin: FastifyPluginCallback<never>, options: object, route?: object) => async () => {
   const app = fastify()
   closing.push(() => app.close())
-  await app.register(fastifyLimit.rateLimit, options)
+  await app.register(plugin as FastifyPluginCallback, options)
   if (route !== undefined) app.get('/', { config: { rateLimit: route as never } }, () => '')
 }
+const registered = (options: object, route?: object) => registeredAs(fastifyLimit.rateLimit, options, route)
+const registeredHits = (options: object, route?: object) => registeredAs(fastifyRateLimit.rateLimit, options, route)
 const throttled: Make = async (options) => {
   const guard = new SluiceThrottlerGuard([options] as never, new SluiceStorage(), new Reflector())
   await guard.onModuleInit()
@@ -65,16 +76,36 @@ const DOORS: [string, Make, object, Forms][] = [
     { rules: RULES },
     { ...STORE_FORMS, ...OBSERVED_FORMS },
   ],
-  ['express-rate-limit', (options) => express.rateLimit(options as never), { windowMs: 1 }, expressForms.HIT_FORMS],
-  ['@fastify/rate-limit', (options) => registered(options)(), {}, fastifyForms.HIT_FORMS],
-  ['a route of @fastify/rate-limit', (options) => registered({}, options)(), {}, fastifyForms.HIT_FORMS],
-  ['hono-rate-limiter', (options) => hono.rateLimit(options as never), { windowMs: 1 }, honoForms.HIT_FORMS],
-  ['a binding of Cloudflare', (options) => hono.rateLimit(options as never), { binding: {} }, honoForms.BINDING_FORMS],
-  ['webSocketLimiter', (options) => hono.webSocketLimiter(options as never), {}, honoForms.SOCKET_FORMS],
-  ['koa-ratelimit', (options) => koa.rateLimit(options as never), {}, koaForms.HIT_FORMS],
+  [
+    'express-rate-limit',
+    (options) => expressRateLimit.rateLimit(options as never),
+    { windowMs: 1 },
+    expressRateLimitForms.HIT_FORMS,
+  ],
+  ['@fastify/rate-limit', (options) => registeredHits(options)(), {}, fastifyRateLimitForms.HIT_FORMS],
+  ['a route of @fastify/rate-limit', (options) => registeredHits({}, options)(), {}, fastifyRateLimitForms.HIT_FORMS],
+  [
+    'hono-rate-limiter',
+    (options) => honoRateLimiter.rateLimiter(options as never),
+    { windowMs: 1 },
+    honoRateLimiterForms.HIT_FORMS,
+  ],
+  [
+    'a binding of Cloudflare',
+    (options) => honoRateLimiter.rateLimiter(options as never),
+    { binding: {} },
+    honoRateLimiterForms.BINDING_FORMS,
+  ],
+  [
+    'webSocketLimiter',
+    (options) => honoRateLimiter.webSocketLimiter(options as never),
+    {},
+    honoRateLimiterForms.SOCKET_FORMS,
+  ],
+  ['koa-ratelimit', (options) => koaRatelimit.rateLimit(options as never), {}, koaRatelimitForms.HIT_FORMS],
   ['@nestjs/throttler', throttled, { ttl: 1, limit: 1 }, THROTTLER_FORMS],
   ['SluiceStorage', (options) => new SluiceStorage(options as never), {}, HIT_STORE_FORMS],
-  ['SluiceStore', (options) => new express.SluiceStore(options as never), {}, HIT_STORE_FORMS],
+  ['SluiceStore', (options) => new expressRateLimit.SluiceStore(options as never), {}, HIT_STORE_FORMS],
 ]
 /** What may be anything, or is told as the library does it that people come from. */
 const FREE = new Set([
@@ -160,10 +191,10 @@ describe.each(PLAIN_DOORS.filter(([name]) => name !== 'a handler of sluice/nest'
 })
 
 describe.each<[string, Make, string]>([
-  ['express-rate-limit', (options) => express.rateLimit(options as never), 'limit'],
-  ['@fastify/rate-limit', (options) => registered(options)(), 'max'],
-  ['hono-rate-limiter', (options) => hono.rateLimit(options as never), 'limit'],
-  ['koa-ratelimit', (options) => koa.rateLimit(options as never), 'max'],
+  ['express-rate-limit', (options) => expressRateLimit.rateLimit(options as never), 'limit'],
+  ['@fastify/rate-limit', (options) => registeredHits(options)(), 'max'],
+  ['hono-rate-limiter', (options) => honoRateLimiter.rateLimiter(options as never), 'limit'],
+  ['koa-ratelimit', (options) => koaRatelimit.rateLimit(options as never), 'max'],
   ['@nestjs/throttler', (options) => throttled({ ttl: 1, ...options }), 'limit'],
 ])('options of %s', (_name, make, limit) => {
   it.each(['2', Number.NaN, -1, 0.5, null])('have no limit of %o', async (value) => {
@@ -173,22 +204,29 @@ describe.each<[string, Make, string]>([
   })
 })
 
-describe('a typo of a plain option', () => {
-  it.each<[string, Make]>([
-    ['sluice/express', (options) => express.rateLimit(options as never)],
-    ['sluice/fastify', (options) => registered(options)()],
-    ['sluice/hono', (options) => hono.rateLimit(options as never)],
-    ['sluice/koa', (options) => koa.rateLimit(options as never)],
-  ])('is not taken for one of another library by %s', async (_name, make) => {
-    await expect(async () => make({ skip: undefined, algorihm: 'gcra' })).rejects.toThrow(
-      'OPTION_UNKNOWN: algorihm: no such option, did you mean "algorithm"?',
-    )
+describe('an option of ours', () => {
+  it.each<[string, string, Make]>([
+    ['express-rate-limit', 'sluice/express', (options) => expressRateLimit.rateLimit(options as never)],
+    ['@fastify/rate-limit', 'sluice/fastify', (options) => registeredHits(options)()],
+    ['a route of @fastify/rate-limit', 'sluice/fastify', (options) => registeredHits({}, options)()],
+    ['hono-rate-limiter', 'sluice/hono', (options) => honoRateLimiter.rateLimiter(options as never)],
+    ['koa-ratelimit', 'sluice/koa', (options) => koaRatelimit.rateLimit(options as never)],
+  ])('is refused among those of %s, and belongs to %s', async (_name, entry, make) => {
+    for (const option of [{ window: '1m' }, { algorithm: 'gcra' }, { limits: [] }, { rules: {} }, { calendar: {} }]) {
+      const [name] = Object.keys(option)
+      await expect(async () => make(option)).rejects.toThrow(`OPTION_UNKNOWN: ${name}: it is an option of ${entry}`)
+    }
   })
+})
 
-  it.each<[object, object, string]>([
-    [{ max: 1 }, PLAIN, 'limit: the options before are those of @fastify/rate-limit, and these must be, too'],
-    [PLAIN, { max: 1 }, 'max: the options before are plain, and these must be, too'],
-  ])('%o and a route of %o do not mix', async (options, route, message) => {
-    await expect(registered(options, route)()).rejects.toThrow(`GATE_OPTIONS_INVALID: ${message}`)
+describe('an option of another library', () => {
+  it.each([
+    ['windowMs', "write window: '60s'"],
+    ['timeWindow', "write window: '60s'"],
+    ['duration', "write window: '60s'"],
+    ['max', 'write limit: 100'],
+    ['points', 'write limit: 100'],
+  ])('%s is named as it is here', (name, hint) => {
+    expect(() => express.rateLimit({ ...PLAIN, [name]: 1 })).toThrow(`OPTION_UNKNOWN: ${name}: no such option, ${hint}`)
   })
 })

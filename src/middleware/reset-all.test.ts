@@ -1,10 +1,13 @@
 import { Reflector } from '@nestjs/core'
 import { Hono } from 'hono'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { rateLimit as expressHits, type RateLimitRequestHandler } from '../compat/express-rate-limit/index.ts'
+import { rateLimiter as honoHits } from '../compat/hono-rate-limiter/index.ts'
+import { rateLimit as koaHits } from '../compat/koa-ratelimit/index.ts'
 import { createLimiter } from '../library/create-limiter.ts'
 import { rateLimit as libraryLimit } from '../library/rate-limit.ts'
 import { runApp } from './express/express-app.suite.ts'
-import { rateLimit as expressLimit, type GateRequestHandler, type RateLimitRequestHandler } from './express/index.ts'
+import { rateLimit as expressLimit, type GateRequestHandler } from './express/index.ts'
 import { rateLimit as fetchLimit } from './fetch/index.ts'
 import { rateLimit as honoLimit } from './hono/index.ts'
 import { rateLimit as koaLimit } from './koa/index.ts'
@@ -24,11 +27,11 @@ const served = async (limit: GateRequestHandler | RateLimitRequestHandler): Prom
   onTestFinished(() => app.close())
   return { hit: async () => (await app.get()).status === 200, resetAll: limit.resetAll }
 }
-const onHono = (limit: ReturnType<typeof honoLimit>): Door => {
+const onHono = (limit: ReturnType<typeof honoLimit | typeof honoHits>): Door => {
   const app = new Hono().use(limit).get('/', (c) => c.text(''))
   return { hit: async () => (await app.request('/')).status === 200, resetAll: limit.resetAll }
 }
-const onKoa = async (limit: ReturnType<typeof koaLimit>): Promise<Door> => {
+const onKoa = async (limit: ReturnType<typeof koaLimit | typeof koaHits>): Promise<Door> => {
   const client = await serveKoa(koaApp([limit]))
   onTestFinished(() => client.close())
   return { hit: async () => (await client.get()).status === 200, resetAll: limit.resetAll }
@@ -52,11 +55,11 @@ describe.each<[string, () => Promise<Door> | Door]>([
     },
   ],
   ['sluice/express', () => served(expressLimit({ ...PLAIN }))],
-  ['sluice/express with windowMs', () => served(expressLimit({ limit: 1, windowMs: 60_000 }))],
+  ['express-rate-limit', () => served(expressHits({ limit: 1, windowMs: 60_000 }))],
   ['sluice/hono', () => onHono(honoLimit({ ...PLAIN }))],
-  ['sluice/hono with windowMs', () => onHono(honoLimit({ limit: 1, windowMs: 60_000 }))],
+  ['hono-rate-limiter', () => onHono(honoHits({ limit: 1, windowMs: 60_000 }))],
   ['sluice/koa', () => onKoa(koaLimit({ ...PLAIN }))],
-  ['sluice/koa with max', () => onKoa(koaLimit({ max: 1 }))],
+  ['koa-ratelimit', () => onKoa(koaHits({ max: 1 }))],
   [
     'sluice/fetch',
     () => {

@@ -7,7 +7,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { rateLimit as expressLimit } from '../../src/middleware/express/index.ts'
 import fastifyLimit from '../../src/middleware/fastify/index.ts'
 import { rateLimit as fetchLimit } from '../../src/middleware/fetch/index.ts'
-import { rateLimiter as honoLimit } from '../../src/middleware/hono/index.ts'
+import { rateLimit as honoLimit } from '../../src/middleware/hono/index.ts'
 import { PATH_SPELLINGS } from '../fixtures/path-spellings.ts'
 import { APPS, type AttackOptions, type Reached, type Target, targetOf } from './middleware-apps.suite.ts'
 

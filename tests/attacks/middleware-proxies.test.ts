@@ -4,7 +4,7 @@ import { NestFactory, Reflector } from '@nestjs/core'
 import { ExpressAdapter } from '@nestjs/platform-express'
 import { FastifyAdapter } from '@nestjs/platform-fastify'
 import express from 'express'
-import fastify from 'fastify'
+import fastify, { type FastifyPluginCallback } from 'fastify'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { targetOf } from './middleware-apps.suite.ts'
 
@@ -25,8 +25,11 @@ const warnings = (): string[] =>
     .mock.calls.map(([text]) => String(text))
     .filter((text) => /every client can choose its own address/.test(text))
 
-async function onFastify(options: object, settings: object): Promise<void> {
-  const { default: limit } = await import('../../src/middleware/fastify/index.ts')
+const ours = () => import('../../src/middleware/fastify/index.ts')
+const theirs = () => import('../../src/compat/fastify-rate-limit/index.ts')
+
+async function onFastify(options: object, settings: object, entry: typeof ours | typeof theirs = ours): Promise<void> {
+  const limit = (await entry()).default as FastifyPluginCallback
   const app = fastify(settings)
   await app.register(limit, options)
   await app.register(limit, options)
@@ -69,7 +72,7 @@ async function onNest(options: object, platform: ExpressAdapter | FastifyAdapter
 describe('an app that believes every proxy is warned about once', () => {
   it.each<[string, () => Promise<void>]>([
     ['Fastify', () => onFastify(ONE, { trustProxy: true })],
-    ['Fastify, with the options of @fastify/rate-limit', () => onFastify({ max: 1 }, { trustProxy: true })],
+    ['Fastify, with the options of @fastify/rate-limit', () => onFastify({ max: 1 }, { trustProxy: true }, theirs)],
     ['Nest on Fastify', () => onNest(ONE, new FastifyAdapter({ trustProxy: true }))],
     ['Nest on Express', () => onNest(ONE, new ExpressAdapter(), true)],
     ['Express', () => onExpress(ONE, true)],
@@ -84,7 +87,10 @@ describe('an app that says whom to trust is not warned about', () => {
     ['Fastify', () => onFastify(ONE, { trustProxy: 1 })],
     ['Fastify, without proxies', () => onFastify(ONE, {})],
     ['Fastify, by options', () => onFastify({ ...ONE, ...TRUSTING }, { trustProxy: true })],
-    ['Fastify, with a key of its own', () => onFastify({ max: 1, keyGenerator: () => 'k' }, { trustProxy: true })],
+    [
+      'Fastify, with a key of its own',
+      () => onFastify({ max: 1, keyGenerator: () => 'k' }, { trustProxy: true }, theirs),
+    ],
     ['Nest on Fastify', () => onNest({ ...ONE, ...TRUSTING }, new FastifyAdapter({ trustProxy: true }))],
     ['Nest on Express', () => onNest(ONE, new ExpressAdapter(), 1)],
     ['Express', () => onExpress(ONE, 1)],

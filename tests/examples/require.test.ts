@@ -9,56 +9,51 @@ const run = async (code: string, ...flags: string[]): Promise<string> => {
   return (await promisify(execFile)(process.execPath, [...flags, '--eval', code], options)).stdout.trim()
 }
 
-describe('sluice/express', () => {
+/** Entries whose default export is the main thing: how it is made, and what else there is. */
+const CALLABLE: readonly [entry: string, options: string, names: readonly string[]][] = [
+  ['sluice/express', "{ limit: 3, window: '1m' }", ['rateLimit']],
+  ['sluice/koa', "{ limit: 3, window: '1m' }", ['rateLimit']],
+  ['sluice/compat/express-rate-limit', '{ limit: 3 }', ['rateLimit', 'MemoryStore', 'SluiceStore', 'ipKeyGenerator']],
+  ['sluice/compat/koa-ratelimit', '{ max: 3 }', ['rateLimit']],
+]
+
+describe.each(CALLABLE)('%s', (entry, options, names) => {
+  const print = `console.log(typeof main(${options}), rateLimit === main, [${names.join(', ')}].map((each) => typeof each).join(' '))`
+  const expected = `function true ${names.map(() => 'function').join(' ')}`
+
   it('is the function itself to require, with everything else on it', async () => {
-    const code = `
-      const rateLimit = require('sluice/express')
-      const { rateLimit: named, default: standard, MemoryStore, SluiceStore, ipKeyGenerator } = rateLimit
-      console.log(typeof rateLimit({ limit: 3 }), named === rateLimit, standard === rateLimit)
-      console.log(typeof MemoryStore, typeof SluiceStore, ipKeyGenerator('::ffff:102:304'))`
-    expect(await run(code, '--no-warnings')).toBe('function true true\nfunction function 1.2.3.4')
+    const code = `const main = require('${entry}'); const { ${names.join(', ')} } = main; ${print}; console.log(main.default === main)`
+    expect(await run(code, '--no-warnings')).toBe(`${expected}\ntrue`)
   })
 
   it('has a default and named exports to import', async () => {
-    const code = `
-      import rateLimit, { rateLimit as named, MemoryStore, SluiceStore, ipKeyGenerator } from 'sluice/express'
-      console.log(typeof rateLimit({ limit: 3 }), named === rateLimit, typeof MemoryStore, typeof SluiceStore)`
-    expect(await run(code, '--input-type=module')).toBe('function true function function')
+    expect(await run(`import main, { ${names.join(', ')} } from '${entry}'; ${print}`, '--input-type=module')).toBe(
+      expected,
+    )
   })
 })
 
-describe('sluice/koa', () => {
-  it('is the function itself to require', async () => {
+describe.each(['sluice/fastify', 'sluice/compat/fastify-rate-limit'])('%s', (entry) => {
+  it('is the plugin itself to require, by every name', async () => {
     const code = `
-      const ratelimit = require('sluice/koa')
-      console.log(typeof ratelimit({ max: 3 }), ratelimit.rateLimit === ratelimit, ratelimit.default === ratelimit)`
-    expect(await run(code, '--no-warnings')).toBe('function true true')
-  })
-
-  it('has a default and a named export to import', async () => {
-    const code = `
-      import ratelimit, { rateLimit } from 'sluice/koa'
-      console.log(typeof ratelimit({ max: 3 }), rateLimit === ratelimit)`
-    expect(await run(code, '--input-type=module')).toBe('function true')
+      const plugin = require('${entry}')
+      const { fastifyRateLimit, rateLimit, default: standard } = plugin
+      console.log(typeof plugin, fastifyRateLimit === plugin, rateLimit === plugin, standard === plugin)`
+    expect(await run(code, '--no-warnings')).toBe('function true true true')
   })
 })
 
-describe('sluice/fastify', () => {
-  it('is the plugin itself to require, with everything else on it', async () => {
-    const code = `
-      const rateLimit = require('sluice/fastify')
-      const { fastifyRateLimit, default: standard, normalizeIP } = rateLimit
-      console.log(typeof rateLimit, fastifyRateLimit === rateLimit, standard === rateLimit, normalizeIP('::ffff:102:304'))`
-    expect(await run(code, '--no-warnings')).toBe('function true true 1.2.3.4')
-  })
-})
-
-describe('sluice/nest', () => {
+describe.each([
+  ['sluice/nest', 'RateLimit, SkipRateLimit, SluiceGuard, SluiceModule'],
+  ['sluice/compat/nestjs-throttler', 'SluiceStorage, SluiceThrottlerGuard'],
+])('%s', (entry, names) => {
   it('has the same to require and to import', async () => {
-    const names = 'RateLimit, SkipRateLimit, SluiceGuard, SluiceModule, SluiceStorage, SluiceThrottlerGuard'
     const print = `console.log([${names}].map((each) => typeof each).join(' '))`
-    const expected = Array(6).fill('function').join(' ')
-    expect(await run(`const { ${names} } = require('sluice/nest'); ${print}`, '--no-warnings')).toBe(expected)
-    expect(await run(`import { ${names} } from 'sluice/nest'; ${print}`, '--input-type=module')).toBe(expected)
+    const expected = names
+      .split(', ')
+      .map(() => 'function')
+      .join(' ')
+    expect(await run(`const { ${names} } = require('${entry}'); ${print}`, '--no-warnings')).toBe(expected)
+    expect(await run(`import { ${names} } from '${entry}'; ${print}`, '--input-type=module')).toBe(expected)
   })
 })

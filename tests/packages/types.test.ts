@@ -7,7 +7,9 @@ import { type Packed, Project, pack } from './project.suite.ts'
 const APP = `import express from 'express'
 import Koa from 'koa'
 import { createLimiter, rateLimit, type RateLimitOptions, type RuleFile, SluiceError, type Verdict } from 'sluice'
-import expressLimit, { type HitOptions, MemoryStore, type PlainOptions, rateLimit as named, SluiceStore } from 'sluice/express'
+import hitLimit, { type HitOptions, MemoryStore, SluiceStore } from 'sluice/compat/express-rate-limit'
+import koaHits from 'sluice/compat/koa-ratelimit'
+import expressLimit, { type PlainOptions, rateLimit as named } from 'sluice/express'
 import { type FetchOptions, protect } from 'sluice/fetch'
 import koaLimit, { rateLimit as koaNamed } from 'sluice/koa'
 import { prometheus } from 'sluice/prometheus'
@@ -27,8 +29,8 @@ export const GET = protect(async (request: Request) => new Response(request.url)
 
 const plain: PlainOptions = { limit: 1, window: '1m' }
 const hits: HitOptions = { limit: 1, windowMs: 1000, store: new MemoryStore() }
-export const app = express().use(expressLimit(plain)).use(named(hits)).use(expressLimit({ store: new SluiceStore() }))
-export const koa = new Koa().use(koaLimit({ limit: 1, window: '1m' })).use(koaNamed({ max: 1 }))
+export const app = express().use(expressLimit(plain)).use(named(plain)).use(hitLimit(hits)).use(hitLimit({ store: new SluiceStore() }))
+export const koa = new Koa().use(koaLimit({ limit: 1, window: '1m' })).use(koaNamed({ limit: 1, window: '1m' })).use(koaHits({ max: 1 }))
 // @ts-expect-error: it has none
 export const none = expressLimit(plain).noSuchFunction()
 `
@@ -36,26 +38,30 @@ export const none = expressLimit(plain).noSuchFunction()
 /** What require returns is the function itself where a default export is the main thing, with everything else on it. */
 const REQUIRED = `import express = require('express')
 import koaLimit = require('sluice/koa')
+import hitLimit = require('sluice/compat/express-rate-limit')
 import rateLimit = require('sluice/express')
 
 const options: rateLimit.PlainOptions = { limit: 1, window: '1m' }
-const store: rateLimit.MemoryStore = new rateLimit.MemoryStore()
-express().use(rateLimit(options)).use(rateLimit.rateLimit({ windowMs: 1, store })).use(rateLimit.default(options))
+const store: hitLimit.MemoryStore = new hitLimit.MemoryStore()
+express().use(rateLimit(options)).use(rateLimit.rateLimit(options)).use(rateLimit.default(options))
+express().use(hitLimit({ windowMs: 1, store })).use(hitLimit.rateLimit({ windowMs: 1 }))
 koaLimit({ limit: 1, window: '1m' })
 `
 
 /** The types of these frameworks alone take a compiler seconds. */
 const OTHERS = `import Fastify from 'fastify'
 import { Hono } from 'hono'
-import fastifyLimit, { rateLimit } from 'sluice/fastify'
+import fastifyHits from 'sluice/compat/fastify-rate-limit'
+import { rateLimiter } from 'sluice/compat/hono-rate-limiter'
+import { rateLimit } from 'sluice/fastify'
 import { opentelemetry } from 'sluice/opentelemetry'
-import { rateLimit as honoLimit, rateLimiter, type RateLimitVariable } from 'sluice/hono'
+import { rateLimit as honoLimit, type RateLimitVariable } from 'sluice/hono'
 
 const fastify = Fastify()
-void fastify.register(fastifyLimit, { max: 1, timeWindow: '1 minute' })
+void fastify.register(fastifyHits, { max: 1, timeWindow: '1 minute' })
 void fastify.register(rateLimit, { limit: 1, window: '1m', observer: opentelemetry() })
 fastify.get('/', async (request) => request.rateLimit.remaining + request.rateLimit.resetTime.getTime())
-new Hono().use(rateLimiter({ limit: 1, window: '1m' })).use(honoLimit({ limit: 1, windowMs: 1 })).get('/', (c) => {
+new Hono().use(honoLimit({ limit: 1, window: '1m' })).use(rateLimiter({ limit: 1, windowMs: 1 })).get('/', (c) => {
   const said: RateLimitVariable = c.get('rateLimit')
   // @ts-expect-error: it is a number
   const wrong: string = c.var.rateLimit.remaining

@@ -16,10 +16,23 @@ const OPTIONAL = ['yaml', 'jose']
 /** What each entry needs beside it, and what it is asked for. */
 const ENTRIES: readonly [entry: string, needs: readonly string[], names: readonly string[]][] = [
   ['sluice', [], ['rateLimit', 'createLimiter', 'SluiceError']],
-  ['sluice/express', [], ['rateLimit', 'MemoryStore', 'SluiceStore', 'ipKeyGenerator', 'SluiceError']],
-  ['sluice/fastify', [], ['fastifyRateLimit', 'rateLimit', 'normalizeIP', 'SluiceError']],
+  [
+    'sluice/compat/express-rate-limit',
+    [],
+    ['rateLimit', 'MemoryStore', 'SluiceStore', 'ipKeyGenerator', 'SluiceError'],
+  ],
+  ['sluice/compat/fastify-rate-limit', [], ['fastifyRateLimit', 'rateLimit', 'normalizeIP', 'SluiceError']],
+  ['sluice/compat/hono-rate-limiter', ['hono'], ['rateLimiter', 'webSocketLimiter', 'RedisStore', 'SluiceError']],
+  ['sluice/compat/koa-ratelimit', [], ['rateLimit', 'SluiceError']],
+  [
+    'sluice/compat/nestjs-throttler',
+    ['@nestjs/common', '@nestjs/core', 'reflect-metadata', 'rxjs'],
+    ['SluiceStorage', 'SluiceThrottlerGuard', 'SluiceError'],
+  ],
+  ['sluice/express', [], ['rateLimit', 'SluiceError']],
+  ['sluice/fastify', [], ['fastifyRateLimit', 'rateLimit', 'SluiceError']],
   ['sluice/fetch', [], ['rateLimit', 'protect', 'SluiceError']],
-  ['sluice/hono', ['hono'], ['rateLimiter', 'webSocketLimiter', 'RedisStore', 'SluiceError']],
+  ['sluice/hono', ['hono'], ['rateLimit', 'SluiceError']],
   ['sluice/prometheus', ['prom-client', '@opentelemetry/api', 'tdigest', 'bintrees'], ['prometheus', 'SluiceError']],
   ['sluice/koa', [], ['rateLimit', 'SluiceError']],
   [

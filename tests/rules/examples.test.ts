@@ -265,7 +265,7 @@ describe('server/examples/llm.yaml', () => {
   })
 
   it('takes the tier of the account, where the request has none', () => {
-    const accounts = () => ({ tier: 'free', limitsFor: () => undefined })
+    const accounts = () => ({ tier: 'free', hasLimits: false, ownLimit: () => undefined })
     expect(admitted(exampleScene('llm', { accounts }), 100, () => KEY)).toBe(20)
   })
 

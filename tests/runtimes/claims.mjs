@@ -114,7 +114,7 @@ const claims = {
   },
   async 'the options of express-rate-limit work'() {
     const { default: express } = await import('express')
-    const { rateLimit } = await import('sluice/express')
+    const { rateLimit } = await import('sluice/compat/express-rate-limit')
     const app = express()
       .use(rateLimit({ limit: 1, windowMs: 60_000, standardHeaders: 'draft-8' }))
       .get('/', (_, response) => response.send('hello'))
@@ -141,9 +141,9 @@ const claims = {
   },
   async 'Hono is protected'() {
     const { Hono } = await import('hono')
-    const { rateLimiter } = await import('sluice/hono')
+    const { rateLimit } = await import('sluice/hono')
     const app = new Hono()
-    app.use(rateLimiter({ ...PLAIN, by: () => 'a' })).get('/', (context) => context.text('hello'))
+    app.use(rateLimit({ ...PLAIN, by: () => 'a' })).get('/', (context) => context.text('hello'))
     checkAnswers([await app.request('/'), await app.request('/')])
   },
   async 'Nest is protected'() {
@@ -168,9 +168,9 @@ const claims = {
   },
   async 'require returns what import does'() {
     const require = createRequire(import.meta.url)
-    const { default: rateLimit, MemoryStore } = await import('sluice/express')
-    assert.equal(require('sluice/express'), rateLimit)
-    assert.equal(require('sluice/express').MemoryStore, MemoryStore)
+    const { default: rateLimit, MemoryStore } = await import('sluice/compat/express-rate-limit')
+    assert.equal(require('sluice/compat/express-rate-limit'), rateLimit)
+    assert.equal(require('sluice/compat/express-rate-limit').MemoryStore, MemoryStore)
     assert.equal(typeof require('sluice').rateLimit, 'function')
   },
   async 'counters are shared through Redis'() {

@@ -20,8 +20,8 @@ export interface Level {
   readonly descriptors: readonly DescriptorRule[]
 }
 
-/** Where a level stands: below a tiered descriptor, in a tier, or in neither. */
-type Within = 'tiered' | 'tier' | undefined
+/** Where a level stands: below a tiered descriptor, below one that says that it is not, in a tier, or in none of these. */
+type Within = 'tiered' | 'fixed' | 'tier' | undefined
 
 interface MutableBranch {
   readonly exact: Map<string, RuleNode>
@@ -50,7 +50,7 @@ export class TreeCompiler {
 
   /** root compiles the first levels of all files of a domain into one. */
   root(levels: readonly Level[]): RuleNode {
-    return this.#node({ id: '', path: [], rules: [], tiers: undefined }, levels, undefined)
+    return this.#node({ id: '', path: [], rules: [], tiers: undefined, isFixed: false }, levels, undefined)
   }
 
   /** checkTiers reports what is wrong with tiers, even where nothing is tiered, or only what is switched off. */
@@ -84,8 +84,8 @@ export class TreeCompiler {
       blocks?.seal()
       wildcards?.seal()
     }
-    const { id, path, rules, tiers } = own
-    return Object.freeze({ id, path, rules, tiers, branches: branches.size === 0 ? NO_BRANCHES : branches })
+    const { id, path, rules, tiers, isFixed } = own
+    return Object.freeze({ id, path, rules, tiers, isFixed, branches: branches.size === 0 ? NO_BRANCHES : branches })
   }
 
   /** #isFirst reports a key (with the same value, or the same block) that stands on this level already. */
@@ -146,10 +146,12 @@ export class TreeCompiler {
     const id = parent.id === '' ? step : `${parent.id}/${step}`
     const path = this.#shared.path(parent.path, pathStep(descriptor))
     const rules = this.#rules(descriptor, place, id, path, descriptor)
-    const isTiered = descriptor.tiered === true && within === undefined
+    const isTiered = descriptor.tiered === true && (within === undefined || within === 'fixed')
     const tiers = isTiered ? this.#tierNodes(id, path, descriptor) : undefined
+    const isFixed = descriptor.tiered === undefined ? parent.isFixed : !descriptor.tiered
     const below = { source, at: [...at, 'descriptors'], descriptors: descriptor.descriptors ?? [] }
-    return this.#node({ id, path, rules, tiers }, [below], isTiered ? 'tiered' : within)
+    const inside = isTiered ? 'tiered' : isFixed && within !== 'tier' ? 'fixed' : within
+    return this.#node({ id, path, rules, tiers, isFixed }, [below], inside)
   }
 
   /** #tierNodes compiles what stands in place of a tiered descriptor, for each tier. */
@@ -159,7 +161,7 @@ export class TreeCompiler {
       const at = ['tiers', name]
       const rules = this.#rules(tier, { source, at }, id, path, tiered)
       const below = { source, at: [...at, 'descriptors'], descriptors: tier.descriptors ?? [] }
-      nodes.set(name, this.#node({ id, path, rules, tiers: undefined }, [below], 'tier'))
+      nodes.set(name, this.#node({ id, path, rules, tiers: undefined, isFixed: false }, [below], 'tier'))
     }
     return nodes
   }
@@ -205,7 +207,6 @@ export class TreeCompiler {
     if (descriptor.tiered !== true) return
     if (within === 'tier') report('tiered', 'tiered inside of a tier')
     if (within === 'tiered') report('tiered', 'tiered below a tiered descriptor')
-    if (this.#tiers.size === 0) report('tiered', 'tiered in a domain without tiers')
   }
 }
 

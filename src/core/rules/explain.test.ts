@@ -79,7 +79,7 @@ describe('explain', () => {
   })
 
   it('asks for the account of a tiered rule, as match does', () => {
-    const lookup = () => ({ tier: 'pro', limitsFor: () => undefined })
+    const lookup = () => ({ tier: 'pro', hasLimits: false, ownLimit: () => undefined })
     const { rules } = explain(domain, entriesOf('api_key=k path=/export'), undefined, lookup)
     expect(rules.map(({ name }) => name)).toEqual(['pro-export'])
   })

@@ -1,6 +1,11 @@
 import type { Entry } from '../request.ts'
-import { type Account, type AccountLookup, match, stepInto, type TierLookup, tierOf } from './match.ts'
+import type { Account, AccountLookup, RuleSourceNote, TierLookup } from './account.ts'
+import type { ChosenTier, Trace } from './caller-walk.ts'
+import { match } from './match.ts'
 import type { Branch, Domain, Rule, RuleNode } from './rule-set.ts'
+import { stepInto } from './step-into.ts'
+
+export type { RuleSourceNote } from './account.ts'
 
 /** A Candidate is a pattern that an entry matches, and by what. */
 export interface Candidate {
@@ -33,14 +38,6 @@ export interface TierChoice {
   readonly isSilent: boolean
 }
 
-/** A RuleSourceNote says where the numbers of a rule come from. */
-export type RuleSourceNote =
-  /** The caller's own, such as an override. */
-  | { readonly kind: 'account'; readonly text: string }
-  /** A tier of the rules, or one that stands in its place. */
-  | { readonly kind: 'tier'; readonly name: string; readonly isStored: boolean }
-  | { readonly kind: 'rule' }
-
 /** An Explanation is the way of one descriptor through the rules. */
 export interface Explanation {
   readonly steps: readonly ExplainedStep[]
@@ -48,7 +45,7 @@ export interface Explanation {
   readonly rules: readonly Rule[]
   /** Where each of them has its numbers from. */
   readonly sources: readonly RuleSourceNote[]
-  /** Below a tiered pattern: all tiers, in file order, and none at the end. */
+  /** Where a tier was chosen: all tiers, in file order, and none at the end. */
   readonly tiers: readonly TierChoice[]
   /** Where the descriptor ends deeper than any rule, or not deep enough, this says so. */
   readonly note: string | undefined
@@ -62,70 +59,62 @@ export function explain(
   lookup?: AccountLookup,
   stored?: TierLookup,
 ): Explanation {
+  const trace = newTrace()
+  const rules = match(domain, entries, tier, lookup, stored, trace)
   const steps: ExplainedStep[] = []
   let hasLimitAbove = false
   let node: RuleNode | undefined = domain.root
   let set: RuleNode | undefined
-  let tiered: TieredCaller | undefined
   for (const [at, entry] of entries.entries()) {
     const next: RuleNode | undefined = node && stepInto(node, entry)
     const inSet: RuleNode | undefined = set && stepInto(set, entry)
     // What the caller's tier says about an entry goes before what the pattern says.
     steps.push(inSet === undefined ? stepOf(domain, node, entry, next) : stepOf(domain, set, entry, inSet))
-    set = inSet
-    if (next?.tiers !== undefined) {
-      const account = lookup?.(domain.name, entry)
-      tiered = { node: next, at, account, tier: tier ?? account?.tier }
-      set = tierOf(domain, next, tiered.tier, stored)
-    }
     node = next
+    set = trace.sets[at]
     hasLimitAbove ||= [node, set].some((each) => each !== undefined && each.rules.length > 0)
   }
-  const rules = match(domain, entries, tier, lookup, stored)
+  const { chosen } = trace
   return {
     steps,
     rules,
-    sources: rules.map((rule) => sourceOf(rule, domain, entries, tiered, stored)),
-    tiers: tiered === undefined ? [] : tierChoices(domain, entries, tiered.node, tiered.tier, stored),
+    sources: sourcesOf(rules, trace),
+    tiers: chosen === undefined ? [] : tierChoices(domain, entries, chosen, stored),
     note: rules.length > 0 ? undefined : noteOf(set ?? node, hasLimitAbove && !domain.evaluatePath),
   }
 }
 
-/** A TieredCaller is a tiered pattern that was come to, and what is known of the caller there. */
-interface TieredCaller {
-  readonly node: RuleNode
-  /** The position of the entry that led to it. */
-  readonly at: number
-  readonly account: Account | undefined
-  readonly tier: string | undefined
-}
-
 const OF_THE_RULE: RuleSourceNote = Object.freeze({ kind: 'rule' })
 
-/** sourceOf retraces where a rule that applies has its numbers from. */
-function sourceOf(
-  rule: Rule,
+/** A SourcedRule is a rule that applies, and where it has its numbers from. */
+export interface SourcedRule {
+  readonly rule: Rule
+  readonly source: RuleSourceNote
+}
+
+/** sourcedMatch is match, with the sources of the rules. */
+export function sourcedMatch(
   domain: Domain,
   entries: readonly Entry[],
-  tiered: TieredCaller | undefined,
+  tier: string | undefined,
+  lookup: AccountLookup | undefined,
   stored: TierLookup | undefined,
-): RuleSourceNote {
-  const depth = rule.path.length
-  if (tiered === undefined || depth <= tiered.at) return OF_THE_RULE
-  const { node, at, account, tier } = tiered
-  const rest = entries.slice(at + 1, depth)
-  const path = rest.map(({ key, value }) => `${key}=${value}`).join('/')
-  const own = account?.limitsFor(path) === undefined ? undefined : account.sourceOf?.(path)
-  if (own !== undefined) return { kind: 'account', text: own }
-  let set = tierOf(domain, node, tier, stored)
-  for (const entry of rest) set = set && stepInto(set, entry)
-  if (tier === undefined || set === undefined || !set.rules.includes(rule)) return OF_THE_RULE
-  return { kind: 'tier', name: tier, isStored: stored?.(domain, node, tier) !== undefined }
+): readonly SourcedRule[] {
+  const trace = newTrace()
+  const rules = match(domain, entries, tier, lookup, stored, trace)
+  const sources = sourcesOf(rules, trace)
+  return rules.map((rule, i) => ({ rule, source: sources[i] }))
+}
+
+const newTrace = (): Trace => ({ sources: new Map(), sets: [], chosen: undefined })
+
+function sourcesOf(rules: readonly Rule[], { sources }: Trace): readonly RuleSourceNote[] {
+  return rules.map((rule) => sources.get(rule) ?? OF_THE_RULE)
 }
 
 /** sourceText spells a source for people. `locate` names where a tier stands in the rule files. */
 export function sourceText(source: RuleSourceNote, locate?: (tier: string) => string | undefined): string {
-  if (source.kind === 'account') return source.text
+  if (source.kind === 'account') return source.text ?? `own limit ${source.id}`
   if (source.kind === 'rule') return 'rule'
   const place = source.isStored ? 'database' : locate?.(source.name)
   return `tier ${source.name}${place === undefined ? '' : ` (${place})`}`
@@ -177,16 +166,19 @@ function stepOfId({ id }: RuleNode, parent: RuleNode): string {
 function tierChoices(
   domain: Domain,
   entries: readonly Entry[],
-  tiered: RuleNode,
-  taken: string | undefined,
+  { pattern, tier: taken, at }: ChosenTier,
   stored: TierLookup | undefined,
 ): readonly TierChoice[] {
-  const known = [...(tiered.tiers?.keys() ?? [])]
-  const isNew = taken !== undefined && !known.includes(taken) && stored?.(domain, tiered, taken) !== undefined
+  const known = [...(pattern.tiers?.keys() ?? [])]
+  const isNew = taken !== undefined && !known.includes(taken) && stored?.(domain, pattern, taken) !== undefined
   const names = isNew ? [...known, taken] : known
-  const without = match(domain, entries)
+  const rulesOf = (tier: string | undefined): readonly Rule[] => {
+    const caller: Account = { tier, hasLimits: false, ownLimit: () => undefined }
+    return match(domain, entries, undefined, (_, entry) => (entry === entries[at] ? caller : undefined), stored)
+  }
+  const without = rulesOf(undefined)
   const choices = names.map((tier): TierChoice => {
-    const rules = match(domain, entries, tier, undefined, stored)
+    const rules = rulesOf(tier)
     const isSilent = rules.length === without.length && rules.every((rule, i) => rule === without[i])
     return { tier, rules, isTaken: tier === taken, isSilent }
   })

@@ -2,25 +2,39 @@ import type { Limit } from '../limit.ts'
 import type { Entry } from '../request.ts'
 import { TwoGenerations } from '../two-generations.ts'
 import { DEFAULTS } from './compile-rule.ts'
-import { limitId } from './compile-tree.ts'
 import type { Domain, PathStep, Rule, RuleNode } from './rule-set.ts'
 
-/** An OwnLimits is limits of one caller's own, and where they apply. */
-export interface OwnLimits {
-  readonly limits: readonly Limit[]
+/** A StandIn is what becomes of a rule: a limit in its place, the rule itself, or nothing, where another limit is for both. */
+export type StandIn = Limit | 'kept' | 'dropped'
+
+/** A CallerPlace is where an entry that leads to an account stands, and the one before it in the descriptor. */
+export interface CallerPlace {
+  /** The position of the entry, and the pattern that it led to. */
+  readonly at: number
+  readonly node: RuleNode
+  readonly outer: CallerPlace | undefined
+}
+
+/** An OwnLevel is a level of a descriptor where a caller has its own limits. */
+export interface OwnLevel {
+  /** What becomes of each rule. Where there is no rule, the first is the limit. */
+  readonly standIns: readonly StandIn[]
+  readonly rules: readonly Rule[]
   readonly domain: Domain
-  /** The tiered pattern, and the entry that led to it: the caller. */
-  readonly tiered: RuleNode
-  readonly caller: Entry
-  /** The entries below the tiered pattern, and the same as text. */
-  readonly rest: readonly Entry[]
-  readonly restText: string
-  /** The node whose rules these limits stand in for, if there is one. */
-  readonly instead: RuleNode | undefined
+  readonly entries: readonly Entry[]
+  /** The position of the level's entry, and the node that it led to. */
+  readonly at: number
+  readonly node: RuleNode | undefined
+  /** The caller nearest to it. */
+  readonly caller: CallerPlace
 }
 
 /** Known is what rules were made of, and the rules. */
-interface Known extends Pick<OwnLimits, 'limits' | 'rest' | 'restText'> {
+interface Known {
+  readonly standIns: readonly StandIn[]
+  readonly given: readonly Rule[]
+  /** The keys of the entries, from the first caller on. */
+  readonly keys: readonly string[]
   readonly rules: readonly Rule[]
 }
 
@@ -31,54 +45,86 @@ const CALLERS = 16_384
 const known = new WeakMap<RuleNode, TwoGenerations<string, Known>>()
 
 /**
- * ownRules returns the rules that a caller has of its own. They count on the same counters as those they stand in for.
- * They are made once: a caller whose limits are equal to those of its last request gets the same rules, so that whatever
- * is kept for a rule or a limit is found again.
+ * ownRules returns the rules of a level where a caller has its own limits. They count on the same counters as those that they
+ * stand in for; where callers share a counter (`share_threshold`), on one of the caller alone. Rules are made once: a caller
+ * whose limits are equal to those of its last request gets the same rules, so that whatever is kept for a rule or a limit is
+ * found again.
  */
-export function ownRules(own: OwnLimits): readonly Rule[] {
-  const node = own.instead ?? own.tiered
+export function ownRules(own: OwnLevel): readonly Rule[] {
+  const node = own.node ?? own.caller.node
   let callers = known.get(node)
   if (callers === undefined) {
     callers = new TwoGenerations(CALLERS)
     known.set(node, callers)
   }
-  const { limits, rest, restText, caller } = own
-  const key = restText === '' ? caller.value : `${caller.value}/${restText}`
+  const from = firstAt(own.caller)
+  const key = textFrom(own, from)
   const before = callers.get(key)
-  if (before !== undefined && isSamePlace(before, own) && areEqual(before.limits, limits)) return before.rules
+  if (before !== undefined && isSame(before, own, from)) return before.rules
   const rules = compile(own)
-  callers.set(key, { limits, rest, restText, rules })
+  const keys = own.entries.slice(from, own.at + 1).map((entry) => entry.key)
+  callers.set(key, { standIns: own.standIns, given: own.rules, keys, rules })
   return rules
 }
 
-function compile({ limits, domain, tiered, rest, instead }: OwnLimits): readonly Rule[] {
-  const id = instead?.id ?? [tiered.id, ...rest.map(({ key, value }) => `${key}=${value}`)].join('/')
-  const path = instead?.path ?? [...tiered.path, ...rest.map((entry) => stepWithoutPattern(domain, entry))]
-  const rules = limits.map((limit, i): Rule => {
-    const ruleId = limitId(id, i)
-    const base = instead?.rules[i] ?? { ...DEFAULTS, name: ruleId }
-    return Object.freeze({ ...base, id: ruleId, limit, unlimited: false, path })
+function firstAt(caller: CallerPlace): number {
+  return caller.outer === undefined ? caller.at : firstAt(caller.outer)
+}
+
+function textFrom({ entries, at }: OwnLevel, from: number): string {
+  let text = entries[from].value
+  for (let i = from + 1; i <= at; i++) text += `/${entries[i].key}=${entries[i].value}`
+  return text
+}
+
+function compile(own: OwnLevel): readonly Rule[] {
+  const { standIns, rules, caller } = own
+  if (rules.length === 0) return Object.freeze([added(own, standIns[0] as Limit)])
+  const made = rules.flatMap((rule, i): readonly Rule[] => {
+    const standIn = standIns[i]
+    if (standIn === 'dropped') return []
+    if (standIn === 'kept') return [rule]
+    return [Object.freeze({ ...rule, limit: standIn, unlimited: false, path: ownPath(rule.path, caller) })]
   })
-  return Object.freeze(rules)
+  return Object.freeze(made)
 }
 
-/** isSamePlace compares keys as well: one value can be spelled like several entries, but not like their keys. */
-function isSamePlace(a: Pick<OwnLimits, 'rest' | 'restText'>, b: Pick<OwnLimits, 'rest' | 'restText'>): boolean {
-  if (a.restText !== b.restText || a.rest.length !== b.rest.length) return false
-  for (let i = 0; i < a.rest.length; i++) if (a.rest[i].key !== b.rest[i].key) return false
-  return true
+/** added is the rule of a level that has none. */
+function added({ domain, entries, at, node, caller }: OwnLevel, limit: Limit): Rule {
+  const rest = entries.slice(caller.at + 1, at + 1)
+  const id = node?.id ?? [caller.node.id, ...rest.map(({ key, value }) => `${key}=${value}`)].join('/')
+  const path = node?.path ?? [...caller.node.path, ...rest.map((entry) => stepWithoutPattern(domain, entry))]
+  return Object.freeze({ ...DEFAULTS, id, name: id, limit, path: ownPath(path, caller) })
 }
 
-/** areEqual compares limits: those of an account may be compiled anew for each request. */
-function areEqual(a: readonly Limit[], b: readonly Limit[]): boolean {
-  if (a === b) return true
+/** ownPath spells the entries of callers by their own values, where a pattern has one counter for all of them. */
+function ownPath(path: readonly PathStep[], caller: CallerPlace | undefined): readonly PathStep[] {
+  if (caller === undefined) return path
+  const { at, outer } = caller
+  const step = path[at]
+  if (step?.sharedAs === undefined) return ownPath(path, outer)
+  return ownPath(path.with(at, Object.freeze({ ...step, isOpen: true, sharedAs: undefined })), outer)
+}
+
+/** isSame compares keys as well: one value can be spelled like several entries, but not like their keys. */
+function isSame(before: Known, { standIns, rules, entries, at }: OwnLevel, from: number): boolean {
+  const { keys, given } = before
+  if (keys.length !== at + 1 - from || given.length !== rules.length) return false
+  for (let i = 0; i < keys.length; i++) if (keys[i] !== entries[from + i].key) return false
+  for (let i = 0; i < given.length; i++) if (given[i] !== rules[i]) return false
+  return areEqual(before.standIns, standIns)
+}
+
+/** areEqual compares limits: those of an account may be compiled again for each request. */
+function areEqual(a: readonly StandIn[], b: readonly StandIn[]): boolean {
   if (a.length !== b.length) return false
   for (let i = 0; i < a.length; i++) if (a[i] !== b[i] && !isEqual(a[i], b[i])) return false
   return true
 }
 
 /** isEqual compares what tells limits apart: the shape spells everything but the numbers, and the pace follows from both. */
-function isEqual(a: Limit, b: Limit): boolean {
+function isEqual(a: StandIn, b: StandIn): boolean {
+  if (typeof a === 'string' || typeof b === 'string') return false
   return a.max === b.max && a.capacity === b.capacity && a.countDenied === b.countDenied && a.shape === b.shape
 }
 

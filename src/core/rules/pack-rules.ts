@@ -76,8 +76,8 @@ class Packer {
     }
     const path = yield* this.#path(node.path)
     this.#nodes.set(node, this.#nodes.size)
-    const { id, branches, tiers } = node
-    yield ['node', { id, path, rules, hasBranches: branches.size > 0, hasTiers: tiers !== undefined }]
+    const { id, branches, tiers, isFixed } = node
+    yield ['node', { id, path, rules, isFixed, hasBranches: branches.size > 0, hasTiers: tiers !== undefined }]
     for (const branch of branches.values()) for (const below of nodesOf(branch)) yield* this.#node(below)
     for (const set of tiers?.values() ?? []) yield* this.#node(set)
   }

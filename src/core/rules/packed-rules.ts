@@ -39,6 +39,7 @@ export interface PackedNode {
   readonly id: string
   /** -1 for the empty one. */
   readonly path: number
+  readonly isFixed: boolean
   readonly hasBranches: boolean
   readonly hasTiers: boolean
   /** For each rule: its settings, its limit, and its name, which is '' where it is its id. */

@@ -10,8 +10,10 @@ export interface RuleNode {
   readonly rules: readonly Rule[]
   /** By the entry's key. Maps, because a caller may name an entry `__proto__`. */
   readonly branches: ReadonlyMap<string, Branch>
-  /** For a tiered pattern: what stands here instead, by the caller's tier. */
+  /** For `tiered: true`: what stands here instead, by the caller's tier. */
   readonly tiers: ReadonlyMap<string, RuleNode> | undefined
+  /** `tiered: false`, here or above: nothing that is known of a caller changes the rules. */
+  readonly isFixed: boolean
   /** The id of the pattern, for rules that are made for one caller. */
   readonly id: string
   readonly path: readonly PathStep[]

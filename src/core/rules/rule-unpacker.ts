@@ -106,7 +106,7 @@ export class RuleUnpacker {
     return path < 0 ? NO_PATH : this.#paths[path]
   }
 
-  #addNode({ id, path: pathNumber, hasBranches, hasTiers, rules: packed }: PackedNode): void {
+  #addNode({ id, path: pathNumber, isFixed, hasBranches, hasTiers, rules: packed }: PackedNode): void {
     const path = this.#pathOf(pathNumber)
     const rules: Rule[] = []
     for (let i = 0; i < packed.length; i += 3) {
@@ -118,7 +118,9 @@ export class RuleUnpacker {
     const tiers = hasTiers ? new Map<string, RuleNode>() : undefined
     this.#branches.push(branches)
     this.#tiers.push(tiers)
-    this.#nodes.push(Object.freeze({ id, path, rules: Object.freeze(rules), tiers, branches: branches ?? NO_BRANCHES }))
+    this.#nodes.push(
+      Object.freeze({ id, path, rules: Object.freeze(rules), tiers, isFixed, branches: branches ?? NO_BRANCHES }),
+    )
   }
 
   #openBranch(node: number, key: string, any: number): void {

@@ -58,7 +58,10 @@ const DESCRIPTOR_FIELDS = {
     doc: 'Handed to the caller with the decision',
   },
   secret: { schema: BOOLEAN, doc: 'Values are stored, logged and shown only as a keyed hash' },
-  tiered: { schema: BOOLEAN, doc: "The caller's tier replaces this limit and those below" },
+  tiered: {
+    schema: BOOLEAN,
+    doc: "true: the caller's tier replaces this limit and those below. false: nothing known of a caller changes them",
+  },
   enabled: { schema: BOOLEAN, doc: 'false switches this level and those below off' },
 } as const satisfies Readonly<Record<string, Field>>
 

@@ -3,7 +3,7 @@ import { compileLimit, type Limit, type LimitOptions } from '../limit.ts'
 import type { Entry } from '../request.ts'
 import { compileObjects } from './compile.ts'
 import { describeLimit } from './describe.ts'
-import { type Account, type AccountLookup, match } from './match.ts'
+import { type Account, type AccountLookup, match, type OwnLimit } from './match.ts'
 import type { Domain, Rule } from './rule-set.ts'
 import type { RuleFile } from './schema.ts'
 
@@ -98,10 +98,12 @@ describe('a tier', () => {
 
 describe('an account', () => {
   const own = (count: number) => compileLimit({ limit: count, window: '1m' })
-  const account = (tier: string | undefined, limits: Record<string, number[]> = {}): Account => ({
-    tier,
-    limitsFor: (below) => limits[below]?.map(own),
-  })
+  /** owned is an own limit for all rules of a level: one object, as records have it. */
+  const owned = (limit: Limit): OwnLimit => ({ id: 'o', limit, namesRule: false, mayAdd: false })
+  const account = (tier: string | undefined, limits: Record<string, number> = {}): Account => {
+    const owns = Object.fromEntries(Object.entries(limits).map(([path, count]) => [path, owned(own(count))]))
+    return { tier, hasLimits: true, ownLimit: (_, below) => owns[below] }
+  }
   const lookupOf =
     (found: Account | undefined): AccountLookup =>
     (domain, entry) =>
@@ -122,54 +124,41 @@ describe('an account', () => {
     ['an entry that names no tier leaves the rule', 'api_key=k', account('pro'), 'unheard-of', 'own:60'],
     ['without a tier: the rule applies', 'api_key=k', account(undefined), undefined, 'own:60'],
     ['another caller has none', 'api_key=other', account('pro'), undefined, 'own:60'],
-    ['its own limit goes before its tier', 'api_key=k', account('pro', { '': [7] }), undefined, 'pro:7'],
-    ['and before the entry', 'api_key=k', account('pro', { '': [7] }), 'free', 'free:7'],
-    ['and before the rule', 'api_key=k', account(undefined, { '': [7] }), undefined, 'own:7'],
-    ['and before no limit at all', 'api_key=k', account('enterprise', { '': [7] }), undefined, 'enterprise:7'],
-    ['several limits of its own', 'api_key=k', account('free', { '': [7, 70] }), undefined, 'free:7 free-hour:70'],
-    [
-      'more of them than there are rules',
-      'api_key=k',
-      account('pro', { '': [7, 70] }),
-      undefined,
-      'pro:7 api_key#2:70',
-    ],
-    ['below, too', ORDERS, account('pro', { 'endpoint=/orders': [3] }), undefined, 'pro-orders:3'],
-    [
-      'below, where the tier is silent',
-      ORDERS,
-      account('free', { 'endpoint=/orders': [3] }),
-      undefined,
-      'own-orders:3',
-    ],
-    ['only where it says something', ORDERS, account('pro', { '': [7] }), undefined, 'pro-orders:200'],
-    ['not for another value', ORDERS, account('pro', { 'endpoint=/other': [3] }), undefined, 'pro-orders:200'],
-    ['where no rule is', 'api_key=k a=1 b=2', account('pro', { 'a=1/b=2': [3] }), undefined, 'api_key/a=1/b=2:3'],
+    ['its own limit goes before its tier', 'api_key=k', account('pro', { '': 7 }), undefined, 'pro:7'],
+    ['and before the entry', 'api_key=k', account('pro', { '': 7 }), 'free', 'free:7'],
+    ['and before the rule', 'api_key=k', account(undefined, { '': 7 }), undefined, 'own:7'],
+    ['and before no limit at all', 'api_key=k', account('enterprise', { '': 7 }), undefined, 'enterprise:7'],
+    ['one limit in place of several', 'api_key=k', account('free', { '': 7 }), undefined, 'free:7'],
+    ['below, too', ORDERS, account('pro', { 'endpoint=/orders': 3 }), undefined, 'pro-orders:3'],
+    ['below, where the tier is silent', ORDERS, account('free', { 'endpoint=/orders': 3 }), undefined, 'own-orders:3'],
+    ['only where it says something', ORDERS, account('pro', { '': 7 }), undefined, 'pro-orders:200'],
+    ['not for another value', ORDERS, account('pro', { 'endpoint=/other': 3 }), undefined, 'pro-orders:200'],
+    ['where no rule is', 'api_key=k a=1 b=2', account('pro', { 'a=1/b=2': 3 }), undefined, 'api_key/a=1/b=2:3'],
   ])('%s', (_, entries, found, tier, expected) => {
     expect(limitsOf(leaf, entries, found, tier)).toBe(expected)
   })
 
   it('has limits of its own on the way, too', () => {
-    const found = account('pro', { '': [7], 'endpoint=/orders': [3] })
+    const found = account('pro', { '': 7, 'endpoint=/orders': 3 })
     expect(limitsOf(path, ORDERS, found)).toBe('pro:7 pro-orders:3')
-    expect(limitsOf(path, ORDERS, account('pro', { '': [7] }))).toBe('pro:7 pro-orders:200')
-    expect(limitsOf(path, ORDERS, account('free', { 'endpoint=/orders': [3] }))).toBe(
+    expect(limitsOf(path, ORDERS, account('pro', { '': 7 }))).toBe('pro:7 pro-orders:200')
+    expect(limitsOf(path, ORDERS, account('free', { 'endpoint=/orders': 3 }))).toBe(
       'free:100 free-hour:1000 own-orders:3',
     )
   })
 
   it('counts on the counters of the rules that its limits stand in for', () => {
-    const found = account('pro', { '': [7, 70], 'endpoint=/orders': [3], 'endpoint=/other': [4] })
+    const found = account('pro', { '': 7, 'endpoint=/orders': 3, 'endpoint=/other': 4 })
     const idsOf = (entries: string, lookup?: AccountLookup): string[] =>
       match(leaf, entriesOf(entries), undefined, lookup).map(({ id }) => id)
-    expect(idsOf('api_key=k', lookupOf(found))).toEqual(['api_key', 'api_key#2'])
+    expect(idsOf('api_key=k', lookupOf(found))).toEqual(['api_key'])
     for (const entries of [ORDERS, 'api_key=k endpoint=/other']) {
       expect(idsOf(entries, lookupOf(found))).toEqual(idsOf(entries))
     }
   })
 
   it('never spells a secret, below the tiered rule or where no rule is', () => {
-    const found = account('pro', { 'token=t': [1], 'endpoint=/x/token=t': [1] })
+    const found = account('pro', { 'token=t': 1, 'endpoint=/x/token=t': 1 })
     const [below] = match(leaf, entriesOf('api_key=k token=t'), undefined, lookupOf(found))
     expect([below.id, below.path.map(({ secret }) => secret)]).toEqual(['api_key/token', [false, true]])
     const [apart] = match(leaf, entriesOf('api_key=k endpoint=/x token=t'), undefined, lookupOf(found))
@@ -177,7 +166,7 @@ describe('an account', () => {
   })
 
   it('has the same rules for every request, even when its limits are compiled anew for each', () => {
-    const found = account('pro', { '': [7, 70], 'endpoint=/orders': [3], 'a=1/b=2': [4] })
+    const found = account('pro', { '': 7, 'endpoint=/orders': 3, 'a=1/b=2': 4 })
     for (const entries of ['api_key=k', ORDERS, 'api_key=k a=1 b=2']) {
       const rulesOf = (): readonly Rule[] => match(leaf, entriesOf(entries), undefined, lookupOf(found))
       expect(rulesOf()).toBe(rulesOf())
@@ -213,7 +202,7 @@ describe('an account', () => {
     const [before, after] = pair
     let options = before
     const limitOf = (): Limit => {
-      const lookup = lookupOf({ tier: 'pro', limitsFor: () => [compileLimit(options)] })
+      const lookup = lookupOf({ tier: 'pro', hasLimits: true, ownLimit: () => owned(compileLimit(options)) })
       return match(leaf, entriesOf('api_key=k'), undefined, lookup)[0].limit
     }
     const first = limitOf()
@@ -227,12 +216,10 @@ describe('an account', () => {
     expect(describeLimit(limitOf())).toBe(describeLimit(first))
   })
 
-  it('has other rules when the number of its limits changes, and those of its tier when it has none any more', () => {
-    let limits: Record<string, number[]> = { '': [7] }
+  it('has the rules of its tier when it has no limit any more', () => {
+    let limits: Record<string, number> = { '': 7 }
     const found = (): string => limitsOf(leaf, 'api_key=k', account('pro', limits))
     expect(found()).toBe('pro:7')
-    limits = { '': [7, 70] }
-    expect(found()).toBe('pro:7 api_key#2:70')
     limits = {}
     expect(found()).toBe('pro:1000')
   })
@@ -240,7 +227,8 @@ describe('an account', () => {
   it('does not take the rules of another caller, tier or path for its own', () => {
     const lookup: AccountLookup = (_, { value }) => ({
       tier: value.startsWith('f') ? 'free' : 'pro',
-      limitsFor: (below) => [own(value.length + 100 * below.length)],
+      hasLimits: true,
+      ownLimit: (_, below) => owned(own(value.length + 100 * below.length)),
     })
     const found = (entries: string): string =>
       match(leaf, entriesOf(entries), undefined, lookup)
@@ -256,19 +244,12 @@ describe('an account', () => {
   })
 
   it('does not take one value that is spelled like several entries for them', () => {
-    const lookup: AccountLookup = () => ({ tier: 'pro', limitsFor: () => [own(1)] })
+    const lookup: AccountLookup = () => ({ tier: 'pro', hasLimits: true, ownLimit: () => owned(own(1)) })
     const depthOf = (...rest: Entry[]): number =>
       match(leaf, [{ key: 'api_key', value: 'k' }, ...rest], undefined, lookup)[0].path.length
     for (let i = 0; i < 2; i++) {
       expect(depthOf({ key: 'a', value: '1' }, { key: 'b', value: '2' })).toBe(3)
       expect(depthOf({ key: 'a', value: '1/b=2' })).toBe(2)
     }
-  })
-
-  it('is not asked for outside of tiered rules', () => {
-    const fail: AccountLookup = () => {
-      throw new Error('asked')
-    }
-    expect(names(match(leaf, entriesOf('ip=1.2.3.4'), undefined, fail))).toBe('ip')
   })
 })

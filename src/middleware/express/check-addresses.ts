@@ -1,10 +1,18 @@
 import type { Request } from 'express'
-import { Validations } from './validations.ts'
 
-/** checkAddresses warns about proxies that are trusted without end, and about those that are not trusted at all. */
+/** Warns about proxies that are trusted without end, and about those that are not trusted at all. */
 export function checkAddresses(request: Request): void {
-  const warn = (mistake: unknown): void => process.emitWarning(String(mistake), 'SluiceWarning')
-  const validations = new Validations(true, { error: warn, warn })
-  validations.check('trustProxy', request)
-  validations.check('xForwardedForHeader', request)
+  for (const mistake of [trustsEveryone(request), ignoresProxy(request)]) {
+    if (mistake !== undefined) process.emitWarning(mistake, 'SluiceWarning')
+  }
+}
+
+export function trustsEveryone({ app }: Request): string | undefined {
+  if (app.get('trust proxy') !== true) return undefined
+  return "'trust proxy' is true: every client can choose its own address, and so has no limit."
+}
+
+export function ignoresProxy({ app, headers }: Request): string | undefined {
+  if (!headers['x-forwarded-for'] || app.get('trust proxy') !== false) return undefined
+  return "there is an X-Forwarded-For, but 'trust proxy' is false: all clients of a proxy are counted as one."
 }

@@ -79,23 +79,6 @@ describe('sluice/express on Redis', () => {
     await until('the hit is given back', async () => (await refunding()).status === 200)
   })
 
-  it('takes the options of express-rate-limit, too', async () => {
-    await ready()
-    let randomKey = ''
-    const limiter = rateLimit({ redis: url, limit: 2, keyGenerator: () => randomKey })
-    limiters.push(limiter)
-    const app = await runApp(limiter)
-    apps.push(app)
-    // It counts by itself when Redis takes more than 50 ms: each attempt has a key of its own.
-    const counted = await until('three requests are counted in Redis', async () => {
-      randomKey = randomUUID()
-      const statuses = [(await app.get()).status, (await app.get()).status, (await app.get()).status]
-      const hits = await limiter.getKey(randomKey)
-      return (hits?.totalHits ?? 0) >= 3 && { statuses, hits }
-    })
-    expect(counted).toMatchObject({ statuses: [200, 200, 429], hits: { totalHits: 3 } })
-  })
-
   it('follows the failure policy of each limit when Redis is gone, and goes on when it is back', async () => {
     const server = await startRedis()
     const lines: string[] = []

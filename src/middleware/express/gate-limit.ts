@@ -20,7 +20,7 @@ const reader: RequestReader<Request> = {
   route: expressRoute,
 }
 
-/** gateLimit makes a middleware of the plain options. */
+/** gateLimit makes the middleware. */
 export function gateLimit(given: PlainOptions): GateRequestHandler {
   checkOptions(given, PLAIN_FORMS)
   const { handler, requestPropertyName, ...options } = given

@@ -1,138 +1,20 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express'
 import type { Refusal } from '../../core/http/refusal.ts'
-import type { Observed } from '../../engine/decision-event.ts'
-import type { Gate, GateOptions, Pass, PlainMark } from '../../http-door/gate.ts'
-import type { HitStore, Hits } from '../../stores/hits/hit-store.ts'
-import type { StoreOptions } from '../../stores/open/store-options.ts'
-import type { EnabledValidations, Logger } from './validations.ts'
+import type { Gate, GateOptions, Pass } from '../../http-door/gate.ts'
 
-/** What a handler of refused requests is told, with the plain options. */
+/** What a handler of refused requests receives. */
 export interface Refused {
   readonly pass: Pass
   readonly refusal: Refusal
 }
 
-/** PlainOptions are the options of Sluice's own. */
-export type PlainOptions = PlainFields & PlainMark<Request>
-
-export interface PlainFields extends GateOptions<Request> {
+/** The options of the middleware. */
+export interface PlainOptions extends GateOptions<Request> {
   /** Answers refused requests. The fields are set already. Default: sends the refusal. */
   readonly handler?: (request: Request, response: Response, next: NextFunction, refused: Refused) => unknown
   /** Where the request says what is left of its budget. Default: `rateLimit`. */
   readonly requestPropertyName?: string
 }
 
-/** ClientRateLimitInfo is what a store knows of a key: its hits, and when they are forgotten. */
-export type ClientRateLimitInfo = Hits
-/** IncrementResponse is what a store knows of a key after one more hit. */
-export type IncrementResponse = Hits
-/** DraftHeadersVersion is a draft of the RateLimit fields, for `standardHeaders`. */
-export type DraftHeadersVersion = 'draft-6' | 'draft-7' | 'draft-8'
-/** ValueDeterminingMiddleware computes the value of an option for a request. */
-export type ValueDeterminingMiddleware<T> = (request: Request, response: Response) => T | Promise<T>
-/** RateLimitExceededEventHandler answers a refused request. */
-export type RateLimitExceededEventHandler = (
-  request: Request,
-  response: Response,
-  next: NextFunction,
-  optionsUsed: Options,
-) => void
-/** IncrementCallback is how a LegacyStore answers. */
-export type IncrementCallback = (error: Error | undefined, totalHits: number, resetTime: Date | undefined) => void
-/** A Store counts hits. Any that was written for express-rate-limit is one. */
-export type Store = HitStore<Options>
-
-/** A LegacyStore is one for express-rate-limit 5 and older. */
-export interface LegacyStore {
-  incr(key: string, callback: IncrementCallback): void
-  decrement(key: string): void
-  resetKey(key: string): void
-  resetAll?(): void
-}
-
-/** Options are those of express-rate-limit 8, with the same meaning, and what a shared store needs. */
-export interface Options extends Pick<StoreOptions, 'redis' | 'secret'>, Observed {
-  /** How long hits are remembered, from a caller's first one on. Default: 60,000. */
-  windowMs: number
-  /** How many hits a window has. Default: 5. */
-  limit: number | ValueDeterminingMiddleware<number>
-  /** The body of a refusal. Default: a sentence. */
-  // biome-ignore lint/suspicious/noExplicitAny: whatever response.send takes, as in express-rate-limit
-  message: any | ValueDeterminingMiddleware<any>
-  /** Default: 429. */
-  statusCode: number
-  /** Send X-RateLimit-*. Default: true. */
-  legacyHeaders: boolean
-  /** Send RateLimit and RateLimit-Policy, in the form of a draft (`true`: draft-6) or the current one. Default: false;
-   * but given none of the header options, the current ones are sent beside the legacy ones. */
-  standardHeaders: boolean | DraftHeadersVersion
-  /** The name of the policy. Default: as in `5-in-1min`. */
-  identifier: string | ValueDeterminingMiddleware<string>
-  /** What Retry-After says, in seconds. Default: until the window ends. */
-  retryAfter?: number | ValueDeterminingMiddleware<number>
-  /** Default: `rateLimit`. */
-  requestPropertyName: string
-  /** Take hits back that ended in a failure. Default: false. */
-  skipFailedRequests: boolean
-  /**
-   * With skipFailedRequests: take back the hits of clients that leave before the answer, too, as express-rate-limit does.
-   * Whoever leaves early has no limit then, while handlers work on: false counts them. Default: true.
-   */
-  skipAbortedRequests?: boolean
-  /** Take hits back that ended in a success. Default: false. */
-  skipSuccessfulRequests: boolean
-  /** Whose hit it is. Default: the address's, or its block's. */
-  keyGenerator: ValueDeterminingMiddleware<string>
-  /** How many bits of an IPv6 address tell callers apart; `false` for all. Default: 56. */
-  ipv6Subnet: number | ValueDeterminingMiddleware<number> | false
-  /** Answers refused requests. Default: sends `message`. */
-  handler: RateLimitExceededEventHandler
-  /** Requests that are not counted. Default: none. */
-  skip: ValueDeterminingMiddleware<boolean>
-  /** Default: a status below 400. */
-  requestWasSuccessful: ValueDeterminingMiddleware<boolean>
-  /** Where hits are counted. Default: in memory; with `redis`, there. */
-  store: Store | LegacyStore
-  /** Which mistakes are looked for, and told to the logger. Default: all. */
-  validate: boolean | EnabledValidations
-  /** The old name of legacyHeaders. */
-  headers?: boolean
-  /** The old name of limit. */
-  max?: number | ValueDeterminingMiddleware<number>
-  /** Let requests through that the store failed to count. Default: false. */
-  passOnStoreError: boolean
-  /** Default: the console. */
-  logger: Logger
-}
-
-/** HitOptions are those of express-rate-limit as they are given: all of them optional, and one value more. */
-export type HitOptions = Partial<Omit<Options, 'standardHeaders'>> & {
-  readonly standardHeaders?: Options['standardHeaders'] | 'current'
-}
-
-/** What a request says of its budget. */
-export interface RateLimitInfo {
-  limit: number
-  used: number
-  remaining: number
-  resetTime: Date | undefined
-  key: string
-}
-
-/** AugmentedRequest is a request that says what is left of its budget, under `requestPropertyName`. */
-export type AugmentedRequest = Request & { [property: string]: RateLimitInfo }
-
 /** The middleware, and what can be asked of it. */
-export type RateLimitRequestHandler = RequestHandler & {
-  /** Forgets the hits of a key. */
-  resetKey(key: string): void
-  /** Says how many hits a key has. */
-  getKey(key: string): Promise<ClientRateLimitInfo | undefined> | ClientRateLimitInfo | undefined
-  /** Forgets the hits of all keys, where the store can: one in memory. */
-  resetAll(): Promise<void>
-  /** Lets go of the store. */
-  close(): Promise<void>
-}
-
-/** The middleware with the plain options. */
 export type GateRequestHandler = RequestHandler & Pick<Gate<Request>, 'reset' | 'resetAll' | 'close'>

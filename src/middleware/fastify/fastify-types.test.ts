@@ -4,18 +4,13 @@ import * as own from './index.ts'
 
 describe('the types of sluice/fastify', () => {
   it('are those of a plugin, by every name', () => {
-    expectTypeOf(own.default).toExtend<FastifyPluginCallback<own.RateLimitPluginOptions>>()
     expectTypeOf(own.default).toExtend<FastifyPluginCallback<own.PlainOptions>>()
     expectTypeOf(own.fastifyRateLimit).toEqualTypeOf(own.default)
     expectTypeOf(own.rateLimit).toEqualTypeOf(own.default)
   })
 
   it('take functions of the request', () => {
-    expectTypeOf<own.RateLimitPluginOptions['max']>().toEqualTypeOf<
-      number | ((request: FastifyRequest, key: string) => number | Promise<number>) | undefined
-    >()
     const register = (app: FastifyInstance): unknown => [
-      app.register(own.default, { max: async (request) => request.url.length, timeWindow: '1 minute', ban: 2 }),
       app.register(own.default, {
         limit: { free: 1, pro: 2 },
         window: '1m',
@@ -27,10 +22,8 @@ describe('the types of sluice/fastify', () => {
 
   it('decorate the app, its requests and its routes', () => {
     expectTypeOf<ReturnType<FastifyInstance['rateLimit']>>().toExtend<preHandlerAsyncHookHandler>()
-    expectTypeOf<ReturnType<FastifyInstance['createRateLimit']>>().toEqualTypeOf<own.RateLimitCheck>()
     expectTypeOf<FastifyRequest['rateLimit']>().toEqualTypeOf<own.Budget>()
     const routes = (app: FastifyInstance): unknown => [
-      app.get('/own', { config: { rateLimit: { max: 3, timeWindow: 1_000 } } }, () => ''),
       app.get('/plain', { config: { rateLimit: { limit: 3, window: '1m' } } }, () => ''),
       app.get('/none', { config: { rateLimit: false } }, () => ''),
     ]
@@ -41,10 +34,5 @@ describe('the types of sluice/fastify', () => {
     // @ts-expect-error: there is no such hook
     const options: own.PlainOptions = { limit: 1, window: '1m', hook: 'onSend' }
     expectTypeOf(options).toExtend<own.PlainOptions>()
-  })
-
-  it('tell a request that is allowed from one that is counted', () => {
-    const check = (state: own.RateLimitState): number => (state.isAllowed ? 0 : state.remaining)
-    expectTypeOf(check).returns.toBeNumber()
   })
 })

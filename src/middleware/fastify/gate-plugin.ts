@@ -5,10 +5,9 @@ import { STORE_OPTIONS } from '../../http-door/gate-options.ts'
 import { placeNames } from '../../http-door/place-name.ts'
 import { checkTrust } from './check-trust.ts'
 import { type Done, GateLimiter } from './gate-limit.ts'
-import { KIND } from './option-forms.ts'
 import type { PlainOptions } from './options.ts'
 
-/** gatePlugin limits an app by the plain options: everything that comes in, also for routes that it does not have. */
+/** gatePlugin limits everything that comes in, also for routes that it does not have. */
 export function gatePlugin(fastify: FastifyInstance, options: PlainOptions): void {
   const limiters: GateLimiter[] = []
   const limiterOf = (own: PlainOptions): GateLimiter => {
@@ -18,7 +17,6 @@ export function gatePlugin(fastify: FastifyInstance, options: PlainOptions): voi
   }
   const whole = limiterOf(options)
   const ownLimiter = (own: PlainOptions, named: object | false = false): GateLimiter => {
-    KIND.expectPlain(own, true)
     return limiterOf({ ...inherited(options), ...own, ...named })
   }
   if (options.identity?.trustedProxies === undefined) checkTrust(fastify)

@@ -1,45 +1,26 @@
 import type { FastifyPluginCallback } from 'fastify'
-import { SluiceError } from '../../core/errors.ts'
 import { gatePlugin } from './gate-plugin.ts'
-import { hitPlugin } from './hit-plugin.ts'
-import { normalizeIP } from './normalize-ip.ts'
-import { KIND } from './option-forms.ts'
-import type { PlainOptions, RateLimitPluginOptions } from './options.ts'
+import type { PlainOptions } from './options.ts'
 
 export type { Decision, RuleVerdict } from '../../core/combine.ts'
 export type { Verdict } from '../../core/decision.ts'
+export { SluiceError } from '../../core/errors.ts'
 export type { ApiKeyOptions } from '../../core/identity/api-key.ts'
 export type { Budget } from '../../http-door/budget.ts'
 export type { Caller, IdentityOptions } from '../../http-door/caller.ts'
 export type { Pass } from '../../http-door/gate.ts'
 export type { LimitSpec } from '../../http-door/limit-spec.ts'
 export type { JwtOptions } from '../../identity/jwt-verifier.ts'
-export type {
-  CreateRateLimitOptions,
-  errorResponseBuilderContext,
-  FastifyRateLimitOptions,
-  FastifyRateLimitStore,
-  FastifyRateLimitStoreCtor,
-  PlainOptions,
-  RateLimitCheck,
-  RateLimitHook,
-  RateLimitOptions,
-  RateLimitPluginOptions,
-  RateLimitState,
-  Refused,
-} from './options.ts'
-export { normalizeIP, SluiceError }
+export type { PlainOptions, RateLimitHook, Refused } from './options.ts'
 
 /**
- * fastifyRateLimit is a plugin for Fastify, with the plain options (docs/middleware.md) or with @fastify/rate-limit's.
+ * fastifyRateLimit is a plugin for Fastify (docs/middleware/fastify.md).
  *
  *   app.register(rateLimit, { limit: 100, window: '1m' })
- *   app.register(rateLimit, { max: 100, timeWindow: '1 minute' })
  */
-const fastifyRateLimit: FastifyPluginCallback<PlainOptions | RateLimitPluginOptions> = (fastify, options, done) => {
+const fastifyRateLimit: FastifyPluginCallback<PlainOptions> = (fastify, options, done) => {
   try {
-    if (KIND.isPlain(options)) gatePlugin(fastify, options as PlainOptions)
-    else hitPlugin(fastify, options as RateLimitPluginOptions)
+    gatePlugin(fastify, options)
   } catch (error) {
     done(error as Error)
     return

@@ -5,28 +5,25 @@ import type {
   FastifySchema,
   preHandlerAsyncHookHandler,
   RouteGenericInterface,
-  RouteOptions,
 } from 'fastify'
 import type { Refusal } from '../../core/http/refusal.ts'
-import type { Observed } from '../../engine/decision-event.ts'
 import type { Budget } from '../../http-door/budget.ts'
 import type { GateOptions, Pass } from '../../http-door/gate.ts'
-import type { RedisClient } from '../../stores/redis/client-connection.ts'
 
-type MaybePromise<T> = T | Promise<T>
+/** RouteLimits are the forms in which a route can have a limit; the options of @fastify/rate-limit add theirs. */
+export interface RouteLimits {
+  plain: PlainOptions
+}
 
 declare module 'fastify' {
   interface FastifyInstance<RawServer, RawRequest, RawReply, Logger, TypeProvider> {
-    /** Tells how many hits a request's key has, and counts this one. Only with @fastify/rate-limit's options. */
-    createRateLimit(options?: CreateRateLimitOptions): RateLimitCheck
-
-    /** A hook of its own, for routes and for the handler of unknown ones. */
+    /** Makes a hook, for routes and for the handler of unknown ones. */
     rateLimit<
       RouteGeneric extends RouteGenericInterface = RouteGenericInterface,
       ContextConfig = ContextConfigDefault,
       SchemaCompiler extends FastifySchema = FastifySchema,
     >(
-      options?: RateLimitOptions | PlainOptions,
+      options?: RouteLimits[keyof RouteLimits],
     ): preHandlerAsyncHookHandler<
       RawServer,
       RawRequest,
@@ -40,23 +37,23 @@ declare module 'fastify' {
   }
 
   interface FastifyContextConfig {
-    /** A limit of the route's own; `false` for none. */
-    rateLimit?: RateLimitOptions | PlainOptions | false
+    /** The limit of this route; `false` for none. */
+    rateLimit?: RouteLimits[keyof RouteLimits] | false
   }
 
   interface FastifyRequest {
-    /** What is left of the tightest limit. Only with the plain options, and from their hook on. */
+    /** What is left of the tightest limit, from the plugin's hook on. */
     rateLimit: Budget
   }
 }
 
-/** What a handler of refused requests is told, with the plain options. */
+/** What a handler of refused requests receives. */
 export interface Refused {
   readonly pass: Pass
   readonly refusal: Refusal
 }
 
-/** PlainOptions are the options of Sluice's own. */
+/** The options of the plugin. */
 export interface PlainOptions extends GateOptions<FastifyRequest> {
   /** Answers refused requests. The fields are set already. Default: sends the refusal. */
   readonly handler?: (request: FastifyRequest, reply: FastifyReply, refused: Refused) => unknown
@@ -66,129 +63,3 @@ export interface PlainOptions extends GateOptions<FastifyRequest> {
 
 /** RateLimitHook is the hook of Fastify in which requests are looked at. */
 export type RateLimitHook = 'onRequest' | 'preParsing' | 'preValidation' | 'preHandler'
-
-/** errorResponseBuilderContext is what `errorResponseBuilder` is told of a refused request. */
-export interface errorResponseBuilderContext {
-  statusCode: number
-  /** The caller was refused more often than `ban` allows. */
-  ban: boolean
-  /** How long it has to wait, in words. */
-  after: string
-  max: number
-  /** How long it has to wait, in ms. */
-  ttl: number
-}
-
-/** A store of the app's own is made once for the plugin, and its `child` for each route that has options of its own. */
-export interface FastifyRateLimitStore {
-  incr(
-    key: string,
-    callback: (error: Error | null, result?: { current: number; ttl: number }) => void,
-    timeWindow: number,
-    max: number,
-  ): void
-  /** Looks without counting; needed only for `{ increment: false }`. */
-  read?(
-    key: string,
-    callback: (error: Error | null, result?: { current: number; ttl: number }) => void,
-    timeWindow: number,
-    max: number,
-  ): void
-  child(routeOptions: RouteOptions & { path: string; prefix: string }): FastifyRateLimitStore
-}
-
-/** FastifyRateLimitOptions is the name that stores for @fastify/rate-limit are written against. */
-// biome-ignore lint/suspicious/noEmptyInterface: the name that stores of others are written against
-export interface FastifyRateLimitOptions {}
-
-/** FastifyRateLimitStoreCtor is a class of stores, for the option `store`. */
-export interface FastifyRateLimitStoreCtor {
-  new (options: FastifyRateLimitOptions): FastifyRateLimitStore
-}
-
-/** CreateRateLimitOptions are the options of `createRateLimit`: those that say how hits are counted. */
-export interface CreateRateLimitOptions {
-  store?: FastifyRateLimitStoreCtor
-  /** Let requests pass that the store failed to count. Default: false. */
-  skipOnError?: boolean
-  /** How many hits a window has. Default: 1,000. */
-  max?: number | ((request: FastifyRequest, key: string) => MaybePromise<number>)
-  /** How long hits are remembered, from the first one on: in ms, or in words (`1 minute`). Default: 60,000. */
-  timeWindow?: number | string | ((request: FastifyRequest, key: string) => MaybePromise<number>)
-  /** Keys that are not counted. Default: none. */
-  allowList?: string[] | ((request: FastifyRequest, key: string) => MaybePromise<boolean>)
-  /** Whose hit it is. Default: the address's, or its block's. */
-  keyGenerator?: (request: FastifyRequest) => MaybePromise<string | number>
-  /** How many bits of an IPv6 address tell callers apart. Default: 64. */
-  ipv6Subnet?: number
-  /** After so many refusals, 403 instead of 429. Default: never. */
-  ban?: number
-}
-
-/** RateLimitOptions are the options of @fastify/rate-limit that a route may have of its own. */
-export interface RateLimitOptions extends CreateRateLimitOptions {
-  /** Default: `onRequest`. */
-  hook?: RateLimitHook
-  /** How many keys are kept in memory at the most. Default: 1,000,000, of 41 bytes each. */
-  cache?: number
-  /** A refused hit begins the window anew. Default: false. */
-  continueExceeding?: boolean
-  /** A refused hit doubles the time to wait. Default: false. */
-  exponentialBackoff?: boolean
-  onBanReach?: (request: FastifyRequest, key: string) => void
-  /** Is part of the key. */
-  groupId?: string
-  errorResponseBuilder?: (request: FastifyRequest, context: errorResponseBuilderContext) => object
-  /** `ratelimit-*` in place of `x-ratelimit-*`. Default: false. */
-  enableDraftSpec?: boolean
-  onExceeding?: (request: FastifyRequest, key: string) => void
-  onExceeded?: (request: FastifyRequest, key: string) => void
-}
-
-interface AddHeadersOnExceeding {
-  'x-ratelimit-limit'?: boolean
-  'x-ratelimit-remaining'?: boolean
-  'x-ratelimit-reset'?: boolean
-  'ratelimit-limit'?: boolean
-  'ratelimit-remaining'?: boolean
-  'ratelimit-reset'?: boolean
-}
-
-interface AddHeaders extends AddHeadersOnExceeding {
-  'retry-after'?: boolean
-}
-
-/** RateLimitPluginOptions are those of @fastify/rate-limit 11, with the same meaning. */
-export interface RateLimitPluginOptions extends RateLimitOptions, Observed {
-  /** Whether routes without options of their own are limited. Default: true. */
-  global?: boolean
-  /** A client of ioredis or redis; or, beyond @fastify/rate-limit, an address as in the plain options. Default: memory. */
-  redis?: RedisClient | string
-  /** Spells partitions; the same on every node. Default: that of the environment, SLUICE_SECRET. */
-  secret?: string
-  /** What keys in Redis begin with. Default: `fastify-rate-limit-`. */
-  nameSpace?: string
-  /** What refused answers say. Default: all. */
-  addHeaders?: AddHeaders
-  /** What other answers say. Default: all. */
-  addHeadersOnExceeding?: AddHeadersOnExceeding
-}
-
-/** What a check says of a request. */
-export type RateLimitState =
-  /** On the allow list. */
-  | { isAllowed: true; key: string }
-  | {
-      isAllowed: false
-      key: string
-      max: number
-      timeWindow: number
-      remaining: number
-      ttl: number
-      ttlInSeconds: number
-      isExceeded: boolean
-      isBanned: boolean
-    }
-
-/** RateLimitCheck counts a hit of a request, or only looks, and says what is left. */
-export type RateLimitCheck = (request: FastifyRequest, callOptions?: { increment?: boolean }) => Promise<RateLimitState>

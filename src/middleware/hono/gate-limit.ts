@@ -10,10 +10,10 @@ import { delayed } from '../../http-door/web-request.ts'
 import { addFields, changeable, isFixed, refusalHeaders, watchBody } from '../../http-door/web-response.ts'
 import { outgoingOf, readerOf } from './connection.ts'
 import { PLAIN_FORMS } from './option-forms.ts'
-import type { GateMiddleware, PlainFields } from './options.ts'
+import type { GateMiddleware, PlainOptions } from './options.ts'
 
-/** gateLimit makes a middleware of the plain options. */
-export function gateLimit(options: PlainFields<Context>): GateMiddleware {
+/** gateLimit makes the middleware. */
+export function gateLimit(options: PlainOptions): GateMiddleware {
   checkOptions(options, PLAIN_FORMS)
   const { handler, requestPropertyName = 'rateLimit', getConnInfo, ...rest } = options
   const gate = new Gate(rest, readerOf(getConnInfo))
@@ -32,10 +32,10 @@ export function gateLimit(options: PlainFields<Context>): GateMiddleware {
 /** GateLimiter does what a gate says. */
 class GateLimiter {
   readonly #gate: Gate<Context>
-  readonly #handler: PlainFields<Context>['handler']
+  readonly #handler: PlainOptions['handler']
   readonly #property: string
 
-  constructor(gate: Gate<Context>, handler: PlainFields<Context>['handler'], property: string) {
+  constructor(gate: Gate<Context>, handler: PlainOptions['handler'], property: string) {
     this.#gate = gate
     this.#handler = handler
     this.#property = property

@@ -7,10 +7,10 @@ import { Gate, type Pass } from '../../http-door/gate.ts'
 import { holdBack, writeFields } from '../../http-door/node-response.ts'
 import { koaReader } from './client-address.ts'
 import { PLAIN_FORMS } from './option-forms.ts'
-import type { GateMiddleware, PlainFields } from './options.ts'
+import type { GateMiddleware, PlainOptions } from './options.ts'
 
-/** gateLimit makes a middleware of the plain options. */
-export function gateLimit(given: PlainFields): GateMiddleware {
+/** gateLimit makes the middleware. */
+export function gateLimit(given: PlainOptions): GateMiddleware {
   checkOptions(given, PLAIN_FORMS)
   const { handler, requestPropertyName, ...options } = given
   const gate = new Gate(options, koaReader)
@@ -31,10 +31,10 @@ export function gateLimit(given: PlainFields): GateMiddleware {
 /** GateLimiter does what a gate says. */
 class GateLimiter {
   readonly #gate: Gate<Context>
-  readonly #handler: PlainFields['handler']
+  readonly #handler: PlainOptions['handler']
   readonly #property: string
 
-  constructor(gate: Gate<Context>, handler: PlainFields['handler'], property: string) {
+  constructor(gate: Gate<Context>, handler: PlainOptions['handler'], property: string) {
     this.#gate = gate
     this.#handler = handler
     this.#property = property

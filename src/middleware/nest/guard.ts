@@ -31,7 +31,7 @@ import {
   takeOver,
 } from './http-exchange.ts'
 
-/** SluiceOptions are the plain options: one limit, `limits`, or `rules`. */
+/** SluiceOptions are one limit, `limits`, or `rules`. */
 export type SluiceOptions<R extends NestRequest = NestRequest> = GateOptions<R>
 
 /** Where a SluiceGuard gets its options from. */
@@ -55,7 +55,7 @@ export function SkipRateLimit(): ClassDecorator & MethodDecorator {
 
 type AnyGate = Gate<NestRequest>
 
-/** SluiceGuard guards handlers by the plain options, on Express and on Fastify. SluiceModule has it guard all of them. */
+/** SluiceGuard guards handlers, on Express and on Fastify. SluiceModule has it guard all of them. */
 export class SluiceGuard implements CanActivate, OnApplicationShutdown {
   readonly #options: SluiceOptions
   readonly #reflector: Reflector

@@ -131,7 +131,7 @@ export function openDesk(parts: DeskParts): OpenDesk {
     entries: config.callerEntries,
   })
   const changes = new MadeChanges({ audit: parts.audit, files: parts.fileChanges })
-  const problems = new RecordCheck({ rules, book })
+  const problems = new RecordCheck({ rules, book, entries: config.callerEntries })
   const { usageRows } = parts
   const tierUsage =
     usageRows && new TierUsageReader({ ...usageRows, tierOf: (customerId, keyId) => tierIn(book(), customerId, keyId) })

@@ -1,5 +1,6 @@
 import { compileObjects } from 'sluice/internal/core/rules/compile'
 import { describe, expect, it } from 'vitest'
+import { CALLER_ENTRIES } from '../../quotas/book/caller-entries.ts'
 import { bookOf, customer, ofCustomer, override, tier } from '../../quotas/book/records.suite.ts'
 import { RecordCheck } from './record-problems.ts'
 
@@ -11,9 +12,11 @@ const RULES = compileObjects([
     descriptors: [{ key: 'api_key', tiered: true, rate_limit: limit(2) }],
   },
   { domain: 'flat', descriptors: [{ key: 'user', rate_limit: limit(2) }] },
+  { domain: 'plain', descriptors: [{ key: 'customer', rate_limit: limit(2) }] },
+  { domain: 'fixed', descriptors: [{ key: 'customer', tiered: false, rate_limit: limit(2) }] },
 ])
 const { book } = bookOf({ customers: [customer('acme'), customer('mars', { timeZone: 'Mars/Olympus' })] })
-const check = new RecordCheck({ rules: () => RULES, book: () => book })
+const check = new RecordCheck({ rules: () => RULES, book: () => book, entries: CALLER_ENTRIES })
 
 describe('what is wrong with a stored tier', () => {
   it.each<[claim: string, domain: string, limits: unknown, problem: RegExp | undefined]>([
@@ -21,7 +24,14 @@ describe('what is wrong with a stored tier', () => {
     ['a unit that there is not', 'api', { rate_limit: limit(5, 'fortnight') }, /unit/],
     ['no limits at all', 'api', 'nothing', /tiers/],
     ['a domain that no rules define', 'gone', { rate_limit: limit(5) }, /^no rules define the domain "gone"$/],
-    ['rules that are not tiered', 'flat', { rate_limit: limit(5) }, /^no rule of the domain "flat" is tiered$/],
+    ['nothing, without tiers in the rules', 'plain', { rate_limit: limit(5) }, undefined],
+    [
+      'rules that no caller reaches',
+      'flat',
+      { rate_limit: limit(5) },
+      /"flat" is reached by an API key or a customer$/,
+    ],
+    ['rules that no tier changes', 'fixed', { rate_limit: limit(5) }, /"fixed" is reached by/],
   ])('is told: %s', (_, domain, limits, problem) => {
     const told = check.ofTier(tier(domain, 'gold', limits))
     if (problem === undefined) expect(told).toBeUndefined()

@@ -3,6 +3,7 @@ import { compileLimit, type Limit } from 'sluice/internal/core/limit'
 import { compileTier } from 'sluice/internal/core/rules/compile-tier'
 import { RulesError } from 'sluice/internal/core/rules/problems'
 import type { Branch, RuleNode, RuleSet } from 'sluice/internal/core/rules/rule-set'
+import type { CallerEntries } from '../../quotas/book/caller-entries.ts'
 import { limitOptions } from '../../quotas/book/override-record.ts'
 import type { QuotaBook } from '../../quotas/book/quota-book.ts'
 import type { Override, StoredTier } from '../../quotas/model.ts'
@@ -11,9 +12,11 @@ import type { RecordProblems } from '../../quotas/ports.ts'
 export interface RecordCheckParts {
   readonly rules: () => RuleSet
   readonly book: () => QuotaBook | undefined
+  readonly entries: CallerEntries
 }
 
-interface TieredPattern {
+/** A CallerPattern is one where quotas begin: an entry that says who is calling leads to it, or it is `tiered: true`. */
+interface CallerPattern {
   readonly domain: string
   readonly node: RuleNode
 }
@@ -22,7 +25,7 @@ interface TieredPattern {
 export class RecordCheck implements RecordProblems {
   readonly #parts: RecordCheckParts
   /** By set of rules: lists ask for every record. */
-  readonly #tiered = new WeakMap<RuleSet, readonly TieredPattern[]>()
+  readonly #known = new WeakMap<RuleSet, readonly CallerPattern[]>()
 
   constructor(parts: RecordCheckParts) {
     this.#parts = parts
@@ -32,7 +35,9 @@ export class RecordCheck implements RecordProblems {
     const domain = this.#parts.rules().domains.get(name)
     if (domain === undefined) return `no rules define the domain ${JSON.stringify(name)}`
     const patterns = this.#patterns().filter((each) => each.domain === name)
-    if (patterns.length === 0) return `no rule of the domain ${JSON.stringify(name)} is tiered`
+    if (patterns.length === 0) {
+      return `no rule of the domain ${JSON.stringify(name)} is reached by an API key or a customer`
+    }
     for (const { node } of patterns) {
       const problem = problemOf(() => compileTier(domain, node, { name: tier, limits, where: `tiers.${tier}` }))
       if (problem !== undefined) return problem
@@ -59,12 +64,14 @@ export class RecordCheck implements RecordProblems {
     return customer?.timeZone ?? 'UTC'
   }
 
-  #patterns(): readonly TieredPattern[] {
+  #patterns(): readonly CallerPattern[] {
     const rules = this.#parts.rules()
-    let known = this.#tiered.get(rules)
+    let known = this.#known.get(rules)
     if (known === undefined) {
-      known = [...rules.domains.values()].flatMap(({ name, root }) => [...tieredBelow(root, name)])
-      this.#tiered.set(rules, known)
+      const { keys, customers } = this.#parts.entries
+      const callers = new Set([...keys, ...customers])
+      known = [...rules.domains.values()].flatMap(({ name, root }) => [...patternsBelow(root, name, callers)])
+      this.#known.set(rules, known)
     }
     return known
   }
@@ -80,9 +87,13 @@ function problemOf(compile: () => unknown): string | undefined {
   }
 }
 
-function* tieredBelow(node: RuleNode, domain: string): Generator<TieredPattern> {
-  if (node.tiers !== undefined) yield { domain, node }
-  for (const branch of node.branches.values()) for (const next of nodesOf(branch)) yield* tieredBelow(next, domain)
+function* patternsBelow(node: RuleNode, domain: string, callers: ReadonlySet<string>): Generator<CallerPattern> {
+  for (const [key, branch] of node.branches) {
+    for (const next of nodesOf(branch)) {
+      if (next.tiers !== undefined || (callers.has(key) && !next.isFixed)) yield { domain, node: next }
+      yield* patternsBelow(next, domain, callers)
+    }
+  }
 }
 
 function nodesOf({ exact, blocks, wildcards, any }: Branch): ReadonlySet<RuleNode> {

@@ -3,7 +3,7 @@ import type { Limit } from 'sluice/internal/core/limit'
 import { onceLimit } from 'sluice/internal/core/limit'
 import type { Entry } from 'sluice/internal/core/request'
 import { DEFAULTS } from 'sluice/internal/core/rules/compile-rule'
-import { explain } from 'sluice/internal/core/rules/explain'
+import { explain, type RuleSourceNote } from 'sluice/internal/core/rules/explain'
 import { type Account, type AccountLookup, stepInto, tierOf } from 'sluice/internal/core/rules/match'
 import type { Domain, Rule, RuleNode, RuleSet } from 'sluice/internal/core/rules/rule-set'
 import { GRANT_DOMAIN, grantEntries, grantRule } from 'sluice/internal/engine/quotas'
@@ -86,7 +86,7 @@ function limitsBelow(
     explained.rules.forEach((rule, i) => {
       if (rule.unlimited || rule.path.length !== entries.length) return
       const { limit } = rule
-      const source = sourceOf(explained.sources[i], account, pathText(below))
+      const source = sourceOf(explained.sources[i], book)
       const key = caller.value === undefined ? undefined : keys.spell(domain.name, rule, entries)
       found.push({ domain: domain.name, descriptor: descriptorOf(below), rule, limit, source, caller, key })
     })
@@ -128,16 +128,11 @@ export function customerOf(account: Account | undefined): CustomerRecord | undef
 }
 
 /** sourceOf names the record that a number comes from. */
-export function sourceOf(
-  note: { readonly kind: 'account' | 'tier' | 'rule'; readonly name?: string },
-  account: Account | undefined,
-  path: string,
-): LimitSource {
+export function sourceOf(note: RuleSourceNote, book: QuotaBook | undefined): LimitSource {
   if (note.kind === 'tier') return { kind: 'tier', id: note.name }
   if (note.kind === 'rule') return { kind: 'rule', id: undefined }
-  const own = account instanceof KeyRecord ? account.override(path) : undefined
-  if (own !== undefined) return { kind: 'key_override', id: own.id }
-  return { kind: 'customer_override', id: customerOf(account)?.override(path)?.id }
+  const kind = book?.ownerOf(note.id) instanceof KeyRecord ? 'key_override' : 'customer_override'
+  return { kind, id: note.id }
 }
 
 export function pathText(entries: readonly Entry[]): string {

@@ -5,7 +5,7 @@ import { UNIT_MS } from 'sluice/internal/core/rules/compile-rule'
 import { describeRule } from 'sluice/internal/core/rules/describe'
 import { explain } from 'sluice/internal/core/rules/explain'
 import { type Account, stepInto, tierOf } from 'sluice/internal/core/rules/match'
-import type { Domain, Rule, RuleNode, RuleSet } from 'sluice/internal/core/rules/rule-set'
+import type { Domain, Rule, RuleSet } from 'sluice/internal/core/rules/rule-set'
 import { shownKey } from '../../observe/shown-entries.ts'
 import type { CallerEntries } from '../../quotas/book/caller-entries.ts'
 import type { QuotaBook } from '../../quotas/book/quota-book.ts'
@@ -149,7 +149,7 @@ export class Desk implements CounterDesk {
           isUnlimited: rule.unlimited,
           isShadow: rule.shadow,
           switchedTo: book?.switches?.(domain.name, rule),
-          source: sourceOf(sources[i], account, path),
+          source: sourceOf(sources[i], book),
           key: `${domain.name}|${rule.id}|${this.#shown(domain, rule, entries)}`,
           ...figuresOf(rule.limit, verdict),
           grants,
@@ -164,14 +164,12 @@ export class Desk implements CounterDesk {
     return shownKey({ rule, entries }, { ...domain, secretKeys }, this.#parts.store.keys)
   }
 
-  /** #accountAt finds who is calling at a tiered pattern on the way of a rule, and what stands below. */
+  /** #accountAt finds the caller nearest to a rule on the way there, and what stands below. */
   #accountAt(domain: Domain, { path: steps }: Rule, entries: readonly Entry[]) {
-    let node: RuleNode | undefined = domain.root
-    for (let i = 0; i < steps.length && node !== undefined; i++) {
-      node = stepInto(node, entries[i])
-      if (node?.tiers === undefined) continue
-      const account = this.#parts.book()?.accounts?.(domain.name, entries[i])
-      return { account, path: pathText(entries.slice(i + 1, steps.length)) }
+    const lookup = this.#parts.book()?.accounts
+    for (let i = steps.length - 1; i >= 0; i--) {
+      const account = lookup?.(domain.name, entries[i])
+      if (account !== undefined) return { account, path: pathText(entries.slice(i + 1, steps.length)) }
     }
     return { account: undefined, path: '' }
   }

@@ -7,6 +7,7 @@ export class GrantRecord implements KnownGrant {
   readonly id: string
   readonly path: string
   readonly amount: number
+  readonly namesRule = false
   readonly effectiveAtMs: number
   /** Infinity: without end. */
   readonly expiresAtMs: number

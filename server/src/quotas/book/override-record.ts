@@ -2,6 +2,7 @@ import { ALGORITHMS } from 'sluice/internal/core/algorithms/algorithms'
 import type { CalendarUnit } from 'sluice/internal/core/calendar'
 import { SluiceError } from 'sluice/internal/core/errors'
 import { type Algorithm, compileLimit, type Limit, type LimitOptions } from 'sluice/internal/core/limit'
+import type { OwnLimit } from 'sluice/internal/core/rules/account'
 import { UNIT_MS } from 'sluice/internal/core/rules/compile-rule'
 import { optionsOf } from 'sluice/internal/core/rules/shared-parts'
 import type { Override } from '../model.ts'
@@ -20,11 +21,10 @@ export class OverrideRecord {
   /** Infinity: without end. */
   readonly expiresAtMs: number
   readonly numbers: Numbers
-  /** What it was compiled for last, and what came of it. */
-  #instead: Limit | undefined
-  #timeZone = ''
-  #limits: readonly Limit[] | undefined
-  #isCompiled = false
+  /** What it was compiled for first, and what came of it. */
+  #first: Compiled | undefined
+  /** The same for every other limit that it stands in for. */
+  #others: Map<Limit | undefined, Compiled> | undefined
 
   constructor({ id, descriptor, effectiveAtMs, expiresAtMs, ...rest }: Override, numbers: Numbers = numbersOf(rest)) {
     this.id = id
@@ -35,18 +35,42 @@ export class OverrideRecord {
   }
 
   /**
-   * limitsAs returns the limit of the override, in place of another: it counts as that does where the override says nothing, so
-   * that what was used stays used. Undefined where the numbers make no limit: that is told when it is found.
+   * ownLimit returns the limit of the override, in place of another: it counts as that does where the override says nothing, so
+   * that what was used stays used. Undefined where the numbers make no limit: that is reported when it is found.
    */
-  limitsAs(instead: Limit | undefined, timeZone: string, passOver?: PassOver): readonly Limit[] | undefined {
-    if (this.#isCompiled && this.#instead === instead && this.#timeZone === timeZone) return this.#limits
-    this.#instead = instead
-    this.#timeZone = timeZone
-    this.#isCompiled = true
-    this.#limits = limitsOf(this.numbers, instead, timeZone, (reason) => passOver?.('overrides', this.id, reason))
-    return this.#limits
+  ownLimit(instead: Limit | undefined, timeZone: string, passOver?: PassOver): OwnLimit | undefined {
+    const first = this.#first
+    if (first !== undefined && first.instead === instead && first.timeZone === timeZone) return first.own
+    const other = this.#others?.get(instead)
+    if (other !== undefined && other.timeZone === timeZone) return other.own
+    const compiled = this.#compile(instead, timeZone, passOver)
+    if (first === undefined || first.instead === instead) this.#first = compiled
+    else this.#keep(compiled)
+    return compiled.own
+  }
+
+  #compile(instead: Limit | undefined, timeZone: string, passOver: PassOver | undefined): Compiled {
+    const wrong = (reason: string): void => passOver?.('overrides', this.id, reason)
+    const limit = limitOf(this.numbers, instead, timeZone, wrong)
+    const own = limit && Object.freeze({ id: this.id, limit, namesRule: false, mayAdd: false })
+    return { instead, timeZone, own }
+  }
+
+  /** #keep forgets the limits of rules that are no longer in force, when there are many. */
+  #keep(compiled: Compiled): void {
+    if (this.#others === undefined || this.#others.size >= MAX_COMPILED) this.#others = new Map()
+    this.#others.set(compiled.instead, compiled)
   }
 }
+
+interface Compiled {
+  readonly instead: Limit | undefined
+  readonly timeZone: string
+  readonly own: OwnLimit | undefined
+}
+
+/** An override of more rules than that is compiled more often. */
+const MAX_COMPILED = 32
 
 function numbersOf({ requestsPerUnit, unit, algorithm, burst }: Numbers): Numbers {
   return { requestsPerUnit, unit, algorithm, burst }
@@ -81,15 +105,15 @@ export function pathOf(descriptor: string): string {
   return `${descriptor.slice(0, colon)}=${descriptor.slice(colon + 1)}`
 }
 
-/** limitsOf compiles the limit of an override; undefined where its numbers make none. */
-export function limitsOf(
+/** limitOf compiles the limit of an override; undefined where its numbers make none. */
+export function limitOf(
   numbers: Numbers,
   instead: Limit | undefined,
   timeZone: string,
   wrong: (reason: string) => void = () => {},
-): readonly Limit[] | undefined {
+): Limit | undefined {
   try {
-    return Object.freeze([compileLimit(limitOptions(numbers, instead, timeZone))])
+    return compileLimit(limitOptions(numbers, instead, timeZone))
   } catch (error) {
     if (!(error instanceof SluiceError)) throw error
     wrong(error.message)

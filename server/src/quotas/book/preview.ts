@@ -1,6 +1,6 @@
 import type { Limit } from 'sluice/internal/core/limit'
 import type { Entry } from 'sluice/internal/core/request'
-import { type Account, match, type TierLookup } from 'sluice/internal/core/rules/match'
+import { type Account, type AccountLookup, match, type TierLookup } from 'sluice/internal/core/rules/match'
 import type { Domain, RuleNode, RuleSet } from 'sluice/internal/core/rules/rule-set'
 import type { QuotaChange } from '../model.ts'
 import { byEffect, inForce, OverrideRecord, pathOf } from './override-record.ts'
@@ -151,7 +151,11 @@ function ownerOf(book: QuotaBook, subject: NonNullable<ChangeOf<'overrides'>['re
 }
 
 function withTier(customer: CustomerRecord, tier: string | undefined): Account {
-  return { tier, limitsFor: (path, instead) => customer.limitsFor(path, instead) }
+  return {
+    tier,
+    hasLimits: customer.hasLimits,
+    ownLimit: (domain, path, rules, at) => customer.ownLimit(domain, path, rules, at),
+  }
 }
 
 /** withOverrides is an account as it would be with other overrides. */
@@ -163,10 +167,11 @@ function withOverrides(
   const customer = 'customer' in owner ? owner.customer : owner
   return {
     tier: owner.tier,
-    limitsFor: (path, instead) => {
-      const like = instead?.unlimited === true ? undefined : instead?.limit
-      const own = inForce(overrides, path, nowMs)?.limitsAs(like, customer?.timeZone ?? 'UTC')
-      return own ?? ('customer' in owner ? owner.customer?.limitsFor(path, instead) : undefined)
+    hasLimits: true,
+    ownLimit: (domain, path, rules, at) => {
+      const like = rules[0]?.unlimited === true ? undefined : rules[0]?.limit
+      const own = inForce(overrides, path, nowMs)?.ownLimit(like, customer?.timeZone ?? 'UTC')
+      return own ?? ('customer' in owner ? owner.customer?.ownLimit(domain, path, rules, at) : undefined)
     },
   }
 }
@@ -198,7 +203,8 @@ function limitsAt(
   const below = belowOf(descriptor)
   for (const domain of rules.domains.values()) {
     for (const caller of tieredEntries(domain)) {
-      for (const { limit, unlimited, path } of match(domain, [caller, ...below], undefined, () => account, tiers)) {
+      const lookup: AccountLookup = (_, entry) => (entry === caller ? account : undefined)
+      for (const { limit, unlimited, path } of match(domain, [caller, ...below], undefined, lookup, tiers)) {
         if (!unlimited && path.length === 1 + below.length) limits.push(limit)
       }
     }

@@ -1,5 +1,5 @@
 import type { Limit } from 'sluice/internal/core/limit'
-import type { Account } from 'sluice/internal/core/rules/match'
+import type { Account, OwnLimit } from 'sluice/internal/core/rules/account'
 import type { Rule } from 'sluice/internal/core/rules/rule-set'
 import type { GrantRecord } from './grant-record.ts'
 import { inForce, type OverrideRecord } from './override-record.ts'
@@ -48,18 +48,16 @@ export class CustomerRecord implements Account {
     return !this.isKnown && this.keys === 0 && this.overrides === undefined && this.grants === undefined
   }
 
-  limitsFor(path: string, instead?: Rule): readonly Limit[] | undefined {
-    if (this.overrides === undefined || !this.isKnown) return undefined
-    return this.override(path)?.limitsAs(
-      instead?.unlimited === true ? undefined : instead?.limit,
-      this.timeZone,
-      this.#frame.passOver,
-    )
+  get hasLimits(): boolean {
+    return this.overrides !== undefined && this.isKnown
   }
 
-  sourceOf(path: string): string | undefined {
-    const override = this.override(path)
-    return override && `override ${override.id} of customer ${this.id}`
+  ownLimit(_domain: string, path: string, rules: readonly Rule[], _at: number): OwnLimit | undefined {
+    return this.override(path)?.ownLimit(limitOfRule(rules[0]), this.timeZone, this.#frame.passOver)
+  }
+
+  sourceOf({ id }: OwnLimit): string | undefined {
+    return has(this.overrides, id) ? `override ${id} of customer ${this.id}` : undefined
   }
 
   /** override is the one that is in force now. */
@@ -95,23 +93,19 @@ export class KeyRecord implements Account {
     return this.hash === '' && this.overrides === undefined
   }
 
-  limitsFor(path: string, instead?: Rule): readonly Limit[] | undefined {
-    const { customer } = this
-    if (this.overrides !== undefined) {
-      const zone = customer?.isKnown ? customer.timeZone : 'UTC'
-      const own = this.override(path)?.limitsAs(
-        instead?.unlimited === true ? undefined : instead?.limit,
-        zone,
-        this.#frame.passOver,
-      )
-      if (own !== undefined) return own
-    }
-    return customer?.limitsFor(path, instead)
+  get hasLimits(): boolean {
+    return this.overrides !== undefined || this.customer?.hasLimits === true
   }
 
-  sourceOf(path: string): string | undefined {
-    const own = this.override(path)
-    return own === undefined ? this.customer?.sourceOf(path) : `override ${own.id} of key ${this.prefix}…`
+  ownLimit(domain: string, path: string, rules: readonly Rule[], at: number): OwnLimit | undefined {
+    const { customer } = this
+    const zone = customer?.isKnown ? customer.timeZone : 'UTC'
+    const own = this.override(path)?.ownLimit(limitOfRule(rules[0]), zone, this.#frame.passOver)
+    return own ?? customer?.ownLimit(domain, path, rules, at)
+  }
+
+  sourceOf(own: OwnLimit): string | undefined {
+    return has(this.overrides, own.id) ? `override ${own.id} of key ${this.prefix}…` : this.customer?.sourceOf(own)
   }
 
   override(path: string): OverrideRecord | undefined {
@@ -122,4 +116,13 @@ export class KeyRecord implements Account {
   isGone(): boolean {
     return this.hash === '' || (this.revokedAtMs !== undefined && this.revokedAtMs <= this.#frame.clock.nowMs())
   }
+}
+
+function has(overrides: readonly OverrideRecord[] | undefined, id: string): boolean {
+  return overrides?.some((each) => each.id === id) === true
+}
+
+/** limitOfRule is the limit that an override counts like. */
+function limitOfRule(rule: Rule | undefined): Limit | undefined {
+  return rule?.unlimited === true ? undefined : rule?.limit
 }

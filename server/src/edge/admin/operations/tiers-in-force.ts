@@ -15,6 +15,11 @@ export function tiersInForce(domain: Domain, stored: readonly StoredTier[]) {
     }
     for (const [name, node] of tiered.tiers ?? []) if (!found.has(name)) found.set(name, { node, isStored: false })
   }
+  // One that is stored needs no `tiered: true`.
+  for (const tier of ofDomain) {
+    const node = found.has(tier.name) ? undefined : compiled(domain, domain.root, tier)
+    if (node !== undefined) found.set(tier.name, { node, isStored: true })
+  }
   return [...found].map(([name, { node, isStored }]) => ({
     domain: domain.name,
     name,

@@ -3,8 +3,8 @@ import { WSContext as WebSocketContext, type WSContext, type WSEvents } from 'ho
 import { parseList } from 'structured-headers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { until } from '../../../tests/servers/until.mjs'
-import { type Client, Routes } from '../adapter-app.suite.ts'
-import { honoApp, onNode, onWeb } from './hono-app.suite.ts'
+import { type Client, Routes } from '../../middleware/adapter-app.suite.ts'
+import { honoApp, onNode, onWeb } from '../../middleware/hono/hono-app.suite.ts'
 import {
   type ConfigProps,
   type HonoConfigProps,

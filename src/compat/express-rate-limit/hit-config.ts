@@ -5,8 +5,9 @@ import { SluiceError } from '../../core/errors.ts'
 import { CounterStore } from '../../stores/hits/counter-store.ts'
 import type { HitStore, Hits } from '../../stores/hits/hit-store.ts'
 import { MemoryStore } from '../../stores/hits/memory-store.ts'
+import { refuseNativeOptions } from '../native-options.ts'
 import { ipKeyGenerator } from './ip-key-generator.ts'
-import { HIT_FORMS, HIT_NAMES, KIND } from './option-forms.ts'
+import { HIT_FORMS, HIT_NAMES } from './option-forms.ts'
 import type {
   DraftHeadersVersion,
   HitOptions,
@@ -74,9 +75,8 @@ export function hitConfig(passed: HitOptions): HitConfig {
 
 function checkOptions(given: HitOptions, validations: Validations): void {
   const { draft_polli_ratelimit_headers, onLimitReached } = given as Record<string, unknown>
+  refuseNativeOptions(given, HIT_FORMS, 'sluice/express')
   const unknown = Object.keys(given).find((name) => !HIT_NAMES.includes(name))
-  // Beside options that are express-rate-limit's alone, it is as there. Elsewhere it may be a plain option that was meant.
-  if (unknown !== undefined && !KIND.isOther(given)) KIND.checkNames(given)
   validations.check('knownOptions', unknown, HIT_NAMES)
   for (const [name, value] of Object.entries(given)) {
     if (Object.hasOwn(HIT_FORMS, name)) checkOption(value, HIT_FORMS[name as keyof HitOptions], name)

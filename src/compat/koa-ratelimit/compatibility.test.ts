@@ -1,8 +1,8 @@
 import type { Context, Middleware } from 'koa'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import type { Client } from '../adapter-app.suite.ts'
+import type { Client } from '../../middleware/adapter-app.suite.ts'
+import { koaApp, serveKoa } from '../../middleware/koa/koa-app.suite.ts'
 import { type MiddlewareOptions, rateLimit } from './index.ts'
-import { koaApp, serveKoa } from './koa-app.suite.ts'
 
 let running: Client | undefined
 

@@ -3,7 +3,7 @@ import * as peer from 'express-rate-limit'
 import { parseList } from 'structured-headers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { until } from '../../../tests/servers/until.mjs'
-import { type RunningApp, runApp } from './express-app.suite.ts'
+import { type RunningApp, runApp } from '../../middleware/express/express-app.suite.ts'
 import * as own from './index.ts'
 
 type Options = Partial<peer.Options>

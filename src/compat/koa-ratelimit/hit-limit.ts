@@ -6,11 +6,12 @@ import { andThen } from '../../engine/maybe.ts'
 import type { MaybePromise } from '../../engine/ports.ts'
 import { type Hit, HitGate } from '../../http-door/hit-gate.ts'
 import { writeFields } from '../../http-door/node-response.ts'
+import { addressKey } from '../../middleware/koa/client-address.ts'
 import { CounterStore, type CounterStoreOptions } from '../../stores/hits/counter-store.ts'
 import { MemoryStore } from '../../stores/hits/memory-store.ts'
-import { addressKey } from './client-address.ts'
+import { checkOtherOptions } from '../native-options.ts'
 import { longDuration } from './long-duration.ts'
-import { KIND } from './option-forms.ts'
+import { HIT_FORMS } from './option-forms.ts'
 import type { HitMiddleware, MiddlewareOptions } from './options.ts'
 
 const DEFAULT_DURATION_MS = 3_600_000
@@ -19,7 +20,7 @@ const FORBIDDEN = 403
 
 /** hitLimit makes a middleware of koa-ratelimit's options. */
 export function hitLimit(options: MiddlewareOptions): HitMiddleware {
-  KIND.checkOther(options)
+  checkOtherOptions(options, HIT_FORMS, 'sluice/koa')
   const { duration = DEFAULT_DURATION_MS } = options
   const hits = new HitDatabase({ ...options, duration })
   const limiter = new HitLimiter({ ...options, duration }, hits)

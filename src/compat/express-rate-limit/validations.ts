@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import type { Request } from 'express'
 import { didYouMean } from '../../core/nearest.ts'
+import { ignoresProxy, trustsEveryone } from '../../middleware/express/check-addresses.ts'
 import type { HitStore } from '../../stores/hits/hit-store.ts'
 
 /** A Logger is told about mistakes. */
@@ -44,19 +45,13 @@ const CHECKS = {
       throw new Mistake('ERR_ERL_INVALID_IP_ADDRESS', `request.ip is ${JSON.stringify(ip)}, which is no address.`)
     }
   },
-  trustProxy({ app }: Request): void {
-    if (app.get('trust proxy') !== true) return
-    throw new Mistake(
-      'ERR_ERL_PERMISSIVE_TRUST_PROXY',
-      "'trust proxy' is true: every client can choose its own address, and so has no limit.",
-    )
+  trustProxy(request: Request): void {
+    const mistake = trustsEveryone(request)
+    if (mistake !== undefined) throw new Mistake('ERR_ERL_PERMISSIVE_TRUST_PROXY', mistake)
   },
-  xForwardedForHeader({ app, headers }: Request): void {
-    if (!headers['x-forwarded-for'] || app.get('trust proxy') !== false) return
-    throw new Mistake(
-      'ERR_ERL_UNEXPECTED_X_FORWARDED_FOR',
-      "there is an X-Forwarded-For, but 'trust proxy' is false: all clients of a proxy are counted as one.",
-    )
+  xForwardedForHeader(request: Request): void {
+    const mistake = ignoresProxy(request)
+    if (mistake !== undefined) throw new Mistake('ERR_ERL_UNEXPECTED_X_FORWARDED_FOR', mistake)
   },
   forwardedHeader({ headers, ip, socket }: Request): void {
     if (!headers.forwarded || ip !== socket?.remoteAddress) return

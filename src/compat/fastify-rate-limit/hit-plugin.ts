@@ -1,12 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import type { MaybePromise } from '../../engine/ports.ts'
-import { checkTrust } from './check-trust.ts'
+import { checkTrust } from '../../middleware/fastify/check-trust.ts'
+import { type Hook, hookOf, routeHooks } from '../../middleware/fastify/route-hooks.ts'
 import { hitCounter } from './hit-counter.ts'
 import { type Group, HitLimiter } from './hit-limit.ts'
 import { type HitParams, hitParams, routeParams } from './hit-params.ts'
-import { checkHitOptions, KIND } from './option-forms.ts'
+import { checkHitOptions } from './option-forms.ts'
 import type { RateLimitOptions, RateLimitPluginOptions } from './options.ts'
-import { type Hook, hookOf, routeHooks } from './route-hooks.ts'
 
 /** hitPlugin limits the routes of an app by the options of @fastify/rate-limit. */
 export function hitPlugin(fastify: FastifyInstance, options: RateLimitPluginOptions): void {
@@ -21,7 +21,6 @@ export function hitPlugin(fastify: FastifyInstance, options: RateLimitPluginOpti
 
   const limiterOf = (own: RateLimitOptions | undefined, routeInfo: object, group: Group): [HitParams, HitLimiter] => {
     if (typeof own !== 'object') return [params, new HitLimiter(params, counter, group)]
-    KIND.expectPlain(own, false)
     checkHitOptions(own)
     const merged = routeParams(params, own, routeInfo)
     const child = counter.child(merged)

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { startRedis } from '../../../tests/servers/redis.mjs'
-import { honoApp, onWeb } from './hono-app.suite.ts'
+import { honoApp, onWeb } from '../../middleware/hono/hono-app.suite.ts'
 import {
   type RedisClient,
   RedisStore,

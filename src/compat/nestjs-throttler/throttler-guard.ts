@@ -19,8 +19,8 @@ import {
 } from '../../core/option-forms.ts'
 import type { Observer } from '../../engine/observer.ts'
 import { HitDecisions } from '../../http-door/hit-decisions.ts'
+import { type NestResponse, setFields } from '../../middleware/nest/http-exchange.ts'
 import { throttlingOf } from '../../stores/hits/throttle-counter.ts'
-import { type NestResponse, setFields } from './http-exchange.ts'
 
 /**
  * SluiceThrottlerGuard takes the place of ThrottlerGuard: same options, same decorators, same methods to override. Beside

@@ -2,8 +2,8 @@ import { APP_GUARD } from '@nestjs/core'
 import { SkipThrottle, Throttle, ThrottlerModule, type ThrottlerModuleOptions } from '@nestjs/throttler'
 import { parseList } from 'structured-headers'
 import { afterEach, describe, expect, it } from 'vitest'
+import { decorated, PLATFORMS, type RunningApp, runApp, type Setup } from '../../middleware/nest/nest-app.suite.ts'
 import { SluiceStorage, SluiceThrottlerGuard } from './index.ts'
-import { decorated, PLATFORMS, type RunningApp, runApp, type Setup } from './nest-app.suite.ts'
 
 let running: RunningApp | undefined
 

@@ -1,5 +1,5 @@
 import type { Context, Next } from 'hono'
-import { addressKey } from './connection.ts'
+import { addressKey } from '../../middleware/hono/connection.ts'
 import { defined } from './defined.ts'
 import { sendMessage } from './message.ts'
 import type { CloudflareConfigProps, CloudflareConfigType, HitMiddleware } from './options.ts'

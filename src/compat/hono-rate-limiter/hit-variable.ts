@@ -1,7 +1,7 @@
 import type { Decision } from '../../core/combine.ts'
 import { SluiceError } from '../../core/errors.ts'
 import type { Hit } from '../../http-door/hit-gate.ts'
-import type { RateLimitVariable } from './options.ts'
+import type { RateLimitVariable } from '../../middleware/hono/options.ts'
 
 /** A HitVariable is what the context says of a hit. Its properties are those of hono-rate-limiter. */
 export class HitVariable implements RateLimitVariable {

@@ -1,0 +1,243 @@
+import type { Entry } from '../request.ts'
+import type { Account, AccountLookup, OwnLimit, RuleSourceNote, TierLookup } from './account.ts'
+import { type CallerPlace, ownRules, type StandIn } from './own-rules.ts'
+import type { Domain, Rule, RuleNode } from './rule-set.ts'
+import { stepInto } from './step-into.ts'
+
+/** A ChosenTier is the tier that was taken at a pattern, and the position of the entry that led there. */
+export interface ChosenTier {
+  readonly pattern: RuleNode
+  readonly tier: string | undefined
+  readonly at: number
+}
+
+/** A Trace is filled by a walk for people who ask why. */
+export interface Trace {
+  /** Where each rule that applies has its numbers from; one that is not in here has its own. */
+  readonly sources: Map<Rule, RuleSourceNote>
+  /** By the position of an entry: where it led in the set of the caller's tier. */
+  readonly sets: (RuleNode | undefined)[]
+  /** The last that was chosen. */
+  chosen: ChosenTier | undefined
+}
+
+export interface CallerWalkInput {
+  readonly domain: Domain
+  readonly entries: readonly Entry[]
+  /** The tier that the request names. */
+  readonly tier: string | undefined
+  readonly lookup: AccountLookup | undefined
+  readonly tiers: TierLookup | undefined
+  /** For explain alone. */
+  readonly trace: Trace | undefined
+}
+
+/** A Caller is a place where an entry led to an account, and the account. */
+interface Caller extends CallerPlace {
+  readonly account: Account
+  readonly outer: Caller | undefined
+}
+
+const NO_RULES: readonly Rule[] = []
+const NOWHERE = -1
+
+/**
+ * CallerWalk matches the rest of a descriptor from the first entry on that leads to an account or to a tier. It walks down the
+ * pattern and the set of the caller's tier side by side. On each level the own limits of the nearest caller come first, then
+ * those of the callers before it, then the tier; where none of them says anything, the pattern's rules stand.
+ *
+ * At and below `tiered: true` an account and a tier may say anything. Elsewhere they change the limits that there are: they add
+ * one only where they name the level and its domain, and leave alone what `isApart` says unless they name it.
+ */
+export class CallerWalk {
+  readonly #input: CallerWalkInput
+  #caller: Caller | undefined
+  #pattern: RuleNode | undefined
+  #set: RuleNode | undefined
+  /** The last pattern on the way was one that nothing changes. */
+  #isFixed = false
+  /** The positions of the entries that led to `tiered: true`, and to where the set begins. */
+  #tieredAt = NOWHERE
+  #setAt = NOWHERE
+
+  constructor(input: CallerWalkInput) {
+    this.#input = input
+  }
+
+  /** from walks on from a pattern, the position of the entry that led to it, and what is known of that entry. */
+  from(pattern: RuleNode, at: number, account: Account | undefined): readonly Rule[] {
+    this.#pattern = pattern
+    this.#enter(at, account)
+    let found = NO_RULES
+    for (let i = at; ; i++) {
+      const isLast = i === this.#input.entries.length - 1
+      if (isLast || this.#input.domain.evaluatePath) {
+        const rules = this.#rulesAt(i)
+        if (rules.length > 0) found = found.length === 0 ? rules : [...found, ...rules]
+      }
+      if (isLast || !this.#stepTo(i + 1)) return found
+    }
+  }
+
+  /** #stepTo takes the next entry. It returns false where nothing can be said about that any more. */
+  #stepTo(at: number): boolean {
+    const entry = this.#input.entries[at]
+    this.#pattern &&= stepInto(this.#pattern, entry)
+    this.#set &&= stepInto(this.#set, entry)
+    if (this.#pattern === undefined && this.#set === undefined) return this.#caller !== undefined
+    this.#enter(at, this.#input.lookup?.(this.#input.domain.name, entry))
+    return true
+  }
+
+  #enter(at: number, account: Account | undefined): void {
+    const pattern = this.#pattern
+    if (account !== undefined) {
+      this.#caller = { account, at, node: (pattern ?? this.#set) as RuleNode, outer: this.#caller }
+    }
+    if (pattern !== undefined) {
+      this.#isFixed = pattern.isFixed
+      const isTiered = pattern.tiers !== undefined
+      if (isTiered) this.#tieredAt = at
+      if (isTiered || (account !== undefined && this.#setAt === NOWHERE && !this.#isFixed)) this.#choose(pattern, at)
+    }
+    const { trace } = this.#input
+    if (trace !== undefined) trace.sets[at] = this.#set
+  }
+
+  /** #choose has the set of the caller's tier begin at a pattern. */
+  #choose(pattern: RuleNode, at: number): void {
+    const { domain, tiers, trace } = this.#input
+    const tier = this.#input.tier ?? this.#caller?.account.tier
+    this.#set = tierOf(domain, pattern, tier, tiers)
+    if (this.#set !== undefined) this.#setAt = at
+    if (trace !== undefined && (this.#set !== undefined || pattern.tiers !== undefined))
+      trace.chosen = { pattern, tier, at }
+  }
+
+  #rulesAt(at: number): readonly Rule[] {
+    const pattern = this.#pattern
+    if (this.#isFixed) return pattern?.rules ?? NO_RULES
+    const set = this.#setFor(at)
+    const given = pattern?.rules ?? NO_RULES
+    const rules = set === undefined ? given : this.#isTiered ? set.rules : withApart(set.rules, given)
+    if (set !== undefined && this.#input.trace !== undefined) this.#note(set)
+    if (this.#caller === undefined || set?.isFixed === true) return rules
+    return this.#ownAt(at, rules, set ?? pattern) ?? rules
+  }
+
+  /** #setFor returns the tier's node for a level, where it says something there. */
+  #setFor(at: number): RuleNode | undefined {
+    const set = this.#set
+    if (set === undefined || set.rules.length === 0) return undefined
+    const isFilled = this.#pattern !== undefined && this.#pattern.rules.length > 0
+    return this.#isTiered || isFilled || at > this.#setAt ? set : undefined
+  }
+
+  get #isTiered(): boolean {
+    return this.#tieredAt !== NOWHERE
+  }
+
+  /** #ownAt returns the rules of a level with the callers' own limits; undefined where they have none there. */
+  #ownAt(at: number, rules: readonly Rule[], node: RuleNode | undefined): readonly Rule[] | undefined {
+    let owns: (OwnLimit | undefined)[] | undefined
+    for (let caller = this.#caller; caller !== undefined; caller = caller.outer) {
+      if (!caller.account.hasLimits) continue
+      const path = this.#textBelow(caller.at, at)
+      for (let i = 0; i === 0 || i < rules.length; i++) {
+        if (owns?.[i] !== undefined) continue
+        const own = caller.account.ownLimit(this.#input.domain.name, path, rules, i)
+        if (own === undefined || !this.#mayStand(own, at, path, rules[i])) continue
+        owns ??= []
+        owns[i] = own
+      }
+    }
+    return owns && this.#made(at, rules, node, owns)
+  }
+
+  /** #mayStand says whether an own limit may stand in for a rule, or be added where there is none. */
+  #mayStand(own: OwnLimit, at: number, path: string, rule: Rule | undefined): boolean {
+    const isNamed = own.namesRule || path !== ''
+    if (rule !== undefined) return this.#isTiered || isNamed || !isApart(rule)
+    return this.#isTiered ? path !== '' || this.#tieredAt === at : path !== '' && own.mayAdd
+  }
+
+  #made(
+    at: number,
+    rules: readonly Rule[],
+    node: RuleNode | undefined,
+    owns: readonly (OwnLimit | undefined)[],
+  ): readonly Rule[] {
+    const { domain, entries, trace } = this.#input
+    const standIns: StandIn[] = []
+    for (let i = 0; i === 0 || i < rules.length; i++) standIns.push(standInOf(owns, i))
+    const made = ownRules({ standIns, rules, domain, entries, at, node, caller: this.#caller as Caller })
+    if (trace !== undefined) this.#noteOwn(made, standIns, owns)
+    return made
+  }
+
+  #textBelow(from: number, to: number): string {
+    let text = ''
+    for (let i = from + 1; i <= to; i++) {
+      const { key, value } = this.#input.entries[i]
+      text += i === from + 1 ? `${key}=${value}` : `/${key}=${value}`
+    }
+    return text
+  }
+
+  #note({ rules }: RuleNode): void {
+    const { chosen, sources } = this.#input.trace as Trace
+    if (chosen?.tier === undefined) return
+    const { pattern, tier: name } = chosen
+    const isStored = this.#input.tiers?.(this.#input.domain, pattern, name) !== undefined
+    for (const rule of rules) sources.set(rule, { kind: 'tier', name, isStored })
+  }
+
+  #noteOwn(made: readonly Rule[], standIns: readonly StandIn[], owns: readonly (OwnLimit | undefined)[]): void {
+    const left = [...owns].filter((_, i) => standIns[i] !== 'dropped')
+    made.forEach((rule, i) => {
+      const own = left[i]
+      if (own !== undefined)
+        this.#input.trace?.sources.set(rule, { kind: 'account', id: own.id, text: this.#textOf(own) })
+    })
+  }
+
+  #textOf(own: OwnLimit): string | undefined {
+    for (let caller = this.#caller; caller !== undefined; caller = caller.outer) {
+      const text = caller.account.sourceOf?.(own)
+      if (text !== undefined) return text
+    }
+    return undefined
+  }
+}
+
+/** tierOf returns what a tier says in place of a pattern. */
+export function tierOf(
+  domain: Domain,
+  pattern: RuleNode,
+  name: string | undefined,
+  tiers: TierLookup | undefined,
+): RuleNode | undefined {
+  if (name === undefined) return undefined
+  return tiers?.(domain, pattern, name) ?? pattern.tiers?.get(name)
+}
+
+/**
+ * isApart says whether a rule is left alone by what is not about it in particular: a limit of 0, with which the author of the
+ * rules bans callers, and places that are held, of which there are not so many in an hour.
+ */
+export function isApart({ limit, unlimited }: Rule): boolean {
+  return (limit.max === 0 && !unlimited) || limit.algorithmRecord.holdsPermits
+}
+
+/** withApart returns the rules of a tier, and those of the pattern that a tier leaves alone. */
+function withApart(rules: readonly Rule[], given: readonly Rule[]): readonly Rule[] {
+  return given.some(isApart) ? [...rules, ...given.filter(isApart)] : rules
+}
+
+/** standInOf says what becomes of a rule: one limit for a whole level stands in for the first of its rules, and counts once. */
+function standInOf(owns: readonly (OwnLimit | undefined)[], i: number): StandIn {
+  const own = owns[i]
+  if (own === undefined) return 'kept'
+  const isFirst = owns.findIndex((each) => each?.id === own.id) === i
+  return own.namesRule || isFirst ? own.limit : 'dropped'
+}
