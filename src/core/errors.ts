@@ -113,6 +113,8 @@ export const ERROR_RULES = {
   TRACES_PACKAGES_MISSING:
     'traces need packages of OpenTelemetry, which are not installed with sluice-server; OTEL_TRACES_EXPORTER=none asks for no traces',
   WORKERS_CRASH: 'workers start; when none does, the service ends',
+  NODE_NAME_INVALID:
+    'the name of a node has 1 to 100 letters, digits, and any of . _ : -, and begins with a letter or digit',
   HOST_NAME_INVALID: 'the name of a host has letters, digits, - and ., without a port; several are separated by commas',
   ADMIN_URL_INVALID: 'an admin port is http://HOST:PORT or https://HOST:PORT, without a password or a query',
   ADMIN_UNREACHABLE: 'a command that asks a service reaches its admin port, with a token that may do it',

@@ -66,6 +66,7 @@ const HEADER_FORMS: FormsOf<FieldSettings> = {
   standard: either(oneOf(...FIELD_FORMS), FALSE),
   legacy: BOOLEAN,
   retryAfter: BOOLEAN,
+  fallback: BOOLEAN,
   random: FUNCTION,
 }
 

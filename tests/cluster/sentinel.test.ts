@@ -52,7 +52,7 @@ describe('a store that Sentinels guide', () => {
 describe('a store that Sentinels guide through trouble', () => {
   let system: SentinelSystem
   beforeAll(async () => {
-    system = await startSentinel({ password: PASSWORD })
+    system = await startSentinel({ password: PASSWORD, downAfterMs: 2_000 })
   })
   afterAll(() => system.stop())
   const url = () => urlOf(system, `:${PASSWORD}@`)

@@ -23,6 +23,30 @@ export function explainFlows(bench: () => Bench): void {
     })
   })
 
+  it('keeps an API key out of the address and the history, though no rule calls it secret, and has it again after another page', async () => {
+    await bench().visit(async (visit) => {
+      const { page } = visit
+      const key = `pk_test_${crypto.randomUUID()}`
+      await visit.go('/explain')
+      await page.getByLabel('Domain').selectOption('edge')
+      await page.getByLabel('Key 1').fill('api_key')
+      await page.getByLabel('Value 1').fill(key)
+      await page.getByRole('button', { name: 'Explain' }).click()
+      await page.getByText('No rule').first().waitFor()
+      await page.waitForURL(/q=/)
+      expect(decodeURIComponent(page.url())).toContain('"api_key"')
+      expect(page.url()).not.toContain(key)
+      const kept = await page.evaluate<string>(
+        'JSON.stringify([history.state, { ...localStorage }, { ...sessionStorage }])',
+      )
+      expect(kept).not.toContain(key)
+      await page.getByRole('link', { name: 'Blocks' }).click()
+      await page.getByRole('heading', { name: 'Blocks' }).waitFor()
+      await page.goBack()
+      expect(await page.getByLabel('Value 1').inputValue()).toBe(key)
+    })
+  })
+
   it('waits for the domains, and turns no field into another while somebody uses it', async () => {
     await bench().visit(async (visit) => {
       const { page } = visit

@@ -75,4 +75,44 @@ export function sessionFlows(bench: () => Bench): void {
       // The session is still good.
       await page.getByRole('button', { name: 'Log out' }).waitFor()
     }))
+
+  it('shows a page that was opened while the server was away, when it is back', () =>
+    bench().visit(async (visit) => {
+      const { page } = visit
+      const [node] = bench().stand.nodes
+      await visit.go('/blocks')
+      await page.getByText('Live', { exact: true }).waitFor()
+      visit.expectComplaints(/ERR_|Failed to load resource|net::|Failed to fetch/)
+      try {
+        await node.stop()
+        await page.getByText('Offline', { exact: true }).waitFor()
+        // Its code was not loaded before.
+        await page.getByRole('link', { name: 'Audit' }).click()
+        await page.getByText('This page could not be loaded').waitFor()
+      } finally {
+        await node.start()
+        await bench().inForce()
+      }
+      await page.getByRole('heading', { name: 'Audit' }).waitFor()
+      await page.getByRole('list', { name: 'Changes, the newest first' }).waitFor()
+    }))
+
+  it('shows a list that failed while figures came, as soon as it can be read', () =>
+    bench().visit(async (visit) => {
+      const { page } = visit
+      const { id } = await bench().customer()
+      await bench().ask('POST', 'blocks', { customer_id: id, reason: 'a test' })
+      let isOpen = false
+      visit.expectComplaints(/503/)
+      await page.route('**/admin/v1/blocks*', (route) =>
+        isOpen
+          ? route.continue()
+          : route.fulfill({ status: 503, json: { code: 'DATABASE_UNAVAILABLE', detail: 'Not yet.' } }),
+      )
+      await visit.go('/blocks')
+      await page.getByRole('alert').getByText('Not yet.').waitFor()
+      await page.getByText('Live', { exact: true }).waitFor()
+      isOpen = true
+      await page.getByText(id, { exact: true }).first().waitFor()
+    }))
 }

@@ -11,7 +11,7 @@ import { ROOT } from './image-tree.suite.ts'
 import { secondsOf, settingOf, unknownVariables } from './settings-check.suite.ts'
 
 const KUBERNETES = join(ROOT, 'deploy/kubernetes')
-const MONITORED = { monitoring: { enabled: true, interval: '15s' }, dashboards: { enabled: true } }
+const MONITORED = { monitoring: { enabled: true, interval: '5s' }, dashboards: { enabled: true } }
 const SECRETS = {
   REDIS_URL: 'redis://redis:6379',
   SLUICE_SECRET: 'a secret',

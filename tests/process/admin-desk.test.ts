@@ -42,15 +42,23 @@ async function api(admin: string, path: string, body?: object, token: string | u
   return { status: answer.status, text, json: JSON.parse(text) }
 }
 
-/** twoNodes starts two nodes with two workers each, on one Redis, to which all are connected. */
-async function twoNodes(): Promise<readonly Started[]> {
+/** nodeStarter returns what starts nodes with two workers each on one Redis, and resolves when they are connected to it. */
+async function nodeStarter(): Promise<(...more: string[]) => Promise<Started>> {
   const rules = new RuleDirectory({ 'api.yaml': RULES })
   const { url: redis } = await sharedRedis()
   const args = ['--workers', '2', '--health-needs-redis', '--rules', rules.path, '--key-prefix', randomUUID()]
   const env = { REDIS_URL: redis, SLUICE_SECRET: 'a secret of this test', SLUICE_ADMIN_TOKEN: TOKEN }
-  const nodes = await Promise.all([startWith(env, ...args), startWith(env, ...args)])
-  await connected(...nodes)
-  return nodes
+  return async (...more) => {
+    const node = await startWith(env, ...args, ...more)
+    await connected(node)
+    return node
+  }
+}
+
+/** twoNodes starts two nodes. */
+async function twoNodes(): Promise<readonly Started[]> {
+  const startNode = await nodeStarter()
+  return Promise.all([startNode(), startNode()])
 }
 
 describe('the desk of two nodes with two workers', () => {
@@ -144,6 +152,35 @@ describe('the desk of two nodes with two workers', () => {
       const frame = (await api(one.admin, 'live/history')).json.frames.at(-1)
       return frame.nodes === 2 && frame.nodes_away === 1
     })
+  })
+
+  it('knows a node by its name: one that was killed and started again is one node', async () => {
+    const startNode = await nodeStarter()
+    const [one, first] = await Promise.all([startNode('--node-name', 'one'), startNode('--node-name', 'two')])
+    const named = async (): Promise<string> => {
+      const { nodes } = (await api(one.admin, 'nodes')).json
+      return nodes
+        .map(({ name, is_away }: { name: string; is_away: boolean }) => (is_away ? `${name} away` : name))
+        .join()
+    }
+    await until('both are known', async () => (await named()) === 'one,two')
+    first.child.kill('SIGKILL')
+    await until('one is away', async () => (await named()) === 'one,two away')
+    const away = (await api(one.admin, 'nodes')).json.nodes[1]
+    expect(Date.parse(away.listed_until) - Date.parse(away.seen_at)).toBe(600_000)
+    const second = await startNode('--node-name', 'two')
+    await until('it is there again', async () => (await named()) === 'one,two')
+    const { frames } = (await api(one.admin, 'live/history')).json
+    await until('so say the figures', async () => {
+      const frame = (await api(one.admin, 'live/history')).json.frames.at(-1)
+      return frame.nodes === 2 && frame.nodes_away === 0
+    })
+    // No figure has counted it as two.
+    expect(Math.max(...frames.map(({ nodes }: { nodes: number }) => nodes))).toBe(2)
+    expect((await api(second.admin, 'nodes')).json.nodes.map(({ name }: { name: string }) => name)).toEqual([
+      'two',
+      'one',
+    ])
   })
 
   it('has nobody miss a node that was stopped', async () => {

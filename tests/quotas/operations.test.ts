@@ -83,7 +83,7 @@ describe('a customer', () => {
     const day = 86_400_000
     const span = `from=${new Date(Date.now() - day).toISOString()}&to=${new Date(Date.now() + day).toISOString()}`
     await until('the use is in the database', async () => {
-      const { json } = await fleet.ask(first, 'GET', `usage?customer=acme&granularity=hour&${span}`)
+      const { json } = await fleet.ask(first, 'GET', `usage?customer_id=acme&granularity=hour&${span}`)
       const rows = json.items as { allowed: number; refused: number }[]
       const sum = (field: 'allowed' | 'refused') => rows.reduce((all, row) => all + row[field], 0)
       return sum('allowed') === 3 && sum('refused') >= 6

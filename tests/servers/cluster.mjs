@@ -7,6 +7,11 @@ import { until } from './until.mjs'
 
 const execute = promisify(execFile)
 
+/** What no machine takes, however busy it is. */
+const PATIENT_MS = 60_000
+/** Redis gives a failover up after five seconds. Then it is asked for again. */
+const FAILOVER_MS = 7_000
+
 /** @typedef {import('./redis.mjs').RedisEndpoint} RedisEndpoint */
 /** @typedef {import('./redis.mjs').RedisServer} RedisServer */
 
@@ -19,7 +24,8 @@ const execute = promisify(execFile)
  * @typedef {object} ClusterOptions
  * @property {number} [masters] 3, the fewest that Redis allows
  * @property {number} [replicasPerMaster] 1
- * @property {number} [nodeTimeoutMs] how long a silent node counts as alive: 1500
+ * @property {number} [nodeTimeoutMs] how long a silent node counts as alive. By default a minute: on a busy machine, a node may not get its
+ *   turn for seconds, and is not to lose its slots for that. Tests of failures wait for it, so theirs is shorter
  * @property {string[]} [args] more settings of each node, as the command line takes them
  */
 
@@ -178,8 +184,14 @@ export class Cluster extends ClusterView {
   async failover(slot) {
     const [replica] = (await this.replicasFor(slot)).filter(({ isUp }) => isUp)
     if (replica === undefined) throw new Error(`the master of slot ${slot} has no replica that is up`)
-    await replica.call('CLUSTER', 'FAILOVER')
-    await until('the replica is master', async () => (await this.nodeFor(slot)) === replica)
+    let askAt = 0
+    await until('the replica is master', async () => {
+      if ((await this.nodeFor(slot)) === replica) return true
+      if (performance.now() < askAt) return false
+      askAt = performance.now() + FAILOVER_MS
+      await replica.call('CLUSTER', 'FAILOVER')
+      return false
+    })
     await this.settled()
     return replica
   }
@@ -211,7 +223,8 @@ export class SlotMove {
    * @param {...string} keys
    */
   async moveKeys(...keys) {
-    if (keys.length > 0) await this.from.call('MIGRATE', this.to.host, this.to.port, '', 0, 2000, 'KEYS', ...keys)
+    if (keys.length === 0) return
+    await this.from.call('MIGRATE', this.to.host, this.to.port, '', 0, PATIENT_MS, 'KEYS', ...keys)
   }
 
   /** moveAllKeys moves the keys that are still at the source. */
@@ -241,10 +254,11 @@ const idOf = async (node) => String(await node.call('CLUSTER', 'MYID'))
  * @param {ClusterOptions} [options]
  * @returns {Promise<Cluster>}
  */
-export async function startCluster({ masters = 3, replicasPerMaster = 1, nodeTimeoutMs = 1500, args = [] } = {}) {
+export async function startCluster({ masters = 3, replicasPerMaster = 1, nodeTimeoutMs = PATIENT_MS, args = [] } = {}) {
   const settings = [
     'cluster-enabled yes',
-    `cluster-node-timeout ${nodeTimeoutMs}`,
+    // Nodes find each other sooner with a short one.
+    `cluster-node-timeout ${Math.min(nodeTimeoutMs, 1500)}`,
     // A replica may take over however long it has been without its master.
     'cluster-replica-validity-factor 0',
   ]
@@ -257,6 +271,10 @@ export async function startCluster({ masters = 3, replicasPerMaster = 1, nodeTim
   const options = ['--cluster-replicas', `${replicasPerMaster}`, '--cluster-yes']
   await execute(requireCommand('redis-cli'), ['--cluster', 'create', ...members, ...options])
   const cluster = new Cluster(nodes)
+  await cluster.settled()
+  await Promise.all(nodes.map((node) => node.call('CONFIG', 'SET', 'cluster-node-timeout', nodeTimeoutMs)))
+  await Promise.all(nodes.map((node) => node.call('CONFIG', 'REWRITE')))
+  // Until then, one may have been taken for dead.
   await cluster.settled()
   return cluster
 }

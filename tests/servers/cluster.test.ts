@@ -5,7 +5,7 @@ import { keyIn, slotOf } from './slots.mjs'
 
 let cluster: Cluster
 beforeAll(async () => {
-  cluster = await startCluster()
+  cluster = await startCluster({ nodeTimeoutMs: 3_000 })
 })
 afterAll(() => cluster.stop())
 

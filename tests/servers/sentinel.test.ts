@@ -4,7 +4,7 @@ import { type SentinelSystem, startSentinel } from './sentinel.mjs'
 describe('Sentinels', () => {
   let system: SentinelSystem
   beforeAll(async () => {
-    system = await startSentinel({ password: 'secret' })
+    system = await startSentinel({ password: 'secret', downAfterMs: 2_000 })
   })
   afterAll(() => system.stop())
 

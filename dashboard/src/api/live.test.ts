@@ -83,6 +83,16 @@ describe('following the figures', () => {
     expect([liveState.value, lostAtMs.value, comeback.value]).toEqual(['live', undefined, before + 1])
   })
 
+  it('what was read without the database is read again when it is there', async () => {
+    await begin()
+    const before = comeback.value
+    const times = ['up', 'away', 'away', 'up', 'up'].map((database, i) => {
+      last().onmessage?.({ data: JSON.stringify({ at_ms: i + 1, database }) })
+      return comeback.value - before
+    })
+    expect(times).toEqual([0, 0, 0, 1, 1])
+  })
+
   it('a stream that says nothing is not trusted', async () => {
     await begin()
     last().onmessage?.(frame(1))

@@ -32,6 +32,7 @@ export function follow(): () => void {
   let isOver = false
   /** Which look is the latest: a former one that is answered late opens nothing. */
   let turn = 0
+  let database: LiveFrame['database'] | undefined
 
   const later = (ms: number, work: () => void): void => {
     clearTimeout(timer)
@@ -65,9 +66,11 @@ export function follow(): () => void {
   const found = (more: readonly LiveFrame[]): void => {
     keepFrames(more)
     const wasLost = liveState.peek() === 'lost'
+    const wasDatabaseAway = database === 'away'
+    database = more.at(-1)?.database ?? database
     liveState.value = 'live'
     lostAtMs.value = undefined
-    if (wasLost) comeBack()
+    if (wasLost || (wasDatabaseAway && database === 'up')) comeBack()
   }
   const open = (): void => {
     source = new EventSource(addressOf('watchLive', { query: { since: lastFrameMs() || undefined } }))

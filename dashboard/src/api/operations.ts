@@ -497,13 +497,18 @@ export type NewWebhook = {
 }
 
 export type Node = {
+  /** of this run: a node that is started again has another */
   readonly id: string
+  /** what it is called: the same after a restart */
+  readonly name: string
   readonly host: string
   /** the node that answers */
   readonly is_here: boolean
   readonly is_away: boolean
   readonly started_at: string
   readonly seen_at: string
+  /** of a node that is away: until then, or until a node of its name is started */
+  readonly listed_until: string | null
   readonly version: string
   readonly rule_version: string
   /** of the quotas that it decides by */
@@ -1235,7 +1240,7 @@ export interface Operations {
   listUsage: {
     params: Nothing
     query: {
-      readonly customer?: string | undefined
+      readonly customer_id?: string | undefined
       readonly from: string
       readonly to: string
       readonly granularity?: 'hour' | 'day' | undefined

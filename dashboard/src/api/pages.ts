@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { comeback } from './comeback.ts'
 import { ApiProblem } from './problem.ts'
+import { useRetry } from './retry.ts'
 
 interface OnePage<T> {
   readonly items: readonly T[]
@@ -24,7 +25,10 @@ interface State<T> {
   readonly problem?: ApiProblem
 }
 
-/** usePages reads a list page by page, from the beginning when `key` changes. It never shows an answer of a former key. */
+/**
+ * usePages reads a list page by page, from the beginning when `key` changes, when the server or the session comes back, and after a
+ * failure that passes. It never shows an answer of a former key.
+ */
 export function usePages<T>(
   key: string,
   read: (cursor: string | undefined, signal: AbortSignal) => Promise<OnePage<T>>,
@@ -37,8 +41,12 @@ export function usePages<T>(
   const stopper = useRef(new AbortController())
   const { value: times } = comeback
 
+  /** What was asked for last: after a failure, the same. */
+  const tried = useRef<readonly [cursor: string | undefined, before: readonly T[]]>([undefined, []])
+
   const load = useCallback(
     async (cursor: string | undefined, before: readonly T[]): Promise<void> => {
+      tried.current = [cursor, before]
       const { signal } = stopper.current
       try {
         const page = await reading.current(cursor, signal)
@@ -61,6 +69,8 @@ export function usePages<T>(
   }, [load, round, times])
 
   const current: State<T> = state.key === key ? state : { key }
+  const again = useCallback(() => void load(...tried.current), [load])
+  useRetry(current.problem, again)
   const more = (): void => {
     if (isLoadingMore || typeof current.next !== 'string') return
     setLoadingMore(true)

@@ -33,6 +33,11 @@ export class ApiProblem extends Error {
   get isOffline(): boolean {
     return this.status === 0
   }
+
+  /** The same request may succeed later, without a change. */
+  get isPassing(): boolean {
+    return this.isOffline || this.status === 429 || this.status >= 500
+  }
 }
 
 /** problemOf reads what an answer that is no success says. */

@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { comeback } from './comeback.ts'
 import { ApiProblem } from './problem.ts'
+import { useRetry } from './retry.ts'
 
 /** A Resource is something that is read from the server, and what became of it. Old data stays while new comes. */
 export interface Resource<T> {
@@ -11,8 +12,8 @@ export interface Resource<T> {
 }
 
 /**
- * useResource reads something, again when `key` changes, when the server or the session comes back, and every `everyMs` while the
- * page is visible. It never shows an answer of a former key.
+ * useResource reads something, again when `key` changes, when the server or the session comes back, after a failure that passes, and
+ * every `everyMs` while the page is visible. It never shows an answer of a former key.
  */
 export function useResource<T>(key: string, read: (signal: AbortSignal) => Promise<T>, everyMs?: number): Resource<T> {
   const [state, setState] = useState<{ key: string; data?: T; problem?: ApiProblem }>({ key })
@@ -45,7 +46,8 @@ export function useResource<T>(key: string, read: (signal: AbortSignal) => Promi
     return () => clearInterval(timer)
   }, [everyMs, reload])
 
-  const current = state.key === key ? state : { key }
+  const current: typeof state = state.key === key ? state : { key }
+  useRetry(current.problem, reload)
   return {
     data: current.data,
     problem: current.problem,

@@ -13,6 +13,7 @@ import { Badge, Notice, Skeleton, State } from '../ui/parts.tsx'
 import { Toasts } from '../ui/toasts.tsx'
 import { areKeysShown, isTyping, Keys } from './keys.tsx'
 import { LoginAgain } from './login.tsx'
+import { NotLoaded } from './not-loaded.tsx'
 import { type Page, type Params, pages } from './pages.ts'
 import { isPaletteOpen, Palette } from './palette.tsx'
 
@@ -240,7 +241,7 @@ function CurrentPage() {
         </>
       )
     }
-    if (failed) return <State icon="wifi" title="This page could not be loaded. Reload to try again." />
+    if (failed) return <NotLoaded key={path} />
     if (loaded?.page !== wanted.page) return <Skeleton lines={6} />
     return <loaded.Content key={path} params={wanted.params} />
   }

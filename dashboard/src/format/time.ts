@@ -34,13 +34,3 @@ export function relativeTime(ms: number, nowMs = Date.now()): string {
   const [size, unit] = SPANS.find(([span]) => Math.abs(away) >= span) ?? [1_000, 'second']
   return RELATIVE.format(Math.trunc(away / size), unit)
 }
-
-/** durationText shortens a time span: 250 ms, 1.5 s, 12 min, 3 h, 2 d. */
-export function durationText(ms: number): string {
-  if (ms < 1) return ms === 0 ? '0 ms' : `${Math.max(0.01, Math.round(ms * 100) / 100)} ms`
-  if (ms < 1_000) return `${Math.round(ms * 10) / 10} ms`
-  if (ms < 60_000) return `${Math.round(ms / 100) / 10} s`
-  if (ms < 3_600_000) return `${Math.round(ms / 6_000) / 10} min`
-  if (ms < 86_400_000) return `${Math.round(ms / 360_000) / 10} h`
-  return `${Math.round(ms / 8_640_000) / 10} d`
-}

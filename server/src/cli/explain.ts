@@ -1,4 +1,5 @@
 import { formatDuration } from 'sluice/internal/core/duration'
+import { durationText } from 'sluice/internal/core/duration-text'
 import { got, SluiceError } from 'sluice/internal/core/errors'
 import { KeyedHash } from 'sluice/internal/core/hash'
 import { KeySpeller } from 'sluice/internal/core/key-speller'
@@ -179,8 +180,8 @@ function describeState(state: CounterState): string {
   if (lent.nodes > 0) parts.push(`${lent.hits} of them lent to ${plural(lent.nodes, 'node')}`)
   if (remaining > 0) parts.push('not refused')
   else if (isImpossible) parts.push('refused for ever: the limit admits nothing')
-  else parts.push(retryAfterMs > 0 ? `refused for ${formatDuration(retryAfterMs)}` : 'refused')
-  if (resetAfterMs > 0) parts.push(`unused again in ${formatDuration(resetAfterMs)}`)
+  else parts.push(retryAfterMs > 0 ? `refused for ${durationText(retryAfterMs, Math.ceil)}` : 'refused')
+  if (resetAfterMs > 0) parts.push(`unused again in ${durationText(resetAfterMs, Math.ceil)}`)
   return parts.join('; ')
 }
 

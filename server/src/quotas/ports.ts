@@ -489,6 +489,8 @@ export interface CounterDesk {
   reset(target: CounterTarget, by: Actor): Promise<number>
   /** defaultOf is the plain limit of a tier, as its rules or its record say. */
   defaultOf(tier: string | undefined): { readonly requestsPerUnit: number; readonly unit: string } | undefined
+  /** Returns whether the values of entries with this key are API keys, which are not shown, whatever rules say of them. */
+  isApiKey(key: string): boolean
 }
 
 /** OwnUsage finds what the owner of an API key has used. */
@@ -544,12 +546,17 @@ export interface WorkerState {
 
 /** A NodeState is one node of the fleet. */
 export interface NodeState {
+  /** Of this run: a node that is started again has another. */
   readonly id: string
+  /** What people call it: the same after a restart. */
+  readonly name: string
   readonly host: string
   readonly isHere: boolean
   readonly isAway: boolean
   readonly startedAtMs: number
   readonly seenAtMs: number
+  /** Of a node that is away: until when it is listed, unless one of its name is started. */
+  readonly listedUntilMs: number | undefined
   readonly version: string
   readonly ruleVersion: string
   /** Of the quotas that it decides by. */

@@ -1,6 +1,7 @@
 import { type Decision, isTighter, type RuleVerdict } from '../combine.ts'
 import { holdsPermits, isOnce } from '../limit.ts'
 import type { Rule } from '../rules/rule-set.ts'
+import { FALLBACK_FIELD, fallbackValue } from './fallback-field.ts'
 import { FieldList } from './field-list.ts'
 import { retryAfterSeconds } from './retry-after.ts'
 import { plainName, quoted } from './structured-text.ts'
@@ -17,6 +18,11 @@ export interface FieldSettings {
   readonly legacy?: boolean
   /** Retry-After on a refusal. Default: true. */
   readonly retryAfter?: boolean
+  /**
+   * Sluice-Fallback, where rules decided without the store. Default: false, because it tells strangers when limits are weaker than they
+   * should be.
+   */
+  readonly fallback?: boolean
   /** From 0 up to 1, for rules with `retry_after_jitter`. Default: no jitter. */
   readonly random?: () => number
 }
@@ -29,6 +35,7 @@ export class FieldRenderer {
   readonly #standard: FieldForm | false
   readonly #legacy: boolean
   readonly #retryAfter: boolean
+  readonly #fallback: boolean
   readonly #random: () => number
   readonly #fields = new FieldList()
   readonly #applied: RuleVerdict[] = []
@@ -41,6 +48,7 @@ export class FieldRenderer {
     this.#standard = settings.standard ?? 'current'
     this.#legacy = settings.legacy ?? true
     this.#retryAfter = settings.retryAfter ?? true
+    this.#fallback = settings.fallback ?? false
     this.#random = settings.random ?? (() => 0)
   }
 
@@ -52,6 +60,7 @@ export class FieldRenderer {
     // Who is blocked, or shed, has no budget to be told about.
     if (tightest !== undefined && tightest.verdict.block === undefined && tightest.verdict.shed === undefined)
       this.#addBudget(decision, tightest, nowMs, partitionKey)
+    if (this.#fallback) this.#addFallback(decision)
     if (decision.retryAfterMs === undefined) return fields
     // What is rendered twice, for the fields and for the body, says the same: the jitter is drawn once.
     if (this.#refused !== decision) {
@@ -61,6 +70,11 @@ export class FieldRenderer {
     fields.retryAfterSeconds = this.#retryAfterSeconds
     if (this.#retryAfter) fields.add('Retry-After', String(fields.retryAfterSeconds))
     return fields
+  }
+
+  #addFallback({ verdicts }: Decision): void {
+    const value = fallbackValue(verdicts)
+    if (value !== undefined) this.#fields.add(FALLBACK_FIELD, value)
   }
 
   #addBudget(decision: Decision, tightest: RuleVerdict, nowMs: number, partitionKey: string | undefined): void {

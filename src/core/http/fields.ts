@@ -4,11 +4,12 @@ import { FieldRenderer } from './field-renderer.ts'
 /** An HTTP field: name and value. */
 export type Field = readonly [name: string, value: string]
 
-const renderer = new FieldRenderer()
+const renderer = new FieldRenderer({ fallback: true })
 
 /**
  * rateLimitFields renders a decision: RateLimit-Policy and RateLimit (draft-ietf-httpapi-ratelimit-headers), the legacy
- * X-RateLimit-* beside them, and Retry-After on a refusal. `random` spreads the Retry-After of rules with a jitter.
+ * X-RateLimit-* beside them, Retry-After on a refusal, and Sluice-Fallback where rules decided without the store: who asks for a decision
+ * is no stranger. `random` spreads the Retry-After of rules with a jitter.
  */
 export function rateLimitFields(decision: Decision, nowMs: number, random?: () => number): Field[] {
   const { names, values, length } = (random === undefined ? renderer : jittering(random)).render(decision, nowMs)
@@ -18,7 +19,7 @@ export function rateLimitFields(decision: Decision, nowMs: number, random?: () =
 const byRandom = new WeakMap<() => number, FieldRenderer>()
 
 function jittering(random: () => number): FieldRenderer {
-  const known = byRandom.get(random) ?? new FieldRenderer({ random })
+  const known = byRandom.get(random) ?? new FieldRenderer({ random, fallback: true })
   byRandom.set(random, known)
   return known
 }

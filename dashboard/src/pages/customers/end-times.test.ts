@@ -20,8 +20,9 @@ describe('endPresets', () => {
     expect(named(at(2026, 11, 31, 23), 'End of month')).toBe(at(2027, 0, 1))
   })
 
-  it('an hour is an hour, and no end is none', () => {
+  it('an hour is an hour, a day is 24 of them, and no end is none', () => {
     expect(named(5, '1 h')).toBe(3_600_005)
+    expect(named(5, '24 h')).toBe(86_400_005)
     expect(named(5, 'No end')).toBeUndefined()
   })
 })

@@ -15,6 +15,7 @@ export function endPresets(nowMs: number): readonly EndPreset[] {
   const toFriday = (FRIDAY - now.getDay() + 7) % 7
   return [
     { text: '1 h', at: nowMs + HOUR_MS },
+    { text: '24 h', at: nowMs + 24 * HOUR_MS },
     { text: 'Until Friday', at: new Date(year, month, day + toFriday + 1).getTime() },
     { text: 'End of month', at: new Date(year, month + 1, 1).getTime() },
     { text: 'No end', at: undefined },

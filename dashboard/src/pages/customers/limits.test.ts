@@ -50,7 +50,7 @@ describe('what a limit says', () => {
   it.each([
     [600, 'minute', 60_000, '600 a minute'],
     [7, 'hour', 3_600_000, '7 an hour'],
-    [3, null, 90_000, '3 in 90 s'],
+    [3, null, 90_000, '3 in 1.5 min'],
   ] as const)('%i by %s is %s', (count, unit, windowMs, text) => {
     expect(rateText(count, unit, windowMs)).toBe(text)
   })

@@ -1,3 +1,4 @@
+import { durationText } from 'sluice/internal/core/duration-text'
 import type { ApiKey, LimitState } from '../../api/operations.ts'
 
 /** A LimitGroup is the limits that stand together: of the customer itself, of one key, or extra budget. */
@@ -56,7 +57,7 @@ export const isExhausted = ({ is_use_known, remaining, source }: LimitState): bo
 
 /** rateText says a limit in words: 600 a minute. */
 export function rateText(limit: number, unit: string | null, windowMs: number): string {
-  const per = unit === null ? `in ${windowMs / 1000} s` : unit === 'hour' ? 'an hour' : `a ${unit}`
+  const per = unit === null ? `in ${durationText(windowMs)}` : unit === 'hour' ? 'an hour' : `a ${unit}`
   return `${limit.toLocaleString()} ${per}`
 }
 

@@ -1,7 +1,7 @@
+import { durationText } from 'sluice/internal/core/duration-text'
 import { ask } from '../../api/client.ts'
 import type { ApiKey, Refusal } from '../../api/operations.ts'
 import { useResource } from '../../api/resource.ts'
-import { durationText } from '../../format/time.ts'
 import { Card, State, Time } from '../../ui/parts.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { reasonText } from './refusal-words.ts'
@@ -33,7 +33,7 @@ export function RefusalsCard({ customerId, keys }: { readonly customerId: string
       title: 'Again in',
       align: 'right',
       isTight: true,
-      cell: ({ retry_after_ms: ms }) => (ms === null ? <span class="faint">–</span> : durationText(ms)),
+      cell: ({ retry_after_ms: ms }) => (ms === null ? <span class="faint">–</span> : durationText(ms, Math.ceil)),
     },
   ]
   return (

@@ -17,7 +17,7 @@ export function UsageCard({ customerId }: { readonly customerId: string }) {
     `usage ${customerId} ${span.from}`,
     (signal) =>
       allPages(async (cursor) => {
-        const query = { customer: customerId, ...span, granularity: 'day', cursor, page_size: LARGEST_PAGE } as const
+        const query = { customer_id: customerId, ...span, granularity: 'day', cursor, page_size: LARGEST_PAGE } as const
         return (await ask('listUsage', { query, signal })).body
       }),
     USAGE_MS,

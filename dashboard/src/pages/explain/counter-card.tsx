@@ -1,5 +1,5 @@
+import { durationText } from 'sluice/internal/core/duration-text'
 import type { Counter, LimitSource } from '../../api/operations.ts'
-import { durationText } from '../../format/time.ts'
 import { may } from '../../state/session.ts'
 import { Button } from '../../ui/button.tsx'
 import { Badge, Count, Meter, type Tone } from '../../ui/parts.tsx'
@@ -72,7 +72,7 @@ export function CounterCard({ counter, entries, isBinding, actions }: CounterPro
               </span>
               <span class="soft">
                 <Count of={remaining} /> left
-                {reset_after_ms > 0 && <> · whole again in {durationText(reset_after_ms)}</>}
+                {reset_after_ms > 0 && <> · whole again in {durationText(reset_after_ms, Math.ceil)}</>}
               </span>
             </div>
             <Meter used={used} limit={limit} label={`Used of ${rule_name}`} />

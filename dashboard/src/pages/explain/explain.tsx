@@ -9,7 +9,8 @@ import { useRuleTree, useSwitches } from '../rules/rules-data.ts'
 import { NO_SWITCHES } from '../rules/switch-state.ts'
 import { Answer } from './answer.tsx'
 import './explain.css'
-import { asQuery, isWhole, type Question, understand } from './question.ts'
+import { questionOf, remember, wholeOf } from './last-question.ts'
+import { asQuery, type Question, understand } from './question.ts'
 import { RequestForm } from './request-form.tsx'
 import { type Explanation, withoutSecrets } from './verdict.ts'
 
@@ -17,7 +18,7 @@ import { type Explanation, withoutSecrets } from './verdict.ts'
 const AGAIN_MS = 3_000
 const BLANK: Question = { domain: '', descriptors: [{ entries: [{ key: '', value: '' }] }] }
 
-/** Explain says why a request is refused. What is asked stands in the address, so that it can be sent to somebody. */
+/** Explain says why a request is refused. What is asked stands in the address, so that it can be sent to somebody: without secret values. */
 export function Explain() {
   const query = place.value.query.get('q') ?? ''
   const tree = useRuleTree(undefined)
@@ -41,8 +42,9 @@ export function Explain() {
     if (only !== undefined) setTyped((before) => (before.domain === '' ? { ...before, domain: only } : before))
   }, [only])
 
-  const write = (question: Question): void => {
-    const q = asQuery(question)
+  const write = (question: Question, answer: Explanation): void => {
+    const q = asQuery(withoutSecrets(question, answer))
+    remember(q, question)
     setWritten(q)
     setQuery({ q })
   }
@@ -87,16 +89,6 @@ export function Explain() {
   )
 }
 
-function questionOf(query: string): Question | undefined {
-  const read = understand(query)
-  return read.kind === 'understood' ? read.question : undefined
-}
-
-function wholeOf(query: string): Question | undefined {
-  const question = questionOf(query)
-  return question !== undefined && isWhole(question) ? question : undefined
-}
-
 async function copyAddress(): Promise<void> {
   try {
     await navigator.clipboard.writeText(location.href)
@@ -106,7 +98,12 @@ async function copyAddress(): Promise<void> {
   }
 }
 
-function Result({ question, write }: { readonly question: Question; readonly write: (question: Question) => void }) {
+interface ResultProps {
+  readonly question: Question
+  readonly write: (question: Question, answer: Explanation) => void
+}
+
+function Result({ question, write }: ResultProps) {
   const answer = useResource(
     asQuery(question),
     (signal) => ask('explain', { body: question, signal }).then(({ body }) => body),
@@ -117,7 +114,7 @@ function Result({ question, write }: { readonly question: Question; readonly wri
   const isAnswered = data !== undefined
   // Which values are secret, the answer says: the address is written once that is known.
   useEffect(() => {
-    if (data !== undefined) write(withoutSecrets(question, data))
+    if (data !== undefined) write(question, data)
   }, [isAnswered])
 
   if (data === undefined) {

@@ -89,6 +89,14 @@ test('an admission names the nearest limit, a rule in shadow mode, or that nothi
   })
 })
 
+test('what the server says nothing about is not put into the address, except for a tier', () => {
+  const entries = ['user', 'token', 'tier'].map((key) => ({ key, value: `${key}-1` }))
+  const matched = [{ note: null, steps: [{ key: 'user', value: 'user-1', how: 'none', pattern: null, known: [] }] }]
+  expect(withoutSecrets({ domain: 'api', descriptors: [{ entries }] }, { matched }).descriptors).toEqual([
+    { entries: [entries[0], { key: 'token', value: '' }, entries[2]] },
+  ])
+})
+
 test('secret values are not put into the address', () => {
   const entries = [
     { key: 'api_key', value: 'sk_live_1' },

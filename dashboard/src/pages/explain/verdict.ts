@@ -1,5 +1,5 @@
+import { durationText } from 'sluice/internal/core/duration-text'
 import type { Counter, Operations } from '../../api/operations.ts'
-import { durationText } from '../../format/time.ts'
 import type { Question } from './question.ts'
 
 export type Explanation = Operations['explain']['answer']
@@ -80,17 +80,23 @@ function admittedBy(first: Counter): Verdict {
 }
 
 const usedText = ({ used, limit, reset_after_ms: ms }: Counter): string =>
-  `${used} of ${limit} are used${ms > 0 ? `, and all of it is back in ${durationText(ms)}` : ''}.`
+  `${used} of ${limit} are used${ms > 0 ? `, and all of it is back in ${durationText(ms, Math.ceil)}` : ''}.`
 
-/** withoutSecrets takes values out of a question that rules call secret: for an address, which others may read. */
+/**
+ * withoutSecrets keeps of a question what may stand in an address, which others read: values that the server shows, too. What it does
+ * not show, or says nothing about, is left out.
+ */
 export function withoutSecrets({ domain, descriptors }: Question, { matched }: Pick<Explanation, 'matched'>): Question {
-  const secret = new Set(
-    matched.flatMap(({ steps }) => steps.filter(({ value }) => value === null).map(({ key }) => key)),
-  )
+  const steps = matched.flatMap((each) => each.steps)
+  // A tier is no step: it chooses among the rules.
+  const isShown = (key: string): boolean => {
+    const known = steps.filter((step) => step.key === key)
+    return known.length > 0 ? known.every(({ value }) => value !== null) : key === 'tier'
+  }
   return {
     domain,
     descriptors: descriptors.map(({ entries }) => ({
-      entries: entries.map(({ key, value }) => ({ key, value: secret.has(key) ? '' : value })),
+      entries: entries.map(({ key, value }) => ({ key, value: isShown(key) ? value : '' })),
     })),
   }
 }

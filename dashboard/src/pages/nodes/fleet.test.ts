@@ -1,10 +1,21 @@
 import { describe, expect, it } from 'vitest'
 import type { Node } from '../../api/operations.ts'
 import { frameAt } from '../now/frame.suite.ts'
-import { bytesText, hasOtherRules, lagOf, nodeHref, ruleVersionOf, troublesOf } from './fleet.ts'
+import { bytesText, fleetCount, fleetText, hasOtherRules, lagOf, nodeHref, ruleVersionOf, troublesOf } from './fleet.ts'
 
 const node = (id: string, said: Partial<Node> = {}): Node => ({
-  ...{ id, host: id, is_here: false, is_away: false, started_at: '', seen_at: '', version: '1', rule_version: 'a' },
+  ...{
+    id,
+    name: id,
+    host: id,
+    listed_until: null,
+    is_here: false,
+    is_away: false,
+    started_at: '',
+    seen_at: '',
+    version: '1',
+    rule_version: 'a',
+  },
   ...{ revision: 5, store: 'up', circuit: 'closed', decisions_per_second: 1, memory_bytes: 1, event_loop_delay_ms: 1 },
   ...{ admin_address: null, workers: [] },
   ...said,
@@ -25,13 +36,31 @@ describe('what is wrong', () => {
 
   it('names the one node whose circuit is open', () => {
     const [{ title, href }] = troublesOf(frameAt(1, { store: 'up' }), [node('a'), node('b', { circuit: 'open' })])
-    expect([title, href]).toEqual(['Redis cannot be reached from b b', nodeHref('b')])
+    expect([title, href]).toEqual(['Redis cannot be reached from b', nodeHref('b')])
   })
 
   it('names nodes that are away, and not what they last said of the store', () => {
     const troubles = troublesOf(frameAt(1), [node('a'), node('b', { is_away: true, store: 'away', rule_version: 'z' })])
     expect(idsOf(troubles)).toEqual(['away'])
-    expect(troubles[0].title).toBe('b b is away')
+    expect(troubles[0].title).toBe('b is away')
+  })
+
+  it('has one count for the tile and the banner, whatever the figures said a moment ago', () => {
+    const frame = frameAt(1, { nodes: 6, nodes_away: 4 })
+    const nodes = [node('a'), node('b'), node('c', { is_away: true })]
+    expect(fleetText(fleetCount(frame, nodes))).toBe('2 of 3, 1 away')
+    expect(troublesOf(frame, nodes).map(({ title }) => title)).toEqual(['c is away'])
+    expect(fleetText(fleetCount(frame, []))).toBe('2 of 6, 4 away')
+    expect(troublesOf(frame, [])[0].title).toBe('4 nodes are away')
+    expect(fleetText(fleetCount(frame, nodes.slice(0, 2)))).toBe('2')
+  })
+
+  it('is a name that several nodes have', () => {
+    const [{ title, text }] = troublesOf(frameAt(1), [node('a', { name: 'web' }), node('b', { name: 'web' })])
+    expect(title).toBe('Several nodes are called web')
+    expect(text).toContain('--node-name')
+    const restarted = [node('a', { name: 'web' }), node('b', { name: 'web', is_away: true })]
+    expect(idsOf(troublesOf(frameAt(1), restarted))).toEqual(['away'])
   })
 
   it('counts nodes that are away before they are listed', () => {
@@ -52,7 +81,7 @@ describe('what is wrong', () => {
 
   it('is a node with other rules', () => {
     const troubles = troublesOf(frameAt(1), [node('a'), node('b'), node('c', { rule_version: 'old' })])
-    expect(troubles[0]).toMatchObject({ id: 'rules', title: 'c c decides by other rules', href: nodeHref('c') })
+    expect(troubles[0]).toMatchObject({ id: 'rules', title: 'c decides by other rules', href: nodeHref('c') })
   })
 
   it('comes with the worst first', () => {

@@ -22,6 +22,22 @@ export function lagOf(node: Node, nodes: readonly Node[]): number {
   return Math.max(0, newest - node.revision)
 }
 
+/** A FleetCount is how many nodes are listed, and how many of them are away. */
+export interface FleetCount {
+  readonly all: number
+  readonly away: number
+}
+
+/** fleetCount counts the nodes, for every place that tells it: those of the list, and, before that is read, those of the figures. */
+export function fleetCount(frame: LiveFrame | undefined, nodes: readonly Node[]): FleetCount {
+  if (nodes.length === 0) return { all: frame?.nodes ?? 0, away: frame?.nodes_away ?? 0 }
+  return { all: nodes.length, away: nodes.filter(({ is_away }) => is_away).length }
+}
+
+export function fleetText({ all, away }: FleetCount): string {
+  return away === 0 ? String(all) : `${all - away} of ${all}, ${away} away`
+}
+
 /** A Trouble is something that is not as it should be: what it means, and where to see more. */
 export interface Trouble {
   readonly id: string
@@ -42,6 +58,7 @@ export function troublesOf(frame: LiveFrame | undefined, nodes: readonly Node[])
     ...awayTroubles(frame, nodes),
     ...databaseTroubles(frame),
     ...ruleTroubles(nodes),
+    ...nameTroubles(nodes),
   ]
 }
 
@@ -63,7 +80,7 @@ function storeTroubles(frame: LiveFrame | undefined, nodes: readonly Node[]): Tr
 
 function awayTroubles(frame: LiveFrame | undefined, nodes: readonly Node[]): Trouble[] {
   const away = nodes.filter(({ is_away }) => is_away)
-  const count = nodes.length === 0 ? (frame?.nodes_away ?? 0) : away.length
+  const { away: count } = fleetCount(frame, nodes)
   if (count === 0) return []
   const isOne = count === 1
   const seeing = {
@@ -77,7 +94,9 @@ function awayTroubles(frame: LiveFrame | undefined, nodes: readonly Node[]): Tro
     return [{ id: 'away', tone: 'warn', title, text, ...seeing }]
   }
   const names = away.length === 0 ? `${count} ${isOne ? 'node' : 'nodes'}` : namesOf(away)
-  const text = `Nothing was heard of ${isOne ? 'it' : 'them'} for five seconds or longer. Figures are without ${isOne ? 'it' : 'them'}.`
+  const them = isOne ? 'it' : 'them'
+  const listed = `Nodes that end without saying so are listed for ten minutes, or until one of their name is started.`
+  const text = `Nothing was heard of ${them} for five seconds or longer. Figures are without ${them}. ${listed}`
   return [{ id: 'away', tone: 'warn', title: `${names} ${isOne ? 'is' : 'are'} away`, text, ...seeing }]
 }
 
@@ -111,15 +130,26 @@ function ruleTroubles(nodes: readonly Node[]): Trouble[] {
   ]
 }
 
-/** namesOf names a few nodes. Hosts may be the same: then their ids tell them apart. */
+/** Two nodes of one name cannot be told apart, and a restart of one would hide that the other has died. */
+function nameTroubles(nodes: readonly Node[]): Trouble[] {
+  const running = nodes.filter(({ is_away }) => !is_away).map(({ name }) => name)
+  const twice = running.find((name, i) => running.indexOf(name) !== i)
+  if (twice === undefined) return []
+  return [
+    {
+      ...{ id: 'names', tone: 'warn', title: `Several nodes are called ${twice}` },
+      text: 'Give each node a name of its own, which stays the same after a restart: --node-name.',
+      ...{ href: '/nodes', link: 'See the nodes' },
+    },
+  ]
+}
+
+/** namesOf names a few nodes. */
 function namesOf(nodes: readonly Node[]): string {
-  const names = nodes.slice(0, 2).map((node) => nodeName(node))
+  const names = nodes.slice(0, 2).map(({ name }) => name)
   const more = nodes.length - names.length
   return more > 0 ? `${names.join(', ')} and ${more} more` : names.join(' and ')
 }
-
-/** nodeName is a host and enough of the id to tell two nodes on it apart. */
-export const nodeName = ({ host, id }: Pick<Node, 'host' | 'id'>): string => `${host} ${id.slice(0, 6)}`
 
 /** bytesText shortens an amount of memory. */
 export function bytesText(bytes: number): string {

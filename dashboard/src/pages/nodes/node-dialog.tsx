@@ -1,6 +1,7 @@
+import { durationText } from 'sluice/internal/core/duration-text'
 import type { Node } from '../../api/operations.ts'
 import { formatRate } from '../../format/rate.ts'
-import { durationText } from '../../format/time.ts'
+import { clockTime } from '../../format/time.ts'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Badge, Notice, State, Time } from '../../ui/parts.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
@@ -20,16 +21,18 @@ export function NodeDialog({ node, nodes, onClose }: NodeDialogProps) {
     return (
       <Dialog title="Node" onClose={onClose}>
         <State icon="nodes" title="This node is not known">
-          Nodes that end, or are away for ten minutes, are no longer listed.
+          Nodes that end, are away for ten minutes, or have been started again are no longer listed under this id.
         </State>
       </Dialog>
     )
   }
   return (
-    <Dialog title={`Node ${node.host}`} isWide onClose={onClose}>
+    <Dialog title={`Node ${node.name}`} isWide onClose={onClose}>
       <NodeNotices node={node} nodes={nodes} />
       <dl class="facts node-facts">
-        <dt>Id</dt>
+        <dt>Host</dt>
+        <dd class="break">{node.host}</dd>
+        <dt>Id of this run</dt>
         <dd class="mono break">{node.id}</dd>
         <dt>Version</dt>
         <dd>{node.version}</dd>
@@ -83,7 +86,9 @@ function NodeNotices({ node, nodes }: { readonly node: Node; readonly nodes: rea
     return (
       <Notice tone="warn">
         Away: nothing was heard of it for five seconds or longer. What stands here is the last that it told. It may have
-        lost Redis, have ended without saying so, or be cut off.
+        lost Redis, have ended without saying so, or be cut off. It is listed{' '}
+        {node.listed_until && `until ${clockTime(Date.parse(node.listed_until))}, or `}until a node of its name is
+        started.
       </Notice>
     )
   }

@@ -2,11 +2,12 @@ import { ask } from '../../api/client.ts'
 import type { Node } from '../../api/operations.ts'
 import { useResource } from '../../api/resource.ts'
 import { formatRate } from '../../format/rate.ts'
+import { clockTime } from '../../format/time.ts'
 import { place, setQuery } from '../../state/router.ts'
 import { Badge, Card, Count, PageHead, State, Time } from '../../ui/parts.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { CircuitBadge, StoreBadge } from './badges.tsx'
-import { bytesText, hasOtherRules, lagOf, nodeHref, ruleVersionOf } from './fleet.ts'
+import { bytesText, fleetCount, hasOtherRules, lagOf, nodeHref, ruleVersionOf } from './fleet.ts'
 import { NodeDialog } from './node-dialog.tsx'
 import './nodes.css'
 
@@ -42,12 +43,12 @@ export function Nodes() {
 }
 
 /** Names do not change, so rows stay where they are. */
-const byName = (a: Node, b: Node): number => (`${a.host} ${a.id}` < `${b.host} ${b.id}` ? -1 : 1)
+const byName = (a: Node, b: Node): number => (`${a.name} ${a.id}` < `${b.name} ${b.id}` ? -1 : 1)
 
 function summaryOf(nodes: readonly Node[]): string {
-  const away = nodes.filter(({ is_away }) => is_away).length
+  const { all, away } = fleetCount(undefined, nodes)
   const workers = nodes.reduce((sum, each) => sum + (each.is_away ? 0 : each.workers.length), 0)
-  const there = nodes.length - away
+  const there = all - away
   const text = `${there} ${there === 1 ? 'node' : 'nodes'} with ${workers} ${workers === 1 ? 'worker' : 'workers'}`
   return away === 0 ? `${text}.` : `${text}, ${away} away.`
 }
@@ -85,7 +86,7 @@ function columnsOf(nodes: readonly Node[]): readonly Column<Node>[] {
     { title: 'Memory', align: 'right', isTight: true, cell: (node) => unlessAway(node, bytesText(node.memory_bytes)) },
     { title: 'Version', isTight: true, cell: (node) => <span class="num">{node.version}</span> },
     { title: 'Started', isTight: true, cell: (node) => <Time at={node.started_at} /> },
-    { title: 'Seen', isTight: true, cell: (node) => <Time at={node.seen_at} /> },
+    { title: 'Seen', isTight: true, cell: (node) => <Seen node={node} /> },
   ]
 }
 
@@ -96,11 +97,20 @@ function unlessAway<T>(node: Node, shown: T): T | string {
 function NodeName({ node }: { readonly node: Node }) {
   return (
     <span class="node-name">
-      <a class="clip" href={nodeHref(node.id)}>
-        {node.host}
+      <a class="clip" href={nodeHref(node.id)} title={`${node.name} on ${node.host}`}>
+        {node.name}
       </a>
-      <span class="mono faint">{node.id.slice(0, 6)}</span>
       {node.is_here && <Badge tone="accent">this one</Badge>}
+    </span>
+  )
+}
+
+function Seen({ node }: { readonly node: Node }) {
+  if (node.listed_until === null) return <Time at={node.seen_at} />
+  return (
+    <span class="seen">
+      <Time at={node.seen_at} />
+      <span class="small faint">listed until {clockTime(Date.parse(node.listed_until))}</span>
     </span>
   )
 }

@@ -1,10 +1,11 @@
+import { durationText } from 'sluice/internal/core/duration-text'
 import { frames } from '../../api/live.ts'
 import type { Node } from '../../api/operations.ts'
 import { wholeCount } from '../../format/count.ts'
-import { latencyText } from '../../format/latency.ts'
 import { formatRate, formatShare } from '../../format/rate.ts'
 import { Figure } from '../../ui/parts.tsx'
 import { CircuitBadge, DatabaseBadge, StoreBadge } from '../nodes/badges.tsx'
+import { fleetCount, fleetText } from '../nodes/fleet.ts'
 import { figuresOf } from './recent.ts'
 
 const NONE = '–'
@@ -35,8 +36,8 @@ export function Head({ nodes }: { readonly nodes: readonly Node[] }) {
       />
       <Figure
         label="Decision time, p99"
-        value={p99Ms === undefined ? NONE : latencyText(p99Ms)}
-        beside={figures && (p50Ms === undefined ? 'no requests' : `p50 ${latencyText(p50Ms)}`)}
+        value={p99Ms === undefined ? NONE : durationText(p99Ms)}
+        beside={figures && (p50Ms === undefined ? 'no requests' : `p50 ${durationText(p50Ms)}`)}
       />
       <Service nodes={nodes} />
     </>
@@ -64,7 +65,7 @@ function Service({ nodes }: { readonly nodes: readonly Node[] }) {
       <dl class="facts">
         <dt>Nodes</dt>
         <dd>
-          <a href="/nodes">{frame === undefined ? NONE : nodesText(frame.nodes, frame.nodes_away)}</a>
+          <a href="/nodes">{frame === undefined ? NONE : fleetText(fleetCount(frame, nodes))}</a>
         </dd>
         <dt>Store</dt>
         <dd class="row wrap">
@@ -82,8 +83,4 @@ function Service({ nodes }: { readonly nodes: readonly Node[] }) {
       </dl>
     </section>
   )
-}
-
-function nodesText(all: number, away: number): string {
-  return away === 0 ? String(all) : `${all - away} of ${all}, ${away} away`
 }

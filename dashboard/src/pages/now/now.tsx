@@ -21,6 +21,8 @@ import './now.css'
 const NODES_EVERY_MS = 5_000
 const CHANGES_EVERY_MS = 10_000
 const ruleVersion = computed(() => frames.value.at(-1)?.rule_version)
+/** How many nodes there are, and are away: when that changes, the list of them is read at once. */
+const fleet = computed(() => `${frames.value.at(-1)?.nodes} ${frames.value.at(-1)?.nodes_away}`)
 const NO_NODES: readonly Node[] = []
 
 const RANGE_OPTIONS = Object.entries(RANGES).map(([name, { text }]) => [name as RangeName, text] as const)
@@ -33,6 +35,8 @@ export function Now() {
   // Other rules are in force: who changed them is asked at once.
   const version = ruleVersion.value
   useEffect(changes.reload, [version])
+  const count = fleet.value
+  useEffect(nodes.reload, [count])
   const markers = useMemo(() => markersOf(list ?? []), [JSON.stringify(list)])
   const asked = place.value.query.get('range')
   const range = asked !== null && asked in RANGES ? (asked as RangeName) : '15m'

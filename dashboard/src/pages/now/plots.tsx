@@ -1,5 +1,5 @@
+import { durationText } from 'sluice/internal/core/duration-text'
 import { frames } from '../../api/live.ts'
-import { latencyText } from '../../format/latency.ts'
 import { formatRate } from '../../format/rate.ts'
 import { Card } from '../../ui/parts.tsx'
 import { type Line, type Marker, Plot } from '../../ui/plot.tsx'
@@ -25,7 +25,7 @@ export function Plots({ range, markers }: PlotsProps) {
   const { spanMs, stepMs, text } = RANGES[range]
   const series = seriesOf(frames.value, RANGES[range])
   const { times, allowed, refused, shadow, p50, p99 } = series
-  const beside = <span class="small faint">{stepMs > 1_000 && `a point for ${stepMs / 1_000} s`}</span>
+  const beside = <span class="small faint">{stepMs > 1_000 && `a point for ${durationText(stepMs)}`}</span>
   return (
     <>
       <Card title="Requests a second" span="half" beside={beside}>
@@ -44,7 +44,7 @@ export function Plots({ range, markers }: PlotsProps) {
           lines={TIMES}
           data={[times, p50, p99]}
           markers={markers}
-          spell={latencyText}
+          spell={durationText}
           spanMs={spanMs}
         />
       </Card>

@@ -1,5 +1,5 @@
 import type { Algorithm } from 'sluice/internal/core/algorithms/algorithms'
-import { durationText } from '../../format/time.ts'
+import { durationText } from 'sluice/internal/core/duration-text'
 import type { LimitNumbers, Result } from './simulate.ts'
 
 /** What an algorithm is called, and what it keeps and does, in a line. */

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { durationText } from '../../format/time.ts'
+import { durationText } from 'sluice/internal/core/duration-text'
 import { setQuery } from '../../state/router.ts'
 import { Button } from '../../ui/button.tsx'
 import { Card, Choice, PageHead } from '../../ui/parts.tsx'

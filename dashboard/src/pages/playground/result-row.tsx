@@ -1,4 +1,4 @@
-import { durationText } from '../../format/time.ts'
+import { durationText } from 'sluice/internal/core/duration-text'
 import { Bars } from './bars.tsx'
 import { ALGORITHM_WORDS, noteOn, shareText } from './notes.ts'
 import type { LimitNumbers, Result } from './simulate.ts'

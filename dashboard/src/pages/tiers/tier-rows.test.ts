@@ -30,13 +30,20 @@ it('a tier is of a file, put in its place, or put and asked for by no rule', () 
   const rows = rowsOf(
     [inForce('api', 'pro'), inForce('api', 'free')],
     [tier('api', 'pro'), tier('shop', 'free')],
-    new Map([['pro', '12']]),
+    [{ tier: 'pro', customers: 69_600, allowed: 1, refused: 0, cost: 1 }],
   )
   expect(rows.map((row) => [row.domain, row.name, row.stored?.version, row.inForce !== undefined])).toEqual([
     ['api', 'pro', 3, true],
     ['api', 'free', undefined, true],
     ['shop', 'free', 3, false],
   ])
-  expect(rows.map(({ customers }) => customers)).toEqual(['12', '–', '–'])
+  expect(rows.map(({ customers }) => customers)).toEqual([69_600, 0, 0])
   expect(rows[0].limits).toEqual([{ of: '', name: 'primary', text: '15,000 an hour, fixed window' }])
+})
+
+it('how many customers a tier has is not known without a database, nor where the server lists as many tiers as it can', () => {
+  const uses = Array.from({ length: 500 }, (_, i) => ({ tier: `t${i}`, customers: 1, allowed: 0, refused: 0, cost: 0 }))
+  for (const known of [undefined, uses]) {
+    expect(rowsOf([inForce('api', 'pro')], [], known)[0].customers).toBeUndefined()
+  }
 })

@@ -1,5 +1,5 @@
 import { ask } from '../../api/client.ts'
-import type { Operations, Tier } from '../../api/operations.ts'
+import type { Operations, Tier, TierUse } from '../../api/operations.ts'
 import { type PlainLimit, plainLimits } from './tier-draft.ts'
 
 export type TierInForce = Operations['listTiersInForce']['answer']['tiers'][number]
@@ -13,8 +13,8 @@ export interface TierRow {
   readonly stored: Tier | undefined
   /** As decisions find it; undefined: no rule asks for it, or it does not fit the rules. */
   readonly inForce: TierInForce | undefined
-  /** How many customers are on it: 12, 500+, or – where nobody knows. */
-  readonly customers: string
+  /** How many customers are on it. Undefined: there is no database that counts them, or it does not answer. */
+  readonly customers: number | undefined
 }
 
 const MOST = 500
@@ -23,9 +23,12 @@ const MOST = 500
 export function rowsOf(
   inForce: readonly TierInForce[],
   stored: readonly Tier[],
-  customers: ReadonlyMap<string, string>,
+  uses: readonly TierUse[] | undefined,
 ): TierRow[] {
   const keyOf = ({ domain, name }: { domain: string; name: string }): string => JSON.stringify([domain, name])
+  const customers = new Map(uses?.map((use) => [use.tier, use.customers]))
+  // A tier that the server does not list has no customers, unless the list is as long as it gets.
+  const unlisted = uses === undefined || uses.length >= MOST ? undefined : 0
   const kept = new Map(stored.map((tier) => [keyOf(tier), tier]))
   const used = new Map(inForce.map((tier) => [keyOf(tier), tier]))
   return [...inForce, ...stored.filter((tier) => !used.has(keyOf(tier)))].map((tier) => {
@@ -36,30 +39,24 @@ export function rowsOf(
       limits: found === undefined ? [] : plainLimits(found),
       stored: kept.get(keyOf(tier)),
       inForce: found,
-      customers: customers.get(tier.name) ?? '–',
+      customers: customers.get(tier.name) ?? unlisted,
     }
   })
 }
 
 /** readTiers reads everything about tiers. Without a database there are those of rule files alone. */
 export async function readTiers(signal: AbortSignal): Promise<readonly TierRow[]> {
-  const [{ body: inForce }, stored] = await Promise.all([
+  const [{ body: inForce }, stored, customers] = await Promise.all([
     ask('listTiersInForce', { signal }),
     ask('listTiers', { query: { page_size: MOST }, signal }).then(
       ({ body }) => body.items,
       () => [],
     ),
+    // The server counts: the same numbers as on Now.
+    ask('readUsageByTier', { query: { period: '1h' }, signal }).then(
+      ({ body }) => body.tiers,
+      () => undefined,
+    ),
   ])
-  const names = new Set([...inForce.tiers, ...stored].map(({ name }) => name))
-  const customers = await Promise.all([...names].map(async (name) => [name, await countOf(name, signal)] as const))
-  return rowsOf(inForce.tiers, stored, new Map(customers))
-}
-
-async function countOf(tier: string, signal: AbortSignal): Promise<string> {
-  try {
-    const { body } = await ask('listCustomers', { query: { tier, page_size: MOST }, signal })
-    return body.next_cursor === null ? String(body.items.length) : `${MOST}+`
-  } catch {
-    return '–'
-  }
+  return rowsOf(inForce.tiers, stored, customers)
 }

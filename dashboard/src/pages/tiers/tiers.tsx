@@ -7,7 +7,7 @@ import { place, setQuery } from '../../state/router.ts'
 import { whyNot } from '../../state/session.ts'
 import { Button } from '../../ui/button.tsx'
 import { ChangeDialog } from '../../ui/change-dialog.tsx'
-import { Badge, Card, PageHead, Skeleton, State, Trouble } from '../../ui/parts.tsx'
+import { Badge, Card, Count, PageHead, Skeleton, State, Trouble } from '../../ui/parts.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { draftOf } from './tier-draft.ts'
 import { askedOf, type TierFields, TierForm } from './tier-form.tsx'
@@ -110,9 +110,9 @@ const COLUMNS: readonly Column<TierRow>[] = [
     cell: ({ name, customers }) => (
       <a
         href={`/customers?tier=${encodeURIComponent(name)}`}
-        aria-label={`Customers on the tier ${name}: ${customers}`}
+        aria-label={`Customers on the tier ${name}: ${customers ?? 'not known'}`}
       >
-        {customers}
+        {customers === undefined ? '–' : <Count of={customers} />}
       </a>
     ),
   },

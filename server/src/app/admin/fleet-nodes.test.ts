@@ -26,9 +26,10 @@ async function fleet() {
     const opened: RedisStore = new RedisStore({ url, keyPrefix, events: { connected: () => resolve(opened) } })
   })
   onTestFinished(() => store.close())
-  const node = (ruleVersion: string): FleetNodes =>
+  const node = (ruleVersion: string, name: string = ruleVersion): FleetNodes =>
     new FleetNodes({
       version: '1.0.0',
+      name: () => name,
       notes: async () => store.nodeNotes,
       state: () => ({ ...STATE, ruleVersion }),
       nowMs: () => now.ms,
@@ -73,6 +74,50 @@ describe('nodes on one Redis', () => {
     expect(await versions(two)).toEqual(['v2 here'])
   })
 
+  it('list a node that was killed and started again once, and say until when one that is away is listed', async () => {
+    const { node, pass, now } = await fleet()
+    const [one, first] = [node('v1', 'one'), node('v2', 'two')]
+    for (const each of [one, first, one]) await each.beat(NO_FIGURES)
+    const seenAtMs = now.ms
+    pass(AWAY_MS + 1)
+    expect((await one.list())[1]).toMatchObject({ name: 'two', isAway: true, listedUntilMs: seenAtMs + 600_000 })
+    const second = node('v3', 'two')
+    await second.beat(FIGURES)
+    // It does not miss itself, either.
+    expect(await versions(second)).toEqual(['v3 here', 'v1 away'])
+    await one.beat(NO_FIGURES)
+    expect(await versions(one)).toEqual(['v1 here', 'v3'])
+    expect(one.others()).toMatchObject({ there: [{ allowed: 7 }], away: 0 })
+    expect((await one.list())[1]).toMatchObject({ name: 'two', listedUntilMs: undefined })
+    expect(one.ids()).toEqual({ ids: [second.id], away: 0 })
+  })
+
+  it('list a node that was killed and started again within a second once', async () => {
+    const { node, pass } = await fleet()
+    const [one, first] = [node('v1', 'one'), node('v2', 'two')]
+    for (const each of [one, first, one]) await each.beat(NO_FIGURES)
+    pass(1_000)
+    await node('v3', 'two').beat(NO_FIGURES)
+    pass(1_000)
+    await one.beat(NO_FIGURES)
+    expect(await versions(one)).toEqual(['v1 here', 'v3'])
+  })
+
+  it('list two that have one name and run both', async () => {
+    const { node, pass } = await fleet()
+    const [one, two] = [node('v1', 'same'), node('v2', 'same')]
+    for (let i = 0; i < 3; i++) {
+      pass(1_000)
+      for (const each of [one, two]) await each.beat(NO_FIGURES)
+    }
+    const three = node('v3')
+    for (const each of [one, two, three]) await each.beat(NO_FIGURES)
+    pass(1_000)
+    for (const each of [one, two, three]) await each.beat(NO_FIGURES)
+    expect((await versions(three)).toSorted()).toEqual(['v1', 'v2', 'v3 here'])
+    expect((await versions(two)).toSorted()).toEqual(['v1', 'v2 here', 'v3'])
+  })
+
   it('miss nobody who leaves by itself', async () => {
     const { node, pass } = await fleet()
     const [one, two] = [node('v1'), node('v2')]
@@ -103,7 +148,7 @@ describe('nodes on one Redis', () => {
       circuit: undefined,
       workers: [],
     } as const
-    const alone = new FleetNodes({ version: '1', notes: undefined, state: () => state })
+    const alone = new FleetNodes({ version: '1', name: () => 'one', notes: undefined, state: () => state })
     await alone.beat(FIGURES)
     await alone.leave()
     expect(await versions(alone)).toEqual(['v1 here'])
@@ -112,15 +157,25 @@ describe('nodes on one Redis', () => {
 
 describe('a note of a stranger', () => {
   const GOOD = {
-    ...{ id: 'a', host: 'h', version: '1', ruleVersion: 'v', startedAtMs: 1, atMs: 1, revision: 0, store: 'up' },
+    ...{
+      id: 'a',
+      name: 'n',
+      host: 'h',
+      version: '1',
+      ruleVersion: 'v',
+      startedAtMs: 1,
+      atMs: 1,
+      revision: 0,
+      store: 'up',
+    },
     ...{ workers: [], isLeaving: false, figures: NO_FIGURES, decisionsPerSecond: 3, memoryBytes: 5 },
   }
   it('is read where it has the form of ours', () => {
     expect(readNote(JSON.stringify(GOOD))).toEqual(GOOD)
   })
   it('of the version before is read, without what that did not tell', () => {
-    const { decisionsPerSecond: _decisions, memoryBytes: _memory, ...older } = GOOD
-    expect(readNote(JSON.stringify(older))).toEqual({ ...older, decisionsPerSecond: 0, memoryBytes: 0 })
+    const { decisionsPerSecond: _decisions, memoryBytes: _memory, name: _name, ...older } = GOOD
+    expect(readNote(JSON.stringify(older))).toEqual({ ...older, decisionsPerSecond: 0, memoryBytes: 0, name: 'h' })
   })
   it.each<[claim: string, changes: object]>([
     ['a circuit of another kind', { circuit: 'blown' }],
@@ -128,6 +183,7 @@ describe('a note of a stranger', () => {
     ['memory that is no number', { memoryBytes: '9' }],
     ['half a decision', { decisionsPerSecond: 0.5 }],
     ['a worker without a whole pid', { workers: [{ id: '1', state: 'ready', startedAtMs: 1, pid: -1 }] }],
+    ['a name that is no text', { name: 7 }],
     ['a text of a kilobyte', { host: 'x'.repeat(1_024) }],
     ['a time that no calendar has', { startedAtMs: 1e300 }],
     ['a store of another kind', { store: 'tape' }],

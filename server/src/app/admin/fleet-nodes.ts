@@ -6,15 +6,22 @@ import { type Figures, NO_FIGURES, type NodeNote, noteText, readNote } from './n
 
 /** A node that has written nothing for this long is away. Nodes write every second. */
 export const AWAY_MS = 5_000
-/** For so long a node that is away is still listed. */
-const LISTED_MS = 600_000
+/** For so long a node that is away is still listed, unless one of its name is started. */
+export const LISTED_MS = 600_000
+/** For so long others can read that a node has left: with many nodes, each reads the notes less often. */
+const LEFT_MS = 60_000
 /** A node reads no more than so many notes a second: of many nodes, less often. */
 const READ_A_SECOND = 16
 
 /** What a node tells of itself at this moment. */
-export type OwnState = Omit<NodeState, 'id' | 'host' | 'isHere' | 'isAway' | 'startedAtMs' | 'seenAtMs' | 'version'>
+export type OwnState = Omit<
+  NodeState,
+  'id' | 'name' | 'host' | 'isHere' | 'isAway' | 'startedAtMs' | 'seenAtMs' | 'listedUntilMs' | 'version'
+>
 
 export interface FleetNodesParts {
+  /** What this node is called. It may change once: when the admin port is known. */
+  readonly name: () => string
   readonly version: string
   readonly state: () => OwnState
   /** Undefined: there are no other nodes. */
@@ -26,11 +33,14 @@ export interface FleetNodesParts {
 interface Heard {
   readonly note: NodeNote
   readonly heardAtMs: number
+  /** When this node heard of it for the first time. */
+  readonly knownSinceMs: number
 }
 
 /**
  * FleetNodes knows the nodes on the same Redis: each has a note there, which it writes every second. Whether one is away is told by
- * the clock of who looks: a note that stays the same was not written.
+ * the clock of who looks: a note that stays the same was not written. A node that is started again takes the place of the one before:
+ * both have the same name.
  */
 export class FleetNodes implements NodeList {
   readonly #parts: FleetNodesParts
@@ -58,7 +68,7 @@ export class FleetNodes implements NodeList {
   async list(): Promise<readonly NodeState[]> {
     const nowMs = this.#nowMs()
     const { isLeaving: _leaving, figures: _figures, atMs: _at, ...own } = this.#note(NO_FIGURES)
-    const here: NodeState = { ...own, isHere: true, isAway: false, seenAtMs: nowMs }
+    const here: NodeState = { ...own, isHere: true, isAway: false, seenAtMs: nowMs, listedUntilMs: undefined }
     return [here, ...[...this.#heard.values()].map((heard) => stateOf(heard, nowMs))]
   }
 
@@ -99,7 +109,7 @@ export class FleetNodes implements NodeList {
 
   async #put(note: NodeNote): Promise<void> {
     const notes = await this.#parts.notes?.()
-    await notes?.put(this.id, noteText(note), note.isLeaving ? AWAY_MS : LISTED_MS, note.atMs)
+    await notes?.put(this.id, noteText(note), note.isLeaving ? LEFT_MS : LISTED_MS, note.atMs)
   }
 
   async #read(): Promise<void> {
@@ -111,6 +121,7 @@ export class FleetNodes implements NodeList {
       const note = readNote(text)
       if (note !== undefined && note.id === id) this.#hear(id, note)
     }
+    this.#forget()
   }
 
   #hear(id: string, note: NodeNote): void {
@@ -119,18 +130,41 @@ export class FleetNodes implements NodeList {
     else if (before?.note.atMs !== note.atMs) {
       const nowMs = this.#nowMs()
       // The first note may be an old one. Its time is that of another clock, which is better than none.
-      this.#heard.set(id, { note, heardAtMs: before === undefined ? Math.min(nowMs, note.atMs) : nowMs })
+      const heardAtMs = before === undefined ? Math.min(nowMs, note.atMs) : nowMs
+      this.#heard.set(id, { note, heardAtMs, knownSinceMs: before?.knownSinceMs ?? nowMs })
     }
   }
 
   #forget(): void {
     const nowMs = this.#nowMs()
-    for (const [id, { heardAtMs }] of this.#heard) if (nowMs - heardAtMs > LISTED_MS) this.#heard.delete(id)
+    for (const [id, heard] of this.#heard) {
+      if (nowMs - heard.heardAtMs > LISTED_MS || this.#isReplaced(heard)) this.#heard.delete(id)
+    }
+  }
+
+  /**
+   * Returns whether a node of the same name has been started since this one was last heard. Two nodes of one name that both run are
+   * both heard again and again, and both listed.
+   */
+  #isReplaced({ note: { name, startedAtMs }, heardAtMs }: Heard): boolean {
+    const isNewer = (started: number, knownSinceMs: number): boolean =>
+      started > startedAtMs && heardAtMs < knownSinceMs
+    if (name === this.#parts.name() && isNewer(this.#startedAtMs, this.#startedAtMs)) return true
+    for (const { note, knownSinceMs } of this.#heard.values()) {
+      if (note.name === name && isNewer(note.startedAtMs, knownSinceMs)) return true
+    }
+    return false
   }
 
   #note(figures: Figures): NodeNote {
     const { version, state } = this.#parts
-    const own = { id: this.id, host: hostname().slice(0, 256), startedAtMs: this.#startedAtMs, version }
+    const own = {
+      id: this.id,
+      name: this.#parts.name(),
+      host: hostname().slice(0, 256),
+      startedAtMs: this.#startedAtMs,
+      version,
+    }
     return { ...own, ...state(), atMs: this.#nowMs(), isLeaving: false, figures }
   }
 }
@@ -141,5 +175,7 @@ function isAway({ heardAtMs }: Heard, nowMs: number): boolean {
 
 function stateOf(heard: Heard, nowMs: number): NodeState {
   const { isLeaving: _leaving, figures: _figures, atMs: _at, ...node } = heard.note
-  return { ...node, isHere: false, isAway: isAway(heard, nowMs), seenAtMs: heard.heardAtMs }
+  const { heardAtMs: seenAtMs } = heard
+  const away = isAway(heard, nowMs)
+  return { ...node, isHere: false, isAway: away, seenAtMs, listedUntilMs: away ? seenAtMs + LISTED_MS : undefined }
 }

@@ -20,7 +20,7 @@ export const NO_FIGURES: Figures = Object.freeze({
 })
 
 /** A NodeNote is what a node tells the others about itself. */
-export interface NodeNote extends Omit<NodeState, 'isHere' | 'isAway' | 'seenAtMs'> {
+export interface NodeNote extends Omit<NodeState, 'isHere' | 'isAway' | 'seenAtMs' | 'listedUntilMs'> {
   readonly atMs: number
   /** It ends by itself: nobody has to miss it. */
   readonly isLeaving: boolean
@@ -46,7 +46,7 @@ export function readNote(text: string): NodeNote | undefined {
     return undefined
   }
   // Nodes of the version before tell less.
-  const note = isRecord(value) ? { ...NOT_TOLD, ...value } : value
+  const note = isRecord(value) ? { ...NOT_TOLD, name: value.host, ...value } : value
   return isNote(note) ? note : undefined
 }
 
@@ -54,7 +54,7 @@ const NOT_TOLD = { decisionsPerSecond: 0, memoryBytes: 0 }
 
 function isNote(value: unknown): value is NodeNote {
   if (!isRecord(value) || typeof value.isLeaving !== 'boolean') return false
-  if (!['id', 'host', 'version', 'ruleVersion'].every((name) => isText(value[name]))) return false
+  if (!['id', 'name', 'host', 'version', 'ruleVersion'].every((name) => isText(value[name]))) return false
   if (!['startedAtMs', 'atMs', 'revision'].every((name) => isCount(value[name]))) return false
   if (!LOAD.every((name) => isWhole(value[name]))) return false
   if (!['memory', 'up', 'away'].includes(value.store as string)) return false

@@ -22,6 +22,7 @@ import { FleetTop } from './fleet-top.ts'
 import { LiveFrames } from './live-frames.ts'
 import { type FileChange, MadeChanges } from './made-changes.ts'
 import { NodeFigures } from './node-figures.ts'
+import { nodeName } from './node-name.ts'
 import { FleetCallers, fitting } from './recent-callers.ts'
 import { RecordCheck } from './record-problems.ts'
 import { redisDeskStore } from './redis-desk-store.ts'
@@ -86,6 +87,7 @@ export function openDesk(parts: DeskParts): OpenDesk {
   const figures = new NodeFigures()
   const nodes = new FleetNodes({
     version,
+    name: () => nodeName(config, parts.adminAddress()),
     notes: redis && (async () => (await redis()).nodeNotes),
     state: () => ({
       ruleVersion: rules().version,

@@ -114,6 +114,10 @@ export class Desk implements CounterDesk {
     return [...new Map(found.map((counter) => [`${counter.key} ${counter.limit.shape}`, counter])).values()]
   }
 
+  isApiKey(key: string): boolean {
+    return this.#parts.entries.keys.includes(key)
+  }
+
   defaultOf(tier: string | undefined): { readonly requestsPerUnit: number; readonly unit: string } | undefined {
     const book = this.#parts.book()
     for (const domain of this.#parts.rules().domains.values()) {

@@ -80,6 +80,7 @@ export class GatewayDoor implements Door {
       limiter,
       ceiling: this.#ceiling,
       isShadow,
+      showsFallback: parts.config.showsFallback,
       failed: faultLog(log),
       contextOf: readsTraces
         ? (request) =>

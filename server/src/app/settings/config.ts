@@ -81,6 +81,8 @@ export interface Config {
   readonly adminPort: number
   /** Names that the admin port answers to, beside addresses, localhost and `adminHost`. */
   readonly adminNames: readonly string[]
+  /** Undefined: it is called by its host and admin port. */
+  readonly nodeName: string | undefined
   /** Tokens of the admin API, beside those in the database. */
   readonly adminTokens: readonly AdminTokenSetting[]
   /** /metrics needs no token. */
@@ -143,6 +145,8 @@ export interface GatewayConfig {
   readonly maxConnections: number | undefined
   readonly maxConnectionsPerAddress: number | undefined
   readonly maxHeldMib: number | undefined
+  /** Its answers say when limits decided without Redis. */
+  readonly showsFallback: boolean
 }
 
 type Env = NodeJS.ProcessEnv
@@ -201,6 +205,7 @@ export function readConfig(args: readonly string[], env: Env, command: CommandFl
     adminHost: from.value('admin-host'),
     adminPort: from.value('admin-port'),
     adminNames: from.value('admin-names') ?? [],
+    nodeName: from.value('node-name'),
     adminTokens: adminTokensOf(from.given('admin-token')),
     metricsOpen: from.value('metrics-open'),
     statsOpen: from.value('stats-open'),

@@ -131,6 +131,13 @@ export const GATEWAY_SETTINGS = [
     unset: '128',
     text: 'MiB that a process holds of heads of requests, a quarter of it for one address; past it, connections that hold the most are ended',
   },
+  {
+    flag: 'show-fallback',
+    env: 'SLUICE_GATEWAY_SHOW_FALLBACK',
+    kind: 'switch',
+    unset: 'off',
+    text: 'answers to clients say in Sluice-Fallback when limits were decided without Redis: for clients that are your own',
+  },
 ] as const satisfies readonly GatewaySpec[]
 
 type Env = NodeJS.ProcessEnv
@@ -188,6 +195,7 @@ function gatewayOf(given: Ask, host: string): GatewayConfig {
     maxConnections: countOf(given('max-connections')),
     maxConnectionsPerAddress: countOf(given('max-connections-per-address')),
     maxHeldMib: countOf(given('max-held')),
+    showsFallback: isGiven(given('show-fallback')),
   }
 }
 
@@ -197,7 +205,7 @@ function plainRoutes(to: Given, given: Ask): object {
   const addresses = READERS.paths(to)
   const upstreams = { app: concurrency === undefined ? addresses : { addresses, concurrency } }
   const [limit, off] = [given('limit'), given('no-limit')]
-  const isOff = off !== undefined && READERS.switch(off)
+  const isOff = isGiven(off)
   if (limit === undefined && !isOff) {
     throw new SluiceError('ROUTE_UNLIMITED', to.where, 'neither --limit 100/1m nor --no-limit is given')
   }
@@ -242,6 +250,10 @@ function tlsOf(given: Ask): GrpcTls | undefined {
 
 function countOf(given: Given | undefined): number | undefined {
   return given && READERS.count(given)
+}
+
+function isGiven(given: Given | undefined): boolean {
+  return given !== undefined && READERS.switch(given)
 }
 
 function trustOf(given: Given | undefined): ProxyTrustOptions | undefined {

@@ -119,6 +119,15 @@ export function hostNamesOf(given: Given): string[] {
   return names
 }
 
+/** nodeNameOf reads what a node is called where nodes are listed. */
+export function nodeNameOf(given: Given): string {
+  const value = lastOf(given)
+  if (!/^[0-9A-Za-z][0-9A-Za-z._:-]{0,99}$/.test(value)) {
+    throw new SluiceError('NODE_NAME_INVALID', given.where, got(value))
+  }
+  return value
+}
+
 /** An Address is where something listens. */
 export interface Address {
   readonly host: string
@@ -149,6 +158,7 @@ export const READERS = {
   header: headerOf,
   hosts: hostNamesOf,
   level: levelOf,
+  name: nodeNameOf,
   paths: pathsOf,
   port: portOf,
   rate: rateOf,

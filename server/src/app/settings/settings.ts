@@ -666,6 +666,15 @@ export const SETTINGS = [
   },
   {
     group: 'Process',
+    flag: 'node-name',
+    env: 'SLUICE_NODE_NAME',
+    kind: 'name',
+    value: 'NAME',
+    unset: 'the host name, with the admin port unless that is 8082',
+    text: 'what this node is called where nodes are listed; give each its own, the same after a restart',
+  },
+  {
+    group: 'Process',
     flag: 'log-level',
     env: 'LOG_LEVEL',
     kind: 'level',

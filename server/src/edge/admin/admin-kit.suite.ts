@@ -154,7 +154,9 @@ export async function startAdmin(options: KitOptions = {}): Promise<AdminKit> {
         list: async () => [
           {
             id: 'node-1',
+            name: 'here',
             host: 'here',
+            listedUntilMs: undefined,
             isHere: true,
             isAway: false,
             startedAtMs: clock.now(),

@@ -276,7 +276,7 @@ describe('explain', () => {
       counters: [
         {
           would_refuse: true,
-          what_would_admit: 'Wait 42s, raise the limit above 20, grant extra budget, or reset the counter.',
+          what_would_admit: 'Wait 42 s, raise the limit above 20, grant extra budget, or reset the counter.',
         },
       ],
     })
@@ -288,5 +288,22 @@ describe('explain', () => {
     const answer = await ask('POST', 'explain', { body })
     expect(answer.status).toBe(200)
     expect(answer.text).not.toContain('very_secret')
+  })
+
+  it('shows no API key, whatever the rules say of it', async () => {
+    const { ask } = await startAdmin()
+    const entries = [
+      { key: 'user', value: 'alice' },
+      { key: 'x-api-key', value: 'sk_very_secret' },
+    ]
+    const { json } = await ask('POST', 'explain', { body: { domain: 'shop', descriptors: [{ entries }] } })
+    expect(json.matched).toMatchObject([
+      {
+        steps: [
+          { key: 'user', value: 'alice' },
+          { key: 'x-api-key', value: null },
+        ],
+      },
+    ])
   })
 })

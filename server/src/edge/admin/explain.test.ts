@@ -19,18 +19,18 @@ const FULL: LookedCounter = {
 
 describe('what would admit a request', () => {
   it.each<[what: string, counter: LookedCounter, words: RegExp]>([
-    ['a wait', FULL, /^Wait 42s, raise the limit above 20, grant extra budget, or reset the counter\.$/],
-    ['a wait that is rounded up', { ...FULL, retryAfterMs: 15_086 }, /^Wait 16s,/],
-    ['a short wait as it is', { ...FULL, retryAfterMs: 240.2 }, /^Wait 241ms,/],
-    ['a long wait in minutes', { ...FULL, retryAfterMs: 3_000_001 }, /^Wait 51m,/],
-    ['a longer one in hours', { ...FULL, retryAfterMs: 67_699_000 }, /^Wait 19h,/],
+    ['a wait', FULL, /^Wait 42 s, raise the limit above 20, grant extra budget, or reset the counter\.$/],
+    ['a wait that is rounded up', { ...FULL, retryAfterMs: 15_086 }, /^Wait 15.1 s,/],
+    ['a short wait as it is', { ...FULL, retryAfterMs: 240.2 }, /^Wait 241 ms,/],
+    ['a long wait in minutes', { ...FULL, retryAfterMs: 3_000_001 }, /^Wait 50.1 min,/],
+    ['a longer one in hours', { ...FULL, retryAfterMs: 67_699_000 }, /^Wait 18.9 h,/],
     [
       'no wait, where the limit is smaller than the cost',
       { ...FULL, limit: 0, isImpossible: true },
       /^Waiting does not/,
     ],
     ['a grant with something left', { ...FULL, grants: [{ id: 'g', remaining: 3 }] }, /grant g has 3 left\.$/],
-    ['no grant that is used up', { ...FULL, grants: [{ id: 'g', remaining: 0 }] }, /^Wait 42s/],
+    ['no grant that is used up', { ...FULL, grants: [{ id: 'g', remaining: 0 }] }, /^Wait 42 s/],
     ['a switch', { ...FULL, switchedTo: 'off' }, /the rule is switched off\.$/],
   ])('is %s', (_, counter, words) => {
     expect(admitting(counter)).toMatch(words)
@@ -46,7 +46,7 @@ describe('what would admit a request', () => {
     })
     counters.block = { ...counters.block, endsInMs: 42_000 }
     const { json } = await ask('POST', 'explain', { body: ASKED })
-    expect(json.blocked).toMatchObject({ what_would_admit: 'Unblock b-1, or wait 42s.' })
+    expect(json.blocked).toMatchObject({ what_would_admit: 'Unblock b-1, or wait 42 s.' })
     counters.block = { ...counters.block, id: 'suspended', endsInMs: undefined }
     const suspended = await ask('POST', 'explain', { body: ASKED })
     expect(suspended.json.blocked).toMatchObject({ what_would_admit: 'Make the customer active again.' })

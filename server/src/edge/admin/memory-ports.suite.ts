@@ -338,6 +338,10 @@ export class MemoryCounters implements CounterDesk {
     return 2
   }
 
+  isApiKey(key: string): boolean {
+    return key === 'x-api-key'
+  }
+
   defaultOf(tier: string | undefined) {
     return tier === 'enterprise' ? { requestsPerUnit: 5_000, unit: 'minute' } : undefined
   }

@@ -2,6 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Decision } from 'sluice/internal/core/combine'
 import { SluiceError } from 'sluice/internal/core/errors'
 import { decisionJson } from 'sluice/internal/core/http/decision-json'
+import { FALLBACK_FIELD } from 'sluice/internal/core/http/fallback-field'
 import { rateLimitFields } from 'sluice/internal/core/http/fields'
 import { problem } from 'sluice/internal/core/http/problem'
 import type { CheckRequest, RequestContext } from 'sluice/internal/core/request'
@@ -181,7 +182,8 @@ async function rateLimit(rls: RlsDoor, { body, isTrusted, context }: Asked, resp
   try {
     const request = parseRlsJson(body)
     requireTrust(request, isTrusted)
-    const { status, json } = await rls.answerJson(request, context)
+    const { status, json, fallback } = await rls.answerJson(request, context)
+    if (fallback !== undefined) response.setHeader(FALLBACK_FIELD, fallback)
     response.setHeader('Cache-Control', 'no-store')
     writeJson(response, status, 'application/json', json)
   } catch (error) {

@@ -31,6 +31,8 @@ export interface LimitGateParts {
   readonly blocks?: Blocks
   /** Every request passes: a refusal is counted, and not answered. */
   readonly isShadow?: boolean
+  /** Answers say in Sluice-Fallback when limits decided without the store. Default: false. Clients are strangers. */
+  readonly showsFallback?: boolean
   /** What a request says of its trace, where somebody wants to know. */
   readonly contextOf?: ((request: GatewayRequest) => RequestContext) | undefined
   /** Told of errors of our own. */
@@ -48,7 +50,7 @@ export class LimitGate implements GatewayGate {
   readonly #isShadow: boolean
   readonly #contextOf: LimitGateParts['contextOf']
   readonly #failed: (error: unknown) => void
-  readonly #renderer = new FieldRenderer({ random: Math.random })
+  readonly #renderer: FieldRenderer
 
   constructor({
     limiter,
@@ -57,6 +59,7 @@ export class LimitGate implements GatewayGate {
     turns,
     blocks,
     isShadow = false,
+    showsFallback = false,
     contextOf,
     failed = () => {},
   }: LimitGateParts) {
@@ -67,6 +70,7 @@ export class LimitGate implements GatewayGate {
     this.#blocks = blocks ?? new Blocks(limiter)
     this.#striker = new Striker(limiter, this.#blocks)
     this.#isShadow = isShadow
+    this.#renderer = new FieldRenderer({ random: Math.random, fallback: showsFallback })
     this.#contextOf = contextOf
     this.#failed = failed
   }

@@ -1,5 +1,6 @@
 import type { Decision } from 'sluice/internal/core/combine'
 import { SluiceError } from 'sluice/internal/core/errors'
+import { fallbackValue } from 'sluice/internal/core/http/fallback-field'
 import type { RequestContext } from 'sluice/internal/core/request'
 import type { MaybePromise } from 'sluice/internal/engine/ports'
 import type { GrpcServer, UnaryCall } from '../../grpc/index.ts'
@@ -42,6 +43,8 @@ export class Refusal extends Error {
 export interface JsonAnswer {
   readonly status: number
   readonly json: object
+  /** What Sluice-Fallback says. */
+  readonly fallback: string | undefined
 }
 
 /**
@@ -101,7 +104,7 @@ export class RlsDoor {
   #jsonOf(request: RlsRequest, decision: Decision): JsonAnswer {
     const answer = this.#fold(request, decision)
     const status = answer.overallCode === OVER_LIMIT ? (answer.refusedBy?.status ?? 429) : 200
-    return { status, json: rlsAnswerJson(request, answer, this.#options) }
+    return { status, json: rlsAnswerJson(request, answer, this.#options), fallback: fallbackValue(decision.verdicts) }
   }
 
   #decode({ messageBuffer, messageStart, messageEnd }: UnaryCall): RlsRequest {

@@ -65,11 +65,11 @@ describe('PostgreSQL', () => {
 
   it('leaves no setting behind on a connection, as poolers need it', async () => {
     const server = await sharedPostgres()
-    const db = await open({ url: server.url(), connections: 1, statementTimeoutMs: 1234 })
+    const db = await open({ url: server.url(), connections: 1, statementTimeoutMs: 61_234 })
     const within = await db.query<{ statement_timeout: string }>('SHOW statement_timeout')
-    expect(within).toEqual([{ statement_timeout: '1234ms' }])
-    const other = await db.transaction((tx) => tx.query('SHOW statement_timeout'), { statementTimeoutMs: 5000 })
-    expect(other).toEqual([{ statement_timeout: '5s' }])
+    expect(within).toEqual([{ statement_timeout: '61234ms' }])
+    const other = await db.transaction((tx) => tx.query('SHOW statement_timeout'), { statementTimeoutMs: 65_000 })
+    expect(other).toEqual([{ statement_timeout: '65s' }])
   })
 
   it('is migrated by a user who owns the schema and may make none', async () => {

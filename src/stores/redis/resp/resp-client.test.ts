@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import { connect, createServer, type Server, Socket } from 'node:net'
-import { afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { startRedis } from '../../../../tests/servers/redis.mjs'
 import { until } from '../../../../tests/servers/until.mjs'
 import { RespClient, type RespClientOptions } from './resp-client.ts'
@@ -10,6 +10,10 @@ beforeAll(async () => {
   redis = await startRedis({ unixSocket: true, acl: { app: 'on >secret ~* &* +@all' } })
   return () => redis.stop()
 })
+
+// A busy machine may need longer to connect than the second that a client has for it.
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
+afterEach(() => void vi.useRealTimers())
 
 const clients: RespClient[] = []
 const servers: Server[] = []

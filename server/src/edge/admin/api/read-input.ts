@@ -18,7 +18,7 @@ export function readQuery(
   if (countOf(text, '&') >= MAX_QUERY_PARAMS) throw invalid('query', `more than ${MAX_QUERY_PARAMS} parameters`)
   const values: Record<string, string | number> = {}
   for (const [name, value] of new URLSearchParams(text)) {
-    if (!Object.hasOwn(known, name)) throw invalid(`query.${shown(name)}`, 'there is no such parameter')
+    if (!Object.hasOwn(known, name)) throw invalid(`query.${shown(name)}`, noSuchParameter(known))
     if (Object.hasOwn(values, name)) throw invalid(`query.${name}`, 'given twice')
     values[name] = readValue(known[name].schema, value, `query.${name}`)
   }
@@ -26,6 +26,12 @@ export function readQuery(
     if (required && !Object.hasOwn(values, name)) throw invalid(`query.${name}`, 'missing')
   }
   return values
+}
+
+function noSuchParameter(known: Readonly<Record<string, QueryParam>>): string {
+  const names = Object.keys(known)
+  if (names.length === 0) return 'there is no such parameter: this operation takes none'
+  return `there is no such parameter; this operation takes ${names.join(', ')}`
 }
 
 /** readParams checks the parameters of a path. One that no record could have leads nowhere. */

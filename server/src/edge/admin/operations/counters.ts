@@ -1,4 +1,4 @@
-import { formatDuration } from 'sluice/internal/core/duration'
+import { durationText } from 'sluice/internal/core/duration-text'
 import { SluiceError } from 'sluice/internal/core/errors'
 import { explain as explainMatch } from 'sluice/internal/core/rules/explain'
 import type { CounterTarget, LookedBlock, LookedCounter } from '../../../quotas/ports.ts'
@@ -92,18 +92,8 @@ export function admitting(counter: LookedCounter): string {
   return `Wait ${formatWait(retryAfterMs)}, raise the limit above ${limit}, grant extra budget, or reset the counter.`
 }
 
-/** From so many milliseconds on, a wait is told in steps of so many. */
-const WAIT_STEPS = [
-  [36_000_000, 3_600_000],
-  [600_000, 60_000],
-  [1_000, 1_000],
-] as const
-
-/** formatWait spells how long to wait, for people, and rounds up: who waits so long has waited long enough. */
-function formatWait(ms: number): string {
-  const [, step] = WAIT_STEPS.find(([from]) => ms > from) ?? [0, 1]
-  return formatDuration(Math.ceil(ms / step) * step)
-}
+/** formatWait writes how long to wait, and rounds up: a caller that waits so long has waited long enough. */
+const formatWait = (ms: number): string => durationText(ms, Math.ceil)
 
 function counterJson(counter: LookedCounter) {
   return {
@@ -127,10 +117,11 @@ function counterJson(counter: LookedCounter) {
   }
 }
 
-/** stepsOf retraces how a descriptor is matched. Values that rules call secret are not shown. */
+/** stepsOf retraces how a descriptor is matched. API keys are not shown, nor values that rules call secret. */
 function stepsOf({ desk }: Pick<Call, 'desk'>, { domain: name, descriptors }: Asked) {
   const domain = desk.rules().domains.get(name)
   if (domain === undefined) throw new SluiceError('DOMAIN_UNKNOWN', 'body.domain', `got ${JSON.stringify(name)}`)
+  const counters = part(desk, 'counters')
   return descriptors.map(({ entries }) => {
     const tier = domain.hasTiers ? entries.find(({ key }) => key === 'tier')?.value : undefined
     const matched = tier === undefined ? entries : entries.filter(({ key }) => key !== 'tier')
@@ -139,7 +130,7 @@ function stepsOf({ desk }: Pick<Call, 'desk'>, { domain: name, descriptors }: As
       note: note ?? null,
       steps: steps.map(({ entry, how, pattern, secret, known }) => ({
         key: entry.key,
-        value: secret ? null : entry.value,
+        value: secret || counters.isApiKey(entry.key) ? null : entry.value,
         how,
         pattern: pattern ?? null,
         known: known.slice(0, 20),

@@ -70,12 +70,14 @@ export function frameJson(frame: LiveFrame) {
 const NODE = named(
   'Node',
   object({
-    id: needed(WORDS),
+    id: needed(WORDS, 'of this run: a node that is started again has another'),
+    name: needed(WORDS, 'what it is called: the same after a restart'),
     host: needed(WORDS),
     is_here: needed(YES_OR_NO, 'the node that answers'),
     is_away: needed(YES_OR_NO),
     started_at: needed(TIME),
     seen_at: needed(TIME),
+    listed_until: nullable(TIME, 'of a node that is away: until then, or until a node of its name is started'),
     version: needed(WORDS),
     rule_version: needed(WORDS),
     revision: needed(WHOLE, 'of the quotas that it decides by'),
@@ -105,11 +107,13 @@ const NODE = named(
 function nodeJson(node: NodeState) {
   return {
     id: node.id,
+    name: node.name,
     host: node.host,
     is_here: node.isHere,
     is_away: node.isAway,
     started_at: timeText(node.startedAtMs),
     seen_at: timeText(node.seenAtMs),
+    listed_until: node.listedUntilMs === undefined ? null : timeText(node.listedUntilMs),
     version: node.version,
     rule_version: node.ruleVersion,
     revision: node.revision,

@@ -38,7 +38,7 @@ export const USAGE_OPERATIONS = [
     role: 'viewer',
     summary: 'what was allowed and refused, by customer, limit, and hour or day',
     query: {
-      customer: { schema: ID, doc: 'one customer; left out: all' },
+      customer_id: { schema: ID, doc: 'one customer; left out: all' },
       from: { schema: text(40), required: true, doc: 'not before this time' },
       to: { schema: text(40), required: true, doc: 'before this time' },
       granularity: { schema: { kind: 'choice', of: ['hour', 'day'] }, doc: 'day, unless told otherwise' },
@@ -47,13 +47,13 @@ export const USAGE_OPERATIONS = [
     isPaged: true,
     answer: { status: 200, schema: pageOf(ROW), types: ['text/csv'] },
     run: async (call) => {
-      const { customer, from, to, granularity = 'day', format = 'json' } = call.query
+      const { customer_id: customerId, from, to, granularity = 'day', format = 'json' } = call.query
       const { page_size: limit = DEFAULT_PAGE_SIZE } = call.query as { page_size?: number }
       const [fromMs, toMs] = [timeOf(from, 'query.from') ?? 0, timeOf(to, 'query.to') ?? 0]
       if (toMs <= fromMs) throw invalid('query.to', 'it is not after from')
       if (toMs - fromMs > MOST_MS[granularity]) throw invalid('query.from', `too far from to, by the ${granularity}`)
       const page = await part(call.desk, 'usage').read({
-        customerId: customer,
+        customerId,
         fromMs,
         toMs,
         granularity,
