@@ -74,7 +74,11 @@ describe('compileLimit refuses', () => {
       'OPTION_NOT_APPLICABLE',
       'window: a calendar is given, which sets the window itself',
     ],
-    [{ limit: 5, windowMs: 1000 }, 'OPTION_UNKNOWN', 'windowMs: no such option, did you mean "window"?'],
+    [
+      { limit: 5, windowMs: 1000 },
+      'OPTION_UNKNOWN',
+      "windowMs: no such option, write window: '60s'; the options of other libraries go with sluice/compat/…",
+    ],
     [
       { limit: 5, window: '1s', algorithm: 'token-bukket' },
       'ALGORITHM_UNKNOWN',

@@ -107,6 +107,7 @@ export async function liveThrough(fleet: WatchedFleet): Promise<Answered> {
     'both nodes go without it',
     'count(sum by (instance) (ratelimit_fallback_total{reason="offline"}) > 0) == 2',
   )
+  await comes('the alert notices, which is evaluated every five seconds', 'ALERTS{alertname="SluiceCircuitOpen"}')
   await redis.restart()
   await comes('both circuits are closed', 'count(ratelimit_circuit_state == 0) == 2')
 

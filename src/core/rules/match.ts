@@ -33,7 +33,7 @@ export function match(
     node = stepInto(node, entries[i])
     if (node === undefined) return onTheWay ?? NO_MATCH
     const account = lookup?.(domain.name, entries[i])
-    if (account !== undefined || (tier !== undefined && node.tiers !== undefined)) {
+    if (account !== undefined || (node.tiers !== undefined && (tier !== undefined || trace !== undefined))) {
       const below = new CallerWalk({ domain, entries, tier, lookup, tiers, trace }).from(node, i, account)
       return onTheWay === undefined ? below : [...onTheWay, ...below]
     }
