@@ -83,7 +83,7 @@ export function optionsOf({ element, lines, height, spell, markers, pointed, zoo
     },
     axes: [
       { ...axis, size: 28, space: 72, values: (_, times, __, ___, step) => times.map((at) => tickText(at, step)) },
-      { ...axis, size: 56, space: 36, incrs: STEPS, values: (_, values) => values.map(spell) },
+      { ...axis, size: 56, space: 36, incrs: STEPS, values: (_, values) => values.map((value) => spell(value)) },
     ],
     series: [
       {},
