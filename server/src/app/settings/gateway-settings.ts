@@ -6,142 +6,52 @@ import { type Config, type GatewayConfig, readConfig } from './config.ts'
 import { parseFlags } from './flags.ts'
 import type { GrpcTls } from './grpc-settings.ts'
 import { type Given, lastOf, READERS } from './setting-values.ts'
-import { SETTINGS, type SettingSpec } from './settings.ts'
+import { completed, SETTINGS, type SettingRow } from './settings.ts'
 
-type GatewaySpec = Omit<SettingSpec, 'group'>
-
-/** GATEWAY_SETTINGS are what `sluice gateway` can be told beside the settings of the service. */
-export const GATEWAY_SETTINGS = [
-  {
-    flag: 'to',
-    env: 'SLUICE_GATEWAY_TO',
-    kind: 'paths',
-    value: 'URL',
-    unset: 'none',
-    text: 'the app behind the gateway: http://localhost:3000; for several addresses, repeat the flag or use commas',
-  },
-  {
-    flag: 'limit',
-    env: 'SLUICE_GATEWAY_LIMIT',
-    kind: 'paths',
-    value: 'N/TIME',
-    unset: 'none: it does not start',
-    text: 'with --to: how many requests of one address in what time: 100/1m; several apply together',
-  },
-  {
-    flag: 'no-limit',
-    env: 'SLUICE_GATEWAY_NO_LIMIT',
-    kind: 'switch',
-    unset: 'off',
-    text: 'with --to: no limit, on purpose',
-  },
-  {
-    flag: 'ceiling',
-    env: 'SLUICE_GATEWAY_CEILING',
-    kind: 'text',
-    value: 'N/TIME',
-    unset: '50000/1s',
-    text: 'with --to: how many requests one process takes of all clients together, counted in its memory; more get 503; or off',
-  },
-  {
-    flag: 'ceiling-per-ip',
-    env: 'SLUICE_GATEWAY_CEILING_PER_IP',
-    kind: 'text',
-    value: 'N/TIME',
-    unset: '10000/1s',
-    text: 'with --to: how many requests one process takes of one address; more get 429; or off',
-  },
-  {
-    flag: 'concurrency',
-    env: 'SLUICE_GATEWAY_CONCURRENCY',
-    kind: 'text',
-    value: 'N',
-    unset: 'adaptive',
-    text: 'with --to: how many requests the app gets at once: adaptive finds out; a number; or off',
-  },
-  {
-    flag: 'routes',
-    env: 'SLUICE_GATEWAY_ROUTES',
-    kind: 'text',
-    value: 'FILE',
-    unset: 'none',
-    text: 'instead of --to: a routes file (docs/gateway.md); reloaded as it changes',
-  },
-  {
-    flag: 'port',
-    env: 'SLUICE_GATEWAY_PORT',
-    kind: 'port',
-    value: 'PORT',
-    default: '8000',
-    text: 'where clients connect: HTTP/1.1 and HTTP/2; 0 picks a free one',
-  },
-  {
-    flag: 'tls-cert',
-    env: 'SLUICE_GATEWAY_TLS_CERT',
-    kind: 'text',
-    value: 'FILE',
-    unset: 'no TLS',
-    text: 'the certificate and its chain, in PEM; read again as it changes',
-  },
-  {
-    flag: 'tls-key',
-    env: 'SLUICE_GATEWAY_TLS_KEY',
-    kind: 'text',
-    value: 'FILE',
-    unset: 'no TLS',
-    text: 'the key of the certificate, in PEM',
-  },
-  {
-    flag: 'client-ca',
-    env: 'SLUICE_GATEWAY_CLIENT_CA',
-    kind: 'text',
-    value: 'FILE',
-    unset: 'anyone may connect',
-    text: 'clients have to show a certificate of this authority',
-  },
-  {
-    flag: 'trusted-proxies',
-    env: 'SLUICE_GATEWAY_TRUSTED_PROXIES',
-    kind: 'text',
-    value: 'N|ADDRESSES',
-    unset: 'none',
-    text: 'how many proxies stand in front, or their addresses and blocks: whose X-Forwarded-For counts',
-  },
-  {
-    flag: 'max-connections',
-    env: 'SLUICE_GATEWAY_MAX_CONNECTIONS',
-    kind: 'count',
-    value: 'N',
-    unset: '10000',
-    text: 'connections of clients to one process; for more, unused ones of the address with the most are closed',
-  },
-  {
-    flag: 'max-connections-per-address',
-    env: 'SLUICE_GATEWAY_MAX_CONNECTIONS_PER_ADDRESS',
-    kind: 'count',
-    value: 'N',
-    unset: '1000',
-    text: 'connections of one address to one process; more are closed; trusted proxies may have any number',
-  },
-  {
-    flag: 'max-held',
-    env: 'SLUICE_GATEWAY_MAX_HELD',
-    kind: 'count',
-    value: 'MIB',
-    unset: '128',
-    text: 'MiB that a process holds of heads of requests, a quarter of it for one address; past it, connections that hold the most are ended',
-  },
-  {
-    flag: 'show-fallback',
-    env: 'SLUICE_GATEWAY_SHOW_FALLBACK',
-    kind: 'switch',
-    unset: 'off',
-    text: 'answers to clients say in Sluice-Fallback when limits were decided without Redis: for clients that are your own',
-  },
-] as const satisfies readonly GatewaySpec[]
+/** TABLE is every setting that `sluice gateway` has in addition to those of the service. Their variables begin with SLUICE_GATEWAY_. */
+// biome-ignore format: two lines a setting
+const TABLE = {
+  to: { kind: 'paths', value: 'URL',
+    text: 'the app behind the gateway: http://localhost:3000; for several addresses, repeat the flag or use commas' },
+  limit: { kind: 'paths', value: 'N/TIME', unset: 'none: it does not start',
+    text: 'with --to: how many requests of one address in what time: 100/1m; several apply together' },
+  'no-limit': { kind: 'switch',
+    text: 'with --to: no limit, on purpose' },
+  ceiling: { kind: 'text', value: 'N/TIME', unset: '50000/1s',
+    text: 'with --to: how many requests one process takes of all clients together, counted in its memory; more get 503; or off' },
+  'ceiling-per-ip': { kind: 'text', value: 'N/TIME', unset: '10000/1s',
+    text: 'with --to: how many requests one process takes of one address; more get 429; or off' },
+  concurrency: { kind: 'text', value: 'N', unset: 'adaptive',
+    text: 'with --to: how many requests the app gets at once: adaptive finds out; a number; or off' },
+  routes: { kind: 'text', value: 'FILE',
+    text: 'instead of --to: a routes file (docs/gateway.md); reloaded as it changes' },
+  port: { kind: 'port', default: '8000',
+    text: 'where clients connect: HTTP/1.1 and HTTP/2; 0 picks a free one' },
+  'tls-cert': { kind: 'text', value: 'FILE', unset: 'no TLS',
+    text: 'the certificate and its chain, in PEM; read again as it changes' },
+  'tls-key': { kind: 'text', value: 'FILE', unset: 'no TLS',
+    text: 'the key of the certificate, in PEM' },
+  'client-ca': { kind: 'text', value: 'FILE', unset: 'anyone may connect',
+    text: 'clients have to show a certificate of this authority' },
+  'trusted-proxies': { kind: 'text', value: 'N|ADDRESSES',
+    text: 'how many proxies stand in front, or their addresses and blocks: whose X-Forwarded-For counts' },
+  'max-connections': { kind: 'count', unset: '10000',
+    text: 'connections of clients to one process; for more, unused ones of the address with the most are closed' },
+  'max-connections-per-address': { kind: 'count', unset: '1000',
+    text: 'connections of one address to one process; more are closed; trusted proxies may have any number' },
+  'max-held': { kind: 'count', value: 'MIB', unset: '128',
+    text: 'MiB that a process holds of heads of requests, a quarter of it for one address; past it, connections that hold the most are ended' },
+  'show-fallback': { kind: 'switch',
+    text: 'answers to clients say in Sluice-Fallback when limits were decided without Redis: for clients that are your own' },
+} as const satisfies Readonly<Record<string, SettingRow>>
 
 type Env = NodeJS.ProcessEnv
-type Name = (typeof GATEWAY_SETTINGS)[number]['flag']
+type Name = keyof typeof TABLE
+
+/** GATEWAY_SETTINGS is TABLE with what follows from the names and kinds. */
+export const GATEWAY_SETTINGS = Object.entries<SettingRow>(TABLE).map(([flag, row]) =>
+  completed(flag, row, 'SLUICE_GATEWAY_'),
+)
 
 /** readGatewayConfig reads the settings of the service, and those of its gateway. */
 export function readGatewayConfig(args: readonly string[], env: Env): Config & { readonly gateway: GatewayConfig } {
@@ -151,7 +61,7 @@ export function readGatewayConfig(args: readonly string[], env: Env): Config & {
   refuseMisspelled(env)
   const given = (name: Name): Given | undefined => {
     if (flags.has(name)) return { values: flags.all(name), where: `--${name}`, source: 'flag' }
-    const spec = GATEWAY_SETTINGS.find(({ flag }) => flag === name) as GatewaySpec
+    const spec = completed(name, TABLE[name], 'SLUICE_GATEWAY_')
     const value = env[spec.env] || undefined
     if (value !== undefined) return { values: [value], where: spec.env, source: 'env' }
     return spec.default === undefined ? undefined : { values: [spec.default], where: `--${name}`, source: 'flag' }
@@ -161,7 +71,7 @@ export function readGatewayConfig(args: readonly string[], env: Env): Config & {
 
 /** refuseMisspelled: a typo must not switch off what it was to set. */
 function refuseMisspelled(env: Env): void {
-  const known: readonly string[] = GATEWAY_SETTINGS.map((spec) => spec.env)
+  const known = GATEWAY_SETTINGS.map((spec) => spec.env)
   for (const name of Object.keys(env)) {
     if (!name.startsWith('SLUICE_GATEWAY_') || known.includes(name) || env[name] === '') continue
     throw new SluiceError('VARIABLE_UNKNOWN', name, `it is no setting of the gateway${didYouMean(name, known)}`)

@@ -2,12 +2,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ERROR_RULES } from 'sluice/internal/core/errors'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { raisedBy } from '../../../../src/core/raised.suite.ts'
 import { readConfig } from './config.ts'
 import { ENVOY_SETTINGS } from './envoy-settings.ts'
-import { variablesOf } from './setting-sources.ts'
-import { fileKey, SETTINGS, type SettingSpec } from './settings.ts'
+import { SettingSources, variablesOf } from './setting-sources.ts'
+import { fileKey, SETTINGS, type SettingName, type SettingSpec } from './settings.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'sluice-settings-'))
 afterAll(() => rmSync(dir, { recursive: true }))
@@ -29,6 +29,9 @@ function misspelled(name: string): string {
   return name.slice(0, at - 1) + (a === b ? a + a + b : b + a) + name.slice(at + 1)
 }
 
+/** Some settings are read only where others are set. */
+const READING_EVERYTHING: readonly string[][] = [[], ['--grpc-tls', '--grpc-tls-cert', 'a', '--grpc-tls-key', 'b']]
+
 describe('SETTINGS', () => {
   it('names each flag, variable and key once', () => {
     for (const names of [
@@ -47,6 +50,14 @@ describe('SETTINGS', () => {
   it('has a value for all but switches, and choices for those that choose', () => {
     expect(settings.filter(({ kind, value }) => (kind === 'switch') !== (value === undefined))).toEqual([])
     expect(settings.filter(({ kind, choices }) => /choice|level/.test(kind) !== (choices !== undefined))).toEqual([])
+  })
+
+  it('has no setting that no code reads', () => {
+    const read = vi.spyOn(SettingSources.prototype, 'given')
+    onTestFinished(() => read.mockRestore())
+    for (const args of READING_EVERYTHING) readConfig(args, {})
+    const names = new Set(read.mock.calls.map(([name]) => name))
+    expect(settings.filter(({ flag }) => !names.has(flag as SettingName)).map(({ flag }) => flag)).toEqual([])
   })
 
   it('has every setting that a variable of envoyproxy/ratelimit sets', () => {
