@@ -40,7 +40,7 @@ const ALONE = [
   'src/engine/renewals.test.ts',
   'src/sources/rule-watcher.test.ts',
   'src/stores/hits/memory-store.test.ts',
-  'src/stores/redis/deadline-timer.test.ts',
+  'src/stores/redis/batch/deadline-timer.test.ts',
   'server/src/app/log/log.test.ts',
   'server/src/app/workers/*.test.ts',
   'server/src/edge/gateway/proxy/**/*.test.ts',

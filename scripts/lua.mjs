@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url'
 import { root } from './setup.mjs'
 
 /** Folders of sources that have Lua in a folder `lua`; beside it goes the module `lua-texts.ts`. */
-const folders = ['src/stores/redis', 'src/compat/hono-rate-limiter']
+const folders = ['src/stores/redis/scripts', 'src/compat/hono-rate-limiter']
 
 /**
  * writeLuaModules writes the Lua files into modules, so that the package and a bundle of it are JavaScript alone. The

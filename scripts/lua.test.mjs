@@ -24,8 +24,8 @@ test('a text of several lines is refused', () => {
 })
 
 test('a module is written when a file changed, and only then', () => {
-  const dir = makeTree({ 'src/stores/redis/lua/add.lua': 'return 1\n' })
-  const path = join(dir, 'src/stores/redis/lua-texts.ts')
+  const dir = makeTree({ 'src/stores/redis/scripts/lua/add.lua': 'return 1\n' })
+  const path = join(dir, 'src/stores/redis/scripts/lua-texts.ts')
   writeLuaModules(dir)
   expect(readFileSync(path, 'utf8')).toContain('  add: `return 1`,\n')
   utimesSync(path, 1, 1)

@@ -1,6 +1,6 @@
 import { compileLimit } from '../../dist/core/limit.js'
-import { LimitTexts } from '../../dist/stores/redis/limit-texts.js'
-import { decideFormat } from '../../dist/stores/redis/wire-format.js'
+import { LimitTexts } from '../../dist/stores/redis/formats/limit-texts.js'
+import { decideFormat } from '../../dist/stores/redis/formats/wire-format.js'
 
 const CALLERS = 1_000
 const DAY_S = 86_400

@@ -1,7 +1,7 @@
 import { createClient, RESP_TYPES } from '@redis/client'
 import { storedKey } from '../../dist/core/keys.js'
 import { compileLimit } from '../../dist/core/limit.js'
-import { headKey } from '../../dist/stores/redis/exchange-format.js'
+import { headKey } from '../../dist/stores/redis/formats/exchange-format.js'
 import { openNode } from '../scale/nodes.mjs'
 import { draw } from './callers.mjs'
 import { paced } from './paced.mjs'

@@ -5,14 +5,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { jumpySchedules, KIND_NAMES, KINDS, play } from '../../src/core/algorithms/arbitraries.suite.ts'
 import type { Schedule } from '../../src/core/algorithms/schedule.suite.ts'
 import { compileLimit, type LimitOptions } from '../../src/core/limit.ts'
-import { LimitTexts } from '../../src/stores/redis/limit-texts.ts'
+import { LimitTexts } from '../../src/stores/redis/formats/limit-texts.ts'
 import {
   decideFormat,
   decodeVerdicts,
   encodeGroups,
   encodeSections,
   type Group,
-} from '../../src/stores/redis/wire-format.ts'
+} from '../../src/stores/redis/formats/wire-format.ts'
 import { NEW_SEEDS } from '../seeds/seeds.ts'
 import { sharedRedis } from '../servers/shared.ts'
 

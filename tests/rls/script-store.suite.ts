@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { createClient, RESP_TYPES } from '@redis/client'
 import type { Verdict } from '../../src/core/decision.ts'
 import type { Store } from '../../src/engine/ports.ts'
-import { LimitTexts } from '../../src/stores/redis/limit-texts.ts'
-import { loadScript } from '../../src/stores/redis/scripts.ts'
-import { decodeVerdicts, encodeGroups } from '../../src/stores/redis/wire-format.ts'
+import { LimitTexts } from '../../src/stores/redis/formats/limit-texts.ts'
+import { decodeVerdicts, encodeGroups } from '../../src/stores/redis/formats/wire-format.ts'
+import { loadScript } from '../../src/stores/redis/scripts/scripts.ts'
 import { sharedRedis } from '../servers/shared.ts'
 
 /** openScriptStore is a store on a real Redis whose clock stands still. It decides, and does nothing else. */

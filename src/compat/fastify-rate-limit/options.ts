@@ -1,7 +1,7 @@
 import type { FastifyRequest, RouteOptions } from 'fastify'
 import type { Observed } from '../../engine/decision-event.ts'
 import type { RateLimitHook } from '../../middleware/fastify/options.ts'
-import type { RedisClient } from '../../stores/redis/client-connection.ts'
+import type { RedisClient } from '../../stores/redis/connection/client-connection.ts'
 
 type MaybePromise<T> = T | Promise<T>
 

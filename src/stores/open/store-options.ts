@@ -2,7 +2,7 @@ import type { Clock } from '../../core/clock.ts'
 import { got, SluiceError } from '../../core/errors.ts'
 import type { KeyForm } from '../../core/key-form.ts'
 import { LIMIT_OPTIONS } from '../../core/limit-options.ts'
-import type { RedisClient } from '../redis/client-connection.ts'
+import type { RedisClient } from '../redis/connection/client-connection.ts'
 import { ClaimedNames } from './claimed-names.ts'
 import { type OpenStore, openStore } from './open-store.ts'
 

@@ -1,4 +1,4 @@
-import type { RedisConnection } from './connection.ts'
+import type { RedisConnection } from './connection/connection.ts'
 
 /** laneOf names what a key can share a call with: everything on a single server, its partition on a cluster. */
 export function laneOf(connection: Pick<RedisConnection, 'spansPartitions'>, key: string): string {

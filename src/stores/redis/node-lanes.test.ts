@@ -2,10 +2,10 @@ import { SimpleError } from '@redis/client'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { compileLimit } from '../../core/limit.ts'
 import { StoreFault } from '../../engine/store-fault.ts'
-import { Batcher } from './batcher.ts'
-import type { Args } from './connection.ts'
-import { FakeConnection } from './fake-connection.suite.ts'
-import { decideFormat, type Group } from './wire-format.ts'
+import { Batcher } from './batch/batcher.ts'
+import type { Args } from './connection/connection.ts'
+import { FakeConnection } from './connection/fake-connection.suite.ts'
+import { decideFormat, type Group } from './formats/wire-format.ts'
 
 const LIMIT = compileLimit({ limit: 1_000, window: '1m' })
 const VERDICT_BYTES = 21

@@ -4,11 +4,11 @@ import { sharedRedis } from '../../../tests/servers/shared.ts'
 import { seededRandom } from '../../core/algorithms/oracle.suite.ts'
 import { compileLimit, type LimitOptions } from '../../core/limit.ts'
 import type { Charge } from '../../engine/ports.ts'
-import { headKey } from './exchange-format.ts'
+import { headKey } from './formats/exchange-format.ts'
+import { LimitTexts } from './formats/limit-texts.ts'
+import { decideFormat, encodeGroups, type Group } from './formats/wire-format.ts'
 import { packedHead } from './heads.suite.ts'
-import { LimitTexts } from './limit-texts.ts'
 import { RespClient } from './resp/resp-client.ts'
-import { decideFormat, encodeGroups, type Group } from './wire-format.ts'
 
 const NOW_MS = 1_780_000_000_000
 const LEASED = { consistency: 'leased', onStoreFailure: 'open', localShare: 1 } as const

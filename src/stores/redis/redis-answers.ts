@@ -1,4 +1,4 @@
-import type { RedisConnection } from './connection.ts'
+import type { RedisConnection } from './connection/connection.ts'
 import { askForNote, MAX_NOTE } from './redis-notes.ts'
 
 /** Who asked has given up long before. */

@@ -1,14 +1,14 @@
 import { domainPart } from '../../core/keys.ts'
 import type { Notice } from '../../engine/ports.ts'
 import { StoreFault } from '../../engine/store-fault.ts'
-import { call, callShard, type RedisConnection } from './connection.ts'
-import { bookKey, counterOf, headKey, type Lent, lentIn } from './exchange-format.ts'
+import { call, callShard, type RedisConnection } from './connection/connection.ts'
+import { encodeNotice, noticeChannel } from './connection/notice-channel.ts'
+import { within } from './connection/within.ts'
+import { bookKey, counterOf, headKey, type Lent, lentIn } from './formats/exchange-format.ts'
+import type { StoredKeys } from './formats/stored-keys.ts'
 import { laneOf } from './lane.ts'
-import { encodeNotice, noticeChannel } from './notice-channel.ts'
-import { loadScript } from './scripts.ts'
-import { faultOf, sendScript } from './send-script.ts'
-import type { StoredKeys } from './stored-keys.ts'
-import { within } from './within.ts'
+import { loadScript } from './scripts/scripts.ts'
+import { faultOf, sendScript } from './scripts/send-script.ts'
 
 /** A ResetReport says what a reset came to. */
 export interface ResetReport {

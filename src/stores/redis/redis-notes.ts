@@ -1,6 +1,6 @@
-import { call, type RedisConnection } from './connection.ts'
-import { faultOf } from './send-script.ts'
-import { within } from './within.ts'
+import { call, type RedisConnection } from './connection/connection.ts'
+import { within } from './connection/within.ts'
+import { faultOf } from './scripts/send-script.ts'
 
 const TIMEOUT_MS = 1_000
 /** Who has not written for this long is taken off the list, by the clock of who writes. */

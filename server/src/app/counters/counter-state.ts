@@ -1,6 +1,6 @@
 import { storedKey } from 'sluice/internal/core/keys'
 import { holdsPermits, type Limit } from 'sluice/internal/core/limit'
-import type { Lent } from 'sluice/internal/stores/redis/exchange-format'
+import type { Lent } from 'sluice/internal/stores/redis/formats/exchange-format'
 import type { Counters } from './open-counters.ts'
 
 /** A CounterState is what a counter says now, to somebody who only looks. */

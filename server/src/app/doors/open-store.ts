@@ -1,5 +1,5 @@
 import { type OpenStore, openStore } from 'sluice/internal/stores/open/open-store'
-import type { Certificates } from 'sluice/internal/stores/redis/address'
+import type { Certificates } from 'sluice/internal/stores/redis/connection/address'
 import type { ProcessWatch } from '../../observe/live/process-watch.ts'
 import type { StoreMetrics } from '../../observe/metrics/store-metrics.ts'
 import type { StoreStats } from '../../observe/store-stats.ts'

@@ -1,4 +1,4 @@
-import { parseRedisUrl } from 'sluice/internal/stores/redis/address'
+import { parseRedisUrl } from 'sluice/internal/stores/redis/connection/address'
 import { describe, expect, it } from 'vitest'
 import { raisedBy } from '../../../../src/core/raised.suite.ts'
 import { redisUrlOf } from './redis-settings.ts'

@@ -1,0 +1,103 @@
+import { got, SluiceError } from '../../../core/errors.ts'
+import { StoreFault } from '../../../engine/store-fault.ts'
+import type { Args, Asker, RedisConnection, Reply } from './connection.ts'
+
+/** The type of texts in replies, as node-redis calls it in its type mapping: RESP_TYPES.BLOB_STRING. */
+const BLOB_STRING = 36
+/** AS_BUFFERS has node-redis answer with bytes, not with text. */
+const AS_BUFFERS = { typeMapping: { [BLOB_STRING]: Buffer } }
+
+/** A NodeRedisClient is a client of the package `redis` (5 and newer) for one server. */
+export interface NodeRedisClient {
+  readonly isReady: boolean
+  readonly isOpen?: boolean
+  sendCommand(args: Args, options?: object): Promise<unknown>
+}
+
+/** An IoredisClient is a client of the package `ioredis` for one server. */
+export interface IoredisClient {
+  readonly status: string
+  callBuffer(command: string, ...args: (string | Buffer)[]): Promise<unknown>
+}
+
+export type RedisClient = NodeRedisClient | IoredisClient
+
+const SHARD = 'redis'
+/** What ioredis says of a client that has not been connected yet. */
+const FIRST_CONNECTION: ReadonlySet<string> = new Set(['wait', 'connecting', 'connect'])
+
+/**
+ * ClientConnection sends commands through a client that the app has already. Connecting and closing stay the app's
+ * business. So is what the client does by itself: one that sends commands again after a connection broke
+ * (ioredis, unless autoResendUnfulfilledCommands is false) may charge twice.
+ */
+export class ClientConnection implements RedisConnection {
+  readonly spansPartitions = true
+  readonly #send: (args: Args) => Promise<unknown>
+  readonly #isReady: () => boolean
+  #wasReady = false
+
+  constructor(client: RedisClient) {
+    checkClient(client)
+    if (isIoredis(client)) {
+      this.#isReady = () => this.#isUsable(client.status)
+      this.#send = ([command, ...args]) => client.callBuffer(String(command), ...args)
+    } else {
+      // A client that was closed says so itself.
+      this.#isReady = () => client.isReady || client.isOpen === false
+      this.#send = (args) => client.sendCommand(args, AS_BUFFERS)
+    }
+  }
+
+  shardOf(): string {
+    return SHARD
+  }
+
+  shards(): readonly string[] {
+    return [SHARD]
+  }
+
+  askShard(_shard: string, args: Args, asker: Asker): void {
+    this.ask('', args, asker)
+  }
+
+  ask(_key: string, args: Args, asker: Asker): void {
+    if (!this.#isReady()) {
+      asker.failed(new StoreFault('offline', SHARD, 'not connected'))
+      return
+    }
+    this.#send(args).then(
+      (reply) => asker.answered(reply as Reply),
+      (error: Error) => asker.failed(error),
+    )
+  }
+
+  reset(): void {}
+
+  /**
+   * #isUsable says whether a client takes commands. One that has never been connected yet is about to be: what it is given
+   * meanwhile, it sends then. One that lost its connection would collect commands for as long as the server is away. One
+   * that was closed says so itself.
+   */
+  #isUsable(status: string): boolean {
+    if (status === 'ready') this.#wasReady = true
+    return status === 'ready' || status === 'end' || (!this.#wasReady && FIRST_CONNECTION.has(status))
+  }
+
+  async close(): Promise<void> {}
+}
+
+/** checkClient refuses what is no client of a package that is known here. */
+export function checkClient(client: RedisClient): void {
+  if (!isIoredis(client) && !isNodeRedis(client)) throw new SluiceError('REDIS_CLIENT_INVALID', 'redis', got(client))
+}
+
+function isIoredis(client: RedisClient): client is IoredisClient {
+  const { callBuffer, status } = (client ?? {}) as Partial<IoredisClient>
+  return typeof callBuffer === 'function' && typeof status === 'string'
+}
+
+function isNodeRedis(client: RedisClient): client is NodeRedisClient {
+  const { sendCommand, isReady } = (client ?? {}) as Partial<NodeRedisClient>
+  return typeof sendCommand === 'function' && typeof isReady === 'boolean'
+}
