@@ -25,13 +25,21 @@ const library = (...layers) => layers.map((layer) => `sluice/${layer}`)
 /** serverLayers says the same of server/src. The layers of the library are called sluice/NAME there. */
 export const serverLayers = {
   net: [],
+  protobuf: [],
   grpc: ['net'],
   observe: library('core', 'engine'),
   records: library('core'),
   quotas: ['records', ...library('core', 'engine')],
-  edge: ['net', 'grpc', 'observe', 'records', 'quotas', ...library('core', 'engine', 'identity', 'http-door')],
-  // Of edge, its protobuf.
-  sources: ['edge', ...library('core', 'engine', 'sources')],
+  edge: [
+    'net',
+    'protobuf',
+    'grpc',
+    'observe',
+    'records',
+    'quotas',
+    ...library('core', 'engine', 'identity', 'http-door'),
+  ],
+  sources: ['protobuf', ...library('core', 'engine', 'sources')],
   app: [
     'grpc',
     'observe',

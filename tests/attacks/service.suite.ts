@@ -6,7 +6,7 @@ import { onTestFinished } from 'vitest'
 import { logTo } from '../../server/src/app/log/log.ts'
 import { readConfig } from '../../server/src/app/settings/config.ts'
 import { startService } from '../../server/src/app/wire.ts'
-import { codecOf } from '../../server/src/edge/protobuf/protos.suite.ts'
+import { codecOf } from '../../server/src/protobuf/protos.suite.ts'
 
 const RULES = `
 domain: d

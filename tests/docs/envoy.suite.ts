@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { Client, credentials, type ServiceError } from '@grpc/grpc-js'
 import { onTestFinished } from 'vitest'
 import { parse } from 'yaml'
-import { RLS_REQUEST, RLS_RESPONSE } from '../../server/src/edge/protobuf/protos.suite.ts'
+import { RLS_REQUEST, RLS_RESPONSE } from '../../server/src/protobuf/protos.suite.ts'
 import { SHOULD_RATE_LIMIT } from '../rls/rls-service.suite.ts'
 
 /** A Filter is what the rate limit filter of an envoy.yaml says, as far as the documents use it. */

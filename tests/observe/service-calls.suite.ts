@@ -1,6 +1,6 @@
 import { Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js'
 import { onTestFinished } from 'vitest'
-import { codecOf } from '../../server/src/edge/protobuf/protos.suite.ts'
+import { codecOf } from '../../server/src/protobuf/protos.suite.ts'
 
 const METHODS = {
   check: ['/sluice.v1.Limiter/Check', 'sluice.v1.CheckRequest', 'sluice.v1.CheckResponse'],

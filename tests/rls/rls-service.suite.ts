@@ -8,11 +8,11 @@ import { registerHealth } from '../../server/src/edge/health/health-door.ts'
 import { LeaseTokens } from '../../server/src/edge/leases/lease-tokens.ts'
 import { registerLimiter } from '../../server/src/edge/limiter/limiter-door.ts'
 import type { LimiterPort, ReservingPort } from '../../server/src/edge/limiter-port.ts'
-import { type Codec, codecOf, RLS_REQUEST, RLS_RESPONSE } from '../../server/src/edge/protobuf/protos.suite.ts'
 import { type RlsDoor, registerRls } from '../../server/src/edge/rls/rls-door.ts'
 import type { RlsOptions } from '../../server/src/edge/rls/rls-options.ts'
 import { MAX_MESSAGE_BYTES } from '../../server/src/edge/rls/rls-request.ts'
 import { GrpcServer } from '../../server/src/grpc/index.ts'
+import { type Codec, codecOf, RLS_REQUEST, RLS_RESPONSE } from '../../server/src/protobuf/protos.suite.ts'
 
 /** SHOULD_RATE_LIMIT is the one method of Envoy's rate limit service. */
 export const SHOULD_RATE_LIMIT = '/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit'

@@ -1,7 +1,7 @@
 import type { GrpcServer, StreamCall, UnaryCall } from '../../grpc/index.ts'
 import { GrpcStatus } from '../../grpc/index.ts'
-import { MalformedMessage, ProtoReader } from '../protobuf/reader.ts'
-import { bytesField, join, messageField, textField } from '../protobuf/writer.ts'
+import { MalformedMessage, ProtoReader } from '../../protobuf/reader.ts'
+import { bytesField, join, messageField, textField } from '../../protobuf/writer.ts'
 import type { Health } from './health.ts'
 import { MAX_WATCHES_OF_A_CONNECTION, WatchBound } from './watch-bound.ts'
 

@@ -4,10 +4,10 @@ import { decisionJson } from 'sluice/internal/core/http/decision-json'
 import { PRIORITY_WORDS, type Priority } from 'sluice/internal/core/shedding/priority'
 import { describe, expect, it } from 'vitest'
 import { allowed, impossible, refused, ruleNamed, verdictBy } from '../../../../src/core/verdicts.suite.ts'
-import { codecOf } from '../protobuf/protos.suite.ts'
-import { MalformedMessage, ProtoReader } from '../protobuf/reader.ts'
-import { texts } from '../protobuf/texts.suite.ts'
-import { join, messageField, numberField, textField } from '../protobuf/writer.ts'
+import { codecOf } from '../../protobuf/protos.suite.ts'
+import { MalformedMessage, ProtoReader } from '../../protobuf/reader.ts'
+import { texts } from '../../protobuf/texts.suite.ts'
+import { join, messageField, numberField, textField } from '../../protobuf/writer.ts'
 import {
   checkRequest,
   decodeAcquireRequest,

@@ -1,8 +1,8 @@
 import { SluiceError } from 'sluice/internal/core/errors'
 import type { CheckRequest, Descriptor, Entry, LimitOverride } from 'sluice/internal/core/request'
 import type { Priority } from 'sluice/internal/core/shedding/priority'
+import { MalformedMessage, type ProtoReader } from '../../protobuf/reader.ts'
 import { MAX_LEASES } from '../leases/renew-leases.ts'
-import { MalformedMessage, type ProtoReader } from '../protobuf/reader.ts'
 import { MAX_DESCRIPTORS, MAX_ENTRIES, readEntry, UNITS } from '../rls/rls-request.ts'
 
 export const MAX_REQUESTS = 256

@@ -1,6 +1,6 @@
 import type { Decision, RuleVerdict } from 'sluice/internal/core/combine'
 import { reasonOf } from 'sluice/internal/core/http/decision-json'
-import { boolField, join, messageField, numberField, type ProtoField, textField } from '../protobuf/writer.ts'
+import { boolField, join, messageField, numberField, type ProtoField, textField } from '../../protobuf/writer.ts'
 
 const KINDS = { allowed: 1, refused: 2, impossible: 3 } as const
 const FALLBACKS = { open: 1, closed: 2, local: 3 } as const

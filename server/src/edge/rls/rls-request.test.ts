@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { RLS_REQUEST } from '../protobuf/protos.suite.ts'
-import { MalformedMessage, ProtoReader } from '../protobuf/reader.ts'
-import { texts } from '../protobuf/texts.suite.ts'
-import { bytesField, join, messageField, numberField, textField } from '../protobuf/writer.ts'
+import { RLS_REQUEST } from '../../protobuf/protos.suite.ts'
+import { MalformedMessage, ProtoReader } from '../../protobuf/reader.ts'
+import { texts } from '../../protobuf/texts.suite.ts'
+import { bytesField, join, messageField, numberField, textField } from '../../protobuf/writer.ts'
 import { decodeRlsRequest, type RlsDescriptor, type RlsRequest } from './rls-request.ts'
 
 const reader = new ProtoReader()

@@ -1,6 +1,6 @@
 import { MAX_COUNT, TOO_MUCH } from 'sluice/internal/core/limit'
 import type { CheckRequest, Descriptor, Entry, LimitOverride } from 'sluice/internal/core/request'
-import { MalformedMessage, type ProtoReader } from '../protobuf/reader.ts'
+import { MalformedMessage, type ProtoReader } from '../../protobuf/reader.ts'
 
 export const MAX_DESCRIPTORS = 64
 export const MAX_ENTRIES = 32

@@ -9,7 +9,7 @@ import {
   textField,
   varintSize,
   writeVarint,
-} from '../protobuf/writer.ts'
+} from '../../protobuf/writer.ts'
 import { dynamicMetadata, type JsonValue, limitHeaders, type RlsAnswer, type Status } from './rls-answer.ts'
 import type { RlsOptions } from './rls-options.ts'
 import type { RlsRequest } from './rls-request.ts'

@@ -1,7 +1,7 @@
 import { holdsPermits, type Limit } from 'sluice/internal/core/limit'
 import { UNIT_MS } from 'sluice/internal/core/rules/compile-rule'
 import type { Rule } from 'sluice/internal/core/rules/rule-set'
-import { bytesField, join, messageField, numberField, type ProtoField, textField } from '../protobuf/writer.ts'
+import { bytesField, join, messageField, numberField, type ProtoField, textField } from '../../protobuf/writer.ts'
 import type { RlsOptions } from './rls-options.ts'
 
 /** A Header as HeaderValue: Envoy reads `value`, and ignores `raw_value` in older versions. */

@@ -1,5 +1,5 @@
-import { MalformedMessage, ProtoReader } from '../../edge/protobuf/reader.ts'
-import { bytesField, join, messageField, type ProtoField, textField } from '../../edge/protobuf/writer.ts'
+import { MalformedMessage, ProtoReader } from '../../protobuf/reader.ts'
+import { bytesField, join, messageField, type ProtoField, textField } from '../../protobuf/writer.ts'
 import { readText } from './texts.ts'
 
 /** TYPE_URL names what is asked for: rate limits, one message for each domain. */

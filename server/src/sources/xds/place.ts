@@ -1,4 +1,4 @@
-import { MalformedMessage } from '../../edge/protobuf/reader.ts'
+import { MalformedMessage } from '../../protobuf/reader.ts'
 
 /** As deep as a rule file may nest. */
 const MAX_DEPTH = 64

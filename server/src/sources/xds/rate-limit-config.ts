@@ -1,4 +1,4 @@
-import { ProtoReader } from '../../edge/protobuf/reader.ts'
+import { ProtoReader } from '../../protobuf/reader.ts'
 import { type Budget, type Place, spend } from './place.ts'
 import { readStruct } from './struct.ts'
 import { readText } from './texts.ts'

@@ -1,4 +1,4 @@
-import { MalformedMessage, type ProtoReader } from '../../edge/protobuf/reader.ts'
+import { MalformedMessage, type ProtoReader } from '../../protobuf/reader.ts'
 import { type Place, spend } from './place.ts'
 import { readText } from './texts.ts'
 

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { MalformedMessage, type ProtoReader } from '../../edge/protobuf/reader.ts'
+import { MalformedMessage, type ProtoReader } from '../../protobuf/reader.ts'
 
 /** As long as a text may be that the reader makes anew, or has already. */
 const MAX_SHORT = 64

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import protobuf from 'protobufjs'
 
-const directory = fileURLToPath(new URL('../../../proto/', import.meta.url))
+const directory = fileURLToPath(new URL('../../proto/', import.meta.url))
 const root = new protobuf.Root()
 root.resolvePath = (_, target) => (target.startsWith('/') ? target : directory + target)
 root.loadSync(['sluice/v1/limiter.proto', 'envoy/service/ratelimit/v3/rls.proto', 'grpc/health/v1/health.proto'])
