@@ -133,6 +133,8 @@ export const ERROR_RULES = {
   WEBHOOKS_TOO_MANY: 'there are up to 50 webhooks',
   KAFKA_PACKAGE_MISSING:
     'the audit log goes to Kafka with @platformatic/kafka, which is installed beside sluice-server',
+  PGLITE_PACKAGE_MISSING:
+    '--data needs the package @electric-sql/pglite; --database takes a PostgreSQL instead, and needs no package',
   AUDIT_KAFKA_INVALID: 'brokers are host:port, with commas between them',
   ENTRY_INVALID: 'an entry is written key=value',
   REDIS_URL_INVALID:

@@ -141,6 +141,14 @@ describe('an operator who has installed sluice-server', () => {
     expect(stderr).toContain('TRACES_PACKAGES_MISSING: OTEL_TRACES_EXPORTER: @opentelemetry/api, ')
   })
 
+  it('is asked to install PGlite for --data', async () => {
+    project = new Project().install(packed.library).install(packed.server, { without: ['sluice'] })
+    const program = join('node_modules', 'sluice-server', 'bin', 'sluice.mjs')
+    const { code, stderr } = await project.run(program, 'serve', '--examples', '--data=data')
+    expect(code).toBe(1)
+    expect(stderr).toContain('PGLITE_PACKAGE_MISSING: --data: @electric-sql/pglite is not installed; run: npm install')
+  })
+
   it('has the dashboard, at the address that is printed', async () => {
     project = new Project().install(packed.library).install(packed.server, { without: ['sluice'] })
     project.write({
