@@ -85,7 +85,7 @@ describe('the producer for Kafka', () => {
         throw new Error('MODULE_NOT_FOUND')
       }),
     ).toThrow(
-      'KAFKA_PACKAGE_MISSING: --audit-kafka: @platformatic/kafka cannot be found; install it beside it: npm install @platformatic/kafka@1; the audit log goes to Kafka with @platformatic/kafka, which is installed beside sluice-server',
+      'KAFKA_PACKAGE_MISSING: --audit-kafka: @platformatic/kafka cannot be found; install it beside it: npm install @platformatic/kafka@1. Install @platformatic/kafka next to sluice-server to send the audit log to Kafka.',
     )
     requireKafkaPackage(() => 'there')
   })
