@@ -66,7 +66,7 @@ export async function startService(
 ): Promise<Service> {
   for (const warning of config.warnings) log.warn('config.warning', warning)
   if (config.rules.length === 0 && !hasRemoteRules(config.remoteRules) && config.gateway === undefined)
-    throw new SluiceError('RULES_MISSING', 'serve', 'nothing says where the rules are')
+    throw new SluiceError('RULES_MISSING', 'serve', 'no rules are given')
   if (config.compatibility !== undefined) log.info('config.compatibility', compatibilityLine(config.compatibility))
   const given = { origin, signal }
   return config.workers > 1 ? startWorkers(config, log, given) : startAlone(config, log, given)

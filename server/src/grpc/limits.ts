@@ -100,7 +100,7 @@ export function resolveLimits(options: GrpcLimitOptions = {}): GrpcLimits {
   const chosen = Object.fromEntries(Object.entries(numbers).filter(([, value]) => value !== undefined))
   const limits = { ...DEFAULT_LIMITS, ...chosen, budgets: { ...DEFAULT_BUDGETS, ...budgets } }
   for (const name of Object.keys(options) as (keyof GrpcLimits)[]) {
-    if (!Object.hasOwn(DEFAULT_LIMITS, name)) throw new RangeError(`${name} is no limit of a GrpcServer`)
+    if (!Object.hasOwn(DEFAULT_LIMITS, name)) throw new RangeError(`${name} is not a limit of a GrpcServer`)
     if (name !== 'budgets') requireLimit(name, limits[name])
   }
   return Object.freeze(limits)

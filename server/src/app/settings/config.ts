@@ -269,7 +269,7 @@ function workerCount(from: SettingSources, isShared: boolean): number {
   const given = from.given('workers')
   const isOne = given === undefined || lastOf(given) === '1'
   if (isShared || isOne) return count
-  throw new SluiceError('WORKERS_NEED_REDIS', given.where, `${got(lastOf(given))}, and counters live in memory`)
+  throw new SluiceError('WORKERS_NEED_REDIS', given.where, `${got(lastOf(given))} with counters in memory`)
 }
 
 function hotKeyLimitsOf(from: SettingSources): HotKeyLimits {
