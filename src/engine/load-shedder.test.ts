@@ -146,7 +146,7 @@ describe('worker utilisation', () => {
   })
 
   it('leaves a request alone that is blocked: it is refused as such', () => {
-    const block = { id: 'b', reason: undefined, status: 403, body: undefined }
+    const block = { id: 'b', who: 'customer_id=acme', reason: undefined, status: 403, body: undefined }
     const blocks = () => ({ block, descriptor: 0, endsInMs: undefined })
     const none = { accounts: undefined, tiers: undefined, grants: undefined, switches: undefined }
     const { loop, check, shedder } = bench({ worker: {} }, { quotas: () => ({ ...none, blocks }) })
