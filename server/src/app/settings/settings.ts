@@ -258,6 +258,8 @@ const TABLE = {
       text: 'without a database: customers and their quotas in this directory, for one node; with one: the end of the audit log' },
     'first-token-file': { kind: 'text', value: 'FILE', unset: 'first-token in --data, else none',
       text: 'where the first token of the admin API is written, readable by this user only; `sluice token first` prints it' },
+    'ready-within': { kind: 'duration', default: '60s',
+      text: 'with a database: how long a node is not ready while not all of its processes have the records; then it is ready, and degraded' },
     'api-key-entries': { kind: 'paths', value: 'KEYS', default: 'api_key,x-api-key',
       text: 'keys of entries whose value is an API key; with commas between them' },
     'customer-entries': { kind: 'paths', value: 'KEYS', default: 'customer,customer_id,tenant',
