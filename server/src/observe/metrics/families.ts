@@ -80,6 +80,10 @@ export const FAMILIES: readonly Family[] = [
   counter('ratelimit_hot_keys_detected_total', 'Times that a single key took an unusual share of a rule.'),
   sum('ratelimit_keys_exhausted', 'Tracked keys without budget for five minutes or longer.'),
   max('ratelimit_quotas_records', 'Records that the node holds, by table.'),
+  max(
+    'ratelimit_quotas_in_force',
+    '1: every process of the node decides by the records that the database had at its start; 0: not yet.',
+  ),
   max('ratelimit_quotas_revision', 'The last change of quotas that is in force.'),
   max(
     'ratelimit_quotas_age_seconds',
