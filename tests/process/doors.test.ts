@@ -210,7 +210,7 @@ describe('sluice serve', () => {
       expect([status, stderr]).toEqual([
         1,
         `TLS_FILE_INVALID: ${at('server.key')}: it is a private key, not a certificate; ` +
-          'certificates and private keys are PEM files, and a key is that of its certificate\n',
+          'Certificates and private keys must be PEM files, and the key must match its certificate.\n',
       ])
     },
   )
@@ -223,7 +223,7 @@ describe('sluice serve', () => {
     expect(run(['serve', '--examples', '--http-port', '0', ...args], { env: { LOG_LEVEL: 'error' } })).toEqual({
       status: 1,
       stdout: '',
-      stderr: `FILE_UNREADABLE: ${file}: it does not exist (ENOENT); a file that a setting names exists, and this user may read it\n`,
+      stderr: `FILE_UNREADABLE: ${file}: the file does not exist (ENOENT). The file must exist, and the user of this process must be able to read it.\n`,
     })
   })
 })

@@ -154,7 +154,7 @@ describe('a customer', () => {
     await becomes(fleet, '+', 'the block is gone')
     await letExpire(fleet)
 
-    expect(verified(fleet).stderr).toMatch(/^DATABASE_LOCKED: .* is asked with --admin\n$/)
+    expect(verified(fleet).stderr).toMatch(/^DATABASE_LOCKED: .* Use --admin to ask .*\n$/)
     const asked = ['--admin', again.admin, '--token', fleet.token]
     expect(verified(fleet, ...asked)).toMatchObject({ status: 0, stderr: '' })
     const made = fleet.run('token', 'create', '--role', 'viewer', '--name', 'on call', ...asked)

@@ -99,7 +99,8 @@ describe('a node whose database is away when it starts', () => {
     onTestFinished(() => server.stop())
     const name = await server.createDatabase()
     const token = 'a-token-of-the-operator'
-    const fleet = new QuotaFleet({ DATABASE_URL: server.url(name), SLUICE_ADMIN_TOKEN: token })
+    const env = { DATABASE_URL: server.url(name), SLUICE_ADMIN_TOKEN: token }
+    const fleet = new QuotaFleet(env, '--ready-within', '100ms')
     fleet.token = token
     await server.kill()
     const node = await fleet.start()

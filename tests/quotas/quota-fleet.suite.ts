@@ -35,10 +35,16 @@ export class QuotaFleet {
 
   /** start starts a node, in the place of one that has ended or as another. Before it is connected to Redis, it counts by itself. */
   async start(at = this.nodes.length): Promise<Started> {
+    const node = await this.launch(at)
+    await connected(node)
+    return node
+  }
+
+  /** launch is start without waiting for anything but its welcome. */
+  async launch(at = this.nodes.length): Promise<Started> {
     const { url } = await sharedRedis()
     const args = ['--health-needs-redis', '--rules', this.rules.path, '--key-prefix', this.#prefix, ...this.#args]
     const node = await startWith({ ...this.#env, REDIS_URL: url }, ...args)
-    await connected(node)
     this.nodes[at] = node
     return node
   }

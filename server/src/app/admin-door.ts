@@ -78,7 +78,10 @@ export async function openAdmin(
     rules: rules.current,
     stats: async () => [...Object.entries(await fleet.stats()), ...ruleStats(rules)],
     ...(metrics && { metrics }),
-    unready: async () => (await fleet.unready()) || (node?.unready() ?? ''),
+    health: async () => ({
+      unready: node?.readiness.health.unready || (await fleet.unready()),
+      degraded: node?.readiness.health.degraded ?? '',
+    }),
     hotKeys: (scope: HotKeysScope) => hotKeys.ask(scope),
     failed: faultLog(log),
     admin,

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { SluiceError } from 'sluice/internal/core/errors'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import type { RuleOrigin } from 'sluice/internal/engine/live-rules'
-import { bothSinks, type QuotaOrigin } from '../quotas/book/live-quotas.ts'
+import { bothSinks, type QuotaOrigin, watchedSink } from '../quotas/book/live-quotas.ts'
 import type { QuotaBook } from '../quotas/book/quota-book.ts'
 import type { RemoteSource } from '../sources/remote-source.ts'
 import { openDesk } from './admin/open-desk.ts'
@@ -17,6 +17,7 @@ import { fleetOf, fleetOfOne } from './fleet.ts'
 import { type FollowedRules, type FollowParts, followRules } from './follow-rules.ts'
 import type { RoutesInForce, RoutesSource } from './gateway/routes-source.ts'
 import { openHotKeys } from './hot-keys/node-hot-keys.ts'
+import { tableVersionIn } from './in-force.ts'
 import type { Log } from './log/log.ts'
 import { closeData, deskParts, liveQuotasOf, type NodeData, openData } from './node-data.ts'
 import { plural } from './plural.ts'
@@ -50,6 +51,8 @@ export interface Service {
   close(): Promise<void>
   /** kill ends what would not end with this process. */
   kill(): void
+  /** Resolves when health checks have said yes: with a database, when its records are in force, or time is over. */
+  readonly ready: Promise<void>
   /** Rejects when the service cannot go on. */
   readonly failed: Promise<never>
 }
@@ -66,7 +69,7 @@ export async function startService(
 ): Promise<Service> {
   for (const warning of config.warnings) log.warn('config.warning', warning)
   if (config.rules.length === 0 && !hasRemoteRules(config.remoteRules) && config.gateway === undefined)
-    throw new SluiceError('RULES_MISSING', 'serve', 'nothing says where the rules are')
+    throw new SluiceError('RULES_MISSING', 'serve', 'no rules are given')
   if (config.compatibility !== undefined) log.info('config.compatibility', compatibilityLine(config.compatibility))
   const given = { origin, signal }
   return config.workers > 1 ? startWorkers(config, log, given) : startAlone(config, log, given)
@@ -181,7 +184,9 @@ function startAlone(config: Config, log: Log, given: Given): Promise<Service> {
     const origin = given.origin ?? node
     const passedOver = origin && new PassedOverLog(log)
     const quotas = liveQuotasOf(config, origin, passedOver?.hear)
-    const unfollow = quotas && (await origin?.follow(quotas))
+    const tellInForce = (): void =>
+      node?.has({ revision: quotas?.revision ?? -1, rules: tableVersionIn(rules.origin().inputs) })
+    const unfollow = quotas && (await origin?.follow(watchedSink(quotas, tellInForce)))
     if (unfollow !== undefined) undo.push(unfollow)
     const outlet = openOutlet(config, log)
     const doors = openDoors(config, rules.current, log, {
@@ -193,7 +198,12 @@ function startAlone(config: Config, log: Log, given: Given): Promise<Service> {
       usage: data && (async (news) => data.usage.take(news)),
     })
     undo.push(() => doors.close())
-    rules.watch(() => doors.rulesChanged())
+    rules.watch(() => {
+      doors.rulesChanged()
+      tellInForce()
+    })
+    tellInForce()
+    node?.readiness.watch((health) => doors.hear(health))
     followRoutes(routes, rules, log, ({ plan }) => doors.setRoutes(plan))
     await doors.ready
     const addresses = await listenAll(config, (door, place) => (doors.all[door] as Door).listen(place))
@@ -239,6 +249,7 @@ function startAlone(config: Config, log: Log, given: Given): Promise<Service> {
         await closeData(data)
       },
       kill: () => {},
+      ready: node?.readiness.ready ?? Promise.resolve(),
       failed: node?.failed ?? new Promise<never>(() => {}),
     }
   })
@@ -259,10 +270,12 @@ function startWorkers(config: Config, log: Log, given: Given): Promise<Service> 
       origin: () => rules.origin(),
       decisions: (text) => void outlet?.send(text),
       ...(data && { usage: data.usage.take }),
+      inForce: (least) => node?.has(least),
       keySecret: origin && (() => origin.keySecret()),
       routes: routes && ((inputs) => routes.inputFor(inputs)),
     })
     primary.prepare()
+    node?.readiness.watch((health) => primary.hear(health))
     undo.push(() => primary.kill())
     const changed = (from: RuleOrigin): void => primary.applyRules(from)
     const rules = await followAll(config, log, { node, routes, changed, signal: given.signal })
@@ -316,6 +329,7 @@ function startWorkers(config: Config, log: Log, given: Given): Promise<Service> 
         await closeData(data)
       },
       kill: () => primary.kill(),
+      ready: node?.readiness.ready ?? Promise.resolve(),
       failed: eitherFails(primary.failed, node?.failed),
     }
   })

@@ -25,13 +25,13 @@ describe('requireMetadata', () => {
     ['X-Test', 'a', '"X-Test" cannot be set'],
     ['', 'a', '"" cannot be set'],
     [':status', 'a', '":status" cannot be set'],
-    ['grpc-status', '0', 'grpc-status cannot be set; the server writes it itself, or it must not be'],
-    ['content-type', 'a', 'content-type cannot be set; the server writes it itself, or it must not be'],
-    ['connection', 'close', 'connection cannot be set; the server writes it itself, or it must not be'],
-    ['x', 'a\nb', 'x: a value has the characters from space to "~" only'],
-    ['x', 'ä', 'x: a value has the characters from space to "~" only'],
-    ['x-bin', 'text', 'x-bin: names that end in -bin take bytes, all others text'],
-    ['x', Uint8Array.of(1), 'x: names that end in -bin take bytes, all others text'],
+    ['grpc-status', '0', 'grpc-status cannot be set: it is reserved for the server'],
+    ['content-type', 'a', 'content-type cannot be set: it is reserved for the server'],
+    ['connection', 'close', 'connection cannot be set: it is reserved for the server'],
+    ['x', 'a\nb', 'x: a value may have only the characters from space to "~"'],
+    ['x', 'ä', 'x: a value may have only the characters from space to "~"'],
+    ['x-bin', 'text', 'x-bin: names that end in -bin need bytes, all others need a string'],
+    ['x', Uint8Array.of(1), 'x: names that end in -bin need bytes, all others need a string'],
   ])('refuses %s: %j', (name, value, rule) => {
     expect(() => requireMetadata(name, value)).toThrow(rule)
   })

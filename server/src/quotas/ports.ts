@@ -83,7 +83,10 @@ export interface QuotaStore {
 
 /** A ListQuery narrows a list. */
 export interface ListQuery {
-  /** Exact values of fields, such as `{ tier: 'pro' }`, `{ hash: '…' }`, or, of a subject, `{ customerId: 'acme' }`, `{ keyId: '…' }`. */
+  /**
+   * Exact values of fields, such as `{ tier: 'pro' }`, `{ hash: '…' }`, or, of a subject, `{ customerId: 'acme' }`, `{ keyId: '…' }`;
+   * `{ ownerId: 'acme' }` is that customer and its keys.
+   */
   readonly where?: Readonly<Record<string, string>>
   /** The beginning of an id, a name or a key's prefix; customers are found by the prefixes of their keys, too. */
   readonly search?: string | undefined
@@ -405,16 +408,23 @@ export interface LimitSource {
 
 /** A LimitState is one limit of a caller, and its counter now. */
 export interface LimitState {
-  /** `default`, or what stands below the tiered rule. */
+  /** `default`, or what stands below the caller's entry. */
   readonly descriptor: string
+  /** What stands before the caller's entry; '' is nothing. */
+  readonly above: string
   readonly domain: string
   readonly ruleId: string
+  readonly ruleName: string
+  /** It stands for values that are not known, each of which has a counter: nothing is known of their use. */
+  readonly isPattern: boolean
   readonly source: LimitSource
   readonly limit: number
   readonly used: number
   readonly remaining: number
   readonly windowMs: number
   readonly unit: string | undefined
+  /** Of a window that follows the calendar: whose. */
+  readonly timeZone: string | undefined
   readonly windowStartMs: number
   readonly resetAtMs: number
   /** Of which API key it is; undefined: of the customer. */
@@ -425,6 +435,12 @@ export interface LimitState {
    * Default: true.
    */
   readonly isUseKnown?: boolean
+}
+
+/** LimitStates are limits of callers, and how many descriptors more may have some: there are too many to look at. */
+export interface LimitStates {
+  readonly limits: readonly LimitState[]
+  readonly omitted: number
 }
 
 /** A CounterTarget is whose counters are meant: all of a customer, all of a key, or those that descriptors lead to. */
@@ -484,7 +500,7 @@ export interface CounterDesk {
   /** blockOf is what blocks the callers that descriptors name. */
   blockOf(target: CounterTarget & { readonly kind: 'descriptors' }): LookedBlock | undefined
   /** limitsOf is every limit of a customer or a key. */
-  limitsOf(target: CounterTarget & { readonly kind: 'customer' | 'key' }): Promise<readonly LimitState[]>
+  limitsOf(target: CounterTarget & { readonly kind: 'customer' | 'key' }): Promise<LimitStates>
   /** reset forgets counters and what nodes remember of them, and says how many. It is audited. */
   reset(target: CounterTarget, by: Actor): Promise<number>
   /** defaultOf is the plain limit of a tier, as its rules or its record say. */

@@ -13,7 +13,7 @@ import { Throttle } from '../../edge/admin/access/throttle.ts'
 import { Callers } from '../../edge/callers/callers.ts'
 import { checkServer } from '../../edge/check/check-server.ts'
 import type { GatewayPlan } from '../../edge/gateway-rules/file/compile-routes.ts'
-import { Health } from '../../edge/health/health.ts'
+import { Health, type NodeHealth } from '../../edge/health/health.ts'
 import { registerHealth } from '../../edge/health/health-door.ts'
 import { LeaseTokens } from '../../edge/leases/lease-tokens.ts'
 import { ReservationTokens } from '../../edge/leases/reservation-tokens.ts'
@@ -74,6 +74,8 @@ export interface Doors {
   setRoutes(plan: GatewayPlan): void
   /** rulesChanged is told when other rules are in force: without any it may not be healthy. */
   rulesChanged(): void
+  /** hear has health checks say what the node says. */
+  hear(node: NodeHealth): void
   /** notServing has health checks say no from now on. */
   notServing(): void
   /** close answers what is under way, gives back what the store lent, and ends. */
@@ -99,6 +101,7 @@ export interface DoorParts {
 export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts: DoorParts = {}): Doors {
   const health = new Health()
   let isLeaving = false
+  let held = ''
   let arrive = (): void => {}
   const arrived = new Promise<void>((resolve) => {
     arrive = resolve
@@ -124,7 +127,8 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
   const judge = (): void => {
     if (isLeaving) return
     const isMissingRules = config.healthNeedsRules && rules().domains.size === 0
-    health.set(!isMissingRedis && !isMissingRules, isMissingRedis ? NO_REDIS : NO_RULES)
+    const reason = held || (isMissingRedis ? NO_REDIS : isMissingRules ? NO_RULES : '')
+    health.set(reason === '', reason)
   }
   judge()
   const open = openServiceStore(
@@ -213,6 +217,11 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
     counters: { memory: open.memory, keys: open.keys },
     setRoutes: (plan) => gateway?.setRoutes(plan),
     rulesChanged: judge,
+    hear: ({ unready, degraded }) => {
+      held = unready
+      health.degraded = degraded
+      judge()
+    },
     notServing: () => {
       isLeaving = true
       health.set(false, 'draining')

@@ -1,4 +1,4 @@
-import type { NearLimit, RecentRefusal } from '../../../quotas/ports.ts'
+import type { FleetList, NearLimit, RecentRefusal } from '../../../quotas/ports.ts'
 import {
   ID,
   list,
@@ -65,6 +65,19 @@ const LIMIT = {
   doc: 'how many at the most; 50, unless told otherwise',
 } as const
 
+export const REFUSALS = { ...FLEET, refusals: needed(list(REFUSAL)) } as const
+
+/** refusalsJson is what was refused last, no more than `limit`. */
+export function refusalsJson(found: FleetList<RecentRefusal>, limit: number) {
+  const refusals = found.items.slice(0, limit).map((each) => ({
+    ...callerJson(each),
+    reason: each.reason,
+    detail: orNull(each.detail),
+    retry_after_ms: orNull(each.retryAfterMs),
+  }))
+  return { ...fleetJson(found), refusals }
+}
+
 /** What nodes remember: the last callers, not all of them. */
 export const RECENT_OPERATIONS = [
   operation({
@@ -81,21 +94,14 @@ export const RECENT_OPERATIONS = [
       scope: SCOPE,
       limit: LIMIT,
     },
-    answer: { status: 200, schema: object({ ...FLEET, refusals: needed(list(REFUSAL)) }) },
+    answer: { status: 200, schema: object(REFUSALS) },
     run: async ({ desk, query }) => {
       const { customer_id: customerId, api_key_id: keyId, scope = 'fleet', limit = DEFAULT_LIMIT } = query
       if (customerId !== undefined && keyId !== undefined)
         throw invalid('query', 'customer_id and api_key_id are given')
       const ofCustomer = customerId === undefined ? undefined : ({ kind: 'customer', customerId } as const)
       const of = keyId === undefined ? ofCustomer : ({ kind: 'key', keyId } as const)
-      const found = await part(desk, 'recent').refusals(scope, of)
-      const refusals = found.items.slice(0, limit).map((each) => ({
-        ...callerJson(each),
-        reason: each.reason,
-        detail: orNull(each.detail),
-        retry_after_ms: orNull(each.retryAfterMs),
-      }))
-      return { body: { ...fleetJson(found), refusals } }
+      return { body: refusalsJson(await part(desk, 'recent').refusals(scope, of), limit) }
     },
   }),
   operation({
