@@ -79,7 +79,7 @@ describe('an app that has installed sluice, and nothing that is optional', () =>
         try { rateLimit({ rules: 'domain: api\\n' }) } catch (error) { console.log(error.message) }`,
     })
     expect(await project.printed('app.mjs')).toBe(
-      "YAML_PACKAGE_MISSING: yaml: Cannot find module 'yaml'; YAML is read by the package yaml, which is installed with sluice; a bundle does not contain it, so install it where the bundle runs",
+      "YAML_PACKAGE_MISSING: yaml: Cannot find module 'yaml'. The yaml package could not be loaded. It is installed with sluice but not included in bundles: install it where the bundle runs (npm install yaml).",
     )
   })
 })

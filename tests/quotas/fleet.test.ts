@@ -139,6 +139,8 @@ describe('a customer', () => {
     await node.printed('quotas are in force')
     await makeCustomer(fleet)
     expect(await fleet.check(4)).toBe('++--')
+    const { inForce } = await fleet.ask(node, 'POST', 'customers?wait=all', { id: 'beta' })
+    expect(inForce).toBe('nodes=1, confirmed=1')
     await raise(fleet)
     const blockId = await block(fleet)
 

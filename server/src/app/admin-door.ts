@@ -9,6 +9,7 @@ import { type AdminPorts, NO_PORTS, openAdminApi } from '../edge/admin/open-admi
 import { routeServer } from '../edge/http/routes.ts'
 import { type MergedMetrics, mergedWith } from '../observe/metrics/merge-reports.ts'
 import type { CountsReport } from '../observe/statsd/statsd-counts.ts'
+import { nodeName } from './admin/node-name.ts'
 import type { OpenDesk } from './admin/open-desk.ts'
 import { listen, portOf, reachable } from './doors/listen.ts'
 import { orUnavailable } from './doors/port-unavailable.ts'
@@ -43,9 +44,9 @@ const STATS_PATHS = ['/stats', '/rlconfig', '/admin/v1/hot-keys']
 const THROTTLED_KEYS = 10_000
 
 /** storePorts are the parts of the admin API that are kept in the database. */
-function storePorts({ stores }: NodeQuotas, { pages, webhooks }: NodeUsage): Partial<AdminPorts> {
+function storePorts({ stores, fleet }: NodeQuotas, { pages, webhooks }: NodeUsage): Partial<AdminPorts> {
   const { store, tokens, audit, rules, apiKeys } = stores
-  return { quotas: store, tokens, audit, usage: pages, webhooks, ruleTable: rules, apiKeys }
+  return { quotas: store, tokens, audit, usage: pages, webhooks, ruleTable: rules, apiKeys, fleet }
 }
 
 /** openAdmin opens the door for operators. It answers until the very end: that is when they look. */
@@ -91,6 +92,8 @@ export async function openAdmin(
   const server = adminServer(sources, [config.adminHost, ...config.adminNames])
   const place = { host: config.adminHost, port: config.adminPort }
   await orUnavailable('admin', place, listen(server, place))
+  const knownAs = knownAddress(portOf(server), place.host)
+  if (node !== undefined) node.name = nodeName(config, knownAs)
   const beside = await openMetrics(config, log, metrics).catch((error: unknown) => {
     closeServer(server)
     throw error
@@ -99,7 +102,7 @@ export async function openAdmin(
   return {
     address: reachable(portOf(server), place),
     /** What other nodes are told. */
-    knownAs: knownAddress(portOf(server), place.host),
+    knownAs,
     /** flush sends the last counts, while there is somebody who knows them. */
     flush: () => statsd?.stop(),
     close: () => {

@@ -1,13 +1,15 @@
 import { type ErrorCode, SluiceError } from 'sluice/internal/core/errors'
+import type { InForce } from '../../quotas/book/in-force.ts'
 import type { QuotaOrigin, QuotaSink } from '../../quotas/book/live-quotas.ts'
 import type { DatabasePlace } from '../../quotas/database/open-database.ts'
 import type { QuotaTable } from '../../quotas/model.ts'
 import { keepOpening, type Quotas, quotasAt } from '../../quotas/open/open-quotas.ts'
 import { type FeedState, QuotaFeed } from '../../quotas/records/quota-feed.ts'
-import type { InForce } from '../in-force.ts'
+import { nodeName } from '../admin/node-name.ts'
 import type { Log } from '../log/log.ts'
 import type { Config } from '../settings/config.ts'
 import { writeFirstToken } from './first-token-file.ts'
+import { FleetForce } from './fleet-force.ts'
 import { QuotaNotices } from './quota-notices.ts'
 import { Readiness } from './readiness.ts'
 import { TableRules } from './table-rules.ts'
@@ -45,6 +47,11 @@ export class NodeQuotas implements QuotaOrigin {
   readonly stores: Quotas
   readonly rules: TableRules
   readonly readiness: Readiness
+  readonly fleet: FleetForce
+  /** What others call this node. */
+  name: string
+  /** Everything that this node counted before is written. */
+  usageUntilMs: () => number = Date.now
   /** Rejects when the database can never be used. */
   readonly failed: Promise<never>
   readonly #isLocal: boolean
@@ -65,6 +72,13 @@ export class NodeQuotas implements QuotaOrigin {
     this.#hasTokens = config.adminTokens.length > 0
     this.#firstTokenFile = config.firstTokenFile
     this.#notices = new QuotaNotices(log)
+    this.name = nodeName(config, undefined)
+    this.fleet = new FleetForce({
+      table: stores.nodes,
+      isAlone: this.#isLocal,
+      name: () => this.name,
+      usageUntilMs: () => this.usageUntilMs(),
+    })
     this.rules = new TableRules(stores.rules, config)
     this.#settled = new Promise((resolve) => {
       this.#settle = resolve
@@ -123,6 +137,7 @@ export class NodeQuotas implements QuotaOrigin {
     if (opened === undefined || this.#end.signal.aborted) return
     this.rules.follow((version) => this.readiness.rulesRead(version))
     this.#feed.start()
+    this.fleet.start()
   }
 
   async #attempt(): Promise<true> {
@@ -160,6 +175,7 @@ export class NodeQuotas implements QuotaOrigin {
   /** has is told what every process of the node decides by. */
   has(now: InForce): void {
     this.readiness.has(now)
+    this.fleet.has(now)
   }
 
   figures(): QuotaFigures {
@@ -173,6 +189,7 @@ export class NodeQuotas implements QuotaOrigin {
     this.readiness.close()
     this.rules.stop()
     this.#feed.stop()
+    await this.fleet.leave()
     await this.stores.close().catch(() => {})
   }
 }

@@ -1,5 +1,5 @@
 import type { NodeHealth } from '../../edge/health/health.ts'
-import { hasReached, type InForce, NOTHING_IN_FORCE } from '../in-force.ts'
+import { hasReached, type InForce, NOTHING_IN_FORCE } from '../../quotas/book/in-force.ts'
 
 export interface ReadinessEvents {
   /** Every process decides by the records that there were at the start. Told once. */

@@ -1,9 +1,9 @@
 import type { RuleInput } from 'sluice/internal/core/rules/load'
 import type { RuleReceiver, RuleSource } from 'sluice/internal/engine/rule-source'
 import { ThreadLoader } from 'sluice/internal/sources/thread-loader'
+import { RULES_TABLE } from '../../quotas/book/in-force.ts'
 import { Turns } from '../../quotas/database/turns.ts'
 import type { RuleFigures, RuleTable } from '../../quotas/tables/rule-table.ts'
-import { RULES_TABLE } from '../in-force.ts'
 import { compileOptionsOf } from '../settings/compatibility.ts'
 import type { Config } from '../settings/config.ts'
 

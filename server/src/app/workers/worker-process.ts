@@ -1,8 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import type { Socket } from 'node:net'
 import { fileURLToPath } from 'node:url'
+import { type InForce, NOTHING_IN_FORCE } from '../../quotas/book/in-force.ts'
 import { DOOR_NAMES, type DoorName } from '../doors/door.ts'
-import { type InForce, NOTHING_IN_FORCE } from '../in-force.ts'
 import type { Heartbeat } from './heartbeat.ts'
 import type { FromWorker, ToWorker } from './messages.ts'
 
