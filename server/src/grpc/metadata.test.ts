@@ -11,6 +11,7 @@ describe('Metadata', () => {
 
   it('decodes the first of several binary values, padded or not', () => {
     expect([...metadata.getBinary('raw-bin')!]).toEqual([0, 255])
+    expect([...new Metadata(['raw-bin', 'AP8,AAE']).getBinary('raw-bin')!]).toEqual([0, 255])
   })
 })
 
@@ -28,6 +29,9 @@ describe('requireMetadata', () => {
     ['grpc-status', '0', 'grpc-status cannot be set; the server writes it itself, or it must not be'],
     ['content-type', 'a', 'content-type cannot be set; the server writes it itself, or it must not be'],
     ['connection', 'close', 'connection cannot be set; the server writes it itself, or it must not be'],
+    ['te', 'trailers', 'te cannot be set; the server writes it itself, or it must not be'],
+    ['upgrade', 'h2c', 'upgrade cannot be set; the server writes it itself, or it must not be'],
+    ['transfer-encoding', 'a', 'transfer-encoding cannot be set; the server writes it itself, or it must not be'],
     ['x', 'a\nb', 'x: a value has the characters from space to "~" only'],
     ['x', 'ä', 'x: a value has the characters from space to "~" only'],
     ['x-bin', 'text', 'x-bin: names that end in -bin take bytes, all others text'],
