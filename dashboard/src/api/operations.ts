@@ -399,6 +399,8 @@ export type LiveFrame = {
   readonly rules: readonly {
     readonly domain: string
     readonly id: string
+    /** as in response headers and in explanations */
+    readonly name: string
     readonly allowed: number
     readonly refused: number
     readonly shadow_refused: number
@@ -473,7 +475,10 @@ export type NearLimit = {
   readonly customer_id: string | null
   readonly api_key_id: string | null
   readonly domain: string
+  /** its id */
   readonly rule: string
+  /** as in response headers and in explanations */
+  readonly rule_name: string
   /** whom it is about; secrets are hashed */
   readonly key: string
   readonly limit: number
@@ -779,7 +784,10 @@ export type Refusal = {
   readonly customer_id: string | null
   readonly api_key_id: string | null
   readonly domain: string
+  /** its id */
   readonly rule: string
+  /** as in response headers and in explanations */
+  readonly rule_name: string
   /** whom it is about; secrets are hashed */
   readonly key: string
   /** as the decision log has it, or blocked */
@@ -861,12 +869,16 @@ export type RuleText = {
 export type RuleTree = {
   /** how many there are in all */
   readonly limits: number
-  /** patterns that are not listed, because there are so many; ask for one domain */
+  /** how many patterns there are of what was asked for */
+  readonly found: number
+  /** how many of those come after the ones that are listed; `skip` leads there */
   readonly omitted: number
   readonly domains: readonly {
     readonly name: string
     readonly version: string | null
     readonly evaluates_path: boolean
+    /** how many there are in the domain, listed or not */
+    readonly limits: number
     readonly patterns: readonly RuleNode[]
   }[]
 }
@@ -947,7 +959,10 @@ export type Token = {
 
 export type TopKey = {
   readonly domain: string
+  /** its id */
   readonly rule: string
+  /** as in response headers and in explanations */
+  readonly rule_name: string
   /** whom it is about; secrets are hashed */
   readonly key: string
   /** where it is known whose the key is */
@@ -1264,7 +1279,19 @@ export interface Operations {
     body: undefined
     answer: undefined
   }
-  readRuleTree: { params: Nothing; query: { readonly domain?: string | undefined }; body: undefined; answer: RuleTree }
+  readRuleTree: {
+    params: Nothing
+    query: {
+      readonly domain?: string | undefined
+      readonly text?: string | undefined
+      readonly only?: 'shadow' | 'refusing' | undefined
+      readonly span?: 'minute' | 'hour' | undefined
+      readonly skip?: number | undefined
+      readonly limit?: number | undefined
+    }
+    body: undefined
+    answer: RuleTree
+  }
   readActiveRules: { params: Nothing; query: Nothing; body: undefined; answer: RuleText }
   putRules: { params: Nothing; query: Nothing; body: NewRules; answer: RuleVersion }
   listRuleVersions: {

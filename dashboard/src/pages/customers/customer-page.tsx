@@ -58,7 +58,7 @@ function OneCustomer({ id }: { readonly id: string }) {
       <CustomerHead customer={customer} data={data} authors={authors} onOpen={setOpened} />
       <LimitsCard data={data} authors={authors} onOpen={setOpened} />
       <div class="grid">
-        <UsageCard usage={data.usage} />
+        <UsageCard usage={data.usage} limits={data.limits.data ?? []} />
         <FactsCard customer={customer} onOpen={setOpened} />
         <OverridesCard data={data} authors={authors} onOpen={setOpened} />
         <GrantsCard data={data} authors={authors} onOpen={setOpened} />

@@ -48,11 +48,11 @@ export function RefusalsCard({ refusals: { data, problem, reload }, keys }: Refu
   )
 }
 
-function Rule({ refusal: { domain, rule, reason } }: { readonly refusal: Refusal }) {
+function Rule({ refusal: { domain, rule, rule_name, reason } }: { readonly refusal: Refusal }) {
   if (reason === 'blocked') return <span>every request</span>
   return (
-    <a class="break" href={`/rules?${new URLSearchParams({ domain, text: rule })}`}>
-      {rule}
+    <a class="break" href={`/rules?${new URLSearchParams({ domain, text: rule })}`} title={rule}>
+      {rule_name}
     </a>
   )
 }

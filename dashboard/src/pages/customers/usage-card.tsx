@@ -1,12 +1,18 @@
 import { useMemo, useState } from 'preact/hooks'
-import type { UsageRow } from '../../api/operations.ts'
+import type { LimitState, UsageRow } from '../../api/operations.ts'
 import type { Resource } from '../../api/resource.ts'
 import { Card, Choice, Count, Skeleton, State, Trouble } from '../../ui/parts.tsx'
 import { DayBars } from './day-bars.tsx'
 import { daysOf, limitsIn, sumOf, usageFrom } from './usage-days.ts'
 
+interface UsageProps {
+  readonly usage: Resource<readonly UsageRow[]>
+  /** Usage is counted under the ids of rules; these know their names. */
+  readonly limits: readonly LimitState[]
+}
+
 /** UsageCard shows thirty days of one limit: a request counts under each of its limits, so they are looked at one by one. */
-export function UsageCard({ usage }: { readonly usage: Resource<readonly UsageRow[]> }) {
+export function UsageCard({ usage, limits: known }: UsageProps) {
   const [chosen, setChosen] = useState<string>()
   const [what, setWhat] = useState<'requests' | 'cost'>('requests')
   const limits = useMemo(() => limitsIn(usage.data ?? []), [usage.data])
@@ -28,7 +34,7 @@ export function UsageCard({ usage }: { readonly usage: Resource<readonly UsageRo
             >
               {limits.map((each) => (
                 <option key={each} value={each}>
-                  {each}
+                  {nameOf(each, known)}
                 </option>
               ))}
             </select>
@@ -64,6 +70,11 @@ export function UsageCard({ usage }: { readonly usage: Resource<readonly UsageRo
       )}
     </Card>
   )
+}
+
+function nameOf(limit: string, known: readonly LimitState[]): string {
+  const state = known.find(({ domain, rule_id }) => `${domain}/${rule_id}` === limit)
+  return state === undefined ? limit : `${state.domain}/${state.rule_name}`
 }
 
 function Sum({ name, value, swatch }: { name: string; value: number; swatch: string | undefined }) {

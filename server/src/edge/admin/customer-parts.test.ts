@@ -1,5 +1,6 @@
 import { SluiceError } from 'sluice/internal/core/errors'
 import { describe, expect, it } from 'vitest'
+import { grant } from '../../quotas/book/records.suite.ts'
 import { startAdmin } from './admin-kit.suite.ts'
 
 const LIMIT = { requests_per_unit: 5, unit: 'minute' }
@@ -63,8 +64,9 @@ describe('a customer and its parts', () => {
   })
 
   it('say of a list that it goes on', async () => {
-    const { read, ask } = await acme()
-    for (let i = 0; i < 500; i++) await ask('POST', 'customers/acme/grants', { body: { amount: 1 } })
+    const { read, quotas } = await acme()
+    const by = { id: 't', name: 't', address: undefined, reason: undefined }
+    for (let i = 0; i < 500; i++) await quotas.put('grants', grant(`g${i}`, 'acme', 1), by)
     const { grants } = await read('grants')
     expect([grants.items.length, grants.has_more]).toEqual([500, true])
   })

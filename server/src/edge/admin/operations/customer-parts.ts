@@ -10,6 +10,7 @@ import { ENTRY, entryJson } from './audit.ts'
 import { LIMIT_STATES, limitsJson } from './limit-states.ts'
 import { REFUSALS, refusalsJson } from './recent.ts'
 import { answered, quotasOf } from './records.ts'
+import { ruleNames } from './rule-names.ts'
 import { rowJson, USAGE_ROW } from './usage.ts'
 
 type Asked = Pick<Call, 'desk' | 'nowMs'>
@@ -58,7 +59,11 @@ const PARTS = {
     schema: object(REFUSALS),
     doc: `the last refusals, at most ${MOST_REFUSALS}`,
     read: async ({ desk }, customerId) =>
-      refusalsJson(await part(desk, 'recent').refusals('fleet', { kind: 'customer', customerId }), MOST_REFUSALS),
+      refusalsJson(
+        await part(desk, 'recent').refusals('fleet', { kind: 'customer', customerId }),
+        MOST_REFUSALS,
+        ruleNames(desk.rules()),
+      ),
   },
   usage: {
     schema: first(USAGE_ROW),

@@ -15,6 +15,7 @@ import { part } from '../api/desk.ts'
 import { operation } from '../api/operation.ts'
 import { invalid, orNull, timeText } from '../api/values.ts'
 import { FLEET, fleetJson, SCOPE } from './fleet-forms.ts'
+import { ruleNames } from './rule-names.ts'
 
 const CALLER = {
   node: needed(WORDS, 'the id of the node that decided'),
@@ -22,7 +23,8 @@ const CALLER = {
   customer_id: nullable(WORDS),
   api_key_id: nullable(WORDS),
   domain: needed(WORDS),
-  rule: needed(WORDS),
+  rule: needed(WORDS, 'its id'),
+  rule_name: needed(WORDS, 'as in response headers and in explanations'),
   key: needed(WORDS, 'whom it is about; secrets are hashed'),
 } as const
 
@@ -47,17 +49,14 @@ const NEAR_LIMIT = named(
   }),
 )
 
-function callerJson({
-  node,
-  atMs,
-  customerId,
-  keyId,
-  domain,
-  rule,
-  key,
-}: Pick<NearLimit, keyof RecentRefusal & keyof NearLimit>) {
-  return { node, at: timeText(atMs), customer_id: orNull(customerId), api_key_id: orNull(keyId), domain, rule, key }
+type FoundCaller = Pick<NearLimit, keyof RecentRefusal & keyof NearLimit>
+
+function callerJson({ node, atMs, customerId, keyId, domain, rule, key }: FoundCaller, nameOf: NameOf) {
+  const caller = { customer_id: orNull(customerId), api_key_id: orNull(keyId), key }
+  return { node, at: timeText(atMs), ...caller, domain, rule, rule_name: nameOf(domain, rule) }
 }
+
+type NameOf = ReturnType<typeof ruleNames>
 
 const DEFAULT_LIMIT = 50
 const LIMIT = {
@@ -68,9 +67,9 @@ const LIMIT = {
 export const REFUSALS = { ...FLEET, refusals: needed(list(REFUSAL)) } as const
 
 /** refusalsJson is what was refused last, no more than `limit`. */
-export function refusalsJson(found: FleetList<RecentRefusal>, limit: number) {
+export function refusalsJson(found: FleetList<RecentRefusal>, limit: number, nameOf: NameOf) {
   const refusals = found.items.slice(0, limit).map((each) => ({
-    ...callerJson(each),
+    ...callerJson(each, nameOf),
     reason: each.reason,
     detail: orNull(each.detail),
     retry_after_ms: orNull(each.retryAfterMs),
@@ -101,7 +100,7 @@ export const RECENT_OPERATIONS = [
         throw invalid('query', 'customer_id and api_key_id are given')
       const ofCustomer = customerId === undefined ? undefined : ({ kind: 'customer', customerId } as const)
       const of = keyId === undefined ? ofCustomer : ({ kind: 'key', keyId } as const)
-      return { body: refusalsJson(await part(desk, 'recent').refusals(scope, of), limit) }
+      return { body: refusalsJson(await part(desk, 'recent').refusals(scope, of), limit, ruleNames(desk.rules())) }
     },
   }),
   operation({
@@ -123,7 +122,7 @@ export const RECENT_OPERATIONS = [
       const found = await part(desk, 'recent').nearLimits(scope)
       const long = found.items.filter(({ windowMs }) => windowMs >= least)
       const callers = long.slice(0, limit).map((each) => ({
-        ...callerJson(each),
+        ...callerJson(each, ruleNames(desk.rules())),
         limit: each.limit,
         remaining: each.remaining,
         window_ms: each.windowMs,
