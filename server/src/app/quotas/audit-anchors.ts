@@ -1,4 +1,4 @@
-import { RedisStore } from 'sluice/internal/stores/redis/redis-store'
+import type { RedisStore } from 'sluice/internal/stores/redis/redis-store'
 import type { RedisText } from 'sluice/internal/stores/redis/redis-text'
 import type { Anchor, AnchoredHead } from '../../quotas/audit/anchor.ts'
 import { headIn, headText, type SignedHead } from '../../quotas/audit/signed-head.ts'
@@ -30,7 +30,7 @@ class RedisAnchor implements Anchor {
   readonly name = 'Redis'
   readonly #config: AnchorConfig
   readonly #url: string
-  #store: RedisStore | undefined
+  #store: Promise<RedisStore> | undefined
   #reason = 'it does not answer'
   /** A connection that was lost comes back by itself, and is not waited for. */
   #wasConnected = false
@@ -51,12 +51,12 @@ class RedisAnchor implements Anchor {
   }
 
   async close(): Promise<void> {
-    await this.#store?.close()
+    await (await this.#store)?.close()
   }
 
-  #whenConnected<T>(act: (head: RedisText) => Promise<T>): Promise<T> {
+  async #whenConnected<T>(act: (head: RedisText) => Promise<T>): Promise<T> {
     this.#store ??= this.#connect()
-    const { auditHead } = this.#store
+    const { auditHead } = await this.#store
     return whileOffline(
       () => act(auditHead),
       () => this.#reason,
@@ -64,7 +64,8 @@ class RedisAnchor implements Anchor {
     )
   }
 
-  #connect(): RedisStore {
+  async #connect(): Promise<RedisStore> {
+    const { RedisStore } = await import('sluice/internal/stores/redis/redis-store')
     const { keyPrefix = '', redisTls, redisSentinelAuth } = this.#config
     return new RedisStore({
       url: this.#url,
