@@ -73,7 +73,7 @@ describe('ShouldRateLimit', () => {
   ])('never answers OK when the limiter %s, and tells nothing of it', async (_, check) => {
     const failures: unknown[] = []
     const service = await start(limiterOf(check), { failed: (error: unknown) => failures.push(error) } as RlsOptions)
-    expect(await service.ask(ASK)).toBe('13: the request could not be decided')
+    expect(await service.ask(ASK)).toBe('13: the decision failed')
     expect(failures).toHaveLength(1)
     expect([...service.rls.calls.list()]).toContainEqual(['ratelimit.service.call.should_rate_limit.internal_error', 1])
   })
@@ -262,7 +262,7 @@ describe('sluice.v1.Limiter', () => {
     expect(await call(service, 'check', { requests: [ASK, ASK, ASK] })).toEqual({
       answers: [
         { decision: { allowed: true } },
-        { error: { code: 'INTERNAL', message: 'the request could not be decided' } },
+        { error: { code: 'INTERNAL', message: 'the decision failed' } },
         { decision: { allowed: true } },
       ],
     })
@@ -301,7 +301,7 @@ describe('sluice.v1.Limiter', () => {
     advance(60_000)
     expect(await call(service, 'renew', { leases: [lease, 'x'] })).toMatchObject({
       renewals: [
-        { error: { code: 'LEASE_EXPIRED', message: expect.stringContaining('its places are free') } },
+        { error: { code: 'LEASE_EXPIRED', message: expect.stringContaining('the lease has expired or was released') } },
         { error: { code: 'LEASE_INVALID', message: expect.stringContaining('too short') } },
       ],
     })
@@ -487,12 +487,12 @@ describe('places over HTTP', () => {
   it.each<[string, object, string]>([
     ['no lease', {}, 'RELEASE_INVALID: body.lease: Invalid input: expected string, received undefined'],
     ['another field', { lease: 'a', id: 1 }, 'RELEASE_INVALID: body: Unrecognized key: "id"'],
-    ['what is no lease', { lease: 'a'.repeat(100) }, 'LEASE_INVALID: lease: not one of ours'],
+    ['what is no lease', { lease: 'a'.repeat(100) }, 'LEASE_INVALID: lease: unknown lease'],
   ])('are not given back for %s', async (_, body, reason) => {
     const response = await (await start()).post('/v1/release', body)
     expect(response.status).toBe(400)
     expect(response.headers.get('content-type')).toBe('application/problem+json')
-    expect(((await response.json()) as { detail: string }).detail.startsWith(`${reason};`)).toBe(true)
+    expect(((await response.json()) as { detail: string }).detail.startsWith(`${reason}.`)).toBe(true)
   })
 
   it('are part of a check with costs and limits of its descriptors', async () => {
@@ -529,10 +529,7 @@ describe('POST /json', () => {
   it('answers 500 to what it could not decide', async () => {
     const service = await start(limiterOf(() => Promise.reject(new Error('secret'))))
     const response = await service.post('/json', ASK)
-    expect([response.status, await response.json()]).toMatchObject([
-      500,
-      { detail: 'the request could not be decided' },
-    ])
+    expect([response.status, await response.json()]).toMatchObject([500, { detail: 'the decision failed' }])
   })
 
   it.each<[string, string, string]>([

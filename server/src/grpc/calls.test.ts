@@ -223,7 +223,9 @@ describe('a message', () => {
     })
     expect(await client.send(call(1, '/test.Test/Read', 'abc'))).toEqual([failed(1, 13, 'internal error')])
     expect(Buffer.from(read!).toString()).toBe('abc')
-    expect(errors[0][0]).toMatchObject({ message: 'the message is gone; a handler that waits copies it first' })
+    expect(errors[0][0]).toMatchObject({
+      message: 'the message is no longer available: an asynchronous handler must copy it first',
+    })
     expect(held).toEqual([])
   })
 
@@ -507,7 +509,9 @@ describe('a client', () => {
     const { client, held } = await scene()
     await client.send(call(1, HOLD, '', { 'x-user': 'ann' }))
     expect(held[0].path).toBe(HOLD)
-    expect(() => held[0].metadata).toThrow('the metadata is gone; a handler that waits reads it first')
+    expect(() => held[0].metadata).toThrow(
+      'the metadata is no longer available: an asynchronous handler must read it first',
+    )
   })
 
   it('that resets its call cancels it', async () => {
@@ -611,12 +615,14 @@ describe('registering', () => {
   it('takes a path once', () => {
     const server = new GrpcServer().unary(ECHO, () => {})
     expect(() => server.serverStreaming(ECHO, () => {})).toThrow(
-      '/test.Test/Echo is already registered; a method has one handler',
+      '/test.Test/Echo is already registered: a method has only one handler',
     )
   })
 
   it.each(['', 'test.Test/Echo', '/test.Test', '/test.Test/Echo/more', '/a b/c'])('refuses the path "%s"', (path) => {
-    expect(() => new GrpcServer().unary(path, () => {})).toThrow('a method\'s path is "/package.Service/Method"')
+    expect(() => new GrpcServer().unary(path, () => {})).toThrow(
+      'the path of a method must be "/package.Service/Method"',
+    )
   })
 
   it('leaves nothing behind when the server is closed', async () => {

@@ -116,7 +116,7 @@ export function resolveLimits(options: GrpcLimitOptions = {}): GrpcLimits {
   const maxPendingBytes = Math.max(DEFAULT_LIMITS.maxPendingBytes, MESSAGES_PENDING * (numbers.maxMessageBytes ?? 0))
   const limits = { ...DEFAULT_LIMITS, maxPendingBytes, ...chosen, budgets: { ...DEFAULT_BUDGETS, ...budgets } }
   for (const name of Object.keys(options) as (keyof GrpcLimits)[]) {
-    if (!Object.hasOwn(DEFAULT_LIMITS, name)) throw new RangeError(`${name} is no limit of a GrpcServer`)
+    if (!Object.hasOwn(DEFAULT_LIMITS, name)) throw new RangeError(`${name} is not a limit of a GrpcServer`)
     if (name !== 'budgets') requireLimit(name, limits[name])
   }
   return Object.freeze(limits)

@@ -100,14 +100,15 @@ export class ServerStream implements UnaryCall, StreamCall {
   }
 
   get message(): Uint8Array {
-    if (!this.hasMessage) throw new Error('the message is gone; a handler that waits copies it first')
+    if (!this.hasMessage)
+      throw new Error('the message is no longer available: an asynchronous handler must copy it first')
     return this.messageBuffer.subarray(this.messageStart, this.messageEnd)
   }
 
   get metadata(): Metadata {
     const { more, head } = this
     if (more.metadata === undefined && head.fields === GONE_FIELDS) {
-      throw new Error('the metadata is gone; a handler that waits reads it first')
+      throw new Error('the metadata is no longer available: an asynchronous handler must read it first')
     }
     more.metadata ??= new Metadata(head.fields)
     return more.metadata

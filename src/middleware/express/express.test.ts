@@ -190,7 +190,7 @@ describe('sluice/express', () => {
 
   it('refuses options of express-rate-limit', () => {
     expect(() => rateLimit({ window: '1m', limit: 1, windowMs: 1_000 } as object as PlainOptions)).toThrow(
-      "OPTION_UNKNOWN: windowMs: no such option, write window: '60s'",
+      "OPTION_UNKNOWN: windowMs: unknown option, write window: '60s'",
     )
   })
 

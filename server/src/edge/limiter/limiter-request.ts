@@ -81,7 +81,7 @@ export function decodeRenewRequest(reader: ProtoReader, bytes: Uint8Array): read
 const NO_DOMAIN = new SluiceError('REQUEST_INVALID', 'domain', 'rate limit domain must not be empty')
 const NO_DESCRIPTORS = new SluiceError('REQUEST_INVALID', 'descriptors', 'rate limit descriptor list must not be empty')
 
-const NO_PRIORITY = new SluiceError('REQUEST_INVALID', 'priority', 'there is none of this number')
+const NO_PRIORITY = new SluiceError('REQUEST_INVALID', 'priority', 'no priority has this number')
 
 /** checkRequest refuses what asks for nothing, as every door does, and a priority that there is not. */
 export function checkRequest({ domain, descriptors, priority = 0 }: CheckRequest): void {
@@ -90,7 +90,7 @@ export function checkRequest({ domain, descriptors, priority = 0 }: CheckRequest
   if (descriptors.length === 0) throw NO_DESCRIPTORS
   for (const [i, { limit }] of descriptors.entries()) {
     if (limit !== undefined && limit.unit === undefined) {
-      throw new SluiceError('REQUEST_INVALID', `descriptors[${i}].limit.unit`, 'a limit has a unit of time')
+      throw new SluiceError('REQUEST_INVALID', `descriptors[${i}].limit.unit`, 'the unit of time is missing')
     }
   }
 }
