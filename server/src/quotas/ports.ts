@@ -189,6 +189,8 @@ export interface AuditVerification {
   readonly broken: { readonly sequence: number; readonly reason: string } | undefined
   /** What outside of the database the end was compared with. */
   readonly anchors: readonly string[]
+  /** Anchors with which it was not compared, and why. */
+  readonly unread: readonly { readonly anchor: string; readonly reason: string }[]
 }
 
 /** An AuditLog is read newest first. */
