@@ -30,7 +30,7 @@ describe('the headers of a refusal', () => {
 
 describe('a response', () => {
   it('is copied where its headers cannot be set, and otherwise not', () => {
-    const [redirection, plain] = [Response.redirect('http://localhost/'), new Response('ok')]
+    const [redirection, plain] = [Response.redirect('http://localhost/', 302), new Response('ok')]
     const copy = changeable(redirection)
     copy.headers.set('RateLimit', 'ours')
     expect([copy.status, copy.headers.get('location'), copy === redirection]).toEqual([302, 'http://localhost/', false])
@@ -47,7 +47,7 @@ describe('a response', () => {
 
   it('tells once how its sending ended', async () => {
     const told: string[] = []
-    const watched = (name: string, body: BodyInit | null) =>
+    const watched = (name: string, body: ConstructorParameters<typeof Response>[0]) =>
       watchBody(new Response(body), (isWhole) => told.push(`${name} ${isWhole}`))
     watched('empty', null)
     await watched('whole', 'text').text()
