@@ -112,12 +112,17 @@ describe.each(testDatabases)('the audit log on %s', { timeout: SLOW_MS }, (_, ma
     expect(await problems()).toEqual(['2: it was changed'])
   })
 
-  it('shows an edit whose hash was computed anew', async () => {
-    const { tamper, quotas, problems } = await fiveEntries()
-    const [, second] = await quotas.audit.unconfirmed('none', 2)
-    const forged = { ...second, actor_name: 'nobody' }
-    await tamper(`UPDATE sluice.audit SET actor_name = 'nobody', hash = '${hashOf(forged)}' WHERE sequence = 2`)
-    expect(await problems()).toEqual(['3: it does not follow the one before'])
+  it('shows edits whose hashes were computed anew, also of the last entry, which nothing follows', async () => {
+    const { tamper, quotas, problems, file } = await fiveEntries()
+    const entries = await quotas.audit.unconfirmed('none', 5)
+    for (const at of [1, 4]) {
+      const hash = hashOf({ ...entries[at], actor_name: 'nobody' })
+      await tamper(`UPDATE sluice.audit SET actor_name = 'nobody', hash = '${hash}' WHERE sequence = ${at + 1}`)
+    }
+    const seen = ['3: it does not follow the one before', '5: it is not the last entry that was written']
+    expect(await problems()).toEqual([...seen, '5: it is not the entry that audit-head.json knows'])
+    rmSync(file)
+    expect(await problems()).toEqual(seen)
   })
 
   it('shows entries that were removed', async () => {
