@@ -956,6 +956,8 @@ export interface Operations {
     answer: {
       /** a whole hour, up to an hour before the period begins */
       readonly since: string
+      /** no use before this is missing: every node has written it */
+      readonly complete_until: string
       readonly tiers: readonly TierUse[]
     }
   }
@@ -1253,6 +1255,8 @@ export interface Operations {
       readonly items: readonly UsageRow[]
       /** where the next page begins; null on the last one */
       readonly next_cursor: string | null
+      /** no use before this is missing: every node has written it */
+      readonly complete_until: string
     }
   }
   listAudit: {

@@ -188,6 +188,7 @@ function startAlone(config: Config, log: Log, given: Given): Promise<Service> {
       node?.has({ revision: quotas?.revision ?? -1, rules: tableVersionIn(rules.origin().inputs) })
     const unfollow = quotas && (await origin?.follow(watchedSink(quotas, tellInForce)))
     if (unfollow !== undefined) undo.push(unfollow)
+    data?.usage.began(data)
     const outlet = openOutlet(config, log)
     const doors = openDoors(config, rules.current, log, {
       traces: await openTraces(config, log),
@@ -195,7 +196,7 @@ function startAlone(config: Config, log: Log, given: Given): Promise<Service> {
       quotas: quotas?.current,
       gateway: routes && (await gatewayOf(config, routes, log)),
       passedOver,
-      usage: data && (async (news) => data.usage.take(news)),
+      usage: data && (async (news) => data.usage.take(news, data)),
     })
     undo.push(() => doors.close())
     rules.watch(() => {
@@ -269,7 +270,7 @@ function startWorkers(config: Config, log: Log, given: Given): Promise<Service> 
     const primary = new Primary(config, log, {
       origin: () => rules.origin(),
       decisions: (text) => void outlet?.send(text),
-      ...(data && { usage: data.usage.take }),
+      ...(data && { usage: data.usage }),
       inForce: (least) => node?.has(least),
       keySecret: origin && (() => origin.keySecret()),
       routes: routes && ((inputs) => routes.inputFor(inputs)),

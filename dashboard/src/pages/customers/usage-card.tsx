@@ -1,7 +1,8 @@
 import { useMemo, useState } from 'preact/hooks'
 import { ask } from '../../api/client.ts'
+import type { Operations } from '../../api/operations.ts'
 import { useResource } from '../../api/resource.ts'
-import { Card, Choice, Count, Skeleton, State, Trouble } from '../../ui/parts.tsx'
+import { Card, Choice, Count, Skeleton, State, Time, Trouble } from '../../ui/parts.tsx'
 import { allPages, LARGEST_PAGE } from './all-pages.ts'
 import { DayBars } from './day-bars.tsx'
 import { daysOf, limitsIn, sumOf, usageSpan } from './usage-days.ts'
@@ -15,16 +16,12 @@ export function UsageCard({ customerId }: { readonly customerId: string }) {
   const span = usageSpan(Date.now())
   const usage = useResource(
     `usage ${customerId} ${span.from}`,
-    (signal) =>
-      allPages(async (cursor) => {
-        const query = { customer_id: customerId, ...span, granularity: 'day', cursor, page_size: LARGEST_PAGE } as const
-        return (await ask('listUsage', { query, signal })).body
-      }),
+    (signal) => usageOf({ customer_id: customerId, ...span, granularity: 'day' }, signal),
     USAGE_MS,
   )
-  const limits = useMemo(() => limitsIn(usage.data ?? []), [usage.data])
+  const limits = useMemo(() => limitsIn(usage.data?.rows ?? []), [usage.data])
   const limit = chosen !== undefined && limits.includes(chosen) ? chosen : limits[0]
-  const days = daysOf(usage.data ?? [], limit, span.from)
+  const days = daysOf(usage.data?.rows ?? [], limit, span.from)
   const sum = sumOf(days)
   return (
     <Card
@@ -73,10 +70,26 @@ export function UsageCard({ customerId }: { readonly customerId: string }) {
             <Sum name="Cost" value={sum.cost} swatch={what === 'cost' ? 'plot-5' : undefined} />
           </dl>
           <DayBars days={days} what={what} />
+          {usage.data && (
+            <p class="small soft">
+              Complete until <Time at={usage.data.completeUntil} />
+            </p>
+          )}
         </div>
       )}
     </Card>
   )
+}
+
+/** usageOf reads all pages. What is complete is what was complete when the first was read. */
+async function usageOf(query: Omit<Operations['listUsage']['query'], 'cursor' | 'page_size'>, signal: AbortSignal) {
+  let completeUntil = ''
+  const rows = await allPages(async (cursor) => {
+    const { body } = await ask('listUsage', { query: { ...query, cursor, page_size: LARGEST_PAGE }, signal })
+    completeUntil ||= body.complete_until
+    return body
+  })
+  return { rows, completeUntil }
 }
 
 function Sum({ name, value, swatch }: { name: string; value: number; swatch: string | undefined }) {
