@@ -260,7 +260,12 @@ export interface TierUse {
 /** TierUsage adds up what was used by tier. Use counts for the tier that the caller had when it was written. */
 export interface TierUsage {
   /** byTier begins with a whole hour: up to an hour before the period does. */
-  byTier(period: TierPeriod): Promise<{ readonly sinceMs: number; readonly tiers: readonly TierUse[] }>
+  byTier(period: TierPeriod): Promise<{
+    readonly sinceMs: number
+    /** Everything that was counted before is in it. */
+    readonly completeUntilMs: number
+    readonly tiers: readonly TierUse[]
+  }>
 }
 
 /** A WebhookEndpoint is where events are sent. Its secrets are never read again. */

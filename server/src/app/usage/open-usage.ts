@@ -13,6 +13,7 @@ import { Leases } from '../../quotas/tables/leases.ts'
 import type { UsageCount } from '../../quotas/tables/usage-store.ts'
 import type { UsageNews } from '../../quotas/usage/usage-news.ts'
 import { UsagePages } from '../../quotas/usage/usage-pages.ts'
+import { UsageProgress } from '../../quotas/usage/usage-progress.ts'
 import { UsageWriter } from '../../quotas/usage/usage-writer.ts'
 import { CrossingQueue } from '../../quotas/webhooks/crossing-queue.ts'
 import { SealedSecrets } from '../../quotas/webhooks/sealed-secrets.ts'
@@ -40,8 +41,13 @@ export interface UsageParts {
 
 /** NodeUsage is what a node does once with usage, webhooks and the audit log, however many processes it has. */
 export interface NodeUsage {
+  /** began is told of a process before it counts anything; ended, when no more comes of it. */
+  began(process: object): void
+  ended(process: object): void
   /** take takes what a process tells. It never waits. */
-  take(news: UsageNews): void
+  take(news: UsageNews, process: object): void
+  /** Everything that was counted before is written. */
+  untilMs(): number
   /** For the admin API. */
   readonly webhooks: WebhookStore
   readonly pages: UsagePages
@@ -64,7 +70,12 @@ export function requireUsagePackages({ auditKafka }: Pick<Config, 'auditKafka'>)
 export function openUsage({ quotas, config, log, now = Date.now }: UsageParts): NodeUsage {
   const { db, audit, usage, keys } = quotas
   const leases = new Leases(db, `${hostname()} ${randomUUID()}`)
-  const writer = new UsageWriter(usage, { events: writerEvents(log, () => writer.figures.dropped), nowMs: now })
+  const progress = new UsageProgress(now)
+  const writer = new UsageWriter(usage, {
+    events: writerEvents(log, () => writer.figures.dropped),
+    nowMs: now,
+    takenUntilMs: () => progress.untilMs,
+  })
   const sealed = new SealedSecrets(() => keys.keyFor('webhook secrets'))
   const allowPrivate = config.webhooksPrivate
   const webhooks = new SqlWebhookStore({ db, audit, sealed, now, allowPrivate })
@@ -111,8 +122,12 @@ export function openUsage({ quotas, config, log, now = Date.now }: UsageParts): 
     metrics,
     pages: new UsagePages(db),
     waiting: () => writer.waiting(),
-    take(news) {
+    began: (process) => progress.began(process),
+    ended: (process) => progress.ended(process),
+    untilMs: () => writer.untilMs,
+    take(news, process) {
       writer.take(news)
+      progress.told(process, news.untilMs)
       crossings.take(news.crossings)
     },
     reopen: async () => file?.reopen(),
