@@ -36,6 +36,6 @@ describe('usage', () => {
         await limiter.check({ domain: 'api', descriptors: [{ entries }] })
       }
     }
-    expect(counter.take()?.deltas).toMatchObject([{ customerId: 'acme', limit: 'api/customer/path', allowed: 5_000 }])
+    expect(counter.take().deltas).toMatchObject([{ customerId: 'acme', limit: 'api/customer/path', allowed: 5_000 }])
   })
 })

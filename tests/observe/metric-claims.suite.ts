@@ -215,6 +215,7 @@ export const CLAIMS: readonly (readonly [metric: string, claim: string, expressi
   withoutDatabase('ratelimit_webhook_deliveries_total'),
   withoutDatabase('ratelimit_audit_sink_entries_total'),
   withoutDatabase('ratelimit_audit_sink_lag'),
+  withoutDatabase('ratelimit_audit_anchor_ok'),
   [
     'ratelimit_grpc_connections',
     'there were two on each node',

@@ -17,7 +17,10 @@ const quotas = await openQuotas({ url }, { secret: 'of the installation' })
 const book = new QuotaBook({ hash: (key) => quotas.apiKeys.hash(key) })
 book.put('customers', 'acme', { id: 'acme', status: 'active', timeZone: 'UTC' })
 const usage = openUsage({ quotas, config, log })
-const doors = openDoors(config, () => rules, log, { quotas: () => book, usage: async (news) => usage.take(news) })
+const doors = openDoors(config, () => rules, log, {
+  quotas: () => book,
+  usage: async (news) => usage.take(news, doors),
+})
 await doors.ready
 process.on('message', async ({ stop }) => {
   if (!stop) return

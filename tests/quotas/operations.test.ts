@@ -55,6 +55,43 @@ describe('rules of the table', () => {
   })
 })
 
+/** completeness holds `complete_until` to what it says: no use before it is missing, and it waits for a node that stands still. */
+async function completeness(fleet: QuotaFleet, span: string): Promise<void> {
+  const [first, second] = fleet.nodes
+  const read = async () => {
+    const { json } = await fleet.ask(first, 'GET', `usage?customer_id=acme&granularity=hour&${span}`)
+    const rows = json.items as { allowed: number; refused: number }[]
+    const sum = rows.reduce((all, { allowed, refused }) => all + allowed + refused, 0)
+    return { sum, untilMs: Date.parse(String(json.complete_until)) }
+  }
+  let customers = 0
+  /** By the clock of the nodes: that of a test may be ahead. */
+  const nodeMs = async () => {
+    const { json } = await fleet.ask(first, 'POST', 'customers', { id: `customer-${customers++}` })
+    return Date.parse(String(json.created_at))
+  }
+  /** complete is the first answer that has everything up to now. */
+  const complete = async () => {
+    const nowMs = await nodeMs()
+    let found = await read()
+    await until('the use is complete', async () => {
+      found = await read()
+      return found.untilMs > nowMs
+    })
+    return found.sum
+  }
+  const before = await complete()
+  await fleet.check(10)
+  expect(await complete()).toBe(before + 20)
+  await fleet.whileStopped(second.child.pid, async () => {
+    const stoppedAtMs = await nodeMs()
+    await fleet.check(1, [first])
+    await until('the use of the other node is written', async () => (await read()).sum === before + 21)
+    expect((await read()).untilMs).toBeLessThan(stoppedAtMs)
+  })
+  expect(await complete()).toBe(before + 21)
+}
+
 describe('a customer', () => {
   it('has the whole budget again on every node after a reset, and the use is kept', { timeout: SLOW_MS }, async () => {
     const fleet = await startTwo()
@@ -74,6 +111,7 @@ describe('a customer', () => {
       const sum = (field: 'allowed' | 'refused') => rows.reduce((all, row) => all + row[field], 0)
       return sum('allowed') === 3 && sum('refused') >= 6
     })
+    await completeness(fleet, span)
     const audit = await fleet.ask(first, 'GET', 'audit?action=counters.reset')
     expect((audit.json.items as unknown[]).length).toBe(1)
   })

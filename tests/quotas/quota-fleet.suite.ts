@@ -136,6 +136,11 @@ export class QuotaFleet {
     await ended
   }
 
+  /** Where a command finds the Redis of the nodes. */
+  async redis(): Promise<readonly string[]> {
+    return ['--redis', (await sharedRedis()).url, '--key-prefix', this.#prefix]
+  }
+
   /** run carries out a command in the environment of the nodes. */
   run(...args: string[]) {
     return run(args, { env: this.#env })

@@ -201,6 +201,8 @@ export type CustomerParts = {
         readonly items: readonly UsageRow[]
         /** there are more; its list has them all */
         readonly has_more: boolean
+        /** no use before this is missing: every node has written it */
+        readonly complete_until: string
       }
     | null
     | undefined
@@ -1078,6 +1080,8 @@ export interface Operations {
     answer: {
       /** a whole hour, up to an hour before the period begins */
       readonly since: string
+      /** no use before this is missing: every node has written it */
+      readonly complete_until: string
       readonly tiers: readonly TierUse[]
     }
   }
@@ -1392,6 +1396,8 @@ export interface Operations {
       readonly items: readonly UsageRow[]
       /** where the next page begins; null on the last one */
       readonly next_cursor: string | null
+      /** no use before this is missing: every node has written it */
+      readonly complete_until: string
     }
   }
   listAudit: {
@@ -1442,6 +1448,11 @@ export interface Operations {
       } | null
       /** what outside of the database the end was compared with; with none, an older copy of the whole log looks whole */
       readonly anchors: readonly string[]
+      /** what it was not compared with, and why: it knows no entry yet, or cannot be read */
+      readonly unread: readonly {
+        readonly anchor: string
+        readonly reason: string
+      }[]
     }
   }
   watchLive: { params: Nothing; query: { readonly since?: number | undefined }; body: undefined; answer: undefined }

@@ -22,7 +22,9 @@ export async function openData(config: Config, log: Log, undo: Undo): Promise<No
   requireUsagePackages(config)
   const quotas = await openNodeQuotas(config, log)
   if (quotas === undefined) return undefined
-  const data = { quotas, usage: openUsage({ quotas: quotas.stores, config, log }) }
+  const usage = openUsage({ quotas: quotas.stores, config, log })
+  quotas.usageUntilMs = usage.untilMs
+  const data = { quotas, usage }
   undo.push(() => closeData(data))
   return data
 }
@@ -34,7 +36,7 @@ export function deskParts({
 }: NodeData): Pick<DeskParts, 'usageRows' | 'database' | 'audited' | 'audit'> {
   const { audit, health, db } = quotas.stores
   return {
-    usageRows: { db, waiting: usage.waiting },
+    usageRows: { db, waiting: usage.waiting, completeUntilMs: () => quotas.fleet.completeUntilMs() },
     audit,
     database: () => (health().isUp ? 'up' : 'away'),
     audited: (action, { kind, id }, by) =>

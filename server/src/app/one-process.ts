@@ -62,13 +62,14 @@ export class OneProcess implements Processes {
   async open(quotas: LiveQuotas | undefined): Promise<void> {
     const { config, log, data, routes, outlet } = this.#parts
     const rules = this.#parts.rules()
+    data?.usage.began(data)
     this.#doors = openDoors(config, rules.current, log, {
       traces: await openTraces(config, log),
       decisions: outlet?.send,
       quotas: quotas?.current,
       gateway: routes && (await this.#gateway(routes)),
       passedOver: this.passedOver,
-      usage: data && (async (news) => data.usage.take(news)),
+      usage: data && (async (news) => data.usage.take(news, data)),
     })
     this.#doors.hear(this.#health)
     rules.watch(() => {

@@ -189,6 +189,8 @@ export interface AuditVerification {
   readonly broken: { readonly sequence: number; readonly reason: string } | undefined
   /** What outside of the database the end was compared with. */
   readonly anchors: readonly string[]
+  /** Anchors with which it was not compared, and why. */
+  readonly unread: readonly { readonly anchor: string; readonly reason: string }[]
 }
 
 /** An AuditLog is read newest first. */
@@ -258,7 +260,12 @@ export interface TierUse {
 /** TierUsage adds up what was used by tier. Use counts for the tier that the caller had when it was written. */
 export interface TierUsage {
   /** byTier begins with a whole hour: up to an hour before the period does. */
-  byTier(period: TierPeriod): Promise<{ readonly sinceMs: number; readonly tiers: readonly TierUse[] }>
+  byTier(period: TierPeriod): Promise<{
+    readonly sinceMs: number
+    /** Everything that was counted before is in it. */
+    readonly completeUntilMs: number
+    readonly tiers: readonly TierUse[]
+  }>
 }
 
 /** A WebhookEndpoint is where events are sent. Its secrets are never read again. */

@@ -70,10 +70,11 @@ export function named<const S extends Schema>(name: string, schema: S): RefSchem
 }
 
 /** pageOf is a page of a list. */
-export const pageOf = <const S extends Schema>(of: S): ObjectSchema =>
+export const pageOf = <const S extends Schema>(of: S, more: Parameters<typeof object>[0] = {}): ObjectSchema =>
   object({
     items: needed(list(of)),
     next_cursor: orNull(WORDS, 'where the next page begins; null on the last one'),
+    ...more,
   })
 
 export const SPAN = {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { SliceReply } from '../../engine/ports.ts'
+import { lentCounter } from './lent-counter.ts'
 import { limitOf, START_MS } from './scene.suite.ts'
 import { Slice } from './slice.ts'
 
@@ -104,5 +105,39 @@ describe('a slice', () => {
     slice.join()
     expect(slice.verdict(true, START_MS).remaining).toBe(100)
     expect(slice.verdict(true, START_MS, true).remaining).toBe(600)
+  })
+
+  it('keeps what it lent to others when its limit changes, and nothing of them when it begins again', () => {
+    const slice = newSlice()
+    ask(slice, 10)
+    answer(slice, { held: 100 })
+    const request = { ...ask(newSlice(), 30), holder: 'other', ahead: 0, confirmed: 0, keep: 0 }
+    slice.lent.exchange(request, START_MS, lentCounter(slice, START_MS))
+    expect([slice.lent.out, slice.inHand]).toEqual([30, 70])
+    slice.change(limitOf({ limit: 2_000 }))
+    expect([slice.lent.out, slice.inHand]).toEqual([30, 0])
+    expect(ask(slice, 0)).toMatchObject({ keep: 30 })
+    slice.beginAnew(START_MS)
+    expect([slice.lent.out, slice.inHand]).toEqual([0, 0])
+  })
+
+  it('asks soon again for what others hold, and says when there is budget in any case', () => {
+    const slice = newSlice()
+    ask(slice, 10)
+    answer(slice, { held: 0, free: 0, holders: 2, lentRetryAfterMs: 3_000 })
+    expect([24, 25].map((ms) => slice.isRefused(1, START_MS + ms))).toEqual([true, false])
+    expect(slice.verdict(false, START_MS)).toMatchObject({ retryAfterMs: 3_000 })
+  })
+
+  it('is the second to hold something where the lender was not known to believe it before', () => {
+    const slice = newSlice()
+    ask(slice, 10)
+    slice.failed()
+    ask(slice, 10)
+    answer(slice, { held: 100, holders: 2 })
+    expect(slice.isSecond).toBe(true)
+    ask(slice, 10)
+    answer(slice, { held: 100, holders: 2 })
+    expect(slice.isSecond).toBe(false)
   })
 })

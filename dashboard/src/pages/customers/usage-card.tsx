@@ -1,12 +1,13 @@
 import { useMemo, useState } from 'preact/hooks'
-import type { LimitState, UsageRow } from '../../api/operations.ts'
+import type { LimitState } from '../../api/operations.ts'
 import type { Resource } from '../../api/resource.ts'
-import { Card, Choice, Count, Skeleton, State, Trouble } from '../../ui/parts.tsx'
+import { Card, Choice, Count, Skeleton, State, Time, Trouble } from '../../ui/parts.tsx'
 import { DayBars } from './day-bars.tsx'
 import { daysOf, limitsIn, sumOf, usageFrom } from './usage-days.ts'
+import type { UsagePart } from './use-customer.ts'
 
 interface UsageProps {
-  readonly usage: Resource<readonly UsageRow[]>
+  readonly usage: Resource<UsagePart>
   /** Usage is counted under the ids of rules; these know their names. */
   readonly limits: readonly LimitState[]
 }
@@ -15,9 +16,9 @@ interface UsageProps {
 export function UsageCard({ usage, limits: known }: UsageProps) {
   const [chosen, setChosen] = useState<string>()
   const [what, setWhat] = useState<'requests' | 'cost'>('requests')
-  const limits = useMemo(() => limitsIn(usage.data ?? []), [usage.data])
+  const limits = useMemo(() => limitsIn(usage.data?.items ?? []), [usage.data])
   const limit = chosen !== undefined && limits.includes(chosen) ? chosen : limits[0]
-  const days = daysOf(usage.data ?? [], limit, usageFrom(Date.now()))
+  const days = daysOf(usage.data?.items ?? [], limit, usageFrom(Date.now()))
   const sum = sumOf(days)
   return (
     <Card
@@ -66,6 +67,11 @@ export function UsageCard({ usage, limits: known }: UsageProps) {
             <Sum name="Cost" value={sum.cost} swatch={what === 'cost' ? 'plot-5' : undefined} />
           </dl>
           <DayBars days={days} what={what} />
+          {usage.data && (
+            <p class="small soft">
+              Complete until <Time at={usage.data.complete_until} />
+            </p>
+          )}
         </div>
       )}
     </Card>

@@ -36,9 +36,14 @@ export interface CustomerData {
   readonly grants: Resource<readonly Grant[]>
   readonly blocks: Resource<readonly Block[]>
   readonly refusals: Resource<readonly Refusal[]>
-  readonly usage: Resource<readonly UsageRow[]>
+  readonly usage: Resource<UsagePart>
   readonly changes: Resource<Part<AuditEntry>>
   reload(): void
+}
+
+/** The daily usage of a customer, and up to when it is complete. */
+export interface UsagePart extends Part<UsageRow> {
+  readonly complete_until: string
 }
 
 /** useCustomer reads a customer every few seconds. While it is held it does not: what is about to be removed is not looked for afterwards. */
@@ -65,7 +70,7 @@ export function useCustomer(id: string, isHeld: boolean): CustomerData {
     grants: part('grants', ({ grants }) => grants?.items),
     blocks: part('blocks', ({ blocks }) => blocks?.items),
     refusals: part('refusals', ({ refusals }) => refusals?.refusals),
-    usage: part('usage', ({ usage }) => usage?.items),
+    usage: part('usage', ({ usage }) => usage ?? undefined),
     changes: part('changes', ({ changes }) => changes ?? undefined),
     reload,
   }

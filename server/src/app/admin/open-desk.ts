@@ -49,7 +49,7 @@ export interface DeskParts {
   /** Where the admin port listens, once it does. */
   readonly adminAddress: () => string | undefined
   /** What was written of use, and what waits to be. Default: use is not kept. */
-  readonly usageRows?: Pick<TierUsageParts, 'db' | 'waiting'> | undefined
+  readonly usageRows?: Pick<TierUsageParts, 'db' | 'waiting' | 'completeUntilMs'> | undefined
   /** Default: there is none. */
   readonly audit?: AuditLog | undefined
   /** Default: there is no database. */

@@ -8,6 +8,7 @@ import { type FeedState, QuotaFeed } from '../../quotas/records/quota-feed.ts'
 import { nodeName } from '../admin/node-name.ts'
 import type { Log } from '../log/log.ts'
 import type { Config } from '../settings/config.ts'
+import { anchorsOf } from './audit-anchors.ts'
 import { writeFirstToken } from './first-token-file.ts'
 import { FleetForce } from './fleet-force.ts'
 import { QuotaNotices } from './quota-notices.ts'
@@ -35,7 +36,8 @@ export interface QuotaFigures {
 /** openNodeQuotas makes what a node has of its database; undefined where it has none. The database itself may be away. */
 export async function openNodeQuotas(config: Config, log: Log): Promise<NodeQuotas | undefined> {
   if (config.database === undefined) return undefined
-  const stores = await quotasAt(config.database, { secret: config.secret, dataDir: config.dataDir })
+  const { secret, dataDir } = config
+  const stores = await quotasAt(config.database, { secret, dataDir, anchors: anchorsOf(config) })
   return new NodeQuotas(config.database, stores, { config, log })
 }
 

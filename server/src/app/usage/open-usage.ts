@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
+import type { Anchor } from '../../quotas/audit/anchor.ts'
+import { AnchorKeeper } from '../../quotas/audit/anchor-keeper.ts'
 import type { Quotas } from '../../quotas/open/open-quotas.ts'
 import { requirePackage } from '../../quotas/optional-package.ts'
 import type { WebhookStore } from '../../quotas/ports.ts'
@@ -11,6 +13,7 @@ import { Leases } from '../../quotas/tables/leases.ts'
 import type { UsageCount } from '../../quotas/tables/usage-store.ts'
 import type { UsageNews } from '../../quotas/usage/usage-news.ts'
 import { UsagePages } from '../../quotas/usage/usage-pages.ts'
+import { UsageProgress } from '../../quotas/usage/usage-progress.ts'
 import { UsageWriter } from '../../quotas/usage/usage-writer.ts'
 import { CrossingQueue } from '../../quotas/webhooks/crossing-queue.ts'
 import { SealedSecrets } from '../../quotas/webhooks/sealed-secrets.ts'
@@ -38,8 +41,13 @@ export interface UsageParts {
 
 /** NodeUsage is what a node does once with usage, webhooks and the audit log, however many processes it has. */
 export interface NodeUsage {
+  /** began is told of a process before it counts anything; ended, when no more comes of it. */
+  began(process: object): void
+  ended(process: object): void
   /** take takes what a process tells. It never waits. */
-  take(news: UsageNews): void
+  take(news: UsageNews, process: object): void
+  /** Everything that was counted before is written. */
+  untilMs(): number
   /** For the admin API. */
   readonly webhooks: WebhookStore
   readonly pages: UsagePages
@@ -62,7 +70,12 @@ export function requireUsagePackages({ auditKafka }: Pick<Config, 'auditKafka'>)
 export function openUsage({ quotas, config, log, now = Date.now }: UsageParts): NodeUsage {
   const { db, audit, usage, keys } = quotas
   const leases = new Leases(db, `${hostname()} ${randomUUID()}`)
-  const writer = new UsageWriter(usage, { events: writerEvents(log, () => writer.figures.dropped), nowMs: now })
+  const progress = new UsageProgress(now)
+  const writer = new UsageWriter(usage, {
+    events: writerEvents(log, () => writer.figures.dropped),
+    nowMs: now,
+    takenUntilMs: () => progress.untilMs,
+  })
   const sealed = new SealedSecrets(() => keys.keyFor('webhook secrets'))
   const allowPrivate = config.webhooksPrivate
   const webhooks = new SqlWebhookStore({ db, audit, sealed, now, allowPrivate })
@@ -70,7 +83,8 @@ export function openUsage({ quotas, config, log, now = Date.now }: UsageParts): 
   const file = fileSinkOf(config)
   const sinks = [file, kafkaSinkOf(config)].filter((sink) => sink !== undefined)
   const runners = sinks.map((sink) => new SinkRunner(sink, { db, audit, leases, events: sinkEvents(log, sink) }))
-  const metrics = new UsageMetrics(writer, runners)
+  const keeper = new AnchorKeeper(audit, anchorEvents(log))
+  const metrics = new UsageMetrics(writer, runners, keeper)
   const courier = new WebhookCourier({
     db,
     sealed,
@@ -102,14 +116,18 @@ export function openUsage({ quotas, config, log, now = Date.now }: UsageParts): 
       })
   }, WRITE_EVERY_MS).unref()
   const upkeep = setInterval(() => void keepUp(quotas, leases, now).catch(() => {}), UPKEEP_EVERY_MS).unref()
-  for (const runner of runners) runner.start()
+  for (const runner of [...runners, keeper]) runner.start()
   return {
     webhooks,
     metrics,
     pages: new UsagePages(db),
     waiting: () => writer.waiting(),
-    take(news) {
+    began: (process) => progress.began(process),
+    ended: (process) => progress.ended(process),
+    untilMs: () => writer.untilMs,
+    take(news, process) {
       writer.take(news)
+      progress.told(process, news.untilMs)
       crossings.take(news.crossings)
     },
     reopen: async () => file?.reopen(),
@@ -124,7 +142,7 @@ export function openUsage({ quotas, config, log, now = Date.now }: UsageParts): 
       const { waiting } = writer.figures
       if (waiting > 0)
         log.error('usage.lost', `${waiting} rows of usage could not be written, and are lost`, { waiting })
-      await within(CLOSE_MS, () => Promise.all([courier.close(), ...runners.map((runner) => runner.close())]))
+      await within(CLOSE_MS, () => Promise.all([courier.close(), ...[...runners, keeper].map((each) => each.close())]))
     },
   }
 }
@@ -174,6 +192,25 @@ function sinkEvents(log: Log, { kind, name }: AuditSink) {
         has,
         head,
       }),
+  }
+}
+
+function anchorEvents(log: Log) {
+  const fields = ({ name }: Anchor) => ({ anchor: name })
+  return {
+    failed: (anchor: Anchor, reason: string) =>
+      log.error('audit.anchor_failed', `the end of the audit log does not get to ${anchor.name}: ${reason}`, {
+        ...fields(anchor),
+        reason,
+      }),
+    recovered: (anchor: Anchor) =>
+      log.info('audit.anchor_recovered', `the end of the audit log gets to ${anchor.name} again`, fields(anchor)),
+    ahead: (anchor: Anchor) =>
+      log.error(
+        'audit.anchor_ahead',
+        `${anchor.name} knows an entry that the audit log does not have, and stays as it is: see sluice audit verify`,
+        fields(anchor),
+      ),
   }
 }
 

@@ -35,13 +35,20 @@ const EXTRA_MS = 2_000
 const START_MS = 60_000
 const START_MS_A_WORKER = 1_000
 
+/** A UsageTaker takes what workers counted, and knows which of them count. */
+interface UsageTaker {
+  take(news: UsageNews, worker: object): void
+  began(worker: object): void
+  ended(worker: object): void
+}
+
 /** What a Primary is told of and tells. */
 export interface PrimaryParts {
   readonly origin: () => RuleOrigin
   /** Takes lines of the decision log. */
   readonly decisions?: (text: string) => void
   /** Takes what customers used. */
-  readonly usage?: (news: UsageNews) => void
+  readonly usage?: UsageTaker
   /** Hears what every worker decides by: the least of theirs. */
   readonly inForce?: (least: InForce) => void
   /** What keys of quotas are hashed under. Undefined: there are no quotas. */
@@ -59,7 +66,7 @@ export class Primary {
   readonly #log: Log
   readonly #origin: () => RuleOrigin
   readonly #decisions: (text: string) => void
-  readonly #usage: (news: UsageNews) => void
+  readonly #usage: UsageTaker | undefined
   readonly #pace = new CrashPace()
   readonly #servers: Server[] = []
   readonly #waiting: Connection[] = []
@@ -97,7 +104,7 @@ export class Primary {
   readonly #routes: PrimaryParts['routes']
 
   constructor(config: Config, log: Log, parts: PrimaryParts) {
-    const { origin, decisions = () => {}, usage = () => {}, inForce = () => {}, keySecret, routes } = parts
+    const { origin, decisions = () => {}, usage, inForce = () => {}, keySecret, routes } = parts
     this.#routes = routes
     this.#decisions = decisions
     this.#usage = usage
@@ -318,7 +325,7 @@ export class Primary {
     else if (message.type === 'closed') worker.lost(message.door)
     else if (message.type === 'log') this.#log.write({ ...message.entry, worker: worker.id })
     else if (message.type === 'decisions') this.#decisions(message.text)
-    else if (message.type === 'usage') this.#usage(message.news)
+    else if (message.type === 'usage') this.#usage?.take(message.news, worker)
     else if (message.type === 'in-force') this.#hasInForce(worker, message.inForce)
     else if (message.type === 'ready') this.#isReady(worker, message.storeName)
     else if (message.type === 'leaving') this.#replace(worker)
@@ -329,6 +336,7 @@ export class Primary {
   }
 
   #isReady(worker: WorkerProcess, storeName: string): void {
+    this.#usage?.began(worker)
     worker.state = 'ready'
     worker.readyAtMs = performance.now()
     this.#storeName = storeName
@@ -414,6 +422,7 @@ export class Primary {
   #ended(worker: WorkerProcess, how: string): void {
     worker.heartbeat?.stop()
     this.#fleet.ended(worker.pid)
+    this.#usage?.ended(worker)
     this.#workers = this.#workers.filter((other) => other !== worker)
     this.#tellInForce()
     for (const connection of worker.untaken()) this.#give(connection)

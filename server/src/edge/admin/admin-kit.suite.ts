@@ -206,6 +206,7 @@ export async function startAdmin(options: KitOptions = {}): Promise<AdminKit> {
       tierUsage: {
         byTier: async () => ({
           sinceMs: clock.now() - 3_600_000,
+          completeUntilMs: clock.now() - 2_000,
           tiers: [
             { tier: 'enterprise', customers: 2, allowed: 90, refused: 1, cost: 90 },
             { tier: undefined, customers: 40, allowed: 7, refused: 3, cost: -1 },
@@ -243,7 +244,7 @@ export async function startAdmin(options: KitOptions = {}): Promise<AdminKit> {
         },
       },
       problems,
-      fleet: undefined,
+      fleet: { wait: async () => undefined, completeUntilMs: async () => clock.now() - 2_000 },
       apiKeys: { hash: (key) => createHmac('sha256', 'installation').update(key).digest('hex') },
       webhooks,
       rules: () => rules,

@@ -120,6 +120,7 @@ describe('exports', () => {
     const query = 'from=2026-02-01T00:00:00Z&to=2026-03-02T00:00:00Z&format=csv'
     const answer = await ask('GET', `usage?${query}`)
     expect(answer.headers.get('content-type')).toBe('text/csv; charset=utf-8')
+    expect(answer.headers.get('sluice-complete-until')).toBe(new Date(clock.ms - 2_000).toISOString())
     expect(answer.headers.get('content-disposition')).toBe('attachment; filename="sluice-usage.csv"')
     expect(answer.text.split('\r\n')).toEqual([
       'customer_id,limit,at,allowed,refused,cost',

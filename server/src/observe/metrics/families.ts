@@ -102,6 +102,7 @@ export const FAMILIES: readonly Family[] = [
   counter('ratelimit_webhook_deliveries_total', 'Attempts to deliver a webhook, by outcome.'),
   counter('ratelimit_audit_sink_entries_total', 'Entries of the audit log that this node delivered to a sink.'),
   max('ratelimit_audit_sink_lag', 'Entries of the audit log that a sink does not have yet.'),
+  max('ratelimit_audit_anchor_ok', 'Whether an anchor has the end of the audit log.'),
   sum('ratelimit_grpc_connections', 'Open gRPC connections.'),
   counter('ratelimit_grpc_calls_total', 'gRPC calls, by result.'),
   counter('ratelimit_grpc_closed_total', 'gRPC connections that the server ended, by reason.'),

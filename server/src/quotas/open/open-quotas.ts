@@ -1,5 +1,7 @@
-import { AuditAnchor } from '../audit/audit-anchor.ts'
+import type { Anchor } from '../audit/anchor.ts'
 import { AuditLog } from '../audit/audit-log.ts'
+import { FileAnchor } from '../audit/file-anchor.ts'
+import { HeadSignatures } from '../audit/signed-head.ts'
 import type { AuditReport } from '../audit/verify-audit.ts'
 import { Backoff } from '../database/backoff.ts'
 import { type DatabaseHealth, GatedDatabase } from '../database/gated-database.ts'
@@ -40,6 +42,8 @@ export interface QuotaOptions {
   readonly secret?: string | undefined
   /** Where the head of the audit log is kept, too. PGlite's own is the default. */
   readonly dataDir?: string | undefined
+  /** What else knows the end of the audit log. They are closed with the quotas. */
+  readonly anchors?: readonly Anchor[]
   readonly now?: () => number
   readonly refreshEveryMs?: number
 }
@@ -70,11 +74,12 @@ export async function quotasOn(db: Database, options: QuotaOptions = {}): Promis
 }
 
 function makeQuotas(raw: Database, options: QuotaOptions): Quotas {
-  const { now = Date.now, refreshEveryMs } = options
+  const { now = Date.now, refreshEveryMs, dataDir, anchors = [] } = options
   const db = new GatedDatabase(raw)
   const keys = new SecretKeys(options.secret)
-  const anchor = new AuditAnchor(() => keys.keyFor('audit'), options.dataDir)
-  const audit = new AuditLog(db, anchor, now)
+  const file = dataDir === undefined ? undefined : new FileAnchor(dataDir)
+  const signatures = new HeadSignatures(() => keys.keyFor('audit'))
+  const audit = new AuditLog(db, signatures, { file, others: anchors }, now)
   const tokens = new TokenStore(db, audit, now)
   return {
     db,
@@ -97,6 +102,7 @@ function makeQuotas(raw: Database, options: QuotaOptions): Quotas {
     verifyAudit: () => audit.report(),
     async close() {
       await tokens.flush().catch(() => {})
+      await Promise.allSettled(anchors.map((anchor) => anchor.close?.()))
       await db.close()
     },
   }

@@ -36,6 +36,7 @@ describe.each(testDatabases)('use by tier, on %s', { timeout: SLOW_MS }, (_, mak
         },
       },
       waiting: () => waiting,
+      completeUntilMs: async () => time.nowMs - 2_000,
       tierOf: (customerId) => (customerId === 'c' ? 'pro' : undefined),
       nowMs: () => time.nowMs,
     })

@@ -5,6 +5,8 @@ export interface TierUsageParts {
   readonly db: Pick<Database, 'query'>
   /** What this node has counted and not written yet. */
   readonly waiting: () => Iterable<UsageCount>
+  /** Everything that nodes counted before is written. */
+  readonly completeUntilMs: () => Promise<number>
   /** tierOf is the tier of a caller now. */
   readonly tierOf: (customerId: string, keyId: string | undefined) => string | undefined
   readonly nowMs?: () => number
@@ -41,6 +43,8 @@ export class TierUsageReader implements TierUsage {
   }
 
   async #read(sinceMs: number): Promise<Answer> {
+    // Asked first: what is written later may be missing.
+    const completeUntilMs = await this.#parts.completeUntilMs()
     const rows = await this.#parts.db.query<Row>(BY_TIER, [sinceMs, MOST])
     const byTier = new Map(rows.map((row) => [row.tier, row]))
     for (const { customerId, keyId, atMs, allowed, refused, cost } of this.#parts.waiting()) {
@@ -52,7 +56,11 @@ export class TierUsageReader implements TierUsage {
       row.cost += cost
       byTier.set(tier, row)
     }
-    return { sinceMs, tiers: [...byTier.values()].map((row): TierUse => ({ ...row, tier: row.tier || undefined })) }
+    return {
+      sinceMs,
+      completeUntilMs,
+      tiers: [...byTier.values()].map((row): TierUse => ({ ...row, tier: row.tier || undefined })),
+    }
   }
 }
 

@@ -47,16 +47,18 @@ const ACME = { customerId: 'acme', keyId: undefined }
 
 describe('a UsageCounter', () => {
   it('counts what was allowed, refused and cost, by customer and limit', async () => {
-    const { counter, ask } = open()
+    const { counter, ask, clock } = open()
     await ask({ customer: 'acme' }, 2)
     await ask({ customer: 'acme' }, 2)
     await ask({ customer: 'acme' })
+    clock.ms += 900
     expect(counter.take()).toEqual({
       atMs: START,
+      untilMs: START + 900,
       deltas: [{ ...ACME, limit: 'api/customer', allowed: 2, refused: 1, cost: 3 }],
       crossings: [],
     })
-    expect(counter.take()).toBeUndefined()
+    expect(counter.take().deltas).toEqual([])
   })
 
   it('goes on from nothing after each time that it was asked', async () => {
@@ -64,14 +66,14 @@ describe('a UsageCounter', () => {
     await ask({ customer: 'acme' })
     counter.take()
     await ask({ customer: 'acme' })
-    expect(counter.take()?.deltas).toEqual([{ ...ACME, limit: 'api/customer', allowed: 1, refused: 0, cost: 1 }])
+    expect(counter.take().deltas).toEqual([{ ...ACME, limit: 'api/customer', allowed: 1, refused: 0, cost: 1 }])
   })
 
   it('tells keys apart, and knows whose they are', async () => {
     const { counter, ask } = open()
     await ask({ api_key: 'k-1-secret' })
     await ask({ api_key: 'k-2-secret' })
-    expect(counter.take()?.deltas).toEqual([
+    expect(counter.take().deltas).toEqual([
       { customerId: 'acme', keyId: 'k-1', limit: 'api/api_key', allowed: 1, refused: 0, cost: 1 },
       { customerId: '', keyId: 'k-2', limit: 'api/api_key', allowed: 1, refused: 0, cost: 1 },
     ])
@@ -83,20 +85,20 @@ describe('a UsageCounter', () => {
     await ask({ api_key: 'made up' })
     await ask({ user: 'acme' })
     await ask({ customer: 'acme' }, 0)
-    expect(counter.take()).toBeUndefined()
+    expect(counter.take().deltas).toEqual([])
   })
 
   it('takes from the cost what was given back', async () => {
     const { counter, ask } = open()
     await ask({ customer: 'acme' }, 3)
     await ask({ customer: 'acme' }, -2)
-    expect(counter.take()?.deltas).toMatchObject([{ allowed: 1, refused: 0, cost: 1 }])
+    expect(counter.take().deltas).toMatchObject([{ allowed: 1, refused: 0, cost: 1 }])
   })
 
   it('counts a request as allowed that only a limit in shadow mode would have refused', async () => {
     const { counter, ask } = open()
     for (let n = 0; n < 2; n++) await ask({ customer: 'acme', report: 'r' })
-    expect(counter.take()?.deltas).toMatchObject([{ limit: 'api/customer/report', allowed: 2, refused: 0 }])
+    expect(counter.take().deltas).toMatchObject([{ limit: 'api/customer/report', allowed: 2, refused: 0 }])
   })
 
   it('counts who is blocked as refused, with or without a record of the block', async () => {
@@ -107,7 +109,7 @@ describe('a UsageCounter', () => {
     book.put('blocks', 'b-1', undefined)
     book.put('customers', 'acme', customer('acme', { status: 'suspended' }))
     await ask({ customer: 'acme' })
-    expect(counter.take()?.deltas).toEqual([
+    expect(counter.take().deltas).toEqual([
       { ...ACME, limit: 'api/blocked', allowed: 0, refused: 1, cost: 0 },
       { customerId: 'acme', keyId: 'k-1', limit: 'api/blocked', allowed: 0, refused: 1, cost: 0 },
       { ...ACME, limit: 'api/blocked', allowed: 0, refused: 1, cost: 0 },
@@ -117,14 +119,14 @@ describe('a UsageCounter', () => {
   it('counts under --shadow-mode as allowed what was let pass', async () => {
     const { counter, ask } = open({ isShadow: true })
     for (let n = 0; n < 5; n++) await ask({ customer: 'acme' })
-    expect(counter.take()?.deltas).toMatchObject([{ allowed: 5, refused: 0 }])
+    expect(counter.take().deltas).toMatchObject([{ allowed: 5, refused: 0 }])
   })
 
   it('counts what a grant paid for as such', async () => {
     const { counter, ask, book } = open()
     book.put('grants', 'g-1', grant('g-1', 'acme', 5))
     for (let n = 0; n < 4; n++) await ask({ customer: 'acme' })
-    expect(counter.take()?.deltas).toMatchObject([
+    expect(counter.take().deltas).toMatchObject([
       { limit: 'api/customer', allowed: 3, refused: 0 },
       { limit: 'api/grant', allowed: 1, refused: 0, customerId: 'acme' },
     ])
@@ -136,7 +138,7 @@ describe('a UsageCounter', () => {
     const { counter, ask, book } = open({
       maxPairs: 10,
       full: () => {
-        const deltas = counter.take()?.deltas ?? []
+        const deltas = counter.take().deltas ?? []
         most = Math.max(most, deltas.length)
         for (const { allowed } of deltas) sum += allowed
       },
@@ -145,14 +147,14 @@ describe('a UsageCounter', () => {
       book.put('customers', `c-${n}`, customer(`c-${n}`))
       await ask({ customer: `c-${n}` })
     }
-    for (const { allowed } of counter.take()?.deltas ?? []) sum += allowed
+    for (const { allowed } of counter.take().deltas ?? []) sum += allowed
     expect([sum, most]).toEqual([95, 10])
   })
 })
 
 describe('thresholds of a calendar quota', () => {
   const MARCH = { periodStartMs: Date.parse('2026-03-01T00:00:00Z'), periodEndMs: Date.parse('2026-04-01T00:00:00Z') }
-  const told = (counter: UsageCounter) => counter.take()?.crossings.map(({ threshold, used }) => [threshold, used])
+  const told = (counter: UsageCounter) => counter.take().crossings.map(({ threshold, used }) => [threshold, used])
 
   it('are told once a period, with who, how much, and when the period ends', async () => {
     const { counter, ask, clock } = open()
@@ -160,7 +162,7 @@ describe('thresholds of a calendar quota', () => {
     expect(told(counter)).toEqual([])
     await ask({ api_key: 'k-1-secret' }, 1)
     const about = { customerId: 'acme', keyId: 'k-1', limit: 'api/api_key' }
-    expect(counter.take()?.crossings).toEqual([{ ...about, threshold: 50, used: 5, quota: 10, ...MARCH }])
+    expect(counter.take().crossings).toEqual([{ ...about, threshold: 50, used: 5, quota: 10, ...MARCH }])
     await ask({ api_key: 'k-1-secret' }, 5)
     expect(told(counter)).toEqual([
       [80, 10],
@@ -176,6 +178,6 @@ describe('thresholds of a calendar quota', () => {
   it('are those of calendar windows only', async () => {
     const { counter, ask } = open()
     for (let n = 0; n < 4; n++) await ask({ customer: 'acme' })
-    expect(counter.take()?.crossings).toEqual([])
+    expect(counter.take().crossings).toEqual([])
   })
 })

@@ -89,16 +89,16 @@ export class UsageCounter {
     }
   }
 
-  /** take returns what was counted since it was last called; undefined: nothing. */
-  take(): UsageNews | undefined {
+  /** take returns what was counted since it was last called. */
+  take(): UsageNews {
     const atMs = this.#sinceMs
-    this.#sinceMs = this.#options.nowMs()
-    if (this.#dirty.length === 0 && this.#crossings.length === 0) return undefined
+    const untilMs = this.#options.nowMs()
+    this.#sinceMs = untilMs
     const deltas = this.#dirty.map(emptied)
     const crossings = this.#crossings
     this.#dirty = []
     this.#crossings = []
-    return { atMs, deltas, crossings }
+    return { atMs, untilMs, deltas, crossings }
   }
 
   /** #turnTo forgets cells of records that are not those in force any more. What they have counted is kept. */

@@ -29,6 +29,8 @@ export interface Crossing {
 export interface UsageNews {
   /** A time within the second that it is about. */
   readonly atMs: number
+  /** Everything that the process counted before is in these news, or in earlier ones. */
+  readonly untilMs: number
   readonly deltas: readonly UsageDelta[]
   readonly crossings: readonly Crossing[]
 }

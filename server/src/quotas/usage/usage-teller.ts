@@ -8,7 +8,8 @@ export const TELL_EVERY_MS = 1_000
 export type TellUsage = (news: UsageNews) => Promise<void>
 
 /**
- * A UsageTeller tells what a counter has counted, at the beginning of each second of the clock: so an hour ends with its last second.
+ * A UsageTeller tells what a counter has counted, were it nothing, at the beginning of each second of the clock: so an hour ends with its
+ * last second, and it is known until when everything was told.
  * While the one before is on its way, the counter goes on counting.
  */
 export class UsageTeller {
@@ -26,9 +27,7 @@ export class UsageTeller {
   /** now tells at once, unless the last news are still on their way. */
   now(): void {
     if (this.#underWay !== undefined) return
-    const news = this.#counter.take()
-    if (news === undefined) return
-    this.#underWay = this.#tell(news).finally(() => {
+    this.#underWay = this.#tell(this.#counter.take()).finally(() => {
       this.#underWay = undefined
     })
   }

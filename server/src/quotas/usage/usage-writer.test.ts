@@ -16,7 +16,12 @@ const delta = (customerId: string, more: Partial<UsageDelta> = {}): UsageDelta =
   cost: 1,
   ...more,
 })
-const news = (atMs: number, ...deltas: UsageDelta[]): UsageNews => ({ atMs, deltas, crossings: [] })
+const news = (atMs: number, ...deltas: UsageDelta[]): UsageNews => ({
+  atMs,
+  untilMs: atMs,
+  deltas,
+  crossings: [],
+})
 
 function open(maxRows = 100) {
   const target = {
@@ -29,13 +34,13 @@ function open(maxRows = 100) {
     },
   }
   const told: string[] = []
-  const clock = { ms: 10 * HOUR }
+  const clock = { ms: 10 * HOUR, takenMs: 9 * HOUR }
   const events = {
     failed: () => told.push('failed'),
     recovered: () => told.push('recovered'),
     dropping: () => told.push('dropping'),
   }
-  const writer = new UsageWriter(target, { events, nowMs: () => clock.ms, maxRows })
+  const writer = new UsageWriter(target, { events, nowMs: () => clock.ms, takenUntilMs: () => clock.takenMs, maxRows })
   return { writer, target, told, clock }
 }
 
@@ -107,11 +112,66 @@ describe('a UsageWriter', () => {
     expect(target.batches.map(({ counts }) => counts[0].customerId)).toEqual(['beta'])
   })
 
+  it('gives up a batch only after ten refusals of its own, and for none while the database is away', async () => {
+    const { writer, target } = open()
+    const refused = new SluiceError('DATABASE_FAILED', 'database', 'no')
+    const write = async (fault: unknown, times: number): Promise<void> => {
+      target.fault = fault
+      for (let n = 0; n < times; n++) await writer.write()
+    }
+    for (const name of ['acme', 'beta', 'gamma']) {
+      writer.take(news(HOUR, delta(name)))
+      await write(refused, 9)
+      await write(AWAY, 20)
+      await write(undefined, 1)
+    }
+    expect(writer.figures).toMatchObject({ written: 3, dropped: 0 })
+    writer.take(news(HOUR, delta('delta')))
+    await write(refused, 10)
+    writer.take(news(HOUR, delta('epsilon')))
+    await write(refused, 9)
+    await write(undefined, 1)
+    expect(writer.figures).toMatchObject({ written: 4, dropped: 1 })
+  })
+
+  it('writes what is much in batches of 5,000 rows', async () => {
+    const { writer, target } = open(20_000)
+    writer.take(news(HOUR, ...Array.from({ length: 10_001 }, (_, n) => delta(`c-${n}`))))
+    await writer.write()
+    expect(target.batches.map(({ id, counts }) => [id, counts.length])).toEqual([
+      ['1', 5_000],
+      ['2', 5_000],
+      ['3', 1],
+    ])
+  })
+
   it('spells what no database can keep in another way', async () => {
     const { writer, target } = open()
     writer.take(news(HOUR, delta('acme', { limit: 'a\0b\ud800', cost: 2 ** 60 })))
     await writer.write()
     expect(target.batches[0].counts[0]).toMatchObject({ limit: 'a\uFFFDb\uFFFD', cost: Number.MAX_SAFE_INTEGER })
+  })
+
+  it('knows until when everything is written: what was taken when the batches were made', async () => {
+    const { writer, target, clock } = open()
+    expect(writer.untilMs).toBe(9 * HOUR)
+    clock.takenMs = 9 * HOUR + 1
+    await writer.write()
+    expect(writer.untilMs).toBe(9 * HOUR + 1)
+    target.fault = AWAY
+    writer.take(news(HOUR, delta('acme')))
+    clock.takenMs = 9 * HOUR + 2
+    await writer.write()
+    writer.take(news(HOUR, delta('beta')))
+    clock.takenMs = 9 * HOUR + 3
+    await writer.write()
+    expect(writer.untilMs).toBe(9 * HOUR + 1)
+    target.fault = undefined
+    await writer.write()
+    // beta's row came after the batch of acme.
+    expect(writer.untilMs).toBe(9 * HOUR + 2)
+    await writer.write()
+    expect(writer.untilMs).toBe(9 * HOUR + 3)
   })
 
   it('says how many rows could not be written at the end', async () => {

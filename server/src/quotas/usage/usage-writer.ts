@@ -19,6 +19,8 @@ export interface UsageWriterEvents {
 export interface UsageWriterOptions {
   readonly events: UsageWriterEvents
   readonly nowMs?: () => number
+  /** Everything that was counted before was taken. Default: nothing else comes. */
+  readonly takenUntilMs?: () => number
   /** Rows that may wait. Default: 200,000, of about 300 bytes each. */
   readonly maxRows?: number
 }
@@ -50,6 +52,7 @@ export class UsageWriter {
   readonly #target: UsageTarget
   readonly #events: UsageWriterEvents
   readonly #nowMs: () => number
+  readonly #takenUntilMs: () => number
   readonly #maxRows: number
   readonly #node = randomUUID()
   #batches = 0
@@ -57,6 +60,9 @@ export class UsageWriter {
   #open = new Map<string, Row>()
   /** What is being written. A batch that may have arrived is never changed: it is sent again as it was. */
   #closed: { readonly batch: UsageBatch; readonly sinceMs: number }[] = []
+  /** Everything that was counted before is in what is being written, or was written. */
+  #closedUntilMs: number
+  #writtenUntilMs: number
   #refusals = 0
   #writing: Promise<void> | undefined
   #isFailing = false
@@ -64,11 +70,20 @@ export class UsageWriter {
   #written = 0
   #dropped = 0
 
-  constructor(target: UsageTarget, { events, nowMs = Date.now, maxRows = MAX_ROWS }: UsageWriterOptions) {
+  constructor(target: UsageTarget, options: UsageWriterOptions) {
+    const { events, nowMs = Date.now, takenUntilMs = nowMs, maxRows = MAX_ROWS } = options
     this.#target = target
     this.#events = events
     this.#nowMs = nowMs
+    this.#takenUntilMs = takenUntilMs
     this.#maxRows = maxRows
+    this.#closedUntilMs = takenUntilMs()
+    this.#writtenUntilMs = this.#closedUntilMs
+  }
+
+  /** Everything that was counted before is written, but for what was dropped. */
+  get untilMs(): number {
+    return this.#writtenUntilMs
   }
 
   /** Rows that were written, requests that were dropped, and how long the oldest row has been waiting. */
@@ -126,6 +141,7 @@ export class UsageWriter {
         this.#refusals = 0
         this.#closed.shift()
       }
+      this.#writtenUntilMs = this.#closedUntilMs
       if (this.#isFailing) this.#events.recovered()
       this.#isFailing = false
       this.#isDropping = false
@@ -143,6 +159,7 @@ export class UsageWriter {
 
   /** #close makes batches of what is open. */
   #close(): void {
+    this.#closedUntilMs = this.#takenUntilMs()
     const rows = [...this.#open.values()]
     this.#open = new Map()
     for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) {

@@ -5,13 +5,13 @@ import { list, needed, object, optional, text, WORDS, YES_OR_NO } from '../../..
 import { tableOf } from '../../../records/tables.ts'
 import { part } from '../api/desk.ts'
 import type { Call } from '../api/operation.ts'
-import { invalid } from '../api/values.ts'
+import { invalid, timeText } from '../api/values.ts'
 import { ENTRY, entryJson } from './audit.ts'
 import { LIMIT_STATES, limitsJson } from './limit-states.ts'
 import { REFUSALS, refusalsJson } from './recent.ts'
 import { answered, quotasOf } from './records.ts'
 import { ruleNames } from './rule-names.ts'
-import { rowJson, USAGE_ROW } from './usage.ts'
+import { COMPLETE_UNTIL, rowJson, USAGE_ROW } from './usage.ts'
 
 type Asked = Pick<Call, 'desk' | 'nowMs'>
 
@@ -30,8 +30,10 @@ const DAY_MS = 86_400_000
 const USAGE_DAYS = 30
 
 /** first is the form of the first entries of a list. */
-const first = (of: Schema): Schema =>
-  object({ items: needed(list(of)), has_more: needed(YES_OR_NO, 'there are more; its list has them all') })
+const first = (of: Schema): Schema => object(firstOf(of))
+
+const firstOf = (of: Schema) =>
+  ({ items: needed(list(of)), has_more: needed(YES_OR_NO, 'there are more; its list has them all') }) as const
 
 function records(table: QuotaTable, doc: string, owner: 'customerId' | 'ownerId'): CustomerPart {
   return {
@@ -66,13 +68,19 @@ const PARTS = {
       ),
   },
   usage: {
-    schema: first(USAGE_ROW),
+    schema: object({ ...firstOf(USAGE_ROW), complete_until: COMPLETE_UNTIL }),
     doc: `what was allowed and refused on each of the last ${USAGE_DAYS} days of UTC, today included, by limit`,
     read: async ({ desk, nowMs }, customerId) => {
       const toMs = (Math.floor(nowMs / DAY_MS) + 1) * DAY_MS
       const span = { fromMs: toMs - USAGE_DAYS * DAY_MS, toMs, granularity: 'day' } as const
+      // Asked first: what is written later may be missing.
+      const completeUntilMs = await part(desk, 'fleet').completeUntilMs()
       const page = await part(desk, 'usage').read({ customerId, ...span, after: undefined, limit: MOST_USAGE })
-      return { items: page.items.map(rowJson), has_more: page.next !== undefined }
+      return {
+        items: page.items.map(rowJson),
+        has_more: page.next !== undefined,
+        complete_until: timeText(completeUntilMs),
+      }
     },
   },
   changes: {

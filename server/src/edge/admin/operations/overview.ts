@@ -17,6 +17,7 @@ import { operation } from '../api/operation.ts'
 import { invalid, orNull, timeOf, timeText } from '../api/values.ts'
 import { FLEET, fleetJson, SCOPE } from './fleet-forms.ts'
 import { ruleNames } from './rule-names.ts'
+import { COMPLETE_UNTIL } from './usage.ts'
 
 const RANKING = { kind: 'choice', of: ['refused', 'used'] } as const
 const TOP_PERIOD = { kind: 'choice', of: ['5m', '1h', '24h'] } as const
@@ -151,12 +152,14 @@ export const OVERVIEW_OPERATIONS = [
       status: 200,
       schema: object({
         since: needed(TIME, 'a whole hour, up to an hour before the period begins'),
+        complete_until: COMPLETE_UNTIL,
         tiers: needed(list(TIER_USE)),
       }),
     },
     run: async ({ desk, query }) => {
-      const { sinceMs, tiers } = await part(desk, 'tierUsage').byTier(query.period ?? '24h')
-      return { body: { since: timeText(sinceMs), tiers: tiers.map((each) => ({ ...each, tier: orNull(each.tier) })) } }
+      const { sinceMs, completeUntilMs, tiers } = await part(desk, 'tierUsage').byTier(query.period ?? '24h')
+      const body = { since: timeText(sinceMs), complete_until: timeText(completeUntilMs) }
+      return { body: { ...body, tiers: tiers.map((each) => ({ ...each, tier: orNull(each.tier) })) } }
     },
   }),
   operation({

@@ -116,8 +116,13 @@ function taken(table: QuotaTable, id: string): SluiceError {
 }
 
 /** pageReply answers with a page. */
-export function pageReply<T>({ cursor }: Pick<Call, 'cursor'>, page: Page<T>, spell: (item: T) => unknown): Reply {
-  return { body: { items: page.items.map(spell), next_cursor: cursor.next(page.next) } }
+export function pageReply<T>(
+  { cursor }: Pick<Call, 'cursor'>,
+  page: Page<T>,
+  spell: (item: T) => unknown,
+  more: object = {},
+): Reply {
+  return { body: { items: page.items.map(spell), next_cursor: cursor.next(page.next), ...more } }
 }
 
 /** listRecords answers with a page of a table. */

@@ -23,6 +23,9 @@ export function rowJson({ customerId, limit, atMs, allowed, refused, cost }: Usa
   return { customer_id: customerId, limit, at: timeText(atMs), allowed, refused, cost }
 }
 
+/** COMPLETE_UNTIL is the field that says up to when no use is missing. */
+export const COMPLETE_UNTIL = needed(TIME, 'no use before this is missing: every node has written it')
+
 const COLUMNS = ['customer_id', 'limit', 'at', 'allowed', 'refused', 'cost']
 const DAY_MS = 86_400_000
 /** As long as an answer is of use: two years and a bit of days, two months of hours. */
@@ -45,13 +48,15 @@ export const USAGE_OPERATIONS = [
       format: { schema: { kind: 'choice', of: ['json', 'csv'] }, doc: 'json, unless told otherwise' },
     },
     isPaged: true,
-    answer: { status: 200, schema: pageOf(USAGE_ROW), types: ['text/csv'] },
+    answer: { status: 200, schema: pageOf(USAGE_ROW, { complete_until: COMPLETE_UNTIL }), types: ['text/csv'] },
     run: async (call) => {
       const { customer_id: customerId, from, to, granularity = 'day', format = 'json' } = call.query
       const { page_size: limit = DEFAULT_PAGE_SIZE } = call.query as { page_size?: number }
       const [fromMs, toMs] = [timeOf(from, 'query.from') ?? 0, timeOf(to, 'query.to') ?? 0]
       if (toMs <= fromMs) throw invalid('query.to', 'it is not after from')
       if (toMs - fromMs > MOST_MS[granularity]) throw invalid('query.from', `too far from to, by the ${granularity}`)
+      // Asked first: what is written later may be missing.
+      const completeUntil = timeText(await part(call.desk, 'fleet').completeUntilMs())
       const page = await part(call.desk, 'usage').read({
         customerId,
         fromMs,
@@ -60,10 +65,14 @@ export const USAGE_OPERATIONS = [
         after: call.cursor.after,
         limit,
       })
-      if (format === 'json') return pageReply(call, page, rowJson)
+      if (format === 'json') return pageReply(call, page, rowJson, { complete_until: completeUntil })
       const next = call.cursor.next(page.next)
       return {
-        headers: { ...downloadAs('usage.csv'), ...(next !== null && { 'Sluice-Next-Cursor': next }) },
+        headers: {
+          ...downloadAs('usage.csv'),
+          'Sluice-Complete-Until': completeUntil,
+          ...(next !== null && { 'Sluice-Next-Cursor': next }),
+        },
         text: { type: 'text/csv; charset=utf-8', text: csvOf(COLUMNS, page.items.map(rowJson)) },
       }
     },
