@@ -161,6 +161,12 @@ export const ERROR_RULES = {
   QUOTAS_UNAVAILABLE: 'customers, usage and audit are kept in a database, and one is set and answers',
   RECORD_UNKNOWN: 'a record exists, and was not removed',
   RECORD_EXISTS: 'an id is given once',
+  OVERRIDE_SCOPE_NEEDED:
+    'an override that is for several rules names the one that is meant, with "domain" and "rule", or says "all": true',
+  OVERRIDE_SCOPE_UNKNOWN:
+    'an override names a domain and a rule that the rules in force have; GET /admin/v1/rules lists them',
+  OVERRIDE_LOWERS:
+    'a raise lowers no limit: name the limit that is meant, with "domain" and "rule", or say "allow_lower": true',
   VERSION_STALE: 'a change names the version that it was made from, and nobody changed the record since',
   VERSION_REQUIRED:
     'a change of a record names its version, as "If-Match: ETAG" of the answer that was read; "If-Match: *" takes any',

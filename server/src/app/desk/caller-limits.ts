@@ -151,7 +151,7 @@ export function descriptorOf(below: readonly Entry[]): string {
 }
 
 /** entriesIn reads a path of several levels: a slash before `key=` begins a level, any other is part of a value. */
-function entriesIn(path: string): readonly Entry[] {
+export function entriesIn(path: string): readonly Entry[] {
   if (path === '') return []
   return path.split(/\/(?=[^/=]+=)/).map((level) => {
     const at = level.indexOf('=')
