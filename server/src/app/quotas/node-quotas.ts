@@ -9,15 +9,12 @@ import type { Config } from '../settings/config.ts'
 import { writeFirstToken } from './first-token-file.ts'
 import { QuotaNotices } from './quota-notices.ts'
 import { TableRules } from './table-rules.ts'
+import { untilRevision } from './until-revision.ts'
 
 /** How long the doors wait for a PostgreSQL that is there: without the quotas, who is blocked would pass. */
 const WAIT_MS = 2_000
 /** How long a node says that it is not ready because it has no quotas. A limiter that is away altogether would be worse. */
 const READY_WITHIN_MS = 10_000
-
-/** How long a change waits until this node has read those before it, and how often it looks. */
-const CAUGHT_UP_MS = 1_000
-const LOOK_MS = 10
 
 /** What no waiting mends. */
 const FATAL: ReadonlySet<ErrorCode> = new Set(['SCHEMA_NEWER', 'SECRET_CHANGED', 'DATABASE_VERSION_UNSUPPORTED'])
@@ -166,12 +163,7 @@ export class NodeQuotas implements QuotaOrigin {
 
   /** Resolves with whether everything that was committed until now was read; it waits for that, for a second at most. */
   async caughtUp(): Promise<boolean> {
-    const revision = await this.stores.store.revision()
-    for (let waitedMs = 0; (this.#feed.revision ?? 0) < revision; waitedMs += LOOK_MS) {
-      if (waitedMs >= CAUGHT_UP_MS) return false
-      await waited(LOOK_MS)
-    }
-    return true
+    return untilRevision(await this.stores.store.revision(), () => this.#feed.revision ?? 0, waited)
   }
 
   figures(): QuotaFigures {
