@@ -237,7 +237,8 @@ describe('a tier is in force on', () => {
 
   it('what an API key or a customer of that tier leads to, however many there are', async () => {
     const customers = Array.from({ length: 1_000 }, (_, i) => customer(`c${i}`, { tier: 'pro' }))
-    const found = await inForce({ customers }, [stored('shop', { rate_limit: limit(1_000) })])
+    const tiers = [tier('llm', 'pro', { rate_limit: limit(7) })]
+    const found = await inForce({ customers, tiers }, [stored('shop', { rate_limit: limit(1_000) })])
     expect(lines(found)).toEqual([
       'shop/api_key 2/hour → 1000/minute raised',
       'shop/customer 100/minute → 1000/minute raised',
@@ -280,6 +281,13 @@ describe('where a change is in force', () => {
     const found = await inForce(ACME, [change('overrides', 'o', hourly(7))], [many])
     expect(lines(found)).toEqual(['d/customer 1/minute → 7/hour lowered'])
     expect(found.warnings).toEqual(['Not all rules were looked at, because there are so many: more may be affected.'])
+    const halves = ['a', 'b'].map((domain, i) => ({
+      domain,
+      descriptors: [
+        { key: 'customer', rate_limit: limit(1), descriptors: descriptors.slice(i * 3_000, (i + 1) * 3_000) },
+      ],
+    }))
+    expect((await inForce(ACME, [change('overrides', 'o', hourly(7))], halves)).warnings).toEqual(found.warnings)
   })
 
   it('does not hide that nothing is refused, or that the node is behind', async () => {

@@ -12,6 +12,10 @@ const month = (limit: number): LimitOptions => ({ limit, algorithm: 'fixed_windo
 const places = (limit: number): LimitOptions => ({ limit, algorithm: 'concurrency' })
 const bucket = (limit: number, burst: number) => per(limit, '1m', { algorithm: 'token_bucket', burst })
 
+// Their rates differ by less than doubles tell apart, and their counts the other way.
+const MOST = per(4_294_967_295, 73 * 4_294_967_295 - 1)
+const ONE_LESS = per(4_294_967_294, 73 * 4_294_967_295 - 74)
+
 describe('a change of a limit', () => {
   it.each<[claim: string, before: LimitOptions | undefined, after: LimitOptions | undefined, effect: LimitEffect]>([
     ['more over a longer time is fewer over time', per(600, '1m'), per(700, '1h'), 'lowered'],
@@ -20,6 +24,7 @@ describe('a change of a limit', () => {
     ['the same over time, more in a window', per(1, '1s'), per(60, '1m'), 'raised'],
     ['nothing', per(60, '1m'), per(60, '1m'), 'same'],
     ['one hit of the most', per(4_294_967_295, '3650d'), per(4_294_967_294, '3650d'), 'lowered'],
+    ['a little faster, of numbers that no double holds', MOST, ONE_LESS, 'raised'],
     ['a month has 30 days', month(30), per(1, '1d'), 'lowered'],
     ['a month has 30 days', month(31), per(31, '30d'), 'same'],
     ['a larger burst', bucket(10, 20), bucket(10, 30), 'raised'],

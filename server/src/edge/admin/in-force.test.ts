@@ -81,6 +81,16 @@ describe('an override for several rules', () => {
     expect(await put({ requests_per_unit: 701 })).toBe(409)
   })
 
+  it('is not all that a raise of an API key may lower: so may another tier', async () => {
+    const { ask, inForce } = await start([])
+    inForce.of = () => ({ rules: LOWERED.map((each) => ({ ...each, overrideId: undefined })), warnings: [] })
+    const put = async (more: object) =>
+      (await ask('PUT', 'quotas/abc123', { body: { tier: 'free', ...more } })).json.code
+    expect(await put({ intent: 'raise' })).toBe('OVERRIDE_LOWERS')
+    expect(await put({ intent: 'raise', allow_lower: true })).toBeUndefined()
+    expect(await put({})).toBeUndefined()
+  })
+
   it('of an API key says the same', async () => {
     const { ask } = await start(MIXED)
     const put = async (override: object, more: object = {}) =>

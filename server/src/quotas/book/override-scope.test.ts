@@ -20,6 +20,16 @@ const RULES = compileObjects([
     ],
   },
   { domain: 'llm', descriptors: [{ key: 'customer', rate_limit: limit(500) }] },
+  {
+    domain: 'kinds',
+    descriptors: ['customer', 'api_key'].map((key) => ({
+      key,
+      rate_limits: [
+        { ...limit(1), algorithm: 'fixed_window' as const },
+        { ...limit(2), name: 'bucket', algorithm: 'token_bucket' as const },
+      ],
+    })),
+  },
 ])
 const domainOf = (name: string): Domain => RULES.domains.get(name) as Domain
 
@@ -64,6 +74,20 @@ describe('an override', () => {
     expect(limits(all, 'shop', 'customer=acme')).toEqual(['customer 2/60', 'per hour 700/60'])
     expect(limits([...all].reverse(), 'shop', 'customer=acme')).toEqual(['customer 2/60', 'per hour 700/60'])
     expect(limits(all, 'llm', 'customer=acme')).toEqual(['customer 1/60'])
+  })
+
+  it('counts as the rule that it is for, whoever has it', () => {
+    const overrides = [ACME, ofKey('k1')].map((who, i) =>
+      override(`o${i}`, who, 5, { domain: 'kinds', rule: 'bucket' }),
+    )
+    const { book } = bookOf({ customers: [customer('acme')], api_keys: [key('k1', undefined)], overrides })
+    for (const text of ['customer=acme', 'api_key=k1-secret']) {
+      const rules = match(domainOf('kinds'), entriesOf(text), undefined, book.accounts, book.tiers)
+      expect(rules.map(({ limit: { algorithm, max } }) => [algorithm, max])).toEqual([
+        ['fixed_window', 1],
+        ['token_bucket', 5],
+      ])
+    }
   })
 
   it('that names a ban lifts it, and one that does not leaves it alone', () => {
