@@ -139,6 +139,8 @@ describe('a customer', () => {
     await node.printed('quotas are in force')
     await makeCustomer(fleet)
     expect(await fleet.check(4)).toBe('++--')
+    const { inForce } = await fleet.ask(node, 'POST', 'customers?wait=all', { id: 'beta' })
+    expect(inForce).toBe('nodes=1, confirmed=1')
     await raise(fleet)
     const blockId = await block(fleet)
 
@@ -154,7 +156,7 @@ describe('a customer', () => {
     await becomes(fleet, '+', 'the block is gone')
     await letExpire(fleet)
 
-    expect(verified(fleet).stderr).toMatch(/^DATABASE_LOCKED: .* is asked with --admin\n$/)
+    expect(verified(fleet).stderr).toMatch(/^DATABASE_LOCKED: .* Use --admin to ask .*\n$/)
     const asked = ['--admin', again.admin, '--token', fleet.token]
     expect(verified(fleet, ...asked)).toMatchObject({ status: 0, stderr: '' })
     const made = fleet.run('token', 'create', '--role', 'viewer', '--name', 'on call', ...asked)

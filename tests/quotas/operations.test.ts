@@ -1,6 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { SLOW_MS } from '../../server/src/quotas/database/databases.suite.ts'
-import type { Started } from '../cli/sluice-process.suite.ts'
 import { startPostgres } from '../servers/postgres.mjs'
 import { sharedPostgres } from '../servers/shared.ts'
 import { until } from '../servers/until.mjs'
@@ -11,34 +10,21 @@ descriptors:
   - {key: user, rate_limit: {unit: day, requests_per_unit: ${limit}, algorithm: fixed_window, anchor: first_hit, timeout_ms: 5000}}
 `
 
-const OF_USER = { domain: 'extra', key: 'user', value: 'a' }
-
-/** limits are what some workers of every node say that a caller has; 0: no rule is about them. */
-async function limits(nodes: readonly Started[], { domain, ...entry } = OF_USER): Promise<number[]> {
-  const body = JSON.stringify({ domain, descriptors: [{ entries: [entry] }], cost: 0 })
-  const headers = { connection: 'close', 'content-type': 'application/json' }
-  const all: number[] = []
-  for (const { url } of nodes) {
-    for (let i = 0; i < 6; i++) {
-      const response = await fetch(`${url}/v1/check`, { method: 'POST', body, headers })
-      const { verdicts } = (await response.json()) as { verdicts: { limit: number }[] }
-      all.push(verdicts[0]?.limit ?? 0)
-    }
-  }
-  return all
-}
-
-const allHave = (fleet: QuotaFleet, limit: number, of = OF_USER) =>
+const allHave = (
+  fleet: QuotaFleet,
+  limit: number,
+  domain = 'extra',
+  entry?: { readonly key: string; readonly value: string },
+) =>
   until(`every worker has a limit of ${limit}`, async () =>
-    (await limits(fleet.nodes, of)).every((each) => each === limit),
+    (await fleet.limitsOf(domain, 6, entry)).every((each) => each === limit),
   )
 
 const LLM = `domain: llm
 descriptors:
   - {key: api_key, secret: true, rate_limit: {unit: hour, requests_per_unit: 2, timeout_ms: 5000}}
 `
-const inLlm = { domain: 'llm', key: 'api_key', value: API_KEY }
-const inShop = { ...inLlm, domain: 'shop' }
+const OF_KEY = { key: 'api_key', value: API_KEY }
 const PATH = `quotas/${API_KEY}`
 
 /** raiseOne gives one rule of several a limit for one key: each answer says where it is in force, and every worker decides so. */
@@ -46,7 +32,7 @@ async function raiseOne(fleet: QuotaFleet): Promise<void> {
   const [first, second] = fleet.nodes
   const putRules = (text: string) => fleet.ask(first, 'PUT', 'rules/active', { text }, { 'if-match': '*' })
   expect((await putRules(LLM)).status).toBe(200)
-  await allHave(fleet, 2, inLlm)
+  await allHave(fleet, 2, 'llm', OF_KEY)
   // The other node answers by a customer that it has just heard of.
   expect((await fleet.ask(first, 'POST', 'customers', { id: 'beta' })).status).toBe(201)
   const own = { requests_per_unit: 5, unit: 'hour', domain: 'llm' }
@@ -62,7 +48,7 @@ async function raiseOne(fleet: QuotaFleet): Promise<void> {
   expect(wide.json.detail).toMatch(/2 rules: .*shop\/api_key \(2 per day → 50 per hour\)/)
   const lowers = await put({ requests_per_unit: 20, unit: 'day' }, { all: true })
   expect([lowers.status, lowers.json.code]).toEqual([409, 'OVERRIDE_LOWERS'])
-  expect(lowers.json.detail).toContain('it lowers llm/api_key (2 per hour → 20 per day);')
+  expect(lowers.json.detail).toContain('it lowers llm/api_key (2 per hour → 20 per day).')
   const unknown = await put({ requests_per_unit: 50, unit: 'hour', domain: 'lmm' })
   expect([unknown.status, unknown.json.code]).toEqual([422, 'OVERRIDE_SCOPE_UNKNOWN'])
 
@@ -73,15 +59,15 @@ async function raiseOne(fleet: QuotaFleet): Promise<void> {
     200,
     { in_force_on: [{ domain: 'llm', rule: 'api_key', before: was, after: is, effect: 'raised' }], warnings: [] },
   ])
-  await allHave(fleet, 50, inLlm)
-  expect(await limits(fleet.nodes, inShop)).toEqual(Array(12).fill(2))
+  await allHave(fleet, 50, 'llm', OF_KEY)
+  expect(await fleet.limitsOf('shop', 6, OF_KEY)).toEqual(Array(12).fill(2))
   // It takes the place of the one before, and is in force nowhere itself.
   const unused = await put({ ...one, requests_per_unit: 50, unit: 'hour', descriptor: 'path:/a' })
   expect(unused.json).toMatchObject({
     in_force_on: [{ domain: 'llm', rule: 'api_key', before: is, after: was }],
     warnings: [expect.stringMatching(/^No rule uses it: no rule is at the descriptor "path:\/a"/)],
   })
-  await allHave(fleet, 2, inLlm)
+  await allHave(fleet, 2, 'llm', OF_KEY)
   await put({ ...one, requests_per_unit: 50, unit: 'hour' })
   const { json: audit } = await fleet.ask(first, 'GET', 'audit?action=overrides.put')
   const [{ after }] = audit.items as { after: object }[]
@@ -93,13 +79,13 @@ async function raiseOne(fleet: QuotaFleet): Promise<void> {
   const { json } = await fleet.ask(first, 'GET', `customers/acme/overrides?api_key_id=${keys[0].id}`)
   expect(json.items).toMatchObject([{ domain: 'llm', problem: 'no rules define the domain "llm"' }])
   expect((await putRules(LLM)).status).toBe(200)
-  await allHave(fleet, 50, inLlm)
+  await allHave(fleet, 50, 'llm', OF_KEY)
   const gone = await fleet.ask(second, 'DELETE', PATH)
   expect([gone.status, gone.json]).toMatchObject([
     200,
     { in_force_on: [{ before: is, after: was, effect: 'lowered' }] },
   ])
-  await allHave(fleet, 2, inLlm)
+  await allHave(fleet, 2, 'llm', OF_KEY)
 }
 
 async function startTwo(): Promise<QuotaFleet> {
@@ -132,7 +118,7 @@ describe('rules of the table', () => {
     ])
     const doubled = await fleet.ask(first, 'PUT', 'rules/active', { text: rulesOf(1).replace('extra', 'shop') }, any)
     expect([doubled.status, doubled.text]).toEqual([422, expect.stringContaining('RULE_DUPLICATE_DOMAIN')])
-    expect((await limits(fleet.nodes)).every((each) => each === 7)).toBe(true)
+    expect((await fleet.limitsOf('extra', 6)).every((each) => each === 7)).toBe(true)
 
     const { json } = await fleet.ask(first, 'GET', 'rules/versions')
     const versions = (json.items as { version: number; is_active: boolean }[]).map(({ version }) => version)
@@ -175,7 +161,8 @@ describe('a node whose database is away when it starts', () => {
     onTestFinished(() => server.stop())
     const name = await server.createDatabase()
     const token = 'a-token-of-the-operator'
-    const fleet = new QuotaFleet({ DATABASE_URL: server.url(name), SLUICE_ADMIN_TOKEN: token })
+    const env = { DATABASE_URL: server.url(name), SLUICE_ADMIN_TOKEN: token }
+    const fleet = new QuotaFleet(env, '--ready-within', '100ms')
     fleet.token = token
     await server.kill()
     const node = await fleet.start()

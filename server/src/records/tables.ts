@@ -120,6 +120,14 @@ export const api_keys = recordTable({
   customerOf: ({ customerId }) => customerId,
 })
 
+const OF_SUBJECT = {
+  customerId: 'customer_id',
+  keyId: 'api_key_id',
+  /** Of a customer, and of the keys of that customer. */
+  ownerId: (id: string) =>
+    `(customer_id = ${id} OR api_key_id IN (SELECT id FROM sluice.api_keys WHERE customer_id = ${id}))`,
+} as const
+
 /** An Override is a limit of one caller. */
 export const overrides = recordTable({
   table: 'sluice.quota_overrides',
@@ -150,7 +158,7 @@ export const overrides = recordTable({
     ...CREATED,
     ...UPDATED,
   },
-  filters: { customerId: 'customer_id', keyId: 'api_key_id', descriptor: 'descriptor', ticket: 'ticket' },
+  filters: { ...OF_SUBJECT, descriptor: 'descriptor', ticket: 'ticket' },
   searched: ['customer_id', 'descriptor'],
   customerOf: customerOfSubject,
   derived: PROBLEM,
@@ -189,7 +197,7 @@ export const blocks = recordTable({
     ...VERSION,
     ...CREATED,
   },
-  filters: { customerId: 'customer_id', keyId: 'api_key_id', cidr: 'cidr' },
+  filters: { ...OF_SUBJECT, cidr: 'cidr' },
   searched: ['customer_id', 'cidr'],
   customerOf: customerOfSubject,
 })

@@ -67,7 +67,7 @@ export function openCounters(command: string, flags: Flags, env: NodeJS.ProcessE
   const url = redisUrlOf(lastOf(given), given.where, env)
   parseRedisUrl(url)
   const auth = env.REDIS_SENTINEL_AUTH || undefined
-  let reason = 'it does not answer'
+  let reason = 'no answer'
   const store = new RedisStore({
     url,
     keyPrefix: keyPrefixOf(from) ?? '',

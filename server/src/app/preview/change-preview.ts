@@ -14,7 +14,7 @@ import type {
   RecordProblems,
   RuleActivities,
 } from '../../quotas/ports.ts'
-import { customerOf } from '../desk/caller-limits.ts'
+import { customerOf } from '../desk/callers.ts'
 import type { RecordChange } from './affected.ts'
 import { rulesInForce } from './in-force.ts'
 import { inForceWarnings } from './in-force-warnings.ts'

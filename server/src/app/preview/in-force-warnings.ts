@@ -7,7 +7,7 @@ import { type OverrideScope, pathOf, scopeOf } from '../../quotas/book/override-
 import type { QuotaBook } from '../../quotas/book/quota-book.ts'
 import type { Grant, Override, StoredTier } from '../../quotas/model.ts'
 import type { RecordProblems } from '../../quotas/ports.ts'
-import { pathText } from '../desk/caller-limits.ts'
+import { pathText } from '../desk/entry-paths.ts'
 import type { RecordChange } from './affected.ts'
 import type { FoundRules } from './in-force.ts'
 

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { Quotas } from '../../quotas/open/open-quotas.ts'
+import { requirePackage } from '../../quotas/optional-package.ts'
 import type { WebhookStore } from '../../quotas/ports.ts'
 import type { AuditSink } from '../../quotas/sinks/audit-sink.ts'
-import { connectKafka, requireKafkaPackage } from '../../quotas/sinks/kafka-producer.ts'
+import { connectKafka, KAFKA_PACKAGE } from '../../quotas/sinks/kafka-producer.ts'
 import { KafkaSink } from '../../quotas/sinks/kafka-sink.ts'
 import { SinkRunner } from '../../quotas/sinks/sink-runner.ts'
 import { Leases } from '../../quotas/tables/leases.ts'
@@ -54,7 +55,7 @@ export interface NodeUsage {
 
 /** requireUsagePackages throws where something is asked for that needs a package which is not there. */
 export function requireUsagePackages({ auditKafka }: Pick<Config, 'auditKafka'>): void {
-  if (auditKafka !== undefined) requireKafkaPackage()
+  if (auditKafka !== undefined) requirePackage(KAFKA_PACKAGE)
 }
 
 /** openUsage starts to write usage, to send webhooks, and to bring the audit log to where it is wanted. */

@@ -53,10 +53,6 @@ function asker(admin: URL, token: string | undefined) {
     const answer = (await response.json().catch(() => ({}))) as { code?: string; detail?: string }
     if (response.ok) return answer
     if (unless !== undefined && answer.code === unless) return undefined
-    throw new SluiceError(
-      'ADMIN_UNREACHABLE',
-      admin.href,
-      `it answers ${response.status} ${answer.detail ?? ''}`.trim(),
-    )
+    throw new SluiceError('ADMIN_UNREACHABLE', admin.href, `answered ${response.status} ${answer.detail ?? ''}`.trim())
   }
 }

@@ -61,13 +61,13 @@ describe('an override for several rules', () => {
     const { ask } = await start(MIXED)
     const needed = await ask('POST', PATH, { body: BODY })
     expect(needed.json.detail).toContain(
-      'it is for 2 rules: shop/api_key (500 per minute → 700 per hour), llm/api_key (600 per minute → 700 per hour); ',
+      'it is for 2 rules: shop/api_key (500 per minute → 700 per hour), llm/api_key (600 per minute → 700 per hour). ',
     )
-    expect(needed.json.detail).toContain('"domain" and "rule", or says "all": true')
+    expect(needed.json.detail).toContain('"domain" and "rule", or send "all": true')
     const lowers = await ask('POST', PATH, { body: { ...BODY, all: true } })
-    expect(lowers.json.detail).toContain('it lowers llm/api_key (600 per minute → 700 per hour); ')
+    expect(lowers.json.detail).toContain('it lowers llm/api_key (600 per minute → 700 per hour). ')
     const many = await start(Array.from({ length: 12 }, (_, i) => rule(`d${i}`, 'raised')))
-    expect((await many.ask('POST', PATH, { body: BODY })).json.detail).toMatch(/d9\/api_key [^,]*, and 2 more;/)
+    expect((await many.ask('POST', PATH, { body: BODY })).json.detail).toMatch(/d9\/api_key [^,]*, and 2 more\./)
   })
 
   it('may be put again as it is, for longer, and not with other numbers', async () => {
@@ -108,7 +108,7 @@ describe('a scope', () => {
     problems.ofScope = ({ domain }) => (domain === 'shpo' ? 'no rules define the domain "shpo"' : undefined)
     const wrong = await ask('POST', PATH, { body: { ...BODY, domain: 'shpo' } })
     expect([wrong.status, wrong.json.code]).toEqual([422, 'OVERRIDE_SCOPE_UNKNOWN'])
-    expect(wrong.json.detail).toContain('no rules define the domain "shpo"; ')
+    expect(wrong.json.detail).toContain('no rules define the domain "shpo". ')
     const alone = await ask('POST', PATH, { body: { ...BODY, rule: 'api_key' } })
     expect([alone.status, alone.json.code]).toEqual([400, 'ADMIN_REQUEST_INVALID'])
   })

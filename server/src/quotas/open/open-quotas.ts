@@ -9,6 +9,7 @@ import type { Database, QuotaStore } from '../ports.ts'
 import { SqlQuotaStore } from '../records/sql-quota-store.ts'
 import { ApiKeyHash } from '../tables/api-key-hash.ts'
 import { IdempotencyKeys } from '../tables/idempotency-keys.ts'
+import { NodeTable } from '../tables/node-table.ts'
 import { RuleTable } from '../tables/rule-table.ts'
 import { SecretKeys } from '../tables/secret-keys.ts'
 import { TokenStore } from '../tables/token-store.ts'
@@ -25,6 +26,7 @@ export interface Quotas {
   readonly tokens: TokenStore
   readonly usage: UsageStore
   readonly rules: RuleTable
+  readonly nodes: NodeTable
   readonly idempotency: IdempotencyKeys
   /** open brings the schema up to date, and rejects when it cannot. It may be tried again. */
   open(): Promise<void>
@@ -83,6 +85,7 @@ function makeQuotas(raw: Database, options: QuotaOptions): Quotas {
     apiKeys: new ApiKeyHash(keys),
     usage: new UsageStore(db, now),
     rules: new RuleTable(db, audit, now),
+    nodes: new NodeTable(db),
     idempotency: new IdempotencyKeys(db),
     open: () =>
       db.openWith(async (it) => {

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { expect, it, onTestFinished } from 'vitest'
 import { until } from '../../../../tests/servers/until.mjs'
 import { QUOTA_TABLES, tableOf } from '../../records/tables.ts'
@@ -216,7 +216,9 @@ export function quotaStoreSuite(make: MakeTestDatabase): void {
   it('keeps overrides for the same descriptor apart by what they are for', async () => {
     const { store } = await open()
     await store.put('customers', customer('acme'), SUPPORT)
-    const scopes = [{}, { domain: 'shop' }, { domain: 'shop', rule: 'a' }, { domain: 'shop', rule: 'b' }]
+    // Longer than a row of an index, and of signs that no compression makes fewer.
+    const long = randomBytes(2_048).toString('hex')
+    const scopes = [{}, { domain: 'shop' }, { domain: 'shop', rule: 'a' }, { domain: 'shop', rule: long }]
     const kept = []
     for (const [i, scope] of scopes.entries())
       kept.push(await store.put('overrides', override(`o${i}`, scope), SUPPORT))
@@ -227,7 +229,7 @@ export function quotaStoreSuite(make: MakeTestDatabase): void {
       [undefined, undefined],
       ['shop', undefined],
       ['shop', 'a'],
-      ['shop', 'b'],
+      ['shop', long],
     ])
   })
 

@@ -21,7 +21,7 @@ import { operation } from '../api/operation.ts'
 import { orNull, timeOf, timeText } from '../api/values.ts'
 import { DEFAULT_PAGE_SIZE, pageReply } from './records.ts'
 
-const ENTRY = named(
+export const ENTRY = named(
   'AuditEntry',
   object({
     sequence: needed(WHOLE),

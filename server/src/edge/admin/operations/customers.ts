@@ -1,4 +1,4 @@
-import type { ObjectValue } from 'sluice/internal/core/schema/schema'
+import type { ObjectValue, Schema } from 'sluice/internal/core/schema/schema'
 import type { Customer } from '../../../quotas/model.ts'
 import {
   DATE,
@@ -18,7 +18,8 @@ import { part } from '../api/desk.ts'
 import { changedAnswer, statingInForce } from '../api/in-force.ts'
 import { operation } from '../api/operation.ts'
 import { checkedDay, checkedTimeZone, invalid } from '../api/values.ts'
-import { LIMIT_STATES, limitJson } from './limit-states.ts'
+import { INCLUDE, INCLUDED, partsIn, readParts } from './customer-parts.ts'
+import { LIMIT_STATES, limitsJson } from './limit-states.ts'
 import { creation, listRecords, load, recordReply, removal, replacement } from './records.ts'
 
 const STATUS = { kind: 'choice', of: ['active', 'suspended'] } as const
@@ -42,6 +43,14 @@ const CUSTOMER_FIELDS = named('CustomerFields', object(FIELDS))
 const CHANGED = changedAnswer('CustomerChanged', customers.answerFields)
 
 type Given = ObjectValue<typeof FIELDS>
+
+const CUSTOMER_WITH_PARTS = named(
+  'CustomerWithParts',
+  object({
+    ...customers.answerFields,
+    included: optional<Schema>(INCLUDED, 'what `include` names; absent without it'),
+  }),
+)
 
 /** customerOf makes a customer of what was given, and of `base` for the rest. */
 function customerOf(given: Given, base: Customer): Customer {
@@ -120,11 +129,19 @@ export const CUSTOMER_OPERATIONS = [
     path: '/customers/{customer_id}',
     tag: 'customers',
     role: 'viewer',
-    summary: 'one customer',
+    summary: 'one customer, and with `include` all that is known of it in one answer',
     params: CUSTOMER_PARAM,
-    answer: { status: 200, schema: customers.answer, etag: true },
+    query: { include: INCLUDE },
+    answer: { status: 200, schema: CUSTOMER_WITH_PARTS, etag: true },
     errors: ['RECORD_UNKNOWN'],
-    run: async (call) => recordReply(call, 'customers', await load(call, 'customers', call.params.customer_id)),
+    run: async (call) => {
+      const { params, query } = call
+      const names = query.include === undefined ? [] : partsIn(query.include)
+      const reply = recordReply(call, 'customers', await load(call, 'customers', params.customer_id))
+      if (names.length === 0) return reply
+      const included = await readParts(call, params.customer_id, names)
+      return { ...reply, body: { ...(reply.body as object), included } }
+    },
   }),
   operation({
     kind: 'change',
@@ -197,7 +214,7 @@ export const CUSTOMER_OPERATIONS = [
       const { customer_id: customerId } = call.params
       await load(call, 'customers', customerId)
       const limits = await part(call.desk, 'counters').limitsOf({ kind: 'customer', customerId })
-      return { body: { limits: limits.map(limitJson) } }
+      return { body: limitsJson(limits) }
     },
   }),
 ]

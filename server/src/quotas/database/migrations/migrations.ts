@@ -2,7 +2,8 @@ import { QUOTAS } from './001-quotas.ts'
 import { ADMIN } from './002-admin.ts'
 import { WEBHOOKS } from './003-webhooks.ts'
 import { USAGE_BY_TIER } from './004-usage-by-tier.ts'
-import { OVERRIDE_SCOPE } from './005-override-scope.ts'
+import { NODES } from './005-nodes.ts'
+import { OVERRIDE_SCOPE } from './006-override-scope.ts'
 
 export interface Migration {
   readonly version: number
@@ -16,5 +17,6 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 2, name: 'admin', sql: ADMIN },
   { version: 3, name: 'webhooks', sql: WEBHOOKS },
   { version: 4, name: 'usage by tier', sql: USAGE_BY_TIER },
-  { version: 5, name: 'override scope', sql: OVERRIDE_SCOPE },
+  { version: 5, name: 'nodes', sql: NODES },
+  { version: 6, name: 'override scope', sql: OVERRIDE_SCOPE },
 ]
