@@ -176,6 +176,11 @@ export const ERROR_RULES = {
     'Customers, usage and audit need a database that is set and available. Set DATABASE_URL or --data.',
   RECORD_UNKNOWN: 'The record does not exist or was removed.',
   RECORD_EXISTS: 'Change the existing record, or choose another id.',
+  OVERRIDE_SCOPE_NEEDED:
+    'Name the rule that is meant with "domain" and "rule", or send "all": true to change all of them.',
+  OVERRIDE_SCOPE_UNKNOWN: 'Name a domain and a rule of the rules in force; GET /admin/v1/rules lists them.',
+  OVERRIDE_LOWERS:
+    'Name the limit that is meant with "domain" and "rule", choose another unit, or send "allow_lower": true.',
   VERSION_STALE: 'The record was changed since you read it. Read it again and repeat the change.',
   VERSION_REQUIRED:
     'Send the ETag of the record you read as "If-Match: ETAG", or "If-Match: *" to overwrite any version.',

@@ -233,9 +233,9 @@ function isAskedAgain({ enforce, cost, rule }: PlannedCharge, verdict: Verdict):
 }
 
 /** grantsOf finds the grants for a charge: those of the nearest caller that has some. */
-function grantsOf(
+export function grantsOf(
   rules: RuleSet,
-  { domain, entries, rule }: PlannedCharge,
+  { domain, entries, rule }: Pick<PlannedCharge, 'domain' | 'entries' | 'rule'>,
   grants: GrantLookup,
 ): readonly KnownGrant[] {
   const depth = rule.path.length

@@ -27,6 +27,30 @@ export function customerFlows(bench: () => Bench): void {
     })
   })
 
+  it('whose raise would lower a limit is told so, and asked', async () => {
+    const { id, name } = await bench().customer()
+    await bench().visit(async (visit) => {
+      const { page } = visit
+      await visit.go(`/customers/${id}`)
+      await page.getByRole('heading', { level: 1, name }).waitFor()
+      await page.getByRole('button', { name: 'Raise a limit' }).click()
+      const dialog = page.getByRole('dialog')
+      await dialog.getByRole('textbox', { name: 'New limit' }).fill('100')
+      await dialog.getByLabel('Per').selectOption('month')
+      await dialog.getByRole('button', { name: 'Preview' }).click()
+      const rules = dialog.getByRole('region', { name: 'Rules that it is in force on' })
+      await rules.getByRole('row', { name: 'parcels/api_key 60 per day 100 per month lower' }).waitFor()
+      const raise = dialog.getByRole('button', { name: 'Raise', exact: true })
+      expect(await raise.isDisabled()).toBe(true)
+      await dialog.getByLabel('Lower them all the same').check()
+      expect(await visit.axe()).toEqual([])
+      await raise.click()
+      await dialog.waitFor({ state: 'detached' })
+      await page.getByText('In force on parcels/api_key.').waitFor()
+      await page.getByRole('region', { name: 'Overrides' }).getByText('parcels/api_key').waitFor()
+    })
+  })
+
   it('is found by name, blocked, and unblocked', async () => {
     const { id, key } = await bench().customer({ name: 'Zanzibar Spices' })
     await bench().visit(async (visit) => {

@@ -69,6 +69,7 @@ async function putRules(priya, pipeline) {
 /** @param {Record<string, Ask>} staff */
 async function change({ Maya, Jonas, Priya }) {
   await Maya('POST', 'customers/mercato-grande/overrides', {
+    domain: 'parcels',
     requests_per_unit: 12_000,
     unit: 'minute',
     expires_at: inDays(4),
@@ -76,6 +77,7 @@ async function change({ Maya, Jonas, Priya }) {
     reason: 'spring sale, agreed with sales',
   })
   await Maya('POST', 'customers/papercrane/overrides', {
+    domain: 'parcels',
     descriptor: 'endpoint:POST /v1/labels',
     requests_per_unit: 8_000,
     unit: 'day',
@@ -84,11 +86,13 @@ async function change({ Maya, Jonas, Priya }) {
     reason: 'moves its warehouse, prints all labels again',
   })
   await Maya('POST', 'customers/vega-outdoor/overrides', {
+    domain: 'parcels',
     requests_per_unit: 900,
     unit: 'minute',
     reason: 'until the contract is signed',
   })
   await Maya('POST', 'customers/dust-and-vinyl/overrides', {
+    domain: 'parcels',
     descriptor: 'endpoint:POST /v1/labels',
     requests_per_unit: 250,
     unit: 'day',

@@ -10,10 +10,83 @@ descriptors:
   - {key: user, rate_limit: {unit: day, requests_per_unit: ${limit}, algorithm: fixed_window, anchor: first_hit, timeout_ms: 5000}}
 `
 
-const allHave = (fleet: QuotaFleet, limit: number) =>
+const allHave = (
+  fleet: QuotaFleet,
+  limit: number,
+  domain = 'extra',
+  entry?: { readonly key: string; readonly value: string },
+) =>
   until(`every worker has a limit of ${limit}`, async () =>
-    (await fleet.limitsOf('extra', 6)).every((each) => each === limit),
+    (await fleet.limitsOf(domain, 6, entry)).every((each) => each === limit),
   )
+
+const LLM = `domain: llm
+descriptors:
+  - {key: api_key, secret: true, rate_limit: {unit: hour, requests_per_unit: 2, timeout_ms: 5000}}
+`
+const OF_KEY = { key: 'api_key', value: API_KEY }
+const PATH = `quotas/${API_KEY}`
+
+/** raiseOne gives one rule of several a limit for one key: each answer says where it is in force, and every worker decides so. */
+async function raiseOne(fleet: QuotaFleet): Promise<void> {
+  const [first, second] = fleet.nodes
+  const putRules = (text: string) => fleet.ask(first, 'PUT', 'rules/active', { text }, { 'if-match': '*' })
+  expect((await putRules(LLM)).status).toBe(200)
+  await allHave(fleet, 2, 'llm', OF_KEY)
+  // The other node answers by a customer that it has just heard of.
+  expect((await fleet.ask(first, 'POST', 'customers', { id: 'beta' })).status).toBe(201)
+  const own = { requests_per_unit: 5, unit: 'hour', domain: 'llm' }
+  expect((await fleet.ask(second, 'POST', 'customers/beta/overrides', own)).json).toMatchObject({
+    in_force_on: [{ domain: 'llm', rule: 'api_key' }],
+    warnings: ['beta has no API key yet: rules about api_key, x-api-key apply once it has one.'],
+  })
+  const put = (override: object, more: object = {}) =>
+    fleet.ask(second, 'PUT', PATH, { overrides: [override], ...more })
+
+  const wide = await put({ requests_per_unit: 50, unit: 'hour' })
+  expect([wide.status, wide.json.code]).toEqual([409, 'OVERRIDE_SCOPE_NEEDED'])
+  expect(wide.json.detail).toMatch(/2 rules: .*shop\/api_key \(2 per day → 50 per hour\)/)
+  const lowers = await put({ requests_per_unit: 20, unit: 'day' }, { all: true })
+  expect([lowers.status, lowers.json.code]).toEqual([409, 'OVERRIDE_LOWERS'])
+  expect(lowers.json.detail).toContain('it lowers llm/api_key (2 per hour → 20 per day).')
+  const unknown = await put({ requests_per_unit: 50, unit: 'hour', domain: 'lmm' })
+  expect([unknown.status, unknown.json.code]).toEqual([422, 'OVERRIDE_SCOPE_UNKNOWN'])
+
+  const one = { domain: 'llm', rule: 'api_key' }
+  const raised = await put({ ...one, requests_per_unit: 50, unit: 'hour' })
+  const [was, is] = [2, 50].map((requests_per_unit) => ({ requests_per_unit, unit: 'hour' }))
+  expect([raised.status, raised.json]).toMatchObject([
+    200,
+    { in_force_on: [{ domain: 'llm', rule: 'api_key', before: was, after: is, effect: 'raised' }], warnings: [] },
+  ])
+  await allHave(fleet, 50, 'llm', OF_KEY)
+  expect(await fleet.limitsOf('shop', 6, OF_KEY)).toEqual(Array(12).fill(2))
+  // It takes the place of the one before, and is in force nowhere itself.
+  const unused = await put({ ...one, requests_per_unit: 50, unit: 'hour', descriptor: 'path:/a' })
+  expect(unused.json).toMatchObject({
+    in_force_on: [{ domain: 'llm', rule: 'api_key', before: is, after: was }],
+    warnings: [expect.stringMatching(/^No rule uses it: no rule is at the descriptor "path:\/a"/)],
+  })
+  await allHave(fleet, 2, 'llm', OF_KEY)
+  await put({ ...one, requests_per_unit: 50, unit: 'hour' })
+  const { json: audit } = await fleet.ask(first, 'GET', 'audit?action=overrides.put')
+  const [{ after }] = audit.items as { after: object }[]
+  expect(after).toMatchObject({ domain: 'llm', rule: 'api_key', inForceOn: { total: 1, rules: [{ rule: 'api_key' }] } })
+
+  expect((await putRules(rulesOf(3))).status).toBe(200)
+  await allHave(fleet, 3)
+  const keys = (await fleet.ask(first, 'GET', 'customers/acme/keys')).json.items as { id: string }[]
+  const { json } = await fleet.ask(first, 'GET', `customers/acme/overrides?api_key_id=${keys[0].id}`)
+  expect(json.items).toMatchObject([{ domain: 'llm', problem: 'no rules define the domain "llm"' }])
+  expect((await putRules(LLM)).status).toBe(200)
+  await allHave(fleet, 50, 'llm', OF_KEY)
+  const gone = await fleet.ask(second, 'DELETE', PATH)
+  expect([gone.status, gone.json]).toMatchObject([
+    200,
+    { in_force_on: [{ before: is, after: was, effect: 'lowered' }] },
+  ])
+  await allHave(fleet, 2, 'llm', OF_KEY)
+}
 
 async function startTwo(): Promise<QuotaFleet> {
   const server = await sharedPostgres()
@@ -93,7 +166,9 @@ async function completeness(fleet: QuotaFleet, span: string): Promise<void> {
 }
 
 describe('a customer', () => {
-  it('has the whole budget again on every node after a reset, and the use is kept', { timeout: SLOW_MS }, async () => {
+  it('has the whole budget again on every node after a reset, and then one limit raised, in force where the answer says', {
+    timeout: SLOW_MS,
+  }, async () => {
     const fleet = await startTwo()
     const [first, second] = fleet.nodes
     expect((await fleet.ask(first, 'POST', 'customers', { id: 'acme' })).status).toBe(201)
@@ -114,6 +189,7 @@ describe('a customer', () => {
     await completeness(fleet, span)
     const audit = await fleet.ask(first, 'GET', 'audit?action=counters.reset')
     expect((audit.json.items as unknown[]).length).toBe(1)
+    await raiseOne(fleet)
   })
 })
 

@@ -85,9 +85,13 @@ export class QuotaFleet {
     return text
   }
 
-  /** limitsOf are what some workers of every node say that a user has under the rules of a domain; 0: no rule is about them. */
-  async limitsOf(domain: string, times: number): Promise<number[]> {
-    const body = JSON.stringify({ domain, descriptors: [{ entries: [{ key: 'user', value: 'a' }] }], cost: 0 })
+  /** limitsOf are what some workers of every node say that a caller has under the rules of a domain; 0: no rule is about them. */
+  async limitsOf(
+    domain: string,
+    times: number,
+    entry: { readonly key: string; readonly value: string } = { key: 'user', value: 'a' },
+  ): Promise<number[]> {
+    const body = JSON.stringify({ domain, descriptors: [{ entries: [entry] }], cost: 0 })
     const headers = { connection: 'close', 'content-type': 'application/json' }
     const all: number[] = []
     for (const { url } of this.nodes) {

@@ -130,6 +130,30 @@ export type Customer = {
   readonly updated_at: string
 }
 
+export type CustomerChanged = {
+  readonly id: string
+  /** the id by default */
+  readonly name: string
+  readonly tier: string | null
+  readonly status: 'active' | 'suspended'
+  /** an IANA name; UTC by default */
+  readonly time_zone: string
+  /** the first day of a period */
+  readonly period_anchor: string | null
+  /** free, at most 50 values: a billing id, a sales contact */
+  readonly metadata: { readonly [name: string]: string }
+  /** rises with every change; the ETag */
+  readonly version: number
+  readonly created_at: string
+  readonly updated_at: string
+  /** the rules that the change is in force on, or was; at most 100, those whose limit is lowered first */
+  readonly in_force_on: readonly RuleInForce[]
+  /** how many there are */
+  readonly in_force_on_total: number
+  /** sentences for people: above all, that no rule uses the change, and why */
+  readonly warnings: readonly string[]
+}
+
 export type CustomerFields = {
   /** the id, unless told otherwise */
   readonly name?: string | null | undefined
@@ -260,6 +284,29 @@ export type Grant = {
   readonly created_at: string
 }
 
+export type GrantMade = {
+  readonly id: string
+  readonly customer_id: string
+  /** `default` by default */
+  readonly descriptor: string
+  readonly amount: number
+  readonly reason: string | null
+  readonly ticket: string | null
+  /** when it takes effect; now by default */
+  readonly effective_at: string
+  /** when it ends; null: never */
+  readonly expires_at: string | null
+  /** rises with every change; the ETag */
+  readonly version: number
+  readonly created_at: string
+  /** the rules that the change is in force on, or was; at most 100, those whose limit is lowered first */
+  readonly in_force_on: readonly RuleInForce[]
+  /** how many there are */
+  readonly in_force_on_total: number
+  /** sentences for people: above all, that no rule uses the change, and why */
+  readonly warnings: readonly string[]
+}
+
 export type KeyUsage = {
   readonly api_key: string
   /** of the first limit */
@@ -380,6 +427,15 @@ export type LimitTraffic = {
   } | null
   /** why it is not known exactly, as a sentence */
   readonly why: string | null
+}
+
+export type LimitsRemoved = {
+  /** the rules that the change is in force on, or was; at most 100, those whose limit is lowered first */
+  readonly in_force_on: readonly RuleInForce[]
+  /** how many there are */
+  readonly in_force_on_total: number
+  /** sentences for people: above all, that no rule uses the change, and why */
+  readonly warnings: readonly string[]
 }
 
 export type LiveFrame = {
@@ -503,6 +559,12 @@ export type NewApiKey = {
   readonly revoked_at: string | null
   /** the key itself, if it was made here: shown this once */
   readonly key: string | null
+  /** the rules that the change is in force on, or was; at most 100, those whose limit is lowered first */
+  readonly in_force_on: readonly RuleInForce[]
+  /** how many there are */
+  readonly in_force_on_total: number
+  /** sentences for people: above all, that no rule uses the change, and why */
+  readonly warnings: readonly string[]
 }
 
 export type NewBlock = {
@@ -654,6 +716,10 @@ export type Override = {
   readonly api_key_id: string | null
   /** `default`, or such as `endpoint:POST /api/v1/orders`; `default` by default */
   readonly descriptor: string
+  /** for the rules of one domain alone */
+  readonly domain: string | null
+  /** for one rule of that domain alone, by its id or name */
+  readonly rule: string | null
   readonly requests_per_unit: number
   readonly unit: 'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year'
   /** that of the rule by default */
@@ -673,6 +739,41 @@ export type Override = {
   readonly problem: string | null
 }
 
+export type OverrideChanged = {
+  readonly id: string
+  readonly customer_id: string | null
+  readonly api_key_id: string | null
+  /** `default`, or such as `endpoint:POST /api/v1/orders`; `default` by default */
+  readonly descriptor: string
+  /** for the rules of one domain alone */
+  readonly domain: string | null
+  /** for one rule of that domain alone, by its id or name */
+  readonly rule: string | null
+  readonly requests_per_unit: number
+  readonly unit: 'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year'
+  /** that of the rule by default */
+  readonly algorithm: string | null
+  readonly burst: number | null
+  readonly reason: string | null
+  readonly ticket: string | null
+  /** when it takes effect; now by default */
+  readonly effective_at: string
+  /** when it ends; null: never */
+  readonly expires_at: string | null
+  /** rises with every change; the ETag */
+  readonly version: number
+  readonly created_at: string
+  readonly updated_at: string
+  /** why it has no effect; null: nothing is wrong with it */
+  readonly problem: string | null
+  /** the rules that the change is in force on, or was; at most 100, those whose limit is lowered first */
+  readonly in_force_on: readonly RuleInForce[]
+  /** how many there are */
+  readonly in_force_on_total: number
+  /** sentences for people: above all, that no rule uses the change, and why */
+  readonly warnings: readonly string[]
+}
+
 export type OverrideFields = {
   /** `default`, unless told otherwise, or such as `endpoint:POST /api/v1/orders` */
   readonly descriptor?: string | null | undefined
@@ -690,6 +791,16 @@ export type OverrideFields = {
     | null
     | undefined
   readonly burst?: number | null | undefined
+  /** for the rules of this domain alone */
+  readonly domain?: string | null | undefined
+  /** for this rule of the domain alone, by its id or name */
+  readonly rule?: string | null | undefined
+  /** true: an override without domain and rule is for every rule, however many those are now */
+  readonly all?: boolean | null | undefined
+  /** raise: refused if it lowers any limit */
+  readonly intent?: 'raise' | null | undefined
+  /** true: it may lower limits, although it raises others or is meant as a raise */
+  readonly allow_lower?: boolean | null | undefined
   /** for one key of the customer's; left out: for all of them */
   readonly api_key_id?: string | null | undefined
   readonly ticket?: string | null | undefined
@@ -698,6 +809,16 @@ export type OverrideFields = {
   readonly effective_at?: string | null | undefined
   /** when it ends by itself; null: never */
   readonly expires_at?: string | null | undefined
+}
+
+export type PlainLimit = {
+  readonly requests_per_unit: number
+  /** null: the window is not a unit */
+  readonly unit: string | null
+  /** null: it counts requests at the same time */
+  readonly window_ms: number | null
+  /** of a bucket that holds more or less than its limit */
+  readonly burst: number | null
 }
 
 export type Preview = {
@@ -717,6 +838,12 @@ export type Preview = {
   /** why there is no traffic to compare with, as a sentence; null: there is, or the change is not about requests */
   readonly traffic_unknown: string | null
   readonly notes: readonly string[]
+  /** the rules that the change is in force on, or was; at most 100, those whose limit is lowered first */
+  readonly in_force_on: readonly RuleInForce[]
+  /** how many there are */
+  readonly in_force_on_total: number
+  /** sentences for people: above all, that no rule uses the change, and why */
+  readonly warnings: readonly string[]
 }
 
 export type Problem = {
@@ -735,7 +862,7 @@ export type Quota = {
   readonly api_key: string
   readonly tier: string | null
   readonly quotas: {
-    /** the plain limit: an override named default, or that of the tier */
+    /** the plain limit: an override named default for every domain, or that of the tier */
     readonly default: {
       readonly requests_per_unit: number
       readonly unit: string
@@ -744,9 +871,41 @@ export type Quota = {
       readonly descriptor: string
       readonly requests_per_unit: number
       readonly unit: string
+      /** null: for every domain */
+      readonly domain: string | null
+      /** null: for every rule */
+      readonly rule: string | null
     }[]
   }
   readonly updated_at: string
+}
+
+export type QuotaChanged = {
+  readonly api_key: string
+  readonly tier: string | null
+  readonly quotas: {
+    /** the plain limit: an override named default for every domain, or that of the tier */
+    readonly default: {
+      readonly requests_per_unit: number
+      readonly unit: string
+    } | null
+    readonly overrides: readonly {
+      readonly descriptor: string
+      readonly requests_per_unit: number
+      readonly unit: string
+      /** null: for every domain */
+      readonly domain: string | null
+      /** null: for every rule */
+      readonly rule: string | null
+    }[]
+  }
+  readonly updated_at: string
+  /** the rules that the change is in force on, or was; at most 100, those whose limit is lowered first */
+  readonly in_force_on: readonly RuleInForce[]
+  /** how many there are */
+  readonly in_force_on_total: number
+  /** sentences for people: above all, that no rule uses the change, and why */
+  readonly warnings: readonly string[]
 }
 
 export type QuotaFields = {
@@ -769,9 +928,19 @@ export type QuotaFields = {
           | null
           | undefined
         readonly burst?: number | null | undefined
+        /** for the rules of this domain alone */
+        readonly domain?: string | null | undefined
+        /** for this rule of the domain alone, by its id or name */
+        readonly rule?: string | null | undefined
       }[]
     | null
     | undefined
+  /** true: an override without domain and rule is for every rule, however many those are now */
+  readonly all?: boolean | null | undefined
+  /** raise: refused if it lowers any limit */
+  readonly intent?: 'raise' | null | undefined
+  /** true: it may lower limits, although it raises others or is meant as a raise */
+  readonly allow_lower?: boolean | null | undefined
   /** when it takes effect; now, unless told otherwise */
   readonly effective_at?: string | null | undefined
   /** when it ends by itself; null: never */
@@ -833,6 +1002,18 @@ export type RuleActivity = {
     /** what it would have refused, had it not been in shadow mode */
     readonly shadow_refused: number
   }
+}
+
+export type RuleInForce = {
+  readonly domain: string
+  /** its id */
+  readonly rule: string
+  /** null: no limit */
+  readonly before: PlainLimit | null
+  /** null: no limit */
+  readonly after: PlainLimit | null
+  /** lowered: fewer requests over time or, where that is equal, in a window. replaced: one counts requests at the same time, the other those in a window */
+  readonly effect: 'raised' | 'lowered' | 'same' | 'replaced'
 }
 
 export type RuleLimit = {
@@ -928,6 +1109,24 @@ export type Tier = {
   readonly updated_at: string
   /** why it has no effect; null: nothing is wrong with it */
   readonly problem: string | null
+}
+
+export type TierChanged = {
+  readonly domain: string
+  readonly name: string
+  /** as below the name of a tier in a rule file */
+  readonly limits: unknown
+  /** rises with every change; the ETag */
+  readonly version: number
+  readonly updated_at: string
+  /** why it has no effect; null: nothing is wrong with it */
+  readonly problem: string | null
+  /** the rules that the change is in force on, or was; at most 100, those whose limit is lowered first */
+  readonly in_force_on: readonly RuleInForce[]
+  /** how many there are */
+  readonly in_force_on_total: number
+  /** sentences for people: above all, that no rule uses the change, and why */
+  readonly warnings: readonly string[]
 }
 
 export type TierFields = {
@@ -1109,8 +1308,8 @@ export interface Operations {
     }
   }
   readQuota: { params: { readonly api_key: string }; query: Nothing; body: undefined; answer: Quota }
-  putQuota: { params: { readonly api_key: string }; query: Nothing; body: QuotaFields; answer: Quota }
-  removeQuota: { params: { readonly api_key: string }; query: Nothing; body: undefined; answer: undefined }
+  putQuota: { params: { readonly api_key: string }; query: Nothing; body: QuotaFields; answer: QuotaChanged }
+  removeQuota: { params: { readonly api_key: string }; query: Nothing; body: undefined; answer: LimitsRemoved }
   readKeyUsage: { params: { readonly api_key: string }; query: Nothing; body: undefined; answer: KeyUsage }
   listCustomers: {
     params: Nothing
@@ -1128,15 +1327,25 @@ export interface Operations {
       readonly next_cursor: string | null
     }
   }
-  createCustomer: { params: Nothing; query: Nothing; body: NewCustomer; answer: Customer }
+  createCustomer: { params: Nothing; query: Nothing; body: NewCustomer; answer: CustomerChanged }
   readCustomer: {
     params: { readonly customer_id: string }
     query: { readonly include?: string | undefined }
     body: undefined
     answer: CustomerWithParts
   }
-  replaceCustomer: { params: { readonly customer_id: string }; query: Nothing; body: CustomerFields; answer: Customer }
-  changeCustomer: { params: { readonly customer_id: string }; query: Nothing; body: CustomerFields; answer: Customer }
+  replaceCustomer: {
+    params: { readonly customer_id: string }
+    query: Nothing
+    body: CustomerFields
+    answer: CustomerChanged
+  }
+  changeCustomer: {
+    params: { readonly customer_id: string }
+    query: Nothing
+    body: CustomerFields
+    answer: CustomerChanged
+  }
   removeCustomer: { params: { readonly customer_id: string }; query: Nothing; body: undefined; answer: undefined }
   readCustomerLimits: { params: { readonly customer_id: string }; query: Nothing; body: undefined; answer: LimitStates }
   listKeys: {
@@ -1176,7 +1385,12 @@ export interface Operations {
       readonly next_cursor: string | null
     }
   }
-  createOverride: { params: { readonly customer_id: string }; query: Nothing; body: OverrideFields; answer: Override }
+  createOverride: {
+    params: { readonly customer_id: string }
+    query: Nothing
+    body: OverrideFields
+    answer: OverrideChanged
+  }
   readOverride: {
     params: { readonly customer_id: string; readonly override_id: string }
     query: Nothing
@@ -1187,13 +1401,13 @@ export interface Operations {
     params: { readonly customer_id: string; readonly override_id: string }
     query: Nothing
     body: OverrideFields
-    answer: Override
+    answer: OverrideChanged
   }
   removeOverride: {
     params: { readonly customer_id: string; readonly override_id: string }
     query: Nothing
     body: undefined
-    answer: undefined
+    answer: LimitsRemoved
   }
   listGrants: {
     params: { readonly customer_id: string }
@@ -1205,7 +1419,7 @@ export interface Operations {
       readonly next_cursor: string | null
     }
   }
-  createGrant: { params: { readonly customer_id: string }; query: Nothing; body: NewGrant; answer: Grant }
+  createGrant: { params: { readonly customer_id: string }; query: Nothing; body: NewGrant; answer: GrantMade }
   readGrant: {
     params: { readonly customer_id: string; readonly grant_id: string }
     query: Nothing
@@ -1216,7 +1430,7 @@ export interface Operations {
     params: { readonly customer_id: string; readonly grant_id: string }
     query: Nothing
     body: undefined
-    answer: undefined
+    answer: LimitsRemoved
   }
   listBlocks: {
     params: Nothing
@@ -1275,13 +1489,13 @@ export interface Operations {
     params: { readonly domain: string; readonly tier: string }
     query: Nothing
     body: TierFields
-    answer: Tier
+    answer: TierChanged
   }
   removeTier: {
     params: { readonly domain: string; readonly tier: string }
     query: Nothing
     body: undefined
-    answer: undefined
+    answer: LimitsRemoved
   }
   readRuleTree: {
     params: Nothing

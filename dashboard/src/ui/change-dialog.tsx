@@ -8,6 +8,7 @@ import { ApiProblem } from '../api/problem.ts'
 import { Button } from './button.tsx'
 import { Dialog } from './dialog.tsx'
 import { Field } from './field.tsx'
+import { inForceSaid, isUnused, lowered } from './in-force-words.ts'
 import { Notice, Skeleton } from './parts.tsx'
 import { PreviewView } from './preview-view.tsx'
 import { tell } from './toasts.tsx'
@@ -27,6 +28,8 @@ interface ChangeProps<Id extends OperationId> {
   readonly note?: ComponentChildren
   /** The record keeps the reason, too: its operation has a field for it. */
   readonly isReasonKept?: boolean
+  /** It is meant as a raise: what it lowers has to be allowed first. */
+  readonly isRaise?: boolean
   /** What is said when it is done. */
   readonly said: string
   /** How it is taken back. Not there: it cannot be. */
@@ -57,6 +60,7 @@ export function ChangeDialog<Id extends OperationId>(props: ChangeProps<Id>) {
     isDanger = false,
     note,
     isReasonKept,
+    isRaise = false,
     said,
     undo,
     onBack,
@@ -68,6 +72,7 @@ export function ChangeDialog<Id extends OperationId>(props: ChangeProps<Id>) {
   const [problem, setProblem] = useState<ApiProblem>()
   const [reason, setReason] = useState('')
   const [isBusy, setBusy] = useState(false)
+  const [isAllowed, setAllowed] = useState(false)
   const idempotencyKey = useMemo(() => crypto.randomUUID(), [])
 
   const { value: times } = comeback
@@ -75,7 +80,9 @@ export function ChangeDialog<Id extends OperationId>(props: ChangeProps<Id>) {
 
   useEffect(() => {
     setProblem(undefined)
-    preview(operation, asked).then(setShown, (error) => setProblem(asProblem(error)))
+    preview(operation, isRaise ? withFields(asked, { allow_lower: true }) : asked).then(setShown, (error) =>
+      setProblem(asProblem(error)),
+    )
   }, [operation, asked, times])
 
   const reasoned = (why: string): Asked<Id> => {
@@ -86,9 +93,10 @@ export function ChangeDialog<Id extends OperationId>(props: ChangeProps<Id>) {
     setBusy(true)
     setProblem(undefined)
     try {
-      const kept = isReasonKept && reason ? { body: { ...(asked.body as object), reason } } : {}
-      const answer = await ask(operation, { ...reasoned(reason), ...kept, idempotencyKey })
-      tell(said, undo === undefined ? {} : { undo: () => undo(answer).then(() => onDone(answer)) })
+      const more = { ...(isReasonKept && reason && { reason }), ...(isAllowed && { allow_lower: true }) }
+      const answer = await ask(operation, { ...withFields(reasoned(reason), more), idempotencyKey })
+      const takeBack = undo && { undo: () => undo(answer).then(() => onDone(answer)) }
+      tell(`${said} ${inForceSaid(answer.body)}`.trim(), { isBad: isUnused(answer.body), ...takeBack })
       onDone(answer)
       onClose()
     } catch (error) {
@@ -96,13 +104,14 @@ export function ChangeDialog<Id extends OperationId>(props: ChangeProps<Id>) {
       setBusy(false)
     }
   }
+  const isLowering = isRaise && lowered(shown?.in_force_on ?? []).length > 0
   const footer = (
     <>
       {onBack ? <Button onClick={onBack}>Back</Button> : <Button onClick={onClose}>Cancel</Button>}
       <Button
         kind={isDanger ? 'danger' : 'primary'}
         isSubmit
-        isDisabled={isBusy || shown === undefined}
+        isDisabled={isBusy || shown === undefined || (isLowering && !isAllowed)}
         why={isLost ? 'The server cannot be reached.' : undefined}
       >
         {confirm}
@@ -114,6 +123,7 @@ export function ChangeDialog<Id extends OperationId>(props: ChangeProps<Id>) {
       {about}
       {shown === undefined && problem === undefined && <Skeleton lines={3} />}
       {shown && (show === undefined ? <PreviewView preview={shown} /> : show(shown))}
+      {isLowering && <LowersToo isAllowed={isAllowed} onAllow={setAllowed} />}
       {note && <Notice>{note}</Notice>}
       {problem && (
         <Notice tone="bad">
@@ -127,6 +137,26 @@ export function ChangeDialog<Id extends OperationId>(props: ChangeProps<Id>) {
       )}
     </Dialog>
   )
+}
+
+/** LowersToo asks whether a raise may lower limits. */
+function LowersToo({ isAllowed, onAllow }: { isAllowed: boolean; onAllow: (isAllowed: boolean) => void }) {
+  return (
+    <Notice tone="warn">
+      This raise makes limits lower: fewer requests over time than now. Go back to raise one limit alone, or in another
+      unit.
+      <label class="row">
+        <input type="checkbox" checked={isAllowed} onChange={(event) => onAllow(event.currentTarget.checked)} />
+        Lower them all the same
+      </label>
+    </Notice>
+  )
+}
+
+/** withFields is a request with more fields in its body, if there are any. */
+function withFields<Id extends OperationId>(asked: Asked<Id>, fields: object): Asked<Id> {
+  if (Object.keys(fields).length === 0) return asked
+  return { ...asked, body: { ...(asked.body as object | undefined), ...fields } } as Asked<Id>
 }
 
 function asProblem(error: unknown): ApiProblem {

@@ -1,5 +1,6 @@
 import type { Preview } from '../api/operations.ts'
 import { fullTime, utcText } from '../format/time.ts'
+import { InForceView } from './in-force-view.tsx'
 import { Count, Notice } from './parts.tsx'
 import { changeTitle, fieldWords, isTime } from './preview-words.ts'
 import { TrafficView } from './traffic-view.tsx'
@@ -20,6 +21,7 @@ export function PreviewView({ preview }: { readonly preview: Preview }) {
           Customers affected: <Count of={affected} />
         </p>
       )}
+      <InForceView {...preview} />
       {unknown !== null && <p class="small soft">What it means for requests is not known. {unknown}</p>}
       <TrafficView traffic={traffic} />
       {notes.map((note) => (

@@ -33,11 +33,12 @@ export async function openData(config: Config, log: Log, undo: Undo): Promise<No
 export function deskParts({
   quotas,
   usage,
-}: NodeData): Pick<DeskParts, 'usageRows' | 'database' | 'audited' | 'audit'> {
+}: NodeData): Pick<DeskParts, 'usageRows' | 'database' | 'audited' | 'audit' | 'caughtUp'> {
   const { audit, health, db } = quotas.stores
   return {
     usageRows: { db, waiting: usage.waiting, completeUntilMs: () => quotas.fleet.completeUntilMs() },
     audit,
+    caughtUp: () => quotas.caughtUp(),
     database: () => (health().isUp ? 'up' : 'away'),
     audited: (action, { kind, id }, by) =>
       audit.record(by, async () => {

@@ -38,6 +38,8 @@ export interface Actor {
   readonly name: string
   readonly address: string | undefined
   readonly reason: string | undefined
+  /** Where a change of a record is in force, as its entry in the audit log says it; by `table/id`. */
+  readonly inForceOn?: ReadonlyMap<string, unknown>
 }
 
 /** A Confirmation is which nodes decide by what is in the database, with all of their processes. */
@@ -73,6 +75,8 @@ export interface Page<T> {
  */
 export interface QuotaStore {
   snapshot(): Promise<QuotaSnapshot>
+  /** Resolves with the revision of the last change. */
+  revision(): Promise<number>
   /**
    * follow hears of changes, this node's own included, in the order of their revisions; `missed`: read a snapshot. It is called when
    * following begins, too: a snapshot read after that and the changes that come have no gap. `fault` hears why changes cannot be
@@ -422,8 +426,45 @@ export interface PreviewOutcome {
   readonly notes: readonly string[]
 }
 
+/** A PlainLimit is the numbers of a limit, as people read them. */
+export interface PlainLimit {
+  readonly requestsPerUnit: number
+  /** Undefined: the window is not a unit. */
+  readonly unit: string | undefined
+  /** Undefined: it counts requests at the same time. */
+  readonly windowMs: number | undefined
+  /** Of a bucket that holds more or less than its limit. */
+  readonly burst: number | undefined
+}
+
+/** LIMIT_EFFECTS are what a change can do to a limit; `replaced`: requests at the same time in place of those in a window, or the reverse. */
+export const LIMIT_EFFECTS = ['raised', 'lowered', 'same', 'replaced'] as const
+export type LimitEffect = (typeof LIMIT_EFFECTS)[number]
+
+/** A RuleInForce is a rule that changed records are in force on, or were. */
+export interface RuleInForce {
+  readonly domain: string
+  readonly ruleId: string
+  /** Undefined: no limit. */
+  readonly before: PlainLimit | undefined
+  readonly after: PlainLimit | undefined
+  readonly effect: LimitEffect
+  /** The changed override that the limit after the change comes from. */
+  readonly overrideId: string | undefined
+}
+
+/** An InForce says where changes of records are in force. */
+export interface InForce {
+  readonly rules: readonly RuleInForce[]
+  /** What a person has to know who makes the change, a sentence each: such as that no rule uses it. */
+  readonly warnings: readonly string[]
+}
+
+/** A Preview says what changes would come to. */
 export interface Preview {
   preview(changes: readonly ProposedChange[]): Promise<PreviewOutcome>
+  /** Returns the rules that changes of records would be in force on: what the next decisions are made by. */
+  inForce(changes: readonly ProposedChange[]): Promise<InForce>
 }
 
 /** A LimitSource is where a number comes from. `id` is that of the override or grant, or the tier's name. */
@@ -730,6 +771,8 @@ export interface ChangeList {
 export interface RecordProblems {
   ofTier(tier: StoredTier): string | undefined
   ofOverride(override: Override): string | undefined
+  /** Says what of the scope of an override does not exist. */
+  ofScope(scope: Pick<Override, 'domain' | 'rule'>): string | undefined
 }
 
 /** ApiKeyHash spells API keys as they are kept: HMAC-SHA256 under the key of the installation, in hex. */

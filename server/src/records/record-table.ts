@@ -51,8 +51,8 @@ export interface RecordTable<Rec> {
   readonly answerFields: Readonly<Record<string, SchemaField>>
   /** toJson is a record as it is answered: times as text, nothing secret. */
   toJson(record: Rec, derived?: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>>
-  /** toAudit is a record as the audit log keeps it, as a text: nothing secret. */
-  toAudit(record: Rec): string
+  /** toAudit is a record as the audit log keeps it, as a text: nothing secret. `more` is what else the entry says. */
+  toAudit(record: Rec, more?: Readonly<Record<string, unknown>>): string
   /** toWorkers leaves out what no decision depends on. */
   toWorkers(record: Rec): Rec
   /** What callers may send to make or replace a record, and, with `isChange`, to change some fields of one. */
@@ -110,7 +110,7 @@ export function recordTable<const F extends Fields>(spec: RecordSpec<F>): Record
     answer: { kind: 'ref', name: spec.schemaName, to: () => object(answerFields) },
     answerFields,
     toJson,
-    toAudit: (record) => JSON.stringify(without(record, secretsOf(fields))),
+    toAudit: (record, more) => JSON.stringify({ ...without(record, secretsOf(fields)), ...more }),
     toWorkers: (record) => {
       const slim: Cells = { ...record }
       for (const [name, field] of fields) if ('slim' in field) slim[name] = field.slim

@@ -140,6 +140,12 @@ export const overrides = recordTable({
       doc: '`default`, or such as `endpoint:POST /api/v1/orders`; `default` by default',
       initial: 'default',
     }),
+    /** Undefined: every domain. */
+    domain: optional(text(WORDS, { by: 'caller', sent: textForm(256), doc: 'for the rules of one domain alone' })),
+    /** By its id or name, of the domain. Undefined: every rule. */
+    rule: optional(
+      text(WORDS, { by: 'caller', sent: textForm(4_096), doc: 'for one rule of that domain alone, by its id or name' }),
+    ),
     requestsPerUnit: count(COUNT, { by: 'caller' }),
     unit: choice(UNIT, { by: 'caller' }),
     algorithm: optional(

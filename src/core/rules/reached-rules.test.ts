@@ -112,6 +112,27 @@ describe('the rules that a caller reaches', () => {
     })
   })
 
+  it('of a tier that requests name, are those at and below `tiered: true`, whoever calls', () => {
+    const tiered = compile({
+      tiers: { pro: { rate_limit: limit(100), descriptors: [{ key: 'path', value: '/a', rate_limit: limit(70) }] } },
+      descriptors: [
+        { key: 'user', tiered: true, rate_limit: limit(10) },
+        { key: 'zone', descriptors: [{ key: 'team', tiered: true, rate_limit: limit(20) }] },
+        { key: 'ip', rate_limit: limit(1) },
+      ],
+    })
+    const idsOf = (tier: string | undefined) =>
+      reachedRules(input(tiered, { callers: new Map(), ...(tier !== undefined && { tier }) })).rules.map(shown)
+    expect(idsOf('pro')).toEqual([
+      'user: 100 → 100',
+      'user/path=/a: 70 → 70',
+      'zone/team: 100 → 100',
+      'zone/team/path=/a: 70 → 70',
+    ])
+    expect(idsOf('other')).toEqual(['user: 10 → 10', 'zone/team: 20 → 20'])
+    expect(idsOf(undefined)).toEqual([])
+  })
+
   it('of a key that is kept as a hash, are those of any key, and those of its own value', () => {
     const keys = compile({
       descriptors: [

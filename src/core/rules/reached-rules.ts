@@ -20,6 +20,8 @@ export interface ReachedInput {
   readonly domain: Domain
   /** By the key of the entry, such as `customer` and `api_key`. */
   readonly callers: ReadonlyMap<string, ReachingCaller>
+  /** The tier that requests name: rules at and below `tiered: true` are reached, too, whoever calls. */
+  readonly tier?: string
   /** The tiers that stand in place of those of the rules. */
   readonly tiersBefore: TierLookup | undefined
   readonly tiersAfter: TierLookup | undefined
@@ -39,7 +41,7 @@ export interface ReachedRule {
   readonly entries: readonly Entry[]
   /** All values are the caller's or named by a pattern, a tier or a record: this is one counter, and not one of many. */
   readonly isExact: boolean
-  /** The position of the nearest entry that says who is calling. */
+  /** The position of the nearest entry that says who is calling, or else of the one that leads to `tiered: true`. */
   readonly callerAt: number
   /** What applies to such a request. Undefined: no rule of this id. */
   readonly before: SourcedRule | undefined
@@ -51,6 +53,8 @@ export interface ReachedRules {
   readonly rules: readonly ReachedRule[]
   /** False: there are more places than were looked at. */
   readonly isComplete: boolean
+  /** How many places were looked at. */
+  readonly places: number
 }
 
 /** More places than anyone reads. A place costs about 10 µs. */
@@ -94,7 +98,7 @@ class PlaceWalk {
   run(): ReachedRules {
     const { root } = this.#input.domain
     this.#below({ entries: [], pattern: root, sets: [], callerAt: NOWHERE, isExact: true })
-    return { rules: this.#rules, isComplete: this.#isComplete }
+    return { rules: this.#rules, isComplete: this.#isComplete, places: this.#seen.size }
   }
 
   #below(place: Place): void {
@@ -128,10 +132,10 @@ class PlaceWalk {
     const next = pattern && stepInto(pattern, entry)
     const inSets = sets.flatMap((set) => stepInto(set, entry) ?? [])
     if (next === undefined && inSets.length === 0) return
-    const isBelow = caller !== undefined || callerAt !== NOWHERE
+    const isBelow = caller !== undefined || callerAt !== NOWHERE || this.#begins(next)
     if (!isBelow && !this.#leadsToCaller(next as RuleNode)) return
     if (caller !== undefined) this.#callers.set(entry, caller)
-    const at = caller === undefined ? callerAt : entries.length
+    const at = !isBelow || (caller === undefined && callerAt !== NOWHERE) ? callerAt : entries.length
     const isNamed = [pattern, ...sets].some((node) => node?.branches.get(key)?.exact.has(value) === true)
     const place: Place = {
       entries: [...entries, entry],
@@ -158,17 +162,23 @@ class PlaceWalk {
         ...(wildcards?.targets ?? []),
         ...(any ? [any] : []),
       ]
-      return nodes.some((each) => this.#leadsToCaller(each))
+      return nodes.some((each) => this.#begins(each) || this.#leadsToCaller(each))
     })
     this.#leads.set(node, leads)
     return leads
   }
 
+  /** #begins says whether the tier that requests name changes limits from a pattern on. */
+  #begins(pattern: RuleNode | undefined): boolean {
+    return this.#input.tier !== undefined && pattern?.tiers !== undefined
+  }
+
   /** #setsAt returns the sets of tiers that may begin at a pattern, for any caller on the way, before or after. */
   #setsAt(pattern: RuleNode, entries: readonly Entry[]): readonly RuleNode[] {
-    const { domain, tiersBefore, tiersAfter } = this.#input
+    const { domain, tier, tiersBefore, tiersAfter } = this.#input
     const callers = entries.flatMap((entry) => this.#callers.get(entry) ?? [])
-    const sets = callers.flatMap(({ before, after }) => [
+    const named = [{ before: { tier }, after: { tier } }]
+    const sets = [...named, ...callers].flatMap(({ before, after }) => [
       tierOf(domain, pattern, before?.tier, tiersBefore),
       tierOf(domain, pattern, after?.tier, tiersAfter),
     ])
@@ -217,7 +227,7 @@ class PlaceWalk {
       return caller && accountOf(caller)
     }
     const found = new Map<string, SourcedRule>()
-    for (const each of sourcedMatch(this.#input.domain, entries, undefined, lookup, tiers)) {
+    for (const each of sourcedMatch(this.#input.domain, entries, this.#input.tier, lookup, tiers)) {
       if (each.rule.path.length !== entries.length) continue
       let key = each.rule.id
       while (found.has(key)) key += ' '

@@ -1,6 +1,17 @@
 import { describe, expect, it } from 'vitest'
 import type { LimitState } from '../../api/operations.ts'
-import { alsoReplaced, budgetOf, burstOf, entriesOf, groupLimits, isExhausted, rateText, titleOf } from './limits.ts'
+import {
+  budgetOf,
+  burstOf,
+  entriesOf,
+  forText,
+  groupLimits,
+  isExhausted,
+  rateText,
+  scopeFields,
+  scopesOf,
+  titleOf,
+} from './limits.ts'
 
 const limit = (changes: Partial<LimitState> = {}): LimitState => ({
   ...{ descriptor: 'default', above: '', domain: 'shop', rule_id: 'api_key', rule_name: 'api_key' },
@@ -76,19 +87,31 @@ describe('what a limit says', () => {
   })
 })
 
-describe('alsoReplaced', () => {
-  const [key, other, month] = [limit(), limit({ api_key_id: 'k2' }), ofCustomer({ unit: 'month' })]
-  const own = limit({ api_key_id: 'k3', source: { kind: 'key_override', id: 'o' } })
-  const orders = limit({ descriptor: 'endpoint:POST /orders' })
+describe('what a raise is for', () => {
+  const of = (domain: string, rule_id: string, more: Partial<LimitState> = {}) => limit({ domain, rule_id, ...more })
+  const raised = of('shop', 'api_key')
 
-  it('an override of the customer stands in for every limit of the descriptor, but not for those of keys of their own', () => {
-    expect(alsoReplaced([key, other, month, own, orders], key, undefined)).toEqual([other, month])
+  it('is the limit that was chosen, and more only where there is more', () => {
+    const below = of('shop', 'api_key/path=/a', { descriptor: 'path:/a' })
+    const granted = of('shop', 'grant', { source: { kind: 'grant', id: 'g1' } })
+    const sameOfOtherKey = of('shop', 'api_key', { api_key_id: 'k2' })
+    expect(scopesOf([raised, below, granted, sameOfOtherKey], raised)).toEqual(['rule'])
+    expect(scopesOf([raised, of('llm', 'api_key')], raised)).toEqual(['rule', 'all'])
+    expect(scopesOf([raised, of('shop', 'customer')], raised)).toEqual(['rule', 'domain', 'all'])
   })
 
-  it('an override of a key stands in for the limits of that key', () => {
-    expect(alsoReplaced([key, other, month, own, orders], key, 'k1')).toEqual([])
-    const inOtherDomain = limit({ domain: 'llm' })
-    expect(alsoReplaced([key, inOtherDomain, other], key, 'k1')).toEqual([inOtherDomain])
+  it('is named in the request, and all of them only where that is said', () => {
+    expect(scopeFields('rule', raised)).toEqual({ domain: 'shop', rule: 'api_key' })
+    expect(scopeFields('domain', raised)).toEqual({ domain: 'shop' })
+    expect(scopeFields('all', raised)).toEqual({ all: true })
+  })
+
+  it('is told of an override', () => {
+    expect([
+      forText({ domain: null, rule: null }),
+      forText({ domain: 'shop', rule: null }),
+      forText({ domain: 'shop', rule: 'api_key' }),
+    ]).toEqual(['every rule', 'every rule of shop', 'shop/api_key'])
   })
 })
 

@@ -86,21 +86,31 @@ export const asUnit = (unit: string | null): Unit | undefined => UNITS.find((eac
 export const idOf = ({ domain, rule_id, above, descriptor, api_key_id, source }: LimitState): string =>
   [domain, rule_id, above, descriptor, api_key_id, source.kind === 'grant' ? source.id : ''].join(' ')
 
-/**
- * alsoReplaced lists the other limits that an override of the customer would stand in for: it is for every tiered rule, whatever
- * that counts, and for each key that has no override of its own.
- */
-export function alsoReplaced(
-  limits: readonly LimitState[],
-  raised: LimitState,
-  keyId: string | undefined,
-): LimitState[] {
-  return limits.filter((each) => {
-    if (each.source.kind === 'grant' || each.descriptor !== raised.descriptor || idOf(each) === idOf(raised))
-      return false
-    if (keyId !== undefined) return each.api_key_id === keyId
-    return each.source.kind !== 'key_override'
-  })
+/** For which limits a raise may be: the one that was chosen, those of its domain, or all of the customer. */
+export type RaiseScope = 'rule' | 'domain' | 'all'
+
+/** scopeFields says what an override is for. One for all says so: a rule that comes later is changed, too. */
+export function scopeFields(scope: RaiseScope, { domain, rule_id }: Pick<LimitState, 'domain' | 'rule_id'>) {
+  if (scope === 'all') return { all: true }
+  return scope === 'domain' ? { domain } : { domain, rule: rule_id }
+}
+
+/** scopesOf lists what a raise can be for. Where there is nothing wider, there is no choice. */
+export function scopesOf(limits: readonly LimitState[], raised: LimitState): readonly RaiseScope[] {
+  const others = limits.filter((each) => each.descriptor === raised.descriptor && each.source.kind !== 'grant')
+  const isInDomain = others.some(({ domain, rule_id }) => domain === raised.domain && rule_id !== raised.rule_id)
+  const isElsewhere = others.some(({ domain }) => domain !== raised.domain)
+  return [
+    'rule',
+    ...(isInDomain ? (['domain'] as const) : []),
+    ...(isInDomain || isElsewhere ? (['all'] as const) : []),
+  ]
+}
+
+/** forText says what an override is for. */
+export function forText({ domain, rule }: { readonly domain: string | null; readonly rule: string | null }): string {
+  if (domain === null) return 'every rule'
+  return rule === null ? `every rule of ${domain}` : `${domain}/${rule}`
 }
 
 interface Entry {

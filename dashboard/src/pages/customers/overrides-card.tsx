@@ -3,7 +3,7 @@ import { may } from '../../state/session.ts'
 import { Button } from '../../ui/button.tsx'
 import { Badge, Card, State, Time } from '../../ui/parts.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
-import { rateText, scopeOf, titleOf } from './limits.ts'
+import { forText, rateText, scopeOf, titleOf } from './limits.ts'
 import { Made } from './made.tsx'
 import { isInForce } from './marks.ts'
 import type { Open } from './opened.ts'
@@ -26,6 +26,7 @@ export function OverridesCard({ data, authors, onOpen }: RecordsProps) {
       cell: (each) => (
         <span class="stack none record-name" id={`override-${each.id}`}>
           <span class="break">{titleOf(each)}</span>
+          <span class="faint break">{forText(each)}</span>
           <span class="faint">{each.api_key_id === null ? 'all keys' : `key ${prefixOf(each.api_key_id)}…`}</span>
         </span>
       ),

@@ -9,8 +9,20 @@ import { EndField } from './end-field.tsx'
 import { endField, endOf } from './end-times.ts'
 import { FormFooter } from './form-footer.tsx'
 import type { FormProps } from './form-props.ts'
-import { alsoReplaced, asUnit, burstOf, idOf, rateText, scopeOf, titleOf, UNITS, type Unit } from './limits.ts'
-import { AlsoReplaced, Step } from './raise-parts.tsx'
+import {
+  asUnit,
+  burstOf,
+  idOf,
+  type RaiseScope,
+  rateText,
+  scopeFields,
+  scopeOf,
+  scopesOf,
+  titleOf,
+  UNITS,
+  type Unit,
+} from './limits.ts'
+import { ScopeField, Step } from './raise-parts.tsx'
 import { undo } from './undo.ts'
 import { wholeNumber } from './whole-number.ts'
 
@@ -24,6 +36,7 @@ export function RaiseForm({ customer, data, limit: given, onClose, onDone }: For
   const [typed, setTyped] = useState(limit ? String(limit.limit * 2) : '')
   const [unit, setUnit] = useState<Unit>(asUnit(limit?.unit ?? null) ?? 'minute')
   const [isWide, setWide] = useState(false)
+  const [wanted, setScope] = useState<RaiseScope>('rule')
   const [end, setEnd] = useState('')
   const [ticket, setTicket] = useState('')
   const [isChecked, setChecked] = useState(false)
@@ -31,6 +44,8 @@ export function RaiseForm({ customer, data, limit: given, onClose, onDone }: For
 
   const count = wholeNumber(typed)
   const keyId = isWide ? undefined : (limit?.api_key_id ?? undefined)
+  const scopes = limit === undefined ? [] : scopesOf(limits, limit)
+  const scope = scopes.includes(wanted) ? wanted : 'rule'
   const title = given ? `Raise the limit of ${scopeOf(given)}` : 'Raise a limit'
   if (asked !== undefined) {
     return (
@@ -41,6 +56,7 @@ export function RaiseForm({ customer, data, limit: given, onClose, onDone }: For
         about={limit && <Step limit={limit} body={asked.body} />}
         confirm="Raise"
         isReasonKept
+        isRaise
         said={`The limit is ${rateText(asked.body.requests_per_unit, asked.body.unit, 0)} now.`}
         undo={({ body }) => undo.overrideMade(customer.id, body)}
         onBack={() => setAsked(undefined)}
@@ -62,6 +78,8 @@ export function RaiseForm({ customer, data, limit: given, onClose, onDone }: For
     if (limit === undefined || count === undefined || until.kind === 'wrong') return
     const body: OverrideFields = {
       descriptor: limit.descriptor,
+      ...scopeFields(scope, limit),
+      intent: 'raise',
       requests_per_unit: count,
       unit,
       ...burstOf(limit, count),
@@ -125,7 +143,7 @@ export function RaiseForm({ customer, data, limit: given, onClose, onDone }: For
           </select>
         </Field>
       )}
-      {limit && <AlsoReplaced list={alsoReplaced(limits, limit, keyId)} />}
+      {limit && scopes.length > 1 && <ScopeField limit={limit} scopes={scopes} scope={scope} onChange={setScope} />}
       <EndField value={end} isChecked={isChecked} onChange={setEnd} />
       <Field label="Ticket" hint="Where it was asked for. It may be left out.">
         <input value={ticket} maxLength={200} onInput={(event) => setTicket(event.currentTarget.value)} />
@@ -138,5 +156,5 @@ const firstId = ([first]: readonly LimitState[]): string => (first ? idOf(first)
 
 function optionText(limit: LimitState): string {
   const whose = limit.api_key_prefix === null ? 'customer' : `key ${limit.api_key_prefix}…`
-  return `${titleOf(limit)} · ${whose} · ${rateText(limit.limit, limit.unit, limit.window_ms)}`
+  return `${limit.domain}/${limit.rule_id} · ${titleOf(limit)} · ${whose} · ${rateText(limit.limit, limit.unit, limit.window_ms)}`
 }

@@ -1,7 +1,7 @@
 import type { LimitState, OverrideFields } from '../../api/operations.ts'
 import { fullTime } from '../../format/time.ts'
-import { Notice } from '../../ui/parts.tsx'
-import { rateText } from './limits.ts'
+import { Field } from '../../ui/field.tsx'
+import { type RaiseScope, rateText } from './limits.ts'
 
 /** Step says in a line what the limit was and will be. */
 export function Step({ limit, body }: { readonly limit: LimitState; readonly body: OverrideFields }) {
@@ -15,15 +15,29 @@ export function Step({ limit, body }: { readonly limit: LimitState; readonly bod
   )
 }
 
-/** AlsoReplaced warns of what an override changes beside the limit that somebody looked at. */
-export function AlsoReplaced({ list }: { readonly list: readonly LimitState[] }) {
-  if (list.length === 0) return null
-  const texts = [...new Set(list.map((each) => rateText(each.limit, each.unit, each.window_ms)))]
+interface ScopeProps {
+  readonly limit: LimitState
+  readonly scopes: readonly RaiseScope[]
+  readonly scope: RaiseScope
+  readonly onChange: (scope: RaiseScope) => void
+}
+
+/** ScopeField asks which limits are raised: the one that was looked at, unless more are chosen. */
+export function ScopeField({ limit: { domain, rule_id }, scopes, scope, onChange }: ScopeProps) {
+  const texts = {
+    rule: `This one: ${domain}/${rule_id}`,
+    domain: `Every rule of ${domain}`,
+    all: 'Every rule, also those that come later',
+  }
   return (
-    <Notice tone="warn">
-      This also stands in for {list.length === 1 ? 'another limit' : `${list.length} other limits`} of this customer (
-      {texts.slice(0, 3).join(', ')}
-      {texts.length > 3 && ', …'}): each of them becomes the new limit.
-    </Notice>
+    <Field label="Rules" hint="The preview lists what becomes of each.">
+      <select value={scope} onChange={(event) => onChange(event.currentTarget.value as RaiseScope)}>
+        {scopes.map((each) => (
+          <option key={each} value={each}>
+            {texts[each]}
+          </option>
+        ))}
+      </select>
+    </Field>
   )
 }

@@ -22,7 +22,7 @@ const customer: Customer = {
 }
 const override: Override = {
   ...{ id: 'o1', customer_id: 'acme', api_key_id: null, descriptor: 'default', requests_per_unit: 900, unit: 'minute' },
-  ...{ problem: null },
+  ...{ problem: null, domain: 'shop', rule: 'api_key' },
   ...{ algorithm: null, burst: null, reason: 'launch', ticket: 'SUP-1', version: 7, created_at: '', updated_at: '' },
   ...SPAN,
 }
@@ -67,7 +67,11 @@ describe('what was removed is made again', () => {
     expect(asked).toEqual([
       [
         'createOverride',
-        { params: { customer_id: 'acme' }, body: { ...fields, api_key_id: 'k1' }, reason: 'undone in the dashboard' },
+        {
+          params: { customer_id: 'acme' },
+          body: { ...fields, api_key_id: 'k1', all: true, allow_lower: true },
+          reason: 'undone in the dashboard',
+        },
       ],
     ])
   })

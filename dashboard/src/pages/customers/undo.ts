@@ -85,12 +85,13 @@ export function formerFields(before: Customer, after: Customer): CustomerFields 
   return Object.fromEntries(changed.map((field) => [field, before[field]]))
 }
 
-/** overrideFields are what makes an override like this one. */
+/** overrideFields are what makes an override like this one, whatever it is for and lowers: it was there before. */
 function overrideFields(override: Override): OverrideFields {
-  const { descriptor, requests_per_unit, unit, algorithm, burst, api_key_id, ticket, reason } = override
+  const { descriptor, domain, rule, requests_per_unit, unit, algorithm, burst, api_key_id, ticket, reason } = override
   const { effective_at, expires_at } = override
   return {
-    ...{ descriptor, requests_per_unit, unit, burst, api_key_id, ticket, reason, effective_at, expires_at },
+    ...{ descriptor, domain, rule, requests_per_unit, unit, burst, api_key_id, ticket, reason },
+    ...{ effective_at, expires_at, all: true, allow_lower: true },
     algorithm: algorithm as OverrideFields['algorithm'],
   }
 }

@@ -80,7 +80,13 @@ export function Answer({ question, answer, switches, reload }: AnswerProps) {
         />
       )}
       {doing?.kind === 'raise' && (
-        <RaiseDialog counter={doing.counter} entries={entriesOf(doing.counter)} onClose={close} onDone={reload} />
+        <RaiseDialog
+          counter={doing.counter}
+          domain={question.domain}
+          entries={entriesOf(doing.counter)}
+          onClose={close}
+          onDone={reload}
+        />
       )}
     </>
   )

@@ -6,7 +6,7 @@ import { Button } from '../../ui/button.tsx'
 import { ChangeDialog } from '../../ui/change-dialog.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Field } from '../../ui/field.tsx'
-import { Notice, Skeleton, State, Trouble } from '../../ui/parts.tsx'
+import { Skeleton, State, Trouble } from '../../ui/parts.tsx'
 import type { Entry } from './question.ts'
 import { type Caller, callerOf, overrideName, unitOf } from './raise.ts'
 
@@ -15,13 +15,14 @@ const DAY_MS = 86_400_000
 
 interface RaiseProps {
   readonly counter: Counter
+  readonly domain: string
   readonly entries: readonly Entry[]
   readonly onClose: () => void
   readonly onDone: () => void
 }
 
 /** RaiseDialog gives the customer of a request a higher limit, until a day. */
-export function RaiseDialog({ counter, entries, onClose, onDone }: RaiseProps) {
+export function RaiseDialog({ counter, domain, entries, onClose, onDone }: RaiseProps) {
   const caller = callerOf(entries)
   const [asked, setAsked] = useState<Asked<'createOverride'>>()
   const [typed, setTyped] = useState<Typed>(() => firstTyped(counter))
@@ -38,6 +39,7 @@ export function RaiseDialog({ counter, entries, onClose, onDone }: RaiseProps) {
         operation="createOverride"
         asked={asked}
         confirm="Raise the limit"
+        isRaise
         said={`${customer_id} has ${typed.requests} per ${typed.unit}.`}
         withReason={(given, reason) => ({ ...given, body: { ...given.body, reason } })}
         undo={async ({ body: { id }, version }) => {
@@ -78,6 +80,9 @@ export function RaiseDialog({ counter, entries, onClose, onDone }: RaiseProps) {
           params: { customer_id },
           body: {
             descriptor: overrideName(entries, caller),
+            domain,
+            rule: counter.rule_id,
+            intent: 'raise',
             requests_per_unit: Number(typed.requests),
             unit: typed.unit,
             expires_at: typed.until === '' ? null : new Date(`${typed.until}T23:59:59`).toISOString(),
@@ -121,7 +126,6 @@ function RaiseForm({ title, counter, caller, customers, typed, onType, onClose, 
   const customer = typed.customer || (options[0]?.id ?? '')
   const isNumber = useMemo(() => /^[1-9]\d{0,14}$/.test(typed.requests), [typed.requests])
   const isSameUnit = unitOf(counter) === typed.unit
-  const isTiered = counter.source.kind !== 'rule'
   const footer = (
     <>
       <Button onClick={onClose}>Cancel</Button>
@@ -170,9 +174,6 @@ function RaiseForm({ title, counter, caller, customers, typed, onType, onClose, 
           />
         </Field>
       </div>
-      {!isTiered && (
-        <Notice>It takes effect where the rule is tiered. If the number above does not change, the rule is not.</Notice>
-      )}
     </Dialog>
   )
 }

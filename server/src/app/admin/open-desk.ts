@@ -54,6 +54,8 @@ export interface DeskParts {
   readonly audit?: AuditLog | undefined
   /** Default: there is no database. */
   readonly database?: () => LiveFrame['database']
+  /** Resolves with whether the book has what the database has. Default: there is no database. */
+  readonly caughtUp?: (() => Promise<boolean>) | undefined
   /** audited notes a reset in the audit log. It rejects when that cannot be done: nothing is reset then. Default: there is none. */
   readonly audited?: CounterDeskParts['audited']
 }
@@ -147,7 +149,8 @@ export function openDesk(parts: DeskParts): OpenDesk {
   void questions.listen()
   const countersOf = async (target: Parameters<Desk['countersOf']>[0]) => (await counters.countersOf(target)).length
   const preview = new ChangePreview({
-    ...{ rules, book, keys, activity, countersOf },
+    ...{ rules, book, keys, activity, countersOf, problems },
+    caughtUp: parts.caughtUp,
     entries: config.callerEntries,
     hours: usageRows && new CallerHoursReader(usageRows.db),
     isShadow: config.shadowMode,

@@ -2,9 +2,10 @@ import { SluiceError } from 'sluice/internal/core/errors'
 import { compileLimit, type Limit } from 'sluice/internal/core/limit'
 import { compileTier } from 'sluice/internal/core/rules/compile-tier'
 import { RulesError } from 'sluice/internal/core/rules/problems'
-import type { Branch, RuleNode, RuleSet } from 'sluice/internal/core/rules/rule-set'
+import type { Branch, Domain, Rule, RuleNode, RuleSet } from 'sluice/internal/core/rules/rule-set'
+import { rulesBelow } from '../../observe/metrics/rules-of.ts'
 import type { CallerEntries } from '../../quotas/book/caller-entries.ts'
-import { limitOptions } from '../../quotas/book/override-record.ts'
+import { limitOptions, OverrideRecord } from '../../quotas/book/override-record.ts'
 import type { QuotaBook } from '../../quotas/book/quota-book.ts'
 import type { Override, StoredTier } from '../../quotas/model.ts'
 import type { RecordProblems } from '../../quotas/ports.ts'
@@ -45,17 +46,45 @@ export class RecordCheck implements RecordProblems {
     return undefined
   }
 
-  ofOverride({ requestsPerUnit, unit, algorithm, burst, subject }: Override): string | undefined {
+  ofOverride(override: Override): string | undefined {
+    const { requestsPerUnit, unit, algorithm, burst, subject } = override
+    const unknown = this.ofScope(override)
+    if (unknown !== undefined) return unknown
+    const record = new OverrideRecord(override)
     const numbers = { requestsPerUnit, unit, algorithm, burst }
     const zone = this.#zoneOf(subject)
     // Where an override says nothing, it counts as what it stands in for.
     const limits = new Set<Limit | undefined>([undefined])
-    for (const { node } of this.#patterns()) for (const rule of node.rules) limits.add(rule.limit)
+    for (const { domain, node } of this.#patterns())
+      for (const rule of node.rules) if (record.isFor(domain, rule)) limits.add(rule.limit)
     for (const instead of limits) {
       const problem = problemOf(() => compileLimit(limitOptions(numbers, instead, zone), 'override'))
       if (problem !== undefined) return problem
     }
     return undefined
+  }
+
+  ofScope({ domain: name, rule }: Pick<Override, 'domain' | 'rule'>): string | undefined {
+    if (name === undefined) return undefined
+    const domain = this.#parts.rules().domains.get(name)
+    if (domain === undefined) return `no rules define the domain ${JSON.stringify(name)}`
+    if (rule === undefined || this.#hasRule(domain, rule)) return undefined
+    return `the domain ${JSON.stringify(name)} has no rule with the id or name ${JSON.stringify(rule)}`
+  }
+
+  #hasRule(domain: Domain, rule: string): boolean {
+    const isNamed = ({ id, name }: Rule): boolean => id === rule || name === rule
+    for (const each of rulesBelow(domain.root, domain.name, undefined)) if (isNamed(each.rule)) return true
+    const patterns = this.#patterns().filter((each) => each.domain === domain.name)
+    for (const { name: tier, limits } of this.#parts.book()?.storedTiers(domain.name) ?? []) {
+      for (const { node } of patterns) {
+        const set = compiledTier(domain, node, { name: tier, limits, where: 'tiers' })
+        if (set === undefined) continue
+        if (set.rules.some(isNamed)) return true
+        for (const each of rulesBelow(set, domain.name, tier)) if (isNamed(each.rule)) return true
+      }
+    }
+    return false
   }
 
   #zoneOf(subject: Override['subject']): string {
@@ -84,6 +113,15 @@ function problemOf(compile: () => unknown): string | undefined {
   } catch (error) {
     if (!(error instanceof RulesError) && !(error instanceof SluiceError)) throw error
     return error.message
+  }
+}
+
+function compiledTier(...given: Parameters<typeof compileTier>): RuleNode | undefined {
+  try {
+    return compileTier(...given)
+  } catch (error) {
+    if (!(error instanceof RulesError)) throw error
+    return undefined
   }
 }
 

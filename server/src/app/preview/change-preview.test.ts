@@ -79,6 +79,7 @@ function scene({ now = NOW, busy = [], records = {}, activity = [], hasUsage = t
     hours: hasUsage ? hours : undefined,
     activity: { list: async () => ({ items: activity, nodes: 1, nodesLeftOut: 0, rulesLeftOut: 0 }) },
     countersOf: async () => 4,
+    problems: { ofTier: () => undefined, ofOverride: () => undefined, ofScope: () => undefined },
     isShadow,
     nowMs: () => START_MS,
   })

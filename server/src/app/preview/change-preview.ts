@@ -7,13 +7,17 @@ import type { RuleSwitch } from '../../quotas/model.ts'
 import type {
   CallerHours,
   CounterTarget,
+  InForce,
   Preview,
   PreviewOutcome,
   ProposedChange,
+  RecordProblems,
   RuleActivities,
 } from '../../quotas/ports.ts'
 import { customerOf } from '../desk/callers.ts'
 import type { RecordChange } from './affected.ts'
+import { rulesInForce } from './in-force.ts'
+import { inForceWarnings } from './in-force-warnings.ts'
 import { RecordEffects } from './record-effects.ts'
 import { RuleEffects } from './rule-effects.ts'
 
@@ -25,6 +29,9 @@ export interface ChangePreviewParts {
   /** Undefined: use is not kept. */
   readonly hours: CallerHours | undefined
   readonly activity: Pick<RuleActivities, 'list'>
+  readonly problems: RecordProblems
+  /** Resolves with whether the book has what the database has, after a moment. Default: it has. */
+  readonly caughtUp?: (() => Promise<boolean>) | undefined
   /** How rules are compiled here. */
   readonly compile?: CompileOptions
   /** countersOf counts what a reset would forget. */
@@ -37,6 +44,7 @@ export interface ChangePreviewParts {
 const NOTHING: PreviewOutcome = { affectedCustomers: 0, traffic: [], trafficUnknown: undefined, notes: [] }
 const SHADOW = 'Nothing is refused: the service runs with --shadow-mode.'
 const NO_RECORDS = 'Records are not in force here yet.'
+const BEHIND = 'This node has not read the newest records yet: where the change is in force is told by older ones.'
 
 /** ChangePreview says what changes would come to, by what is known of requests that were made. */
 export class ChangePreview implements Preview {
@@ -67,6 +75,20 @@ export class ChangePreview implements Preview {
     }
     if (book === undefined) return { ...NOTHING, affectedCustomers: undefined, trafficUnknown: NO_RECORDS }
     return new RecordEffects(changes, { rules: rules(), book, entries, keys, hours, nowMs }).outcome()
+  }
+
+  async inForce(changes: readonly ProposedChange[]): Promise<InForce> {
+    const { rules, entries, problems, isShadow, caughtUp } = this.#parts
+    const isCurrent = (await caughtUp?.()) ?? true
+    const book = this.#parts.book()
+    if (book === undefined) return { rules: [], warnings: [NO_RECORDS] }
+    const records = changes.filter((change): change is RecordChange => change.kind === 'record')
+    const parts = { rules: rules(), book, entries, problems, nowMs: this.#nowMs() }
+    const found = rulesInForce(records, parts)
+    const warnings = inForceWarnings(records, found, parts)
+    if (isShadow === true) warnings.push(SHADOW)
+    if (!isCurrent) warnings.push(BEHIND)
+    return { rules: found.rules, warnings }
   }
 
   async #previewOther(change: ProposedChange): Promise<PreviewOutcome> {

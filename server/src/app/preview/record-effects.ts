@@ -5,9 +5,10 @@ import { BLOCKED } from 'sluice/internal/engine/quotas'
 import type { CallerEntries } from '../../quotas/book/caller-entries.ts'
 import { pathOf } from '../../quotas/book/override-record.ts'
 import type { QuotaBook } from '../../quotas/book/quota-book.ts'
-import type { Grant, Override, QuotaRecords } from '../../quotas/model.ts'
+import type { Grant, Override } from '../../quotas/model.ts'
 import type { CallerHour, CallerHours, Callers, CountRange, PreviewOutcome, TrafficPeriod } from '../../quotas/ports.ts'
 import { type Affected, affectedBy, type RecordChange } from './affected.ts'
+import { changedBook } from './changed-book.ts'
 import { type LimitPlace, LimitSums } from './limit-sums.ts'
 import { MAX_LOOKS, type NamedLimit, NamedLimitsOf } from './named-limits.ts'
 import { refusedAfter } from './refused-after.ts'
@@ -41,7 +42,8 @@ export class RecordEffects {
     this.#changes = changes
     this.#affected = affectedBy(changes, parts.book)
     this.#before = new NamedLimitsOf(parts)
-    this.#after = new NamedLimitsOf({ ...parts, book: this.#changedBook() })
+    const { book, nowMs } = parts
+    this.#after = new NamedLimitsOf({ ...parts, book: changedBook(changes, book, this.#affected, nowMs) })
   }
 
   async outcome(): Promise<PreviewOutcome> {
@@ -55,21 +57,6 @@ export class RecordEffects {
       trafficUnknown: isUnknown ? traffic : undefined,
       notes: [],
     }
-  }
-
-  /** #changedBook is the book as it would be, when all of the changes have taken effect. */
-  #changedBook(): QuotaBook {
-    const { book, nowMs } = this.#parts
-    const starts = this.#changes.map(
-      ({ after }) => (after as { effectiveAtMs?: number } | undefined)?.effectiveAtMs ?? 0,
-    )
-    const changed = book.sketch(this.#affected, Math.max(nowMs, ...starts))
-    for (const { table, id, after } of this.#changes) {
-      if (table === 'blocks' || table === 'switches') continue
-      changed.put(table, id, after as QuotaRecords[typeof table] | undefined)
-      if (table === 'customers' && after === undefined) removeKeys(changed, id)
-    }
-    return changed
   }
 
   /** #traffic returns why nothing is known, where that is so. */
@@ -195,10 +182,6 @@ function limitOf(limits: NamedLimitsOf, { customerId, keyId, limit }: CallerHour
 function keyNamedIn(record: unknown): string | undefined {
   const { subject } = (record ?? {}) as Partial<Override>
   return subject?.kind === 'key' ? subject.keyId : undefined
-}
-
-function removeKeys(book: QuotaBook, customerId: string): void {
-  for (const { id, customer } of [...book.keys()]) if (customer?.id === customerId) book.put('api_keys', id, undefined)
 }
 
 interface Span {

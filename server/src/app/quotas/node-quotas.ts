@@ -14,6 +14,7 @@ import { FleetForce } from './fleet-force.ts'
 import { QuotaNotices } from './quota-notices.ts'
 import { Readiness } from './readiness.ts'
 import { TableRules } from './table-rules.ts'
+import { untilRevision } from './until-revision.ts'
 
 /** How long the doors wait for a PostgreSQL that is there: without the quotas, who is blocked would pass. */
 const WAIT_MS = 2_000
@@ -178,6 +179,11 @@ export class NodeQuotas implements QuotaOrigin {
   has(now: InForce): void {
     this.readiness.has(now)
     this.fleet.has(now)
+  }
+
+  /** Resolves with whether everything that was committed until now was read; it waits for that, for a second at most. */
+  async caughtUp(): Promise<boolean> {
+    return untilRevision(await this.stores.store.revision(), () => this.#feed.revision ?? 0, waited)
   }
 
   figures(): QuotaFigures {

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { loadRules } from 'sluice/internal/core/rules/load'
 import { MemoryStore } from 'sluice/internal/stores/memory/memory-store'
 import { onTestFinished } from 'vitest'
-import type { FleetList, ProposedChange, RecordProblems, UsageRow } from '../../quotas/ports.ts'
+import type { FleetList, InForce, ProposedChange, RecordProblems, UsageRow } from '../../quotas/ports.ts'
 import { newToken } from './access/admin-tokens.ts'
 import { type AdminSources, adminServer } from './admin-server.ts'
 import {
@@ -56,6 +56,8 @@ export interface AdminKit {
   /** What overviews were asked for. */
   readonly asked: unknown[]
   readonly problems: Problems
+  /** Where changes are in force. Default: nowhere. */
+  readonly inForce: { of: (changes: readonly ProposedChange[]) => InForce }
   /** In clear, by role. */
   readonly token: Readonly<Record<'viewer' | 'operator' | 'admin', string>>
   /** ask sends a request as an admin, unless told otherwise. */
@@ -106,7 +108,8 @@ export async function startAdmin(options: KitOptions = {}): Promise<AdminKit> {
   const previewed: (readonly ProposedChange[])[] = []
   const failures: unknown[] = []
   const asked: unknown[] = []
-  const problems: Problems = { ofTier: () => undefined, ofOverride: () => undefined }
+  const inForce: AdminKit['inForce'] = { of: () => ({ rules: [], warnings: [] }) }
+  const problems: Problems = { ofTier: () => undefined, ofOverride: () => undefined, ofScope: () => undefined }
   const made = { viewer: '', operator: '', admin: '' }
   for (const role of options.withoutTokens ? [] : (['viewer', 'operator', 'admin'] as const)) {
     const { token, kept } = newToken({ name: `the ${role}`, role }, clock.now())
@@ -148,6 +151,7 @@ export async function startAdmin(options: KitOptions = {}): Promise<AdminKit> {
           } as const
           return { affectedCustomers: 1, traffic: [period], trafficUnknown: undefined, notes: ['A note.'] }
         },
+        inForce: async (changes) => inForce.of(changes),
       },
       live,
       nodes: {
@@ -307,6 +311,7 @@ export async function startAdmin(options: KitOptions = {}): Promise<AdminKit> {
     failures,
     asked,
     problems,
+    inForce,
     token: made,
     ask,
   }

@@ -210,7 +210,7 @@ describe('changes', () => {
     const made = await ask('POST', 'customers/a/overrides', { body: { requests_per_unit: 5, unit: 'minute' } })
     const headers = { 'if-match': '*' }
     expect((await ask('DELETE', `customers/b/overrides/${made.json.id}`, { headers })).status).toBe(404)
-    expect((await ask('DELETE', `customers/a/overrides/${made.json.id}`, { headers })).status).toBe(204)
+    expect((await ask('DELETE', `customers/a/overrides/${made.json.id}`, { headers })).status).toBe(200)
   })
 
   it('an API key is kept as a hash, and shown by its prefix', async () => {

@@ -136,6 +136,10 @@ export class MemoryQuotas implements QuotaStore {
     throw new Error('not needed here')
   }
 
+  async revision(): Promise<number> {
+    return 0
+  }
+
   follow(_changed: (changes: readonly QuotaChange[]) => void): () => void {
     return () => {}
   }

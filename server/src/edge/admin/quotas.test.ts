@@ -13,16 +13,17 @@ describe('quotas of an API key', () => {
     const { ask } = await startAdmin()
     const put = await ask('PUT', 'quotas/abc123', { body: PUT, as: 'operator' })
     expect(put.status).toBe(200)
-    expect(put.json).toEqual({
+    const quota = {
       api_key: 'abc123',
       tier: 'enterprise',
       quotas: {
         default: { requests_per_unit: 5000, unit: 'minute' },
-        overrides: [{ descriptor: 'endpoint:POST /api/v1/orders', requests_per_unit: 500, unit: 'minute' }],
+        overrides: [{ ...PUT.overrides[0], domain: null, rule: null }],
       },
       updated_at: '2026-03-01T10:00:30.000Z',
-    })
-    expect((await ask('GET', 'quotas/abc123', { as: 'viewer' })).json).toEqual(put.json)
+    }
+    expect(put.json).toEqual({ ...quota, in_force_on: [], in_force_on_total: 0, warnings: [] })
+    expect((await ask('GET', 'quotas/abc123', { as: 'viewer' })).json).toEqual(quota)
   })
 
   it('replace those before, and go', async () => {
@@ -44,9 +45,26 @@ describe('quotas of an API key', () => {
       },
     })
     expect((await quotas.list('overrides', { limit: 10 })).items.map(({ version }) => version).sort()).toEqual([1, 2])
-    expect((await ask('DELETE', 'quotas/abc123')).status).toBe(204)
+    expect((await ask('DELETE', 'quotas/abc123')).status).toBe(200)
     expect((await quotas.list('overrides', { limit: 10 })).items).toEqual([])
     expect((await ask('GET', 'quotas/abc123')).json.code).toBe('RECORD_UNKNOWN')
+  })
+
+  it('are one for each descriptor and scope', async () => {
+    const { ask, quotas } = await startAdmin()
+    const [plain] = PUT.overrides
+    const overrides = [plain, { ...plain, domain: 'shop' }, { ...plain, domain: 'shop', rule: 'api_key' }]
+    const { json } = await ask('PUT', 'quotas/abc123', { body: { overrides } })
+    expect(json.quotas).toMatchObject({ overrides: [{ domain: null }, { rule: null }, { rule: 'api_key' }] })
+    const idsOf = async () => new Set((await quotas.list('overrides', { limit: 10 })).items.map(({ id }) => id))
+    const ids = await idsOf()
+    await ask('PUT', 'quotas/abc123', { body: { overrides: overrides.toReversed() } })
+    expect(await idsOf()).toEqual(ids)
+    const twice = await ask('PUT', 'quotas/abc123', { body: { overrides: [overrides[2], overrides[2]] } })
+    expect([twice.json.code, twice.json.detail]).toEqual([
+      'ADMIN_REQUEST_INVALID',
+      expect.stringContaining('given twice'),
+    ])
   })
 
   it('of a key that has a customer leave the key when they go', async () => {

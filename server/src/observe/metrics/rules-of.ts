@@ -13,7 +13,8 @@ export function* rulesOf({ domains }: RuleSet): Generator<PlacedRule> {
   for (const { name, root } of domains.values()) yield* rulesBelow(root, name, undefined)
 }
 
-function* rulesBelow(node: RuleNode, domain: string, tier: string | undefined): Generator<PlacedRule> {
+/** rulesBelow lists the rules below a node. */
+export function* rulesBelow(node: RuleNode, domain: string, tier: string | undefined): Generator<PlacedRule> {
   for (const branch of node.branches.values()) {
     for (const next of nodesOf(branch)) {
       for (const rule of next.rules) yield { domain, rule, tier }

@@ -4,9 +4,16 @@ import { SluiceError } from 'sluice/internal/core/errors'
 import { type Algorithm, compileLimit, type Limit, type LimitOptions } from 'sluice/internal/core/limit'
 import type { OwnLimit } from 'sluice/internal/core/rules/account'
 import { UNIT_MS } from 'sluice/internal/core/rules/compile-rule'
+import type { Rule } from 'sluice/internal/core/rules/rule-set'
 import { optionsOf } from 'sluice/internal/core/rules/shared-parts'
 import type { Override } from '../model.ts'
 import type { PassOver } from './passed-over.ts'
+
+/** An OverrideScope is what an override is for: the rules of a domain, or one of them by its id or name. */
+export interface OverrideScope {
+  readonly domain: string
+  readonly rule: string | undefined
+}
 
 type Numbers = Pick<Override, 'requestsPerUnit' | 'unit' | 'algorithm' | 'burst'>
 
@@ -17,6 +24,8 @@ const CALENDAR = 'calendar'
 export class OverrideRecord {
   readonly id: string
   readonly path: string
+  /** Undefined: for every rule. */
+  readonly scope: OverrideScope | undefined
   readonly effectiveAtMs: number
   /** Infinity: without end. */
   readonly expiresAtMs: number
@@ -26,12 +35,22 @@ export class OverrideRecord {
   /** The same for every other limit that it stands in for. */
   #others: Map<Limit | undefined, Compiled> | undefined
 
-  constructor({ id, descriptor, effectiveAtMs, expiresAtMs, ...rest }: Override, numbers: Numbers = numbersOf(rest)) {
+  constructor(override: Override, numbers: Numbers = numbersOf(override), scope = scopeOf(override)) {
+    const { id, descriptor, effectiveAtMs, expiresAtMs } = override
     this.id = id
     this.path = pathOf(descriptor)
+    this.scope = scope
     this.effectiveAtMs = effectiveAtMs
     this.expiresAtMs = expiresAtMs ?? Number.POSITIVE_INFINITY
     this.numbers = numbers
+  }
+
+  /** isFor says whether the override is about a rule of a domain; undefined is a level that has none. */
+  isFor(domain: string, rule: Rule | undefined): boolean {
+    const { scope } = this
+    if (scope === undefined) return true
+    if (scope.domain !== domain) return false
+    return scope.rule === undefined || (rule !== undefined && (scope.rule === rule.id || scope.rule === rule.name))
   }
 
   /**
@@ -52,7 +71,9 @@ export class OverrideRecord {
   #compile(instead: Limit | undefined, timeZone: string, passOver: PassOver | undefined): Compiled {
     const wrong = (reason: string): void => passOver?.('overrides', this.id, reason)
     const limit = limitOf(this.numbers, instead, timeZone, wrong)
-    const own = limit && Object.freeze({ id: this.id, limit, namesRule: false, mayAdd: false })
+    const { id, scope } = this
+    const namesRule = scope?.rule !== undefined
+    const own = limit && Object.freeze({ id, limit, namesRule, mayAdd: scope !== undefined && !namesRule })
     return { instead, timeZone, own }
   }
 
@@ -76,22 +97,33 @@ function numbersOf({ requestsPerUnit, unit, algorithm, burst }: Numbers): Number
   return { requestsPerUnit, unit, algorithm, burst }
 }
 
-/** inForce returns the first override of a list that is about a path, at a time. */
+/** Returns what an override is for; undefined: every rule. */
+export function scopeOf({ domain, rule }: Pick<Override, 'domain' | 'rule'>): OverrideScope | undefined {
+  return domain === undefined ? undefined : { domain, rule }
+}
+
+/** inForce returns the first override of a list that is about a rule at a path of a domain, at a time. */
 export function inForce(
   overrides: readonly OverrideRecord[] | undefined,
+  domain: string,
   path: string,
+  rule: Rule | undefined,
   nowMs: number,
 ): OverrideRecord | undefined {
   if (overrides === undefined) return undefined
-  for (const each of overrides)
-    if (each.path === path && each.effectiveAtMs <= nowMs && nowMs < each.expiresAtMs) return each
+  for (const each of overrides) {
+    if (each.path !== path || nowMs < each.effectiveAtMs || nowMs >= each.expiresAtMs) continue
+    if (each.isFor(domain, rule)) return each
+  }
   return undefined
 }
 
-/** byEffect orders overrides: the one that takes effect last comes first. */
+/** byEffect orders overrides: those for one rule, those for a domain, and the rest. Of equal ones, the last to take effect comes first. */
 export function byEffect(a: OverrideRecord, b: OverrideRecord): number {
-  return b.effectiveAtMs - a.effectiveAtMs || (a.id < b.id ? 1 : -1)
+  return width(a) - width(b) || b.effectiveAtMs - a.effectiveAtMs || (a.id < b.id ? 1 : -1)
 }
+
+const width = ({ scope }: OverrideRecord): number => (scope === undefined ? 2 : scope.rule === undefined ? 1 : 0)
 
 /**
  * pathOf spells a descriptor as rules do, below the tiered pattern: `default` is '', `endpoint:POST /orders` is

@@ -10,13 +10,13 @@ import type {
   SwitchLookup,
 } from 'sluice/internal/engine/quotas'
 import { tierId } from '../../records/tables.ts'
-import type { ApiKey, Customer, Grant, Override, QuotaChange, QuotaRecords, QuotaTable } from '../model.ts'
+import type { ApiKey, Customer, Grant, Override, QuotaChange, QuotaRecords, QuotaTable, StoredTier } from '../model.ts'
 import type { Callers } from '../ports.ts'
 import { BlockList } from './block-list.ts'
 import { CALLER_ENTRIES, type CallerEntries, type CallerKind, kindsOf } from './caller-entries.ts'
 import { byEnd, GrantRecord } from './grant-record.ts'
 import { KeyFinder, type KeyHash } from './key-finder.ts'
-import { byEffect, OverrideRecord } from './override-record.ts'
+import { byEffect, OverrideRecord, scopeOf } from './override-record.ts'
 import type { PassOver } from './passed-over.ts'
 import { type BookClock, type BookFrame, CustomerRecord, KeyRecord } from './records.ts'
 import { StoredTiers } from './stored-tiers.ts'
@@ -147,6 +147,16 @@ export class QuotaBook implements Quotas {
   key(id: string): KeyRecord | undefined {
     const key = this.#keys.get(id)
     return key === undefined || key.isGone() ? undefined : key
+  }
+
+  /** isValueOf says whether a value is that of an API key. */
+  isValueOf({ hash }: Pick<KeyRecord, 'hash'>, value: string): boolean {
+    return this.#hash(value) === hash
+  }
+
+  /** storedTiers lists the tiers of a domain that the database has. */
+  storedTiers(domain: string): readonly StoredTier[] {
+    return this.#tiers.list(domain)
   }
 
   /**
@@ -293,7 +303,9 @@ export class QuotaBook implements Quotas {
       algorithm,
       burst,
     }))
-    return new OverrideRecord({ ...record, descriptor: this.#share(descriptor) }, numbers)
+    const scope = scopeOf(record)
+    const shared = scope && this.#sharedAs(JSON.stringify(scope), () => scope)
+    return new OverrideRecord({ ...record, descriptor: this.#share(descriptor) }, numbers, shared)
   }
 
   #putGrant(id: string, record: Grant | undefined): void {

@@ -46,7 +46,8 @@ export function override(
 ): Override {
   const numbers = { requestsPerUnit, unit: 'minute', algorithm: undefined, burst: undefined } as const
   const why = { reason: undefined, ticket: undefined }
-  return { id, subject, descriptor: 'default', ...numbers, ...why, ...always, ...seen, ...changes }
+  const scope = { domain: undefined, rule: undefined }
+  return { id, subject, descriptor: 'default', ...scope, ...numbers, ...why, ...always, ...seen, ...changes }
 }
 
 export function grant(id: string, customerId: string, amount: number, changes: Partial<Grant> = {}): Grant {

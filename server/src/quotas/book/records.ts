@@ -61,17 +61,15 @@ export class CustomerRecord implements Account {
     return this.overrides !== undefined && this.isKnown
   }
 
-  ownLimit(_domain: string, path: string, rules: readonly Rule[], _at: number): OwnLimit | undefined {
-    return this.override(path)?.ownLimit(limitOfRule(rules[0]), this.timeZone, this.#frame.passOver)
+  ownLimit(domain: string, path: string, rules: readonly Rule[], at: number): OwnLimit | undefined {
+    if (!this.isKnown) return undefined
+    const found = inForce(this.overrides, domain, path, rules[at], this.#frame.clock.nowMs())
+    return found?.ownLimit(limitOfRule(rules[at]), this.timeZone, this.#frame.passOver)
   }
 
   sourceOf({ id }: OwnLimit): string | undefined {
-    return has(this.overrides, id) ? `override ${id} of customer ${this.id}` : undefined
-  }
-
-  /** override is the one that is in force now. */
-  override(path: string): OverrideRecord | undefined {
-    return this.isKnown ? inForce(this.overrides, path, this.#frame.clock.nowMs()) : undefined
+    const found = find(this.overrides, id)
+    return found && `override ${id} of customer ${this.id}${scopeText(found)}`
   }
 }
 
@@ -109,16 +107,14 @@ export class KeyRecord implements Account {
   ownLimit(domain: string, path: string, rules: readonly Rule[], at: number): OwnLimit | undefined {
     const { customer } = this
     const zone = customer?.isKnown ? customer.timeZone : 'UTC'
-    const own = this.override(path)?.ownLimit(limitOfRule(rules[0]), zone, this.#frame.passOver)
+    const found = inForce(this.overrides, domain, path, rules[at], this.#frame.clock.nowMs())
+    const own = found?.ownLimit(limitOfRule(rules[at]), zone, this.#frame.passOver)
     return own ?? customer?.ownLimit(domain, path, rules, at)
   }
 
   sourceOf(own: OwnLimit): string | undefined {
-    return has(this.overrides, own.id) ? `override ${own.id} of key ${this.prefix}…` : this.customer?.sourceOf(own)
-  }
-
-  override(path: string): OverrideRecord | undefined {
-    return inForce(this.overrides, path, this.#frame.clock.nowMs())
+    const found = find(this.overrides, own.id)
+    return found ? `override ${own.id} of key ${this.prefix}…${scopeText(found)}` : this.customer?.sourceOf(own)
   }
 
   /** isGone says whether the key is good for nothing: nobody has it, or it was revoked. */
@@ -127,8 +123,15 @@ export class KeyRecord implements Account {
   }
 }
 
-function has(overrides: readonly OverrideRecord[] | undefined, id: string): boolean {
-  return overrides?.some((each) => each.id === id) === true
+function find(overrides: readonly OverrideRecord[] | undefined, id: string): OverrideRecord | undefined {
+  return overrides?.find((each) => each.id === id)
+}
+
+function scopeText({ scope }: OverrideRecord): string {
+  if (scope === undefined) return ''
+  return scope.rule === undefined
+    ? `, for domain ${scope.domain}`
+    : `, for rule ${scope.rule} of domain ${scope.domain}`
 }
 
 /** limitOfRule is the limit that an override counts like. */

@@ -34,6 +34,12 @@ const CUSTOMERS = ['c1', 'c2']
 const KEYS = ['k1', 'k2', 'k3']
 const PATHS = ['', 'endpoint=a', 'endpoint=b']
 const TIERS = ['free', 'pro', 'gold']
+const SCOPES: readonly Partial<Override>[] = [
+  {},
+  { domain: 'api' },
+  { domain: 'other' },
+  ...['api_key', 'tenant', 'api_key/endpoint=a', 'tenant/endpoint=a'].map((rule) => ({ domain: 'api', rule })),
+]
 
 interface State {
   readonly customers: Map<string, Customer>
@@ -49,12 +55,16 @@ function expected(state: State, caller: string, path: string, nowMs: number): nu
   )
   const customerId = owned === undefined ? /^tenant=(.*)$/.exec(caller)?.[1] : owned.customerId
   const payer = customerId === undefined ? undefined : state.customers.get(customerId)
+  const ruleId = path === 'endpoint=b' ? undefined : [caller.split('=')[0], path].filter(Boolean).join('/')
+  const width = ({ domain, rule }: Override): number => (domain === undefined ? 2 : rule === undefined ? 1 : 0)
   const best = (isOf: (each: Override) => boolean): number | undefined =>
     [...state.overrides.values()]
       .filter(isOf)
+      .filter(({ domain = 'api', rule = ruleId }) => domain === 'api' && rule === ruleId)
       .filter(({ descriptor }) => descriptor.replace('default', '').replace(':', '=') === path)
       .filter(({ effectiveAtMs, expiresAtMs }) => effectiveAtMs <= nowMs && nowMs < (expiresAtMs ?? Infinity))
-      .sort((a, b) => b.effectiveAtMs - a.effectiveAtMs || (a.id < b.id ? 1 : -1))[0]?.requestsPerUnit
+      .sort((a, b) => width(a) - width(b) || b.effectiveAtMs - a.effectiveAtMs || (a.id < b.id ? 1 : -1))[0]
+      ?.requestsPerUnit
   const ofTheKey = best(({ subject }) => subject.kind === 'key' && subject.keyId === owned?.id)
   const ofThePayer = best(({ subject }) => subject.kind === 'customer' && payer?.id === subject.customerId)
   const tierName = owned?.tier ?? payer?.tier ?? ''
@@ -95,16 +105,17 @@ const change = fc.oneof(
       id: fc.constantFrom('o1', 'o2', 'o3', 'o4', 'o5'),
       subject: fc.oneof(fc.constantFrom(...CUSTOMERS).map(ofCustomer), fc.constantFrom(...KEYS).map(ofKey)),
       descriptor: fc.constantFrom('default', 'endpoint:a', 'endpoint:b'),
+      scope: fc.constantFrom(...SCOPES),
       count,
       effectiveAtMs: time,
       expiresAtMs: maybe(time),
       isThere: fc.boolean(),
     })
     .map(
-      ({ id, subject, count: most, isThere, ...rest }): Change => [
+      ({ id, subject, count: most, isThere, scope, ...rest }): Change => [
         'overrides',
         id,
-        isThere ? override(id, subject, most, rest) : undefined,
+        isThere ? override(id, subject, most, { ...rest, ...scope }) : undefined,
       ],
     ),
   fc

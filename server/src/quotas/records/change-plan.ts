@@ -64,14 +64,17 @@ function rowOf({ table, id, record }: Change): Row {
 }
 
 /** auditOf is the entry of a step in the audit log. */
-export function auditOf({ table, id, before, after }: Step): AuditEntry {
+export function auditOf({ table, id, before, after }: Step, inForceOn?: ReadonlyMap<string, unknown>): AuditEntry {
   const kept = tableOf(table)
-  const textOf = (row: Row | undefined): string | undefined => row && kept.toAudit(kept.toRecord(row))
+  const found = inForceOn?.get(`${table}/${id}`)
+  const more = found === undefined ? {} : { inForceOn: found }
+  const textOf = (row: Row | undefined, extra = {}): string | undefined =>
+    row && kept.toAudit(kept.toRecord(row), extra)
   return {
     action: `${table}.${after === undefined ? 'remove' : 'put'}`,
     target: `${table}/${id}`,
     customerId: kept.customerOf(kept.toRecord((after ?? before)!)),
     before: textOf(before),
-    after: textOf(after),
+    after: textOf(after, more),
   }
 }

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { expect, it, onTestFinished } from 'vitest'
 import { until } from '../../../../tests/servers/until.mjs'
 import { QUOTA_TABLES, tableOf } from '../../records/tables.ts'
@@ -41,6 +41,8 @@ export const override = (id: string, more: Partial<Override> = {}): Override => 
   id,
   subject: { kind: 'customer', customerId: 'acme' },
   descriptor: 'endpoint:POST /api/v1/orders',
+  domain: undefined,
+  rule: undefined,
   requestsPerUnit: 4294967295,
   unit: 'minute',
   algorithm: undefined,
@@ -195,7 +197,13 @@ export function quotaStoreSuite(make: MakeTestDatabase): void {
     )
     await store.put('overrides', override('o1'), SUPPORT)
     await expect(store.put('overrides', override('o2'), SUPPORT)).rejects.toMatchObject(refused('RECORD_EXISTS'))
-    for (const wrong of [{ unit: 'eon' }, { requestsPerUnit: -1 }, { effectiveAtMs: 'x' }, { reason: 'a\0b' }]) {
+    for (const wrong of [
+      { unit: 'eon' },
+      { rule: 'no domain' },
+      { requestsPerUnit: -1 },
+      { effectiveAtMs: 'x' },
+      { reason: 'a\0b' },
+    ]) {
       await expect(store.put('overrides', override('o3', wrong as never), SUPPORT)).rejects.toMatchObject(
         refused('RECORD_INVALID'),
       )
@@ -203,6 +211,44 @@ export function quotaStoreSuite(make: MakeTestDatabase): void {
     const change = { table: 'customers', id: 'other', record: customer('one') } as const
     await expect(store.changeAll([change], SUPPORT)).rejects.toMatchObject(refused('RECORD_INVALID'))
     expect((await store.snapshot()).overrides).toHaveLength(1)
+  })
+
+  it('keeps overrides for the same descriptor apart by what they are for', async () => {
+    const { store } = await open()
+    await store.put('customers', customer('acme'), SUPPORT)
+    // Longer than a row of an index, and of signs that no compression makes fewer.
+    const long = randomBytes(2_048).toString('hex')
+    const scopes = [{}, { domain: 'shop' }, { domain: 'shop', rule: 'a' }, { domain: 'shop', rule: long }]
+    const kept = []
+    for (const [i, scope] of scopes.entries())
+      kept.push(await store.put('overrides', override(`o${i}`, scope), SUPPORT))
+    const again = store.put('overrides', override('o9', scopes[3]), SUPPORT)
+    await expect(again).rejects.toMatchObject({ code: 'RECORD_EXISTS' })
+    expect((await store.snapshot()).overrides).toEqual(kept)
+    expect(kept.map(({ domain, rule }) => [domain, rule])).toEqual([
+      [undefined, undefined],
+      ['shop', undefined],
+      ['shop', 'a'],
+      ['shop', long],
+    ])
+  })
+
+  it('notes in the log where a record that is put is in force, and how far it is itself', async () => {
+    const { store, audit } = await open()
+    await store.put('customers', customer('acme'), SUPPORT)
+    const before = await store.revision()
+    const rules = [{ domain: 'shop', rule: 'a' }]
+    const by = { ...SUPPORT, inForceOn: new Map([['overrides/o1', { total: 1, rules }]]) }
+    const { version } = await store.put('overrides', override('o1'), by)
+    expect([before, await store.revision()]).toEqual([version - 1, version])
+    await store.remove('overrides', 'o1', by)
+    const [removed, put] = (await audit.list({ limit: 2 })).items
+    expect(put.after).toMatchObject({ id: 'o1', inForceOn: { total: 1, rules } })
+    expect(removed).toMatchObject({
+      after: undefined,
+      before: expect.not.objectContaining({ inForceOn: expect.anything() }),
+    })
+    expect(await audit.verify()).toMatchObject({ ok: true })
   })
 
   it('removes with a customer, and with a key, everything that is about them, each with an entry in the log', async () => {

@@ -46,6 +46,11 @@ export class SqlQuotaStore implements QuotaStore {
     return this.#db.transaction(read, { snapshot: true, statementTimeoutMs: A_MINUTE_MS })
   }
 
+  async revision(): Promise<number> {
+    const [{ revision }] = await this.#db.query<{ revision: number }>('SELECT revision FROM sluice.revision')
+    return revision
+  }
+
   follow(
     changed: (changes: readonly QuotaChange[]) => void,
     missed: () => void,
@@ -102,7 +107,11 @@ export class SqlQuotaStore implements QuotaStore {
       if (steps.length === 0) return steps
       await carryOut(tx, steps)
       await logSteps(tx, steps, revision)
-      head = await this.#audit.append(tx, steps.map(auditOf), by)
+      head = await this.#audit.append(
+        tx,
+        steps.map((step) => auditOf(step, by.inForceOn)),
+        by,
+      )
       if (revision % TRIM_EVERY === 0) await trimChanges(tx)
       await tx.query('SELECT pg_notify($1, $2)', [CHANNEL, noticeOf(steps, revision)])
       return steps

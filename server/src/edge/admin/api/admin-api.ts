@@ -90,7 +90,7 @@ export class AdminApi {
     }
     const plan = (): Promise<Change> => operation.plan(call as never)
     if (isDryRun) {
-      const reply = await previewReply(this.#parts.desk.preview, (await plan()).changes)
+      const reply = await previewReply(this.#parts.desk.preview, await plan())
       return send(response, { ...written(operation, reply), status: 200 })
     }
     const commit = async (): Promise<WrittenAnswer> => written(operation, await (await plan()).commit())

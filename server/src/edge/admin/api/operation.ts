@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ErrorCode } from 'sluice/internal/core/errors'
 import type { ChoiceSchema, NumberSchema, Schema, TextSchema, Value } from 'sluice/internal/core/schema/schema'
-import type { Actor, ProposedChange, Role } from '../../../quotas/ports.ts'
+import type { Actor, InForce, ProposedChange, Role } from '../../../quotas/ports.ts'
 import type { Identity } from '../access/roles.ts'
 import type { AdminDesk } from './desk.ts'
 
@@ -71,7 +71,10 @@ export const HANDLED = Symbol('handled')
 /** A Change is something that will be done unless the caller only wants to know what would come of it. */
 export interface Change {
   readonly changes: readonly ProposedChange[]
-  commit(): Promise<Reply>
+  /** Where it is in force, if it is one of limits. */
+  readonly inForce?: InForce
+  /** `by` is who makes it, where more is known of that than when it was planned. */
+  commit(by?: Actor): Promise<Reply>
 }
 
 interface Common<P, Q, B> {

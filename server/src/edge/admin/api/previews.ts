@@ -12,7 +12,8 @@ import {
   YES_OR_NO,
 } from '../../../records/forms.ts'
 import { tableOf } from '../../../records/tables.ts'
-import type { Reply } from './operation.ts'
+import { IN_FORCE_FIELDS, inForceJson, NOWHERE } from './in-force.ts'
+import type { Change, Reply } from './operation.ts'
 import { orNull, timeText } from './values.ts'
 
 const LIMIT_TRAFFIC = named(
@@ -66,13 +67,19 @@ export const PREVIEW = named(
       'why there is no traffic to compare with, as a sentence; null: there is, or the change is not about requests',
     ),
     notes: needed(list(WORDS)),
+    ...IN_FORCE_FIELDS,
   }),
 )
 
 /** previewReply says what changes would do. */
-export async function previewReply(preview: Preview | undefined, changes: readonly ProposedChange[]): Promise<Reply> {
+export async function previewReply(
+  preview: Preview | undefined,
+  { changes, inForce = NOWHERE }: Pick<Change, 'changes' | 'inForce'>,
+): Promise<Reply> {
   const outcome = await preview?.preview(changes)
-  return { body: { dry_run: true, changes: changes.map(changeJson), ...outcomeJson(outcome) } }
+  return {
+    body: { dry_run: true, changes: changes.map(changeJson), ...outcomeJson(outcome), ...inForceJson(inForce) },
+  }
 }
 
 function outcomeJson(outcome: PreviewOutcome | undefined) {

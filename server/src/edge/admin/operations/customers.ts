@@ -15,6 +15,7 @@ import {
 } from '../../../records/forms.ts'
 import { customers } from '../../../records/tables.ts'
 import { part } from '../api/desk.ts'
+import { changedAnswer, statingInForce } from '../api/in-force.ts'
 import { operation } from '../api/operation.ts'
 import { checkedDay, checkedTimeZone, invalid } from '../api/values.ts'
 import { INCLUDE, INCLUDED, partsIn, readParts } from './customer-parts.ts'
@@ -38,6 +39,8 @@ export const CUSTOMER_PARAM = { customer_id: { schema: ID, doc: "the customer's 
 
 const NEW_CUSTOMER = named('NewCustomer', object({ id: needed(ID), ...FIELDS }))
 const CUSTOMER_FIELDS = named('CustomerFields', object(FIELDS))
+
+const CHANGED = changedAnswer('CustomerChanged', customers.answerFields)
 
 type Given = ObjectValue<typeof FIELDS>
 
@@ -112,11 +115,11 @@ export const CUSTOMER_OPERATIONS = [
     summary: 'make a customer',
     body: NEW_CUSTOMER,
     isCreation: true,
-    answer: { status: 201, schema: customers.answer, etag: true },
+    answer: { status: 201, schema: CHANGED, etag: true },
     errors: ['RECORD_EXISTS'],
     plan: (call) => {
       const { id, ...given } = call.body
-      return creation(call, { table: 'customers', id }, customerOf(given, blank(id, call.nowMs)))
+      return statingInForce(call, creation(call, { table: 'customers', id }, customerOf(given, blank(id, call.nowMs))))
     },
   }),
   operation({
@@ -151,13 +154,14 @@ export const CUSTOMER_OPERATIONS = [
     params: CUSTOMER_PARAM,
     body: CUSTOMER_FIELDS,
     ifMatch: 'required',
-    answer: { status: 200, schema: customers.answer, etag: true },
+    answer: { status: 200, schema: CHANGED, etag: true },
     errors: ['RECORD_UNKNOWN'],
     plan: (call) => {
       const { customer_id } = call.params
-      return replacement(call, { table: 'customers', id: customer_id }, ({ createdAtMs, version }) =>
+      const planned = replacement(call, { table: 'customers', id: customer_id }, ({ createdAtMs, version }) =>
         customerOf(call.body, { ...blank(customer_id, call.nowMs), createdAtMs, version }),
       )
+      return statingInForce(call, planned)
     },
   }),
   operation({
@@ -171,10 +175,15 @@ export const CUSTOMER_OPERATIONS = [
     params: CUSTOMER_PARAM,
     body: CUSTOMER_FIELDS,
     ifMatch: 'required',
-    answer: { status: 200, schema: customers.answer, etag: true },
+    answer: { status: 200, schema: CHANGED, etag: true },
     errors: ['RECORD_UNKNOWN'],
-    plan: (call) =>
-      replacement(call, { table: 'customers', id: call.params.customer_id }, (before) => customerOf(call.body, before)),
+    plan: (call) => {
+      const target = { table: 'customers', id: call.params.customer_id } as const
+      return statingInForce(
+        call,
+        replacement(call, target, (before) => customerOf(call.body, before)),
+      )
+    },
   }),
   operation({
     kind: 'change',

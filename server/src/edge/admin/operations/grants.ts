@@ -13,6 +13,7 @@ import {
   TICKET,
 } from '../../../records/forms.ts'
 import { grants } from '../../../records/tables.ts'
+import { changedAnswer, REMOVED, statingInForce } from '../api/in-force.ts'
 import { operation } from '../api/operation.ts'
 import { spanOf, unknownRecord } from '../api/values.ts'
 import { CUSTOMER_PARAM } from './customers.ts'
@@ -66,7 +67,7 @@ export const GRANT_OPERATIONS = [
       }),
     ),
     isCreation: true,
-    answer: { status: 201, schema: grants.answer, etag: true },
+    answer: { status: 201, schema: changedAnswer('GrantMade', grants.answerFields), etag: true },
     errors: ['RECORD_UNKNOWN', 'RECORD_EXISTS'],
     plan: async (call) => {
       const { body, nowMs } = call
@@ -82,7 +83,7 @@ export const GRANT_OPERATIONS = [
         version: 0,
         createdAtMs: nowMs,
       }
-      return creation(call, { table: 'grants', id: record.id }, record)
+      return statingInForce(call, creation(call, { table: 'grants', id: record.id }, record))
     },
   }),
   operation({
@@ -108,11 +109,11 @@ export const GRANT_OPERATIONS = [
     summary: 'take back what is left of a grant',
     params: PARAM,
     ifMatch: 'required',
-    answer: { status: 204 },
+    answer: { status: 200, schema: REMOVED },
     errors: ['RECORD_UNKNOWN'],
     plan: async (call) => {
       const found = await ofCustomer(call, call.params.grant_id)
-      return removal(call, { table: 'grants', id: found.id }, found)
+      return statingInForce(call, removal(call, { table: 'grants', id: found.id }, found))
     },
   }),
 ]

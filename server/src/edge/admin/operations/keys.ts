@@ -17,6 +17,7 @@ import {
 } from '../../../records/forms.ts'
 import { api_keys } from '../../../records/tables.ts'
 import { part } from '../api/desk.ts'
+import { IN_FORCE_FIELDS, statingInForce } from '../api/in-force.ts'
 import { operation } from '../api/operation.ts'
 import { unknownRecord } from '../api/values.ts'
 import { CUSTOMER_PARAM } from './customers.ts'
@@ -28,6 +29,7 @@ const NEW_KEY = named(
   object({
     ...api_keys.answerFields,
     key: nullable(WORDS, 'the key itself, if it was made here: shown this once'),
+    ...IN_FORCE_FIELDS,
   }),
 )
 const SHOWN_CHARACTERS = 8
@@ -124,10 +126,11 @@ export const KEY_OPERATIONS = [
         tier: tier ?? undefined,
         nowMs: call.nowMs,
       })
-      return creation(call, { table: 'api_keys', id: record.id }, record, (made) => ({
+      const planned = creation(call, { table: 'api_keys', id: record.id }, record, (made) => ({
         body: { ...api_keys.toJson(made), key: key ? null : apiKey },
         version: made.version,
       }))
+      return statingInForce(call, planned)
     },
   }),
   operation({

@@ -17,9 +17,12 @@ import {
   UNIT,
 } from '../../../records/forms.ts'
 import { overrides } from '../../../records/tables.ts'
+import type { AdminDesk } from '../api/desk.ts'
+import { changedAnswer, REMOVED, statingInForce } from '../api/in-force.ts'
 import { operation } from '../api/operation.ts'
 import { spanOf, unknownRecord } from '../api/values.ts'
 import { CUSTOMER_PARAM } from './customers.ts'
+import { CONSENT_FIELDS, requireConsent, SCOPE_FIELDS, scopeFields } from './override-scope.ts'
 import { creation, listRecords, load, recordReply, removal, replacement } from './records.ts'
 
 const PARAM = { ...CUSTOMER_PARAM, override_id: { schema: ID, doc: 'the id of the override' } } as const
@@ -30,10 +33,12 @@ export const OVERRIDE_FIELDS = {
   unit: needed(UNIT),
   algorithm: optional({ kind: 'choice', of: ALGORITHM_NAMES }, 'that of the rule, unless told otherwise'),
   burst: optional(COUNT),
+  ...SCOPE_FIELDS,
 } as const
 
 const FIELDS = {
   ...OVERRIDE_FIELDS,
+  ...CONSENT_FIELDS,
   api_key_id: optional(ID, "for one key of the customer's; left out: for all of them"),
   ticket: optional(TICKET),
   reason: optional(REASON),
@@ -41,6 +46,8 @@ const FIELDS = {
 } as const
 
 const FORM = named('OverrideFields', object(FIELDS))
+const ANSWER = changedAnswer('OverrideChanged', overrides.answerFields)
+const SCOPE_ERRORS = ['OVERRIDE_SCOPE_UNKNOWN', 'OVERRIDE_SCOPE_NEEDED', 'OVERRIDE_LOWERS'] as const
 
 /** UNIT_WINDOWS are windows as long as a unit at least: enough to see whether a limit can be counted. */
 const UNIT_WINDOWS = {
@@ -56,7 +63,8 @@ const UNIT_WINDOWS = {
 type GivenLimit = ObjectValue<typeof OVERRIDE_FIELDS>
 
 /** limitFields reads the limit of an override. What no algorithm could count is refused here, not on every node later. */
-export function limitFields({ descriptor, requests_per_unit, unit, algorithm, burst }: GivenLimit) {
+export function limitFields(desk: AdminDesk, given: GivenLimit) {
+  const { descriptor, requests_per_unit, unit, algorithm, burst } = given
   compileLimit(
     {
       limit: requests_per_unit,
@@ -68,6 +76,7 @@ export function limitFields({ descriptor, requests_per_unit, unit, algorithm, bu
   )
   return {
     descriptor: descriptor ?? 'default',
+    ...scopeFields(desk, given),
     requestsPerUnit: requests_per_unit,
     unit,
     algorithm: algorithm ?? undefined,
@@ -132,14 +141,14 @@ export const OVERRIDE_OPERATIONS = [
     params: CUSTOMER_PARAM,
     body: FORM,
     isCreation: true,
-    answer: { status: 201, schema: overrides.answer, etag: true },
-    errors: ['RECORD_UNKNOWN', 'RECORD_EXISTS'],
+    answer: { status: 201, schema: ANSWER, etag: true },
+    errors: ['RECORD_UNKNOWN', 'RECORD_EXISTS', ...SCOPE_ERRORS],
     plan: async (call) => {
       const { body, nowMs } = call
       const record: Override = {
         id: randomUUID(),
         subject: await subjectOf(call, body.api_key_id),
-        ...limitFields(body),
+        ...limitFields(call.desk, body),
         ...spanOf(body, nowMs),
         reason: body.reason ?? undefined,
         ticket: body.ticket ?? undefined,
@@ -147,7 +156,8 @@ export const OVERRIDE_OPERATIONS = [
         createdAtMs: nowMs,
         updatedAtMs: nowMs,
       }
-      return creation(call, { table: 'overrides', id: record.id }, record)
+      const planned = creation(call, { table: 'overrides', id: record.id }, record)
+      return statingInForce(call, planned, requireConsent([{ before: undefined, after: record }], body))
     },
   }),
   operation({
@@ -174,20 +184,24 @@ export const OVERRIDE_OPERATIONS = [
     params: PARAM,
     body: FORM,
     ifMatch: 'required',
-    answer: { status: 200, schema: overrides.answer, etag: true },
-    errors: ['RECORD_UNKNOWN'],
+    answer: { status: 200, schema: ANSWER, etag: true },
+    errors: ['RECORD_UNKNOWN', ...SCOPE_ERRORS],
     plan: async (call) => {
       const { body, nowMs } = call
-      await ofCustomer(call, call.params.override_id)
-      const subject = await subjectOf(call, body.api_key_id)
-      return replacement(call, { table: 'overrides', id: call.params.override_id }, (before) => ({
+      const before = await ofCustomer(call, call.params.override_id)
+      const after: Override = {
         ...before,
-        subject,
-        ...limitFields(body),
+        subject: await subjectOf(call, body.api_key_id),
+        ...limitFields(call.desk, body),
         ...spanOf({ ...body, effective_at: body.effective_at ?? new Date(before.effectiveAtMs).toISOString() }, nowMs),
         reason: body.reason ?? undefined,
         ticket: body.ticket ?? undefined,
+      }
+      const planned = replacement(call, { table: 'overrides', id: before.id }, (found) => ({
+        ...after,
+        version: found.version,
       }))
+      return statingInForce(call, planned, requireConsent([{ before, after }], body))
     },
   }),
   operation({
@@ -200,11 +214,11 @@ export const OVERRIDE_OPERATIONS = [
     summary: 'remove an override: the tier, or the rule, applies again',
     params: PARAM,
     ifMatch: 'required',
-    answer: { status: 204 },
+    answer: { status: 200, schema: REMOVED },
     errors: ['RECORD_UNKNOWN'],
     plan: async (call) => {
       const found = await ofCustomer(call, call.params.override_id)
-      return removal(call, { table: 'overrides', id: found.id }, found)
+      return statingInForce(call, removal(call, { table: 'overrides', id: found.id }, found))
     },
   }),
 ]

@@ -18,10 +18,12 @@ import {
   WORDS,
 } from '../../../records/forms.ts'
 import { part } from '../api/desk.ts'
-import { type Call, operation } from '../api/operation.ts'
-import { spanOf, timeText } from '../api/values.ts'
+import { changedAnswer, REMOVED, statingInForce } from '../api/in-force.ts'
+import { type Call, type Change, operation } from '../api/operation.ts'
+import { orNull, spanOf, timeText } from '../api/values.ts'
 import { findKey, keyOf } from './keys.ts'
 import { usageJson } from './limit-states.ts'
+import { CONSENT_FIELDS, requireConsent } from './override-scope.ts'
 import { limitFields, OVERRIDE_FIELDS } from './overrides.ts'
 import { proposed, quotasOf } from './records.ts'
 
@@ -30,22 +32,28 @@ const PARAM = { api_key: { schema: NAMED_API_KEY, doc: 'the API key itself' } } 
 const MAX_OVERRIDES = 100
 
 const PLAIN = { requests_per_unit: needed(COUNT), unit: needed(WORDS) } as const
-const OWN = object({ descriptor: needed(WORDS), ...PLAIN })
+const OWN = object({
+  descriptor: needed(WORDS),
+  ...PLAIN,
+  domain: nullable(WORDS, 'null: for every domain'),
+  rule: nullable(WORDS, 'null: for every rule'),
+})
 
-const QUOTA = named(
-  'Quota',
-  object({
-    api_key: needed(WORDS),
-    tier: nullable(WORDS),
-    quotas: needed(
-      object({
-        default: nullable(object(PLAIN), 'the plain limit: an override named default, or that of the tier'),
-        overrides: needed(list(OWN)),
-      }),
-    ),
-    updated_at: needed(TIME),
-  }),
-)
+const QUOTA_ANSWER = {
+  api_key: needed(WORDS),
+  tier: nullable(WORDS),
+  quotas: needed(
+    object({
+      default: nullable(
+        object(PLAIN),
+        'the plain limit: an override named default for every domain, or that of the tier',
+      ),
+      overrides: needed(list(OWN)),
+    }),
+  ),
+  updated_at: needed(TIME),
+}
+const QUOTA = named('Quota', object(QUOTA_ANSWER))
 
 const USAGE = named(
   'KeyUsage',
@@ -77,19 +85,30 @@ function quotaJson(call: OfKey, tier: string | undefined, overrides: readonly Ov
     requests_per_unit: requestsPerUnit,
     unit,
   })
-  const own = overrides.find(({ descriptor }) => descriptor === 'default')
+  const own = overrides.find(isPlain)
   const byDefault = own ?? part(call.desk, 'counters').defaultOf(tier)
-  const others = overrides.filter(({ descriptor }) => descriptor !== 'default')
+  const others = overrides.filter((each) => !isPlain(each))
   return {
     api_key: call.params.api_key,
     tier: tier ?? null,
     quotas: {
       default: byDefault === undefined ? null : plain(byDefault),
-      overrides: others.map((each) => ({ descriptor: each.descriptor, ...plain(each) })),
+      overrides: others.map((each) => ({
+        descriptor: each.descriptor,
+        ...plain(each),
+        domain: orNull(each.domain),
+        rule: orNull(each.rule),
+      })),
     },
     updated_at: timeText(updatedAtMs),
   }
 }
+
+const isPlain = ({ descriptor, domain }: Override): boolean => descriptor === 'default' && domain === undefined
+
+/** aboutOf tells apart what overrides of one key are about. */
+const aboutOf = ({ descriptor, domain, rule }: Pick<Override, 'descriptor' | 'domain' | 'rule'>): string =>
+  JSON.stringify([descriptor, domain, rule])
 
 interface OwnChange {
   readonly table: 'api_keys' | 'overrides'
@@ -144,13 +163,14 @@ export const QUOTA_OPERATIONS = [
       object({
         tier: optional(TIER_NAME),
         overrides: optional({ kind: 'list', max: MAX_OVERRIDES, of: object(OVERRIDE_FIELDS) }),
+        ...CONSENT_FIELDS,
         ...SPAN,
         reason: optional(REASON),
       }),
     ),
     ifMatch: 'optional',
-    answer: { status: 200, schema: QUOTA },
-    errors: ['VERSION_STALE'],
+    answer: { status: 200, schema: changedAnswer('QuotaChanged', QUOTA_ANSWER) },
+    errors: ['VERSION_STALE', 'OVERRIDE_SCOPE_UNKNOWN', 'OVERRIDE_SCOPE_NEEDED', 'OVERRIDE_LOWERS'],
     plan: async (call) => {
       const { body, nowMs, params } = call
       const quotas = quotasOf(call)
@@ -175,14 +195,18 @@ export const QUOTA_OPERATIONS = [
         updatedAtMs: nowMs,
       } as const
       const overrides = (body.overrides ?? []).map((each): Override => {
-        const limit = limitFields(each)
+        const limit = limitFields(call.desk, each)
         // One that stays what it is about stays the same record.
-        const same = old.find(({ descriptor }) => descriptor === limit.descriptor)
+        const same = old.find((other) => aboutOf(other) === aboutOf(limit))
         const { id = randomUUID(), version = 0, createdAtMs = nowMs } = same ?? {}
         return { id, ...common, ...limit, version, createdAtMs }
       })
-      if (new Set(overrides.map(({ descriptor }) => descriptor)).size < overrides.length) {
-        throw new SluiceError('ADMIN_REQUEST_INVALID', 'body.overrides', 'a descriptor is given twice')
+      if (new Set(overrides.map(aboutOf)).size < overrides.length) {
+        throw new SluiceError(
+          'ADMIN_REQUEST_INVALID',
+          'body.overrides',
+          'a descriptor is given twice for the same rules',
+        )
       }
       const gone = old.filter(({ id }) => !overrides.some((each) => each.id === id))
       const changes = [
@@ -195,16 +219,18 @@ export const QUOTA_OPERATIONS = [
         })),
         ...gone.map((each) => ({ table: 'overrides' as const, id: each.id, before: each, record: undefined })),
       ] as const
-      return {
+      const planned: Change = {
         changes: changes.map(({ table, id, before: was, record }) => proposed(table, id, was, record)),
-        commit: async () => {
+        commit: async (by = call.by) => {
           await quotas.changeAll(
             changes.map((each) => ({ ...changeOf(each), ...seenBy(call, each) })),
-            call.by,
+            by,
           )
           return { body: quotaJson(call, await tierOf(call, key), overrides, nowMs) }
         },
       }
+      const puts = overrides.map((after) => ({ before: old.find(({ id }) => id === after.id), after }))
+      return statingInForce(call, planned, requireConsent(puts, body))
     },
   }),
   operation({
@@ -217,7 +243,7 @@ export const QUOTA_OPERATIONS = [
     summary: "remove an API key's own limits and tier; a key without a customer is forgotten",
     params: PARAM,
     ifMatch: 'optional',
-    answer: { status: 204 },
+    answer: { status: 200, schema: REMOVED },
     errors: ['RECORD_UNKNOWN', 'VERSION_STALE'],
     plan: async (call) => {
       const key = await findOwn(call)
@@ -230,16 +256,16 @@ export const QUOTA_OPERATIONS = [
         ...overrides.map((each) => ({ table: 'overrides' as const, id: each.id, before: each, record: undefined })),
         { table: 'api_keys' as const, id: key.id, before: key, record: after },
       ]
-      return {
+      return statingInForce(call, {
         changes: changes.map(({ table, id, before, record }) => proposed(table, id, before, record)),
-        commit: async () => {
+        commit: async (by = call.by) => {
           await quotasOf(call).changeAll(
             changes.map((each) => ({ ...changeOf(each), ...seenBy(call, each) })),
-            call.by,
+            by,
           )
           return {}
         },
-      }
+      })
     },
   }),
   operation({

@@ -59,9 +59,9 @@ export async function creation<T extends QuotaTable>(
   if ((await quotas.get(table, id)) !== undefined) throw taken(table, id)
   return {
     changes: [proposed(table, id, undefined, record)],
-    commit: async () => {
+    commit: async (by = call.by) => {
       try {
-        return reply(await quotas.put(table, record, call.by, 0))
+        return reply(await quotas.put(table, record, by, 0))
       } catch (error) {
         throw error instanceof SluiceError && error.code === 'VERSION_STALE' ? taken(table, id) : error
       }
@@ -80,7 +80,7 @@ export async function replacement<T extends QuotaTable>(
   const after = change(before)
   return {
     changes: [proposed(table, id, before, after)],
-    commit: async () => recordReply(call, table, await quotasOf(call).put(table, after, call.by, call.version)),
+    commit: async (by = call.by) => recordReply(call, table, await quotasOf(call).put(table, after, by, call.version)),
   }
 }
 
@@ -94,8 +94,8 @@ export async function removal<T extends QuotaTable>(
   requireVersion(call, before.version)
   return {
     changes: [proposed(table, id, before, undefined)],
-    commit: async () => {
-      await quotasOf(call).remove(table, id, call.by, call.version)
+    commit: async (by = call.by) => {
+      await quotasOf(call).remove(table, id, by, call.version)
       return {}
     },
   }

@@ -15,6 +15,7 @@ import {
   YES_OR_NO,
 } from '../../../records/forms.ts'
 import { tiers } from '../../../records/tables.ts'
+import { changedAnswer, REMOVED, statingInForce } from '../api/in-force.ts'
 import { operation } from '../api/operation.ts'
 import { creation, listRecords, load, quotasOf, recordReply, removal, replacement } from './records.ts'
 import { LIMIT, NODE } from './rule-tree.ts'
@@ -105,7 +106,7 @@ export const TIER_OPERATIONS = [
       }),
     ),
     ifMatch: 'optional',
-    answer: { status: 200, schema: tiers.answer, etag: true },
+    answer: { status: 200, schema: changedAnswer('TierChanged', tiers.answerFields), etag: true },
     errors: ['VERSION_STALE', 'VERSION_REQUIRED', 'RULE_INVALID'],
     plan: async (call) => {
       const { domain, tier: name } = call.params
@@ -113,11 +114,14 @@ export const TIER_OPERATIONS = [
       const target = { table: 'tiers', id: idOf(call.params) } as const
       const before = await quotasOf(call).get('tiers', target.id)
       const record: StoredTier = { domain, name, limits, version: before?.version ?? 0, updatedAtMs: call.nowMs }
-      if (before === undefined) return creation(call, target, record)
+      if (before === undefined) return statingInForce(call, creation(call, target, record))
       if (call.request.headers['if-match'] === undefined) {
         throw new SluiceError('VERSION_REQUIRED', 'if-match', 'missing, and the tier is there')
       }
-      return replacement(call, target, () => record)
+      return statingInForce(
+        call,
+        replacement(call, target, () => record),
+      )
     },
   }),
   operation({
@@ -130,8 +134,8 @@ export const TIER_OPERATIONS = [
     summary: 'remove a tier: the one in the rule file applies again',
     params: PARAM,
     ifMatch: 'required',
-    answer: { status: 204 },
+    answer: { status: 200, schema: REMOVED },
     errors: ['RECORD_UNKNOWN'],
-    plan: (call) => removal(call, { table: 'tiers', id: idOf(call.params) }),
+    plan: (call) => statingInForce(call, removal(call, { table: 'tiers', id: idOf(call.params) })),
   }),
 ]

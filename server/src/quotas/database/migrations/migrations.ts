@@ -3,6 +3,7 @@ import { ADMIN } from './002-admin.ts'
 import { WEBHOOKS } from './003-webhooks.ts'
 import { USAGE_BY_TIER } from './004-usage-by-tier.ts'
 import { NODES } from './005-nodes.ts'
+import { OVERRIDE_SCOPE } from './006-override-scope.ts'
 
 export interface Migration {
   readonly version: number
@@ -17,4 +18,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 3, name: 'webhooks', sql: WEBHOOKS },
   { version: 4, name: 'usage by tier', sql: USAGE_BY_TIER },
   { version: 5, name: 'nodes', sql: NODES },
+  { version: 6, name: 'override scope', sql: OVERRIDE_SCOPE },
 ]
