@@ -98,6 +98,10 @@ export class KeyRecord implements Account {
     return this.ownTier ?? this.customer?.tier
   }
 
+  get timeZone(): string | undefined {
+    return this.customer?.isKnown ? this.customer.timeZone : undefined
+  }
+
   get isUnused(): boolean {
     return this.hash === '' && this.overrides === undefined
   }
@@ -107,9 +111,8 @@ export class KeyRecord implements Account {
   }
 
   ownLimit(domain: string, path: string, rules: readonly Rule[], at: number): OwnLimit | undefined {
-    const { customer } = this
-    const zone = customer?.isKnown ? customer.timeZone : 'UTC'
-    const own = this.override(path)?.ownLimit(limitOfRule(rules[0]), zone, this.#frame.passOver)
+    const { customer, timeZone = 'UTC' } = this
+    const own = this.override(path)?.ownLimit(limitOfRule(rules[0]), timeZone, this.#frame.passOver)
     return own ?? customer?.ownLimit(domain, path, rules, at)
   }
 
