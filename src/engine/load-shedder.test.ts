@@ -85,6 +85,8 @@ describe('worker utilisation', () => {
     loop.late(500, 60_000)
     expect(check('user', { cost: 0 }).allowed).toBe(true)
     expect(check('user', { cost: -1 }).allowed).toBe(true)
+    const { domain, descriptors } = ask('user')
+    expect(limiter.check({ domain, descriptors: [{ ...descriptors[0], cost: -1 }] }).allowed).toBe(true)
     expect(limiter.acquire(ask('job')).decision.allowed).toBe(false)
     if (permits !== undefined) limiter.release(permits)
     expect(limiter.acquire(ask('job', { priority: 0 })).decision.allowed).toBe(true)

@@ -1442,6 +1442,11 @@ export interface Operations {
       } | null
       /** what outside of the database the end was compared with; with none, an older copy of the whole log looks whole */
       readonly anchors: readonly string[]
+      /** what it was not compared with, and why: it knows no entry yet, or cannot be read */
+      readonly unread: readonly {
+        readonly anchor: string
+        readonly reason: string
+      }[]
     }
   }
   watchLive: { params: Nothing; query: { readonly since?: number | undefined }; body: undefined; answer: undefined }

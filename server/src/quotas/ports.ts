@@ -40,6 +40,25 @@ export interface Actor {
   readonly reason: string | undefined
 }
 
+/** A Confirmation is which nodes decide by what is in the database, with all of their processes. */
+export interface Confirmation {
+  /** How many were heard lately, this one among them. */
+  readonly nodes: number
+  readonly confirmed: number
+  /** The names of those that have not confirmed. */
+  readonly waitingFor: readonly string[]
+  /** The names of those that are silent and did not say that they end: they are not waited for. */
+  readonly away: readonly string[]
+}
+
+/** FleetConfirmations says what all nodes on the database have done. */
+export interface FleetConfirmations {
+  /** Resolves when every node decides by what is in the database now, or when time is over. Undefined: the database is away. */
+  wait(withinMs: number): Promise<Confirmation | undefined>
+  /** Everything that was counted before, by nodes that were heard lately, is written. */
+  completeUntilMs(): Promise<number>
+}
+
 /** A Page of a list, in a stable order. `next` is where the following page begins. */
 export interface Page<T> {
   readonly items: readonly T[]
@@ -170,6 +189,8 @@ export interface AuditVerification {
   readonly broken: { readonly sequence: number; readonly reason: string } | undefined
   /** What outside of the database the end was compared with. */
   readonly anchors: readonly string[]
+  /** Anchors with which it was not compared, and why. */
+  readonly unread: readonly { readonly anchor: string; readonly reason: string }[]
 }
 
 /** An AuditLog is read newest first. */

@@ -33,8 +33,8 @@ import {
 } from './shared-fields.ts'
 
 // What product owners sell and support changes: customers, their keys, and everything that changes what they may do. One table for each
-// kind: types, columns, requests, answers, forms of the dashboard and what workers receive follow from it (CONTRIBUTING.md, "A field
-// of a record"). A column needs a migration as well.
+// kind: types, columns, requests, answers, forms of the dashboard and what workers receive follow from it (CONTRIBUTING.md, "A new
+// field of a record"). A column needs a migration as well.
 
 const STATUS = { kind: 'choice', of: ['active', 'suspended'] } as const
 const MODE = { kind: 'choice', of: ['off', 'shadow', 'enforce'] } as const

@@ -92,7 +92,14 @@ export class MemoryAudit implements AuditLog {
   }
 
   async verify() {
-    return { ok: true, entries: this.entries.length, head: this.entries.at(-1)?.hash, broken: undefined, anchors: [] }
+    return {
+      ok: true,
+      entries: this.entries.length,
+      head: this.entries.at(-1)?.hash,
+      broken: undefined,
+      anchors: [],
+      unread: [],
+    }
   }
 }
 

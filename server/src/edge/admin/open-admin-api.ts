@@ -34,6 +34,7 @@ export const NO_PORTS: Omit<AdminPorts, 'rules'> = Object.freeze({
   activity: undefined,
   changes: undefined,
   problems: undefined,
+  fleet: undefined,
 })
 
 export interface AdminApiOptions {

@@ -75,7 +75,7 @@ describe('GET /v1/usage', () => {
         401,
         expect.objectContaining({
           code: 'API_KEY_REQUIRED',
-          detail: expect.stringContaining('no key, several, or one that nobody has'),
+          detail: expect.stringContaining('the key is missing, unknown or given more than once'),
         }),
       ])
     },

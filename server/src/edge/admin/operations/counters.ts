@@ -257,6 +257,7 @@ export const COUNTER_OPERATIONS = [
     tag: 'counters',
     role: 'operator',
     summary: 'give a customer, a key or descriptors the whole budget again, on every node',
+    isUnconfirmed: true,
     body: named('Reset', object(RESET_FIELDS)),
     answer: { status: 200, schema: object({ reset: needed(WHOLE, 'how many counters') }) },
     errors: ['RECORD_UNKNOWN', 'REDIS_UNREACHABLE'],
