@@ -7,6 +7,8 @@ export interface CalendarOptions {
   readonly unit: CalendarUnit
   /** An IANA zone such as `Europe/Berlin`. Default: `UTC`. */
   readonly timeZone?: string
+  /** Callers that are customers' count in the zone of their customer; `timeZone` is that of all others. Default: false. */
+  readonly isOfCustomer?: boolean
 }
 
 /** A CalendarWindow is the half-open span [startMs, endMs) of one day, week, month or year. */
@@ -27,18 +29,20 @@ const DAY_MS = 86_400_000
 export class Calendar {
   readonly unit: CalendarUnit
   readonly timeZone: string
+  readonly isOfCustomer: boolean
   readonly #format: Intl.DateTimeFormat
   #last: CalendarWindow = { startMs: 0, endMs: 0 }
   #lastButOne: CalendarWindow = this.#last
 
   constructor(options: CalendarOptions, where: string) {
-    const { unit, timeZone = 'UTC', ...unknown } = options
+    const { unit, timeZone = 'UTC', isOfCustomer = false, ...unknown } = options
     if (!UNITS.has(unit)) throw new SluiceError('CALENDAR_INVALID', `${where}.unit`, got(unit))
     for (const option of Object.keys(unknown)) {
       throw new SluiceError('OPTION_UNKNOWN', `${where}.${option}`, 'unknown option')
     }
     this.unit = unit
     this.timeZone = timeZone
+    this.isOfCustomer = isOfCustomer
     this.#format = zoneFormat(timeZone, `${where}.timeZone`)
   }
 

@@ -144,4 +144,22 @@ export function customerFlows(bench: () => Bench): void {
       expect([...asked]).toEqual([`/admin/v1/customers/${id}`])
     })
   })
+
+  it('whose calendar a rule follows begins its year at midnight where it is, and says so', async () => {
+    const { id } = await bench().customer({ time_zone: 'America/Los_Angeles' })
+    expect(await bench().stand.check('billing', { customer: id })).toBe(200)
+    const { limits } = await bench().ask('GET', `customers/${id}/limits`)
+    const calls = limits.find(({ rule_name }: { rule_name: string }) => rule_name === 'calls')
+    expect(calls).toMatchObject({ time_zone: 'America/Los_Angeles', used: 1, rule_id: 'customer' })
+    const there = { timeZone: 'America/Los_Angeles', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const
+    expect(new Intl.DateTimeFormat('en', there).format(Date.parse(calls.resets_at))).toBe('00:00')
+    await bench().visit(async (visit) => {
+      const { page } = visit
+      await visit.go(`/customers/${id}`)
+      const limit = page.getByRole('listitem').filter({ hasText: '9 a year' })
+      await limit.getByText('days of America/Los_Angeles').waitFor()
+      const title = await limit.locator('time').first().getAttribute('title')
+      expect(title).toMatch(/^[^·]*00:00.*(GMT-8|PST)/)
+    })
+  })
 }

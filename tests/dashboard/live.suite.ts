@@ -23,4 +23,29 @@ export function liveFlows(bench: () => Bench): void {
       await until('the refused ones are still told of', async () => (await page.getByText(id).count()) > 0)
     })
   })
+
+  it('show when a limit resets that is nearly used up, wherever that is a date', async () => {
+    const seat = crypto.randomUUID().slice(0, 8)
+    expect(await bench().stand.check('billing', { seat })).toBe(200)
+    for (const width of [1280, 390]) {
+      await bench().visit(
+        async (visit) => {
+          const { page } = visit
+          await visit.go('/')
+          const row = page
+            .getByRole('region', { name: 'Callers above 80 %' })
+            .getByRole('row')
+            .filter({ hasText: seat })
+          // A date, and as wide as its column: nothing of it is cut off.
+          const [shown, room] = await row
+            .locator('td')
+            .last()
+            .evaluate((cell) => [cell.scrollWidth, cell.clientWidth])
+          expect(await row.locator('time').innerText()).toMatch(/\d{4}/)
+          expect(shown).toBeLessThanOrEqual(room)
+        },
+        { width },
+      )
+    }
+  })
 }

@@ -18,14 +18,20 @@ descriptors:
     rate_limit: { name: login, algorithm: sliding_log, window: 15m, requests_per_unit: 10, count_denied: true }
 `
 
-/** BILLING_RULES count what a customer asked for in a month, which the request names: no rule knows its values. */
+/**
+ * BILLING_RULES count what a customer asked for in a month, which the request names: no rule knows its values. A seat is taken for a year
+ * from the first request on.
+ */
 export const BILLING_RULES = `domain: billing
 defaults: { timeout_ms: 5000 }
 descriptors:
   - key: customer
+    rate_limit: { name: calls, algorithm: fixed_window, calendar: { unit: year, time_zone: customer }, requests_per_unit: 9 }
     descriptors:
       - key: month
         rate_limit: { name: reports, algorithm: fixed_window, unit: day, requests_per_unit: 3 }
+  - key: seat
+    rate_limit: { name: seats, algorithm: fixed_window, unit: year, anchor: first_hit, requests_per_unit: 1 }
 `
 
 /**

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import type { ApiProblem } from '../api/problem.ts'
 import { formatCount, wholeCount } from '../format/count.ts'
-import { fullTime, relativeTime, utcText } from '../format/time.ts'
+import { fullTime, relativeTime, utcText, zonedTime } from '../format/time.ts'
 import { Button } from './button.tsx'
 import { Icon, type IconName } from './icon.tsx'
 
@@ -81,21 +81,27 @@ export function Count({ of }: { readonly of: number }) {
   )
 }
 
-/** Time is a time in words, with the zone of the viewer and UTC in its title. Without a time, it says so. */
-export function Time({
-  at,
-  none = 'never',
-}: {
+interface TimeProps {
   readonly at: string | number | null | undefined
   readonly none?: string
-}) {
+  /** Of what follows the calendar of another zone: a date is in that, and says so. */
+  readonly zone?: string | null
+}
+
+/** Time is a time in words, with the zone of the viewer and UTC in its title. Without a time, it says so. */
+export function Time({ at, none = 'never', zone = null }: TimeProps) {
   if (at === null || at === undefined) return <span class="faint">{none}</span>
   const ms = typeof at === 'number' ? at : Date.parse(at)
   return (
-    <time dateTime={new Date(ms).toISOString()} title={`${fullTime(ms)} · ${utcText(ms)}`}>
-      {relativeTime(ms)}
+    <time dateTime={new Date(ms).toISOString()} title={titleOf(ms, zone)}>
+      {relativeTime(ms, zone ?? undefined)}
     </time>
   )
+}
+
+function titleOf(ms: number, zone: string | null): string {
+  const own = `${fullTime(ms)} · ${utcText(ms)}`
+  return zone === null ? own : `${zonedTime(ms, zone)} · ${own}`
 }
 
 /** Meter is a bar of what is used of a limit. */

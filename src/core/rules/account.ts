@@ -5,6 +5,8 @@ import type { Domain, Rule, RuleNode } from './rule-set.ts'
 /** An Account is what is known about one caller: its tier, and its own limits. */
 export interface Account {
   readonly tier: string | undefined
+  /** In which calendar windows are counted whose rule says so. Default: that of the rule. */
+  readonly timeZone?: string | undefined
   /** False: ownLimit finds nothing, whatever it is asked. */
   readonly hasLimits: boolean
   /**

@@ -1,6 +1,7 @@
 import type { Entry } from '../request.ts'
 import type { Account, AccountLookup, OwnLimit, RuleSourceNote, TierLookup } from './account.ts'
 import { type CallerPlace, ownRules, type StandIn } from './own-rules.ts'
+import { followsCustomer, ruleInZone } from './rule-in-zone.ts'
 import type { Domain, Rule, RuleNode } from './rule-set.ts'
 import { stepInto } from './step-into.ts'
 
@@ -116,13 +117,26 @@ export class CallerWalk {
 
   #rulesAt(at: number): readonly Rule[] {
     const pattern = this.#pattern
-    if (this.#isFixed) return pattern?.rules ?? NO_RULES
+    if (this.#isFixed) return this.#inZone(pattern?.rules ?? NO_RULES)
     const set = this.#setFor(at)
     const given = pattern?.rules ?? NO_RULES
-    const rules = set === undefined ? given : this.#isTiered ? set.rules : withApart(set.rules, given)
+    const found = set === undefined ? given : this.#isTiered ? set.rules : withApart(set.rules, given)
     if (set !== undefined && this.#input.trace !== undefined) this.#note(set)
+    const rules = this.#inZone(found)
     if (this.#caller === undefined || set?.isFixed === true) return rules
     return this.#ownAt(at, rules, set ?? pattern) ?? rules
+  }
+
+  /** #inZone returns rules as they are in the time zone of the nearest caller. */
+  #inZone(rules: readonly Rule[]): readonly Rule[] {
+    const timeZone = this.#caller?.account.timeZone
+    if (timeZone === undefined || !rules.some(followsCustomer)) return rules
+    return rules.map((rule) => {
+      const zoned = ruleInZone(rule, timeZone)
+      const source = this.#input.trace?.sources.get(rule)
+      if (source !== undefined) this.#input.trace?.sources.set(zoned, source)
+      return zoned
+    })
   }
 
   /** #setFor returns the tier's node for a level, where it says something there. */

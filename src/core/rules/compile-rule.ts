@@ -208,9 +208,13 @@ function windowOf({ unit, window, calendar, algorithm }: RateLimitRule): number 
   return UNIT_MS[unit.toLowerCase() as Unit]
 }
 
+/** What rule files call the time zone of the customer who is calling. */
+const OF_CUSTOMER = 'customer'
+
 function calendarOf({ calendar }: RateLimitRule): CalendarOptions | undefined {
   if (calendar === undefined) return undefined
   const { unit, time_zone: timeZone } = calendar
+  if (timeZone === OF_CUSTOMER) return { unit, isOfCustomer: true }
   return { unit, ...(timeZone !== undefined && { timeZone }) }
 }
 

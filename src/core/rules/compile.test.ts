@@ -54,7 +54,12 @@ describe('compileObjects', () => {
     [
       'a calendar',
       { algorithm: 'fixed_window', requests_per_unit: 4, calendar: { unit: 'month', time_zone: 'Europe/Berlin' } },
-      { algorithm: 'fixed_window', calendar: { unit: 'month', timeZone: 'Europe/Berlin' } },
+      { algorithm: 'fixed_window', calendar: { unit: 'month', timeZone: 'Europe/Berlin', isOfCustomer: false } },
+    ],
+    [
+      'a calendar of the customer',
+      { algorithm: 'fixed_window', requests_per_unit: 4, calendar: { unit: 'month', time_zone: 'customer' } },
+      { algorithm: 'fixed_window', calendar: { unit: 'month', timeZone: 'UTC', isOfCustomer: true } },
     ],
   ])('reads %s', (_, rateLimit, expected) => {
     expect(ruleOf(rateLimit).limit).toMatchObject(expected)

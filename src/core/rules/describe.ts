@@ -7,7 +7,9 @@ import type { Rule, RuleNode, RuleSet } from './rule-set.ts'
 export function describeLimit(limit: Limit): string {
   const { algorithm, calendar, windowMs } = limit
   if (holdsPermits(limit)) return `${limit.max} at once, leases of ${formatDuration(windowMs)}`
-  const span = calendar ? `calendar ${calendar.unit} (${calendar.timeZone})` : formatDuration(windowMs)
+  const span = calendar
+    ? `calendar ${calendar.unit} (${calendar.isOfCustomer ? 'customer' : calendar.timeZone})`
+    : formatDuration(windowMs)
   const parts = [`${limit.max} per ${span}`, algorithm]
   if (limit.unitsPerMs > 0 && limit.capacity !== limit.max) parts.push(`burst ${limit.capacity}`)
   if (limit.quantumMs > 1) parts.push(`sub-windows of ${formatDuration(limit.quantumMs)}`)

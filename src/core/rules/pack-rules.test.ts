@@ -88,6 +88,15 @@ describe('packed rules', () => {
           replaces: [{ name: 'named' }],
         },
       },
+      {
+        key: 'path',
+        value: '/z',
+        rate_limit: {
+          requests_per_unit: 9,
+          algorithm: 'fixed_window',
+          calendar: { unit: 'day', time_zone: 'customer' },
+        },
+      },
       { key: '__proto__', value: 'constructor', descriptors: [{ key: 'b', quota_mode: true, rate_limit: limit }] },
     ],
   }

@@ -107,7 +107,7 @@ function Ends({ limit, data }: { readonly limit: LimitState; readonly data: Cust
   if (!limit.is_use_known || limit.used === 0) return <>unused</>
   return (
     <>
-      resets <Time at={limit.resets_at} />
+      resets <Time at={limit.resets_at} zone={limit.time_zone} />
     </>
   )
 }

@@ -96,6 +96,10 @@ export class KeyRecord implements Account {
     return this.ownTier ?? this.customer?.tier
   }
 
+  get timeZone(): string | undefined {
+    return this.customer?.isKnown ? this.customer.timeZone : undefined
+  }
+
   get isUnused(): boolean {
     return this.hash === '' && this.overrides === undefined
   }
@@ -105,10 +109,9 @@ export class KeyRecord implements Account {
   }
 
   ownLimit(domain: string, path: string, rules: readonly Rule[], at: number): OwnLimit | undefined {
-    const { customer } = this
-    const zone = customer?.isKnown ? customer.timeZone : 'UTC'
+    const { customer, timeZone = 'UTC' } = this
     const found = inForce(this.overrides, domain, path, rules[at], this.#frame.clock.nowMs())
-    const own = found?.ownLimit(limitOfRule(rules[at]), zone, this.#frame.passOver)
+    const own = found?.ownLimit(limitOfRule(rules[at]), timeZone, this.#frame.passOver)
     return own ?? customer?.ownLimit(domain, path, rules, at)
   }
 
