@@ -42,7 +42,7 @@ export function createFetch(options: PacedFetchOptions = {}): PacedFetch {
   /** attempt waits for its turn, and sends. */
   async function attempt(call: Call, lane: Lane): Promise<Response> {
     if (!lane.pacer.isPaced && lane.throttle?.mayGo(now(), Math.random()) === false) {
-      throw new RateLimitError('throttled', 'the server refuses too much')
+      throw new RateLimitError('throttled', 'the server has refused too many requests')
     }
     const askedMs = now()
     await lane.enter(call, maxWaiting)

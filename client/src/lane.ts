@@ -67,7 +67,7 @@ export class Lane {
     const leastMs = this.pacer.leastMs(nowMs, { ...cost, requests })
     if (nowMs + leastMs > deadlineAtMs) throw tooLate(leastMs)
     if (this.waiting >= maxWaiting && this.pacer.waitMs(nowMs, cost) > 0) {
-      throw new RateLimitError('queue_full', 'too many calls wait', leastMs)
+      throw new RateLimitError('queue_full', 'the queue is full', leastMs)
     }
     this.#earliestMs = Math.min(this.#earliestMs, deadlineAtMs)
     await new Promise<void>((go, fail) => {
@@ -133,5 +133,5 @@ export class Lane {
 }
 
 function tooLate(retryAfterMs: number): RateLimitError {
-  return new RateLimitError('deadline', 'no turn by the deadline', retryAfterMs)
+  return new RateLimitError('deadline', 'the deadline passed while the call was queued', retryAfterMs)
 }

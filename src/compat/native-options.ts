@@ -9,7 +9,7 @@ const NATIVE = ['window', 'calendar', 'algorithm', 'limits', 'rules'] as const
 export function refuseNativeOptions(options: object, forms: Forms, entry: string): void {
   const native = NATIVE.find((name) => Object.hasOwn(options, name) && !Object.hasOwn(forms, name))
   if (native !== undefined)
-    throw new SluiceError('OPTION_UNKNOWN', native, `it is an option of ${entry}: import that instead`)
+    throw new SluiceError('OPTION_UNKNOWN', native, `an option of ${entry}: import that instead`)
 }
 
 /** Holds options of another library to their names and values. */

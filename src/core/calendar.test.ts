@@ -111,17 +111,17 @@ describe('calendar windows', () => {
 })
 
 describe('a calendar', () => {
-  const RULE = 'a calendar has a unit (day, week, month, year) and an IANA time zone'
+  const RULE = 'A calendar needs a unit (day, week, month or year) and an IANA time zone, such as "Europe/Berlin".'
   const bad: [options: unknown, message: string][] = [
-    [{ unit: 'hour' }, `CALENDAR_INVALID: rule.calendar.unit: got "hour"; ${RULE}`],
-    [{}, `CALENDAR_INVALID: rule.calendar.unit: got undefined; ${RULE}`],
-    ['day', `CALENDAR_INVALID: rule.calendar.unit: got undefined; ${RULE}`],
-    [{ unit: 'day', timeZone: 'Mars/Base' }, `CALENDAR_INVALID: rule.calendar.timeZone: got "Mars/Base"; ${RULE}`],
-    [{ unit: 'day', timeZone: '' }, `CALENDAR_INVALID: rule.calendar.timeZone: got ""; ${RULE}`],
-    [{ unit: 'day', timeZone: null }, `CALENDAR_INVALID: rule.calendar.timeZone: got null; ${RULE}`],
+    [{ unit: 'hour' }, `CALENDAR_INVALID: rule.calendar.unit: got "hour". ${RULE}`],
+    [{}, `CALENDAR_INVALID: rule.calendar.unit: got undefined. ${RULE}`],
+    ['day', `CALENDAR_INVALID: rule.calendar.unit: got undefined. ${RULE}`],
+    [{ unit: 'day', timeZone: 'Mars/Base' }, `CALENDAR_INVALID: rule.calendar.timeZone: got "Mars/Base". ${RULE}`],
+    [{ unit: 'day', timeZone: '' }, `CALENDAR_INVALID: rule.calendar.timeZone: got "". ${RULE}`],
+    [{ unit: 'day', timeZone: null }, `CALENDAR_INVALID: rule.calendar.timeZone: got null. ${RULE}`],
     [
       { unit: 'day', timezone: 'Europe/Berlin' },
-      'OPTION_UNKNOWN: rule.calendar.timezone: no such option; only documented options are accepted, so that a typo is never silently ignored',
+      'OPTION_UNKNOWN: rule.calendar.timezone: unknown option. Only documented options are accepted, so that a typo is never silently ignored.',
     ],
   ]
   it.each(bad)('refuses %o', (options, message) => {

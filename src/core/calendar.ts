@@ -35,7 +35,7 @@ export class Calendar {
     const { unit, timeZone = 'UTC', ...unknown } = options
     if (!UNITS.has(unit)) throw new SluiceError('CALENDAR_INVALID', `${where}.unit`, got(unit))
     for (const option of Object.keys(unknown)) {
-      throw new SluiceError('OPTION_UNKNOWN', `${where}.${option}`, 'no such option')
+      throw new SluiceError('OPTION_UNKNOWN', `${where}.${option}`, 'unknown option')
     }
     this.unit = unit
     this.timeZone = timeZone

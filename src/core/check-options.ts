@@ -9,7 +9,7 @@ import { DURATION, type Form, type Forms } from './option-forms.ts'
  */
 export function checkOptions(options: unknown, forms: Forms, at = ''): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    throw new SluiceError('GATE_OPTIONS_INVALID', at.slice(0, -1) || 'options', `${got(options)}; it is an object`)
+    throw new SluiceError('GATE_OPTIONS_INVALID', at.slice(0, -1) || 'options', `${got(options)}, expected an object`)
   }
   for (const [name, value] of Object.entries(options)) {
     if (!Object.hasOwn(forms, name)) throw unknownOption(name, Object.keys(forms), at)
@@ -31,7 +31,7 @@ export function checkOption(value: unknown, form: Form, where: string): void {
 export function unknownOption(name: string, known: readonly string[], at = ''): SluiceError {
   const own = Object.hasOwn(ELSEWHERE, name) ? ELSEWHERE[name] : undefined
   const hint = own !== undefined && known.includes(own.name) ? otherName(own) : didYouMean(name, known)
-  return new SluiceError('OPTION_UNKNOWN', at + name, `no such option${hint}`)
+  return new SluiceError('OPTION_UNKNOWN', at + name, `unknown option${hint}`)
 }
 
 interface OwnName {
@@ -55,27 +55,29 @@ const ELSEWHERE: Readonly<Record<string, OwnName>> = {
 }
 
 function otherName({ name, example }: OwnName): string {
-  return `, write ${name}: ${example}; the options of other libraries go with sluice/compat/…`
+  return `, write ${name}: ${example}; options of other libraries are accepted by sluice/compat/…`
 }
 
-/** gotInstead spells a value, and the mistake behind it where that is known. */
-export function gotInstead(value: unknown, { words, isNumber }: Pick<Form, 'words' | 'isNumber'>): string {
-  if (isNumber === true && Number.isNaN(value))
-    return `${got(value)}, which Number(process.env.X) is where X is not set`
-  if (typeof value !== 'string') return got(value)
+/** Formats a value for an error, with a hint where the mistake behind it is known. */
+export function gotInstead(value: unknown, form: Pick<Form, 'words' | 'isNumber'>): string {
+  return got(value) + hintFor(value, form)
+}
+
+function hintFor(value: unknown, { words, isNumber }: Pick<Form, 'words' | 'isNumber'>): string {
+  if (isNumber === true && Number.isNaN(value)) return '; Number(process.env.X) is NaN when X is not set'
+  if (typeof value !== 'string') return ''
   const isDigits = isNumber === true && value.trim() !== '' && !Number.isNaN(Number(value))
-  if (isDigits) return `${got(value)}, a text: write Number(process.env.X) for a number of the environment`
-  return got(value) + didYouMean(value, words ?? [])
+  if (isDigits) return '; write Number(process.env.X) to read a number from the environment'
+  return didYouMean(value, words ?? [])
 }
 
-/** wrongValue says what is wrong; what is right, the rule of a code that is the option's own says by itself. */
 function wrongValue(value: unknown, form: Form, where: string): SluiceError {
   const { code, expected } = form
   if (form === DURATION && typeof value === 'number') {
     const detail = `${got(value)}; write '${value}s' for seconds, '${formatDuration(value)}' for milliseconds`
     return new SluiceError('DURATION_UNIT_MISSING', where, detail)
   }
-  const instead = gotInstead(value, form)
-  if (code !== undefined) return new SluiceError(code, where, instead)
-  return new SluiceError('GATE_OPTIONS_INVALID', where, `${instead}; it is ${expected}`)
+  const hint = hintFor(value, form)
+  if (code !== undefined) return new SluiceError(code, where, got(value) + hint)
+  return new SluiceError('GATE_OPTIONS_INVALID', where, `${got(value)}, expected ${expected}${hint}`)
 }

@@ -53,7 +53,7 @@ describe('parseDuration', () => {
     [{}, 'got an object'],
   ]
   it.each(bad)('refuses %o', (value, found) => {
-    const message = `DURATION_INVALID: rule.window: ${found}; ${ERROR_RULES.DURATION_INVALID}`
+    const message = `DURATION_INVALID: rule.window: ${found}. ${ERROR_RULES.DURATION_INVALID}`
     expect(raisedBy(() => parseDuration(value, 'rule.window'))).toBe(message)
   })
 

@@ -2,18 +2,20 @@ import { describe, expect, it } from 'vitest'
 import { ERROR_RULES, type ErrorCode, got, SluiceError } from './errors.ts'
 
 describe('SluiceError', () => {
-  it('states the code, where, what was found and the rule', () => {
+  it('states the code, where, what was found and what was expected', () => {
     const error = new SluiceError('LIMIT_INVALID', 'rules[3].limit', got(-1))
-    expect(error.message).toBe('LIMIT_INVALID: rules[3].limit: got -1; a limit is a whole number from 0 to 4294967295')
+    expect(error.message).toBe(
+      'LIMIT_INVALID: rules[3].limit: got -1. A limit must be a whole number from 0 to 4294967295.',
+    )
     expect(error).toMatchObject({ name: 'SluiceError', code: 'LIMIT_INVALID', where: 'rules[3].limit' })
     expect(error).toBeInstanceOf(Error)
   })
 
   it.each(Object.keys(ERROR_RULES) as ErrorCode[])(
-    '%s is in capitals, and its rule is one line without a full stop',
+    '%s is in capitals, and its rule is one line of whole sentences',
     (code) => {
       expect(code).toMatch(/^[A-Z]+(_[A-Z]+)*$/)
-      expect(ERROR_RULES[code]).toMatch(/^[^\n]*[^\n.]$/)
+      expect(ERROR_RULES[code]).toMatch(/^[A-Za-z][^\n]*\.$/)
     },
   )
 })
@@ -35,7 +37,7 @@ describe('got', () => {
     [[1, 2], 'got a list'],
     [{ secret: 1 }, 'got an object'],
   ]
-  it.each(cases)('spells %o', (value, text) => {
+  it.each(cases)('formats %o', (value, text) => {
     expect(got(value)).toBe(text)
   })
 })

@@ -1,227 +1,246 @@
 /**
- * The one registry of error codes. Every code that Sluice can raise stands here with the rule behind it, and in
- * docs/errors.md; a test compares the two in both directions.
+ * The registry of error codes: for each code that Sluice can raise, what was expected or what to do, in full sentences.
+ * A test compares it with docs/errors.md.
  */
 export const ERROR_RULES = {
-  LIMIT_INVALID: 'a limit is a whole number from 0 to 4294967295',
-  WINDOW_REQUIRED: 'every algorithm but concurrency needs a window (or, for fixed_window, a calendar)',
-  WINDOW_INVALID: 'a window is a duration of whole milliseconds from 1 ms to 10 years',
+  LIMIT_INVALID: 'A limit must be a whole number from 0 to 4294967295.',
+  WINDOW_REQUIRED:
+    'Every algorithm except concurrency needs a window, such as "1m"; fixed_window also accepts a calendar.',
+  WINDOW_INVALID: 'A window must be a duration in whole milliseconds, from 1 ms to 10 years.',
   DURATION_INVALID:
-    'a duration is a whole number of milliseconds or a text such as "90s", "1h30m", "500ms" (units: ms, s, m, h, d, w)',
+    'A duration must be a whole number of milliseconds or a string such as "90s", "1h30m" or "500ms" (units: ms, s, m, h, d, w).',
   DURATION_UNIT_MISSING:
-    'in code, a duration is a text with its unit, such as "90s" or "500ms": 60 would be milliseconds',
-  ANCHOR_UNKNOWN: 'an anchor is epoch or first_hit',
+    'In code, a duration must be a string with a unit, such as "90s" or "500ms": the number 60 would mean 60 milliseconds.',
+  ANCHOR_UNKNOWN: 'An anchor must be epoch or first_hit.',
   ALGORITHM_UNKNOWN:
-    'an algorithm is one of sliding_window, token_bucket, gcra, leaky_bucket, fixed_window, sliding_log, concurrency',
-  OPTION_NOT_APPLICABLE: 'an option is given only where the algorithm uses it',
-  OPTION_UNKNOWN: 'only documented options are accepted, so that a typo is never silently ignored',
-  BURST_INVALID: 'a burst is a whole number from 1 to 4294967295, and needs a limit of at least 1',
-  RATE_TOO_HIGH: 'gcra and leaky_bucket count up to 512 hits per millisecond; use token_bucket above that',
-  BUCKET_TOO_LARGE: 'burst × window, in lowest terms, is at most 2^50, so that arithmetic stays exact',
-  SUB_WINDOWS_INVALID: 'sub_windows is a whole number from 2 to 1000, and each sub-window lasts at least 1 ms',
-  LOG_LIMIT_TOO_HIGH: 'sliding_log and concurrency keep a record for each hit and take limits up to 10000',
-  CALENDAR_INVALID: 'a calendar has a unit (day, week, month, year) and an IANA time zone',
-  COST_INVALID: 'a cost is a whole number between -4294967295 and 4294967295',
-  KEY_INVALID: 'a key is a non-empty string of at most 65536 characters',
-  ACQUIRE_NOT_APPLICABLE: 'acquire takes places, and only a concurrency limit has them; use check for the others',
+    'The algorithm must be one of sliding_window, token_bucket, gcra, leaky_bucket, fixed_window, sliding_log, concurrency.',
+  OPTION_NOT_APPLICABLE: 'Remove the option, or choose an algorithm that uses it.',
+  OPTION_UNKNOWN: 'Only documented options are accepted, so that a typo is never silently ignored.',
+  BURST_INVALID: 'A burst must be a whole number from 1 to 4294967295, with a limit of at least 1.',
+  RATE_TOO_HIGH: 'gcra and leaky_bucket support up to 512 hits per millisecond. Use token_bucket above that.',
+  BUCKET_TOO_LARGE:
+    'Burst × window, in lowest terms, must be at most 2^50 to keep the arithmetic exact. Lower the burst or shorten the window.',
+  SUB_WINDOWS_INVALID:
+    'sub_windows must be a whole number from 2 to 1000, and each sub-window must last at least 1 ms.',
+  LOG_LIMIT_TOO_HIGH: 'sliding_log and concurrency keep a record for each hit, so their limit must be at most 10000.',
+  CALENDAR_INVALID:
+    'A calendar needs a unit (day, week, month or year) and an IANA time zone, such as "Europe/Berlin".',
+  COST_INVALID: 'A cost must be a whole number from -4294967295 to 4294967295.',
+  KEY_INVALID: 'A key must be a non-empty string of at most 65536 characters.',
+  ACQUIRE_NOT_APPLICABLE: 'Only a concurrency limit has permits to acquire. Use check for other algorithms.',
   PROXY_TRUST_INVALID:
-    'trusted proxies are a number of hops from 0 to 32, or a list of addresses, blocks and the names loopback, linklocal, uniquelocal; the field is x-forwarded-for or forwarded',
-  JWT_OPTIONS_INVALID: 'tokens are verified with exactly one of secret, publicKey, jwks and jwksUrl (https)',
-  SUBNET_INVALID: 'a prefix has from 1 to 128 bits for IPv6 and from 1 to 32 for IPv4',
-  GATE_OPTIONS_INVALID:
-    'options have the types and values that docs/middleware.md lists; a middleware has one limit, or limits, or rules',
+    'Trusted proxies must be a number of hops from 0 to 32, or a list of addresses, blocks and the names loopback, linklocal and uniquelocal. The field must be x-forwarded-for or forwarded.',
+  JWT_OPTIONS_INVALID: 'Give exactly one of secret, publicKey, jwks and jwksUrl (https) to verify tokens with.',
+  SUBNET_INVALID: 'A prefix length must be from 1 to 128 bits for IPv6 and from 1 to 32 for IPv4.',
+  GATE_OPTIONS_INVALID: 'See docs/middleware.md for the options and their values.',
   REDIS_CLIENT_INVALID:
-    'redis is an address, or a client of the package redis (5 and newer) or ioredis for a single server',
+    'redis must be an address, or a client from the redis package (version 5 or newer) or from ioredis for a single server.',
   YAML_PACKAGE_MISSING:
-    'YAML is read by the package yaml, which is installed with sluice; a bundle does not contain it, so install it where the bundle runs',
-  RESET_ALL_NOT_APPLICABLE: 'only a store in memory can forget everybody; Redis is shared, reset keys one by one',
-  STORE_UNAVAILABLE: 'a store that is to throw does so when Redis does not answer within its deadline',
+    'The yaml package could not be loaded. It is installed with sluice but not included in bundles: install it where the bundle runs (npm install yaml).',
+  RESET_ALL_NOT_APPLICABLE: 'Only a memory store can reset all keys. Redis is shared, so reset keys one at a time.',
+  STORE_UNAVAILABLE:
+    'The store is configured to throw when Redis does not answer by the deadline. Retry, or choose another failure policy.',
   HIT_STORE_INVALID:
-    'a store has the functions increment, decrement and resetKey; init and resetAll are functions or absent',
-  THROTTLER_MISSING: 'a guard for @nestjs/throttler needs that package; SluiceGuard does not',
-  RULE_INVALID: 'rules follow the rule language, docs/rules.md',
-  RULE_UNKNOWN_KEY: 'only keys of the rule language are accepted (docs/rules.md), so that a typo is never ignored',
-  RULE_COMBINATION: 'some keys need or exclude each other, docs/rules.md',
-  RULE_CIDR_INVALID: 'an address block is an IPv4 or IPv6 address, a slash and a prefix length',
-  RULE_SYNTAX: 'a rule file is valid YAML',
-  RULE_FILE_UNREADABLE: 'rules are a readable file, or a directory of .yaml and .yml files',
-  RULE_FILE_FOREIGN: 'a rule file is YAML with a domain and descriptors (docs/rules.md)',
-  RULE_FILE_TOO_LARGE: 'a rule file has at most 8 MiB',
-  RULE_FILE_TOO_DEEP: 'a rule file nests at most 64 levels deep',
+    'A store must have the functions increment, decrement and resetKey; init and resetAll are optional functions.',
+  THROTTLER_MISSING:
+    'Install @nestjs/throttler (npm install @nestjs/throttler), or use SluiceGuard, which does not need it.',
+  RULE_INVALID: 'See docs/rules.md for the rule language.',
+  RULE_UNKNOWN_KEY: 'Only keys of the rule language are accepted (docs/rules.md), so that a typo is never ignored.',
+  RULE_COMBINATION: 'See docs/rules.md for keys that require or exclude each other.',
+  RULE_CIDR_INVALID:
+    'An address block must be an IPv4 or IPv6 address, a slash and a prefix length, such as 10.0.0.0/8.',
+  RULE_SYNTAX: 'A rule file must be valid YAML.',
+  RULE_FILE_UNREADABLE: 'Rules must be a readable file, or a directory of .yaml and .yml files.',
+  RULE_FILE_FOREIGN: 'A rule file must be YAML with a domain and descriptors (docs/rules.md).',
+  RULE_FILE_TOO_LARGE: 'A rule file must be at most 8 MiB. Split it by domain.',
+  RULE_FILE_TOO_DEEP: 'A rule file must nest at most 64 levels deep.',
   RULE_TOO_MANY_ALIASES:
-    'a rule file has at most 10000 anchors and aliases, 1000 aliases of one anchor, for at most 1000000 values',
-  RELOAD_FAILED: 'rules that change are loaded in a thread of their own, in at most 1 GiB of memory and a minute',
-  RULE_DUPLICATE_DOMAIN: 'a domain is defined once',
-  RULE_DUPLICATE_KEY: 'a key, or a key with its value, is defined once within a level',
+    'A rule file must have at most 10000 anchors and aliases, at most 1000 aliases per anchor, and expand to at most 1000000 values.',
+  RELOAD_FAILED:
+    'The previous rules stay in force. Changed rules are loaded in a separate thread, with at most 1 GiB of memory and one minute.',
+  RULE_DUPLICATE_DOMAIN: 'A domain must be defined only once. Rename one, or merge them.',
+  RULE_DUPLICATE_KEY: 'A key, or a key with its value, must be unique within a level.',
   REQUEST_INVALID:
-    'a check is {"domain": text, "descriptors": [{"entries": [{"key": text, "value": text}]}], "cost": whole number, "priority": critical, write, read or test}',
-  LIMITS_TOO_MANY: 'a message of sluice.v1.Limiter brings at most 256 limits of its own, over all its requests',
-  BODIES_TOO_MANY: 'bodies of requests that are not complete take at most 32 MiB together',
+    'A check must be {"domain": text, "descriptors": [{"entries": [{"key": text, "value": text}]}], "cost": whole number, "priority": critical, write, read or test}.',
+  LIMITS_TOO_MANY:
+    'A message of sluice.v1.Limiter may bring at most 256 limits, over all its requests. Send several messages, or define shared limits in the rules.',
+  BODIES_TOO_MANY: 'Incomplete request bodies may use at most 32 MiB in total. Retry later.',
   HOT_KEYS_QUERY_INVALID:
-    'hot keys are asked for with by=refused or active, minutes=1, 5, 60 or 1440, limit=1 to 200, scope=node or fleet, domain and rule, each once',
-  BODY_TOO_LARGE: 'a request body has at most 65536 bytes',
-  CONTENT_TYPE_INVALID: 'a body is sent as JSON, with "Content-Type: application/json"; to /json it may be left out',
-  CROSS_SITE_REQUEST: 'programs ask, and pages of the same origin; web pages of other sites may not',
-  HOST_UNKNOWN: 'the admin port answers to addresses, localhost, --admin-host and --admin-names',
+    'Accepted parameters, each at most once: by=refused or active, minutes=1, 5, 60 or 1440, limit=1 to 200, scope=node or fleet, domain and rule.',
+  BODY_TOO_LARGE: 'A request body must be at most 65536 bytes.',
+  CONTENT_TYPE_INVALID: 'Send the body as JSON, with "Content-Type: application/json" (optional for /json).',
+  CROSS_SITE_REQUEST: 'Only programs and pages of the same origin may send this request.',
+  HOST_UNKNOWN:
+    'The admin port accepts IP addresses, localhost, --admin-host and the names in --admin-names. Add the name to --admin-names.',
   RLS_REQUEST_INVALID:
-    'a request to /json is an envoy.service.ratelimit.v3.RateLimitRequest in the JSON form of protobuf',
+    'A request to /json must be an envoy.service.ratelimit.v3.RateLimitRequest in the JSON form of protobuf.',
   TOKEN_REQUIRED:
-    'where SLUICE_TOKEN is set, callers send it as "Authorization: Bearer TOKEN"; gRPC clients may have a certificate instead',
+    'Send the token set in SLUICE_TOKEN as "Authorization: Bearer TOKEN", or a client certificate over gRPC.',
   CALLER_NOT_TRUSTED:
-    'only trusted callers give back (a cost below 0), bring limits or are critical: set SLUICE_TOKEN and send it, or start with --trust-callers',
-  LEASE_INVALID: 'a lease is the text that acquire answered with, unchanged, from nodes with the same SLUICE_SECRET',
-  RELEASE_INVALID: 'a release is {"lease": text}',
-  RENEW_INVALID: 'a renewal is {"leases": [text]}, of 1 to 100 leases',
-  LEASE_EXPIRED:
-    'a lease is renewed before its time is over, and not after it was released; then places are acquired anew',
-  LEASE_NOT_RENEWED: 'a lease is renewed by a node that can reach its store; try again before its time is over',
-  TOKEN_INVALID: 'a token has 16 to 1024 letters, digits and signs of - . _ ~ + / =; several are separated by commas',
-  FLAG_UNKNOWN: 'flags are listed by --help',
+    'Only trusted callers may refund (a cost below 0), bring limits or use the priority critical. Set SLUICE_TOKEN and send it, or start with --trust-callers.',
+  LEASE_INVALID: 'Send the lease exactly as acquire returned it, to a node with the same SLUICE_SECRET.',
+  RELEASE_INVALID: 'A release must be {"lease": text}.',
+  RENEW_INVALID: 'A renewal must be {"leases": [text]}, with 1 to 100 leases.',
+  LEASE_EXPIRED: 'A lease must be renewed before it expires and cannot be renewed after its release. Acquire again.',
+  LEASE_NOT_RENEWED: 'The node could not reach the store of this lease. Try again before the lease expires.',
+  TOKEN_INVALID:
+    'A token must have 16 to 1024 characters: letters, digits and - . _ ~ + / =. Separate several tokens with commas.',
+  FLAG_UNKNOWN: 'Run the command with --help to list its flags.',
   VARIABLE_UNKNOWN:
-    'variables that begin with SLUICE_ are settings, listed by sluice serve --help; unset one that is none',
+    'Variables that begin with SLUICE_ must be settings, as listed by sluice serve --help. Correct or unset it.',
   VARIABLE_UNSUPPORTED:
-    'a variable of envoyproxy/ratelimit that would change the limits, and has no meaning here, is not set (docs/migrate-from-envoy-ratelimit.md)',
+    'Unset this variable of envoyproxy/ratelimit: it would change the limits there but has no effect here (docs/migrate-from-envoy-ratelimit.md).',
   RULES_MISSING:
-    'rules are named by --rules, --rules-xds, SLUICE_RULES or, as in envoyproxy/ratelimit, RUNTIME_ROOT; --examples runs without rules of your own',
+    'Set --rules, --rules-xds, SLUICE_RULES or, as in envoyproxy/ratelimit, RUNTIME_ROOT; or start with --examples for the example rules.',
   RULES_URL_INVALID:
-    'rules at an address are at http:// or https://; a token or a password is sent over https, or to this machine',
+    'A rules address must begin with http:// or https://. Tokens and passwords are sent only over https, or to this machine.',
   RULES_XDS_INVALID:
-    'a control plane is named HOST:PORT; node metadata is key=value and headers are name:value, separated by commas',
+    'A control plane must be HOST:PORT, node metadata key=value, and headers name:value, separated by commas.',
   XDS_RESOURCE_INVALID:
-    'a control plane sends messages of the type ratelimit.config.ratelimit.v3.RateLimitConfig, up to 64 levels deep and with up to 500000 descriptors and values',
+    'A control plane must send messages of the type ratelimit.config.ratelimit.v3.RateLimitConfig, at most 64 levels deep, with at most 500000 descriptors and values.',
   RULES_AWAY:
-    'rules that come from an address are there when the service starts, whole and in time; --start-without-rules starts without',
-  PORT_INVALID: 'a port is a whole number from 0 to 65535, and 0 picks a free one',
-  NODES_OR_RATE_INVALID: 'how many is a whole number, and of nodes there is at least one',
-  FLAG_VALUE_MISSING: 'a flag is followed by its value, as in --flag VALUE or --flag=VALUE',
-  CHOICE_INVALID: 'a setting with fixed values takes one of them',
-  COUNT_INVALID: 'a count is a whole number from 0 to 999999999, and 0 stands for the default',
-  SHARE_INVALID: 'a share is a number from 0 to 1, such as 0.01',
-  DURATION_TOO_LONG: 'a time that the service waits for is at most 20 days',
-  HEADER_NAME_INVALID: 'the name of a header has 1 to 100 letters, digits and signs such as -',
-  CONFIG_INVALID: 'a config file is YAML with one setting a line, such as "http_port: 8080"',
-  CONFIG_KEY_UNKNOWN: 'settings in a config file are named as the flags in --help, with _ for -',
-  FILE_UNREADABLE: 'a file that a setting names exists, and this user may read it',
-  TAGS_INVALID: 'tags are key:value, separated by commas, without spaces and special signs in keys and values',
-  TLS_INCOMPLETE: 'a certificate and its key are given together; a name to ask of clients needs their authority',
-  TLS_FILE_INVALID: 'certificates and private keys are PEM files, and a key is that of its certificate',
-  WORKERS_INVALID: 'workers is a whole number from 1 to 512, or auto',
-  WORKERS_NEED_REDIS: 'several workers share counters through Redis (--redis); in memory each would count for itself',
-  TRACES_EXPORTER_UNKNOWN: 'traces are sent by OTLP: OTEL_TRACES_EXPORTER is otlp or none',
-  TRACES_PROTOCOL_UNKNOWN: 'traces are sent by http/protobuf or http/json; a collector takes both on port 4318',
-  TRACES_ENDPOINT_INVALID: 'traces are sent to an address that begins with http:// or https://',
+    'The rules must be available in full before the service starts. Use --start-without-rules to start without them.',
+  PORT_INVALID: 'A port must be a whole number from 0 to 65535; 0 picks a free one.',
+  NODES_OR_RATE_INVALID: 'The value must be a whole number; --nodes must be at least 1.',
+  FLAG_VALUE_MISSING: 'Give the value as --flag VALUE or --flag=VALUE.',
+  CHOICE_INVALID: 'Use one of the values listed.',
+  COUNT_INVALID: 'A count must be a whole number from 0 to 999999999; 0 selects the default.',
+  SHARE_INVALID: 'A share must be a number from 0 to 1, such as 0.01.',
+  DURATION_TOO_LONG: 'A time that the service waits for must be at most 20 days.',
+  HEADER_NAME_INVALID: 'A header name must have 1 to 100 letters, digits and characters such as -.',
+  CONFIG_INVALID: 'A config file must be YAML with one setting per line, such as "http_port: 8080".',
+  CONFIG_KEY_UNKNOWN: 'Settings in a config file have the names of the flags in --help, with _ instead of -.',
+  FILE_UNREADABLE: 'The file must exist, and the user of this process must be able to read it.',
+  TAGS_INVALID: 'Tags must be key:value, separated by commas, without spaces or special characters in keys and values.',
+  TLS_INCOMPLETE:
+    'Give the certificate and the key together; a required client name also needs the certificate authority.',
+  TLS_FILE_INVALID: 'Certificates and private keys must be PEM files, and the key must match its certificate.',
+  WORKERS_INVALID: 'Workers must be a whole number from 1 to 512, or auto.',
+  WORKERS_NEED_REDIS: 'Several workers share counters through Redis. Set --redis, or use --workers 1.',
+  TRACES_EXPORTER_UNKNOWN: 'Traces are sent over OTLP. Set OTEL_TRACES_EXPORTER to otlp or none.',
+  TRACES_PROTOCOL_UNKNOWN: 'The protocol must be http/protobuf or http/json; collectors accept both on port 4318.',
+  TRACES_ENDPOINT_INVALID: 'The address for traces must begin with http:// or https://.',
   TRACES_PACKAGES_MISSING:
-    'traces need packages of OpenTelemetry, which are not installed with sluice-server; OTEL_TRACES_EXPORTER=none asks for no traces',
-  WORKERS_CRASH: 'workers start; when none does, the service ends',
-  NODE_NAME_INVALID:
-    'the name of a node has 1 to 100 letters, digits, and any of . _ : -, and begins with a letter or digit',
-  HOST_NAME_INVALID: 'the name of a host has letters, digits, - and ., without a port; several are separated by commas',
-  ADMIN_URL_INVALID: 'an admin port is http://HOST:PORT or https://HOST:PORT, without a password or a query',
-  ADMIN_UNREACHABLE: 'a command that asks a service reaches its admin port, with a token that may do it',
-  NOT_HEALTHY: 'a node that takes requests says so at /readyz of its admin port, one that runs at /livez',
+    'Traces need OpenTelemetry packages, which are not installed with sluice-server. Install them, or set OTEL_TRACES_EXPORTER=none.',
+  WORKERS_CRASH: 'The service stops when none of its workers can start. See the log lines above.',
+  NODE_NAME_INVALID: 'A node name must have 1 to 100 letters, digits and . _ : -, and begin with a letter or digit.',
+  HOST_NAME_INVALID:
+    'A host name must have letters, digits, - and ., without a port. Separate several names with commas.',
+  ADMIN_URL_INVALID: 'An admin address must be http://HOST:PORT or https://HOST:PORT, without a password or a query.',
+  ADMIN_UNREACHABLE:
+    'Check that the service is running, that --admin is the address of its admin port, and that --token has the required role.',
+  NOT_HEALTHY: 'The node did not report that it is ready (/readyz of its admin port) or alive (/livez).',
   SIZE_INVALID:
-    'size takes --rate and --keys, whole numbers such as 10000, 500k or 10M; --limits from 1 to 100, --leased a share such as 90%',
-  SUBCOMMAND_INVALID: 'token takes create, first, list or revoke ID; audit takes verify, list or export',
-  AUDIT_BROKEN: 'every entry of the audit log is as it was written, and none is missing',
-  COMMAND_UNKNOWN: 'commands are listed by --help',
-  PORT_UNAVAILABLE: 'a port is free and allowed to this user, or 0 to pick a free one',
-  SWITCH_INVALID: 'a switch is true or false',
-  ARGUMENT_MISSING: 'usage is shown by --help',
-  DOMAIN_UNKNOWN: 'a domain is one that the rules define',
-  WEBHOOK_SECRET_INVALID: 'a secret of a webhook is whsec_ and 24 to 64 bytes in base64',
-  WEBHOOK_URL_INVALID: 'a webhook goes to an https URL of a public address, without a user or a password',
-  WEBHOOKS_TOO_MANY: 'there are up to 50 webhooks',
-  KAFKA_PACKAGE_MISSING:
-    'the audit log goes to Kafka with @platformatic/kafka, which is installed beside sluice-server',
-  AUDIT_KAFKA_INVALID: 'brokers are host:port, with commas between them',
-  ENTRY_INVALID: 'an entry is written key=value',
+    'Give --rate and --keys as whole numbers such as 10000, 500k or 10M, --limits from 1 to 100, and --leased as a share such as 90%.',
+  SUBCOMMAND_INVALID: 'Use sluice token create, first, list or revoke ID; or sluice audit verify, list or export.',
+  AUDIT_BROKEN: 'Entries of the audit log were changed or removed after they were written.',
+  COMMAND_UNKNOWN: 'Run sluice --help to list the commands.',
+  PORT_UNAVAILABLE: 'Stop the other process or choose another port; 0 picks a free one.',
+  SWITCH_INVALID: 'A switch must be true or false.',
+  ARGUMENT_MISSING: 'Run the command with --help to see its usage.',
+  DOMAIN_UNKNOWN: 'Choose a domain that the rules define.',
+  WEBHOOK_SECRET_INVALID: 'A webhook secret must be whsec_ followed by 24 to 64 bytes in base64.',
+  WEBHOOK_URL_INVALID: 'A webhook address must be an https URL of a public address, without a user or a password.',
+  WEBHOOKS_TOO_MANY: 'At most 50 webhooks can exist. Remove one first.',
+  KAFKA_PACKAGE_MISSING: 'Install @platformatic/kafka next to sluice-server to send the audit log to Kafka.',
+  AUDIT_KAFKA_INVALID: 'Brokers must be host:port, separated by commas.',
+  ENTRY_INVALID: 'An entry must be key=value.',
+  PGLITE_PACKAGE_MISSING:
+    'The embedded database of --data is the package @electric-sql/pglite. Install it, or use a PostgreSQL (--database).',
   REDIS_URL_INVALID:
-    'an address is redis://host:port, rediss:// for TLS, unix:///path, redis+sentinel://hosts/master or redis+cluster://hosts',
-  KEY_PREFIX_INVALID: 'a prefix of keys has at most 100 characters, without { and } and control characters',
-  COMPACT_KEYS_NEED_SECRET: 'compact keys are hashes under a secret: SLUICE_SECRET, the same on every node',
-  REDIS_TIMEOUT_INVALID: 'Redis has from 1ms to 60s to answer a decision',
-  RESET_TARGET_INVALID:
-    'reset takes key=value with --rules, or --key with a key of Sluice in Redis, or --all with --domain',
-  REDIS_UNREACHABLE: 'a command that works on counters reaches Redis within 5 seconds, and Redis does what it is asked',
+    'The address must be redis://host:port, rediss:// for TLS, unix:///path, redis+sentinel://hosts/master or redis+cluster://hosts.',
+  KEY_PREFIX_INVALID: 'A key prefix must have at most 100 characters, without {, } and control characters.',
+  COMPACT_KEYS_NEED_SECRET: 'Compact keys are keyed hashes. Set SLUICE_SECRET to the same value on every node.',
+  REDIS_TIMEOUT_INVALID: 'The Redis timeout must be from 1ms to 60s.',
+  RESET_TARGET_INVALID: 'Give key=value with --rules, --key with a Sluice key in Redis, or --all with --domain.',
+  REDIS_UNREACHABLE:
+    'Redis did not answer within 5 seconds or refused the command. Check its address, password and permissions; repeating a reset is safe.',
   NODES_NOT_TOLD:
-    'nodes hear of a reset on a channel (docs/redis.md); those that do not go on refusing until they would ask',
-  ADMIN_REQUEST_INVALID: 'a request to the admin API has the form that /admin/v1/openapi.json describes',
-  ADMIN_BODY_TOO_LARGE: 'a body for the admin API has at most 65536 bytes, and one with rules 1048576',
-  ADMIN_PATH_UNKNOWN: 'the paths of the admin API are listed in /admin/v1/openapi.json',
-  ADMIN_METHOD_INVALID: 'a path takes the methods that the Allow header lists',
+    'The counters were reset, but nodes may continue to refuse until their remembered refusals expire. Allow the Redis user to publish (docs/redis.md) and reset again.',
+  ADMIN_REQUEST_INVALID: 'See /admin/v1/openapi.json for the expected form.',
+  ADMIN_BODY_TOO_LARGE: 'A body for the admin API must be at most 65536 bytes, or 1048576 bytes with rules.',
+  ADMIN_PATH_UNKNOWN: 'See /admin/v1/openapi.json for the paths of the admin API.',
+  ADMIN_METHOD_INVALID: 'Use one of the methods in the Allow header.',
   ADMIN_TOKEN_REQUIRED:
-    'a change needs a token of the admin API, and so does reading: only where there is no token yet, programs on this machine read without',
-  ADMIN_TOKEN_INVALID: 'a token of the admin API is TOKEN, or ROLE:TOKEN with the role viewer, operator or admin',
+    'Send a token of the admin API as "Authorization: Bearer TOKEN". Only while no token exists may programs on this machine read without one.',
+  ADMIN_TOKEN_INVALID: 'A token of the admin API must be TOKEN or ROLE:TOKEN, with the role viewer, operator or admin.',
   FIRST_TOKEN_MISSING:
-    'the first token is in first-token of --data, or where --first-token-file says, from the first start until it is deleted',
-  ADMIN_BIND_UNSAFE: 'the admin port listens on other addresses than loopback only where there is a token',
-  ADMIN_RATE_LIMITED: 'the admin API bounds the requests of an address and of a token, and failed logins harder',
-  ADMIN_FAILED: 'the service failed to answer; its log says why',
-  ROLE_INSUFFICIENT: 'viewers look, operators help customers, admins change rules, tiers and tokens',
-  QUOTAS_UNAVAILABLE: 'customers, usage and audit are kept in a database, and one is set and answers',
-  RECORD_UNKNOWN: 'a record exists, and was not removed',
-  RECORD_EXISTS: 'an id is given once',
-  VERSION_STALE: 'a change names the version that it was made from, and nobody changed the record since',
+    'The service writes the first token to first-token in --data, or to --first-token-file, at its first start. It is gone once deleted: sluice token create makes another.',
+  ADMIN_BIND_UNSAFE:
+    'Without a token, the admin port listens only on loopback. Set SLUICE_ADMIN_TOKEN, or omit --admin-host.',
+  ADMIN_RATE_LIMITED:
+    'The admin API limits the requests of each address and token, and failed logins more strictly. Retry after the time in Retry-After.',
+  ADMIN_FAILED: 'The service could not answer. Its log has the cause.',
+  ROLE_INSUFFICIENT: 'Viewers read, operators manage customers, and admins change rules, tiers and tokens.',
+  QUOTAS_UNAVAILABLE:
+    'Customers, usage and audit need a database that is set and available. Set DATABASE_URL or --data.',
+  RECORD_UNKNOWN: 'The record does not exist or was removed.',
+  RECORD_EXISTS: 'Change the existing record, or choose another id.',
+  VERSION_STALE: 'The record was changed since you read it. Read it again and repeat the change.',
   VERSION_REQUIRED:
-    'a change of a record names its version, as "If-Match: ETAG" of the answer that was read; "If-Match: *" takes any',
-  CURSOR_INVALID: 'a cursor is the next_cursor of the page before, unchanged, for the same list and filter',
-  IDEMPOTENCY_KEY_INVALID: 'an Idempotency-Key has 1 to 255 printable characters, in quotes or without',
-  IDEMPOTENCY_KEY_REUSED: 'an Idempotency-Key is used for one request only, within 24 hours',
-  IDEMPOTENCY_IN_PROGRESS: 'a request is repeated after the first one was answered',
+    'Send the ETag of the record you read as "If-Match: ETAG", or "If-Match: *" to overwrite any version.',
+  CURSOR_INVALID: 'Use the next_cursor of the previous page unchanged, with the same list and filter.',
+  IDEMPOTENCY_KEY_INVALID: 'An Idempotency-Key must have 1 to 255 printable characters, with or without quotes.',
+  IDEMPOTENCY_KEY_REUSED: 'Use an Idempotency-Key for one request only within 24 hours.',
+  IDEMPOTENCY_IN_PROGRESS: 'Wait for the first request to finish before you repeat it.',
   IDEMPOTENCY_KEYS_TOO_MANY:
-    'a token has at most 1000 idempotency keys within 24 hours, and all have 10000, for 32 MiB of answers',
-  STREAMS_TOO_MANY: 'live figures are streamed to at most 64 readers, and to 8 of one token',
-  API_KEY_REQUIRED: 'a customer shows an API key that is in use, as "Authorization: Bearer KEY" or "X-API-Key: KEY"',
-  DATABASE_URL_INVALID: 'an address of a database is postgres://user:password@host:port/name',
-  DATABASE_UNAVAILABLE:
-    'the database answers in time; while it does not, what was last known stays in force, and changes are refused',
-  DATABASE_FAILED: 'the database does what it is asked',
+    'At most 1000 idempotency keys per token and 10000 in total are kept for 24 hours, for 32 MiB of answers.',
+  STREAMS_TOO_MANY: 'At most 64 readers, and 8 per token, can stream live figures.',
+  API_KEY_REQUIRED: 'Send an active API key of a customer as "Authorization: Bearer KEY" or "X-API-Key: KEY".',
+  DATABASE_URL_INVALID: 'A database address must be postgres://user:password@host:port/name.',
+  DATABASE_UNAVAILABLE: 'Decisions continue with the last known records. Retry changes in a few seconds.',
+  DATABASE_FAILED: 'The database refused the statement. Check its permissions, disk space and schema.',
   DATABASE_LOCKED:
-    'a data directory is used by one process at a time; a service that has it open is asked with --admin',
+    'A data directory can be used by one process at a time. Use --admin to ask the service that has it open.',
   DATABASE_VERSION_UNSUPPORTED:
-    'a data directory is of the same major version of PostgreSQL as the PGlite that opens it',
-  SCHEMA_NEWER: 'a database is opened by a program that is at least as new as its schema',
-  SECRET_CHANGED: 'all nodes have the SLUICE_SECRET under which the keys in the database were hashed',
-  REFERENCE_BROKEN: 'the customer or key that a record is about exists',
-  RECORD_INVALID: 'a record has the fields of its table, with their types',
-  FILTER_UNKNOWN: 'a list is filtered by the fields that its table has',
-  DOCUMENT_VERSION_UNKNOWN: 'a version of a rule document is one that was put before',
-  MAX_KEYS_INVALID: 'maxKeys is a whole number from 1 to 67108864',
-  GATEWAY_OPTIONS_INVALID: 'a gateway has listeners, routes and upstreams as docs/gateway.md describes them',
-  GATEWAY_REQUEST_INVALID: 'a request is HTTP as RFC 9110 and 9112 (or 9113) define it, in one way only to read it',
-  GATEWAY_PATH_AMBIGUOUS: 'a path of a request means the same to every upstream',
-  GATEWAY_VERSION_UNSUPPORTED: 'a gateway speaks HTTP/1.0, HTTP/1.1 and HTTP/2',
-  GATEWAY_CODING_UNSUPPORTED: 'the only transfer coding of a request is chunked',
-  GATEWAY_EXPECTATION_UNKNOWN: 'the only expectation is 100-continue',
-  GATEWAY_HEADERS_TOO_LARGE: 'a head has at most maxHeaderBytes (65536) bytes and maxHeaders (2000) fields',
-  GATEWAY_BODY_TOO_LARGE: 'the body of a request has at most the bytes that its route allows (10 MiB)',
-  GATEWAY_REQUEST_TIMEOUT: 'a request arrives within the times of its route',
-  GATEWAY_ROUTE_MISSING: 'a request fits one of the routes',
-  GATEWAY_METHOD_NOT_ALLOWED: 'a route takes the methods that the Allow header lists',
-  GATEWAY_UPGRADE_UNSUPPORTED: 'connections are upgraded to WebSocket, and on upstreams that speak HTTP/1.1',
+    'A data directory must be of the same major version of PostgreSQL as the PGlite that opens it.',
+  SCHEMA_NEWER: 'The database was upgraded by a newer version of Sluice. Upgrade this program.',
+  SECRET_CHANGED:
+    'API keys in the database are hashed under another SLUICE_SECRET. Set the previous secret on every node.',
+  REFERENCE_BROKEN: 'The customer or key of a record must exist. Create it first.',
+  RECORD_INVALID: 'A record must have the fields of its table, with their types.',
+  FILTER_UNKNOWN: 'A list can be filtered only by the fields of its table.',
+  DOCUMENT_VERSION_UNKNOWN: 'Choose a version of the rule document that exists.',
+  MAX_KEYS_INVALID: 'maxKeys must be a whole number from 1 to 67108864.',
+  GATEWAY_OPTIONS_INVALID: 'See docs/gateway.md for listeners, routes and upstreams.',
+  GATEWAY_REQUEST_INVALID:
+    'A request must be valid HTTP (RFC 9110 and 9112, or 9113) that can be read in only one way.',
+  GATEWAY_PATH_AMBIGUOUS: 'A path must mean the same to every upstream.',
+  GATEWAY_VERSION_UNSUPPORTED: 'The gateway supports HTTP/1.0, HTTP/1.1 and HTTP/2.',
+  GATEWAY_CODING_UNSUPPORTED: 'The only supported transfer coding of a request is chunked.',
+  GATEWAY_EXPECTATION_UNKNOWN: 'The only supported expectation is 100-continue.',
+  GATEWAY_HEADERS_TOO_LARGE:
+    'The header section must have at most maxHeaderBytes (65536) bytes and maxHeaders (2000) fields.',
+  GATEWAY_BODY_TOO_LARGE: 'The body must be at most the maxBodyBytes of its route (10 MiB by default).',
+  GATEWAY_REQUEST_TIMEOUT: 'The request must arrive within the timeouts of its route.',
+  GATEWAY_ROUTE_MISSING: 'No route matches the host and path of the request.',
+  GATEWAY_METHOD_NOT_ALLOWED: 'Use one of the methods in the Allow header.',
+  GATEWAY_UPGRADE_UNSUPPORTED: 'Only WebSocket upgrades are supported, and only on upstreams that speak HTTP/1.1.',
   GATEWAY_OVERLOADED:
-    'the gateway has a bounded number of requests under way, and each upstream of connections and of requests that wait',
-  GATEWAY_UPSTREAM_FAILED: 'an upstream takes connections, and keeps them until it has answered',
-  GATEWAY_UPSTREAM_INVALID: 'an upstream answers in HTTP as RFC 9112 (or 9113) defines it',
-  GATEWAY_UPSTREAM_TIMEOUT: 'an upstream takes a connection, and answers, within the times of its route',
-  GATEWAY_FAILED: 'the gateway decides about every request; its log says why it could not',
-  ROUTES_INVALID: 'a routes file has upstreams, routes and limits as docs/gateway.md describes them',
+    'The gateway limits the requests in flight, and each upstream limits its connections and waiting requests. Retry later.',
+  GATEWAY_UPSTREAM_FAILED: 'The upstream did not accept a connection, or closed it before it answered.',
+  GATEWAY_UPSTREAM_INVALID: 'The answer of the upstream is not valid HTTP (RFC 9112 or 9113).',
+  GATEWAY_UPSTREAM_TIMEOUT: 'The upstream did not connect or answer within the timeouts of its route.',
+  GATEWAY_FAILED: 'The gateway could not decide about the request. Its log has the cause.',
+  ROUTES_INVALID: 'See docs/gateway.md for the keys and values of a routes file.',
   ROUTES_UNKNOWN_KEY:
-    'only keys of a routes file are accepted (docs/gateway.md), so that a typo never switches a limit off',
+    'Only documented keys of a routes file are accepted (docs/gateway.md), so that a typo never switches a limit off.',
   ROUTE_UNLIMITED:
-    'every route has a limit: its own, that of a domain, or one of the whole file; one that is to have none says "unlimited: true", and the command line --no-limit',
-  UPSTREAM_REQUIRED: 'a gateway leads somewhere: --to URL, or --routes FILE; one of them',
-  RATE_INVALID: 'a rate is a number and a time: 100/1m, 5/10s, 1000/1h',
-  RESERVATION_INVALID: 'a reservation is one that a check with "reserve" returned, settled once and within an hour',
+    'Every route needs a limit: from the route, a domain or the whole file. To run without one, set "unlimited: true" on the route, or --no-limit on the command line.',
+  UPSTREAM_REQUIRED: 'Give exactly one of --to URL and --routes FILE.',
+  RATE_INVALID: 'A rate must be a number and a time, such as 100/1m, 5/10s or 1000/1h.',
+  RESERVATION_INVALID:
+    'A reservation must be one that a check with "reserve" returned; settle it once, within an hour.',
 } as const
 
-/** ErrorCode is the code of an error; docs/errors.md has the rule behind each. */
+/** The code of an error. docs/errors.md describes each. */
 export type ErrorCode = keyof typeof ERROR_RULES
 
 /**
- * SluiceError is the only error Sluice raises on purpose. Its message states the code, where, the offending value and
- * the rule: `LIMIT_INVALID: limit: got -1; a limit is a whole number from 0 to 4294967295`. Where more can be said than the
- * rule, it states what happened and what to do: `PORT_UNAVAILABLE: port 8080 is in use (EADDRINUSE). Stop the other process …`.
+ * The only error that Sluice raises on purpose. The message says what happened, then what was expected or what to do:
+ * `LIMIT_INVALID: limit: got -1. A limit must be a whole number from 0 to 4294967295.` Pass `advice` where more can be
+ * said than the registry's sentence; `detail` then names the place, and `where` is left out of the message:
+ * `PORT_UNAVAILABLE: port 8080 is in use (EADDRINUSE). Stop the other process …`
  */
 export class SluiceError extends Error {
   override readonly name = 'SluiceError'
@@ -230,22 +249,23 @@ export class SluiceError extends Error {
   readonly detail: string
 
   constructor(code: ErrorCode, where: string, detail: string, advice?: string) {
-    super(`${code}: ${advice === undefined ? `${where}: ${detail}; ${ERROR_RULES[code]}` : `${detail}. ${advice}`}`)
+    const what = /[.?!]$/.test(detail) ? detail : `${detail}.`
+    super(`${code}: ${advice === undefined ? `${where}: ${what} ${ERROR_RULES[code]}` : `${what} ${advice}`}`)
     this.code = code
     this.where = where
     this.detail = detail
   }
 }
 
-/** withoutCredentials takes the user and password of every address out of a text. */
+/** Removes the user and password from every address in a text. */
 export function withoutCredentials(text: string): string {
   return text.replace(/:\/\/\S*@/g, '://…@')
 }
 
-/** got spells a value for an error message: short, quoted when it is text, never a whole object, and no passwords. */
+/** Formats a value for an error message: short, strings quoted, no whole objects, no passwords. */
 export function got(value: unknown): string {
   if (typeof value === 'string') {
-    // The whole of it is one address, whatever characters its password has.
+    // The password may contain any character, so the text is treated as one address.
     const text = value.replace(/:\/\/.*@/s, '://…@')
     return `got ${JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}…` : text)}`
   }

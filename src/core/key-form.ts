@@ -10,5 +10,6 @@ export type KeyForm = (typeof KEY_FORMS)[number]
  * name that shares the counter of another.
  */
 export function checkCompact(form: KeyForm | undefined, secret: string | undefined, where: string): void {
-  if (form === 'compact' && (secret ?? '') === '') throw new SluiceError('COMPACT_KEYS_NEED_SECRET', where, 'no secret')
+  if (form === 'compact' && (secret ?? '') === '')
+    throw new SluiceError('COMPACT_KEYS_NEED_SECRET', where, 'no secret is set')
 }

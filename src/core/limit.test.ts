@@ -5,19 +5,19 @@ import { raisedBy } from './raised.suite.ts'
 
 /** message is what an error says before its rule: the rules themselves stand in errors.ts. */
 function message(code: ErrorCode, whereAndWhat: string): string {
-  return `${code}: ${whereAndWhat}; ${ERROR_RULES[code]}`
+  return `${code}: ${whereAndWhat}${whereAndWhat.endsWith('?') ? '' : '.'} ${ERROR_RULES[code]}`
 }
 
-const OF_ENVIRONMENT = 'a text: write Number(process.env.X) for a number of the environment'
-const NOT_SET = 'which Number(process.env.X) is where X is not set'
+const OF_ENVIRONMENT = 'write Number(process.env.X) to read a number from the environment'
+const NOT_SET = 'Number(process.env.X) is NaN when X is not set'
 
 describe('compileLimit refuses', () => {
   const cases: [options: object, code: ErrorCode, whereAndWhat: string][] = [
     [{ window: '1s' }, 'LIMIT_INVALID', 'limit: got undefined'],
     [{ limit: -1, window: '1s' }, 'LIMIT_INVALID', 'limit: got -1'],
     [{ limit: 1.5, window: '1s' }, 'LIMIT_INVALID', 'limit: got 1.5'],
-    [{ limit: Number.NaN, window: '1s' }, 'LIMIT_INVALID', `limit: got NaN, ${NOT_SET}`],
-    [{ limit: '5', window: '1s' }, 'LIMIT_INVALID', `limit: got "5", ${OF_ENVIRONMENT}`],
+    [{ limit: Number.NaN, window: '1s' }, 'LIMIT_INVALID', `limit: got NaN; ${NOT_SET}`],
+    [{ limit: '5', window: '1s' }, 'LIMIT_INVALID', `limit: got "5"; ${OF_ENVIRONMENT}`],
     [{ limit: 4_294_967_296, window: '1s' }, 'LIMIT_INVALID', 'limit: got 4294967296'],
     [{ limit: 5 }, 'WINDOW_REQUIRED', 'window: not given'],
     [{ limit: 5, algorithm: 'fixed_window' }, 'WINDOW_REQUIRED', 'window: not given'],
@@ -37,7 +37,7 @@ describe('compileLimit refuses', () => {
     [
       { limit: 5, algorithm: 'fixed_window', calendar: { unit: 'day' }, anchor: 'first_hit' },
       'OPTION_NOT_APPLICABLE',
-      'anchor: a calendar is given, which says where windows begin',
+      'anchor: calendar is also given and sets where windows begin',
     ],
     [
       { limit: 5, window: '1s', burst: 5 },
@@ -72,21 +72,21 @@ describe('compileLimit refuses', () => {
     [
       { limit: 5, window: '1s', algorithm: 'fixed_window', calendar: { unit: 'day' } },
       'OPTION_NOT_APPLICABLE',
-      'window: a calendar is given, which sets the window itself',
+      'window: calendar is also given and sets the window',
     ],
     [
       { limit: 5, windowMs: 1000 },
       'OPTION_UNKNOWN',
-      "windowMs: no such option, write window: '60s'; the options of other libraries go with sluice/compat/…",
+      "windowMs: unknown option, write window: '60s'; options of other libraries are accepted by sluice/compat/…",
     ],
     [
       { limit: 5, window: '1s', algorithm: 'token-bukket' },
       'ALGORITHM_UNKNOWN',
       'algorithm: got "token-bukket", did you mean "token_bucket"?',
     ],
-    [{ limit: 5, window: '1s', constructor: 1 }, 'OPTION_UNKNOWN', 'constructor: no such option'],
-    [JSON.parse('{"limit":5,"window":"1s","__proto__":{"x":1}}'), 'OPTION_UNKNOWN', '__proto__: no such option'],
-    [{ limit: 5, window: '1s', toString: 1 }, 'OPTION_UNKNOWN', 'toString: no such option'],
+    [{ limit: 5, window: '1s', constructor: 1 }, 'OPTION_UNKNOWN', 'constructor: unknown option'],
+    [JSON.parse('{"limit":5,"window":"1s","__proto__":{"x":1}}'), 'OPTION_UNKNOWN', '__proto__: unknown option'],
+    [{ limit: 5, window: '1s', toString: 1 }, 'OPTION_UNKNOWN', 'toString: unknown option'],
     [{ limit: 5, window: '1s', algorithm: 'gcra', burst: 0 }, 'BURST_INVALID', 'burst: got 0'],
     [{ limit: 5, window: '1s', algorithm: 'gcra', burst: 2.5 }, 'BURST_INVALID', 'burst: got 2.5'],
     [{ limit: 5, window: '1s', algorithm: 'gcra', burst: 2 ** 32 }, 'BURST_INVALID', 'burst: got 4294967296'],
@@ -115,7 +115,7 @@ describe('compileLimit refuses', () => {
     [
       { limit: 5, algorithm: 'fixed_window', calendar: { unit: 'day', zone: 'UTC' } },
       'OPTION_UNKNOWN',
-      'calendar.zone: no such option',
+      'calendar.zone: unknown option',
     ],
   ]
   it.each(cases)('%o', (options, code, whereAndWhat) => {

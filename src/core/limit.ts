@@ -184,10 +184,10 @@ function checkApplicable(options: LimitOptions, algorithm: Algorithm, at: Where)
     }
   }
   if (options.calendar !== undefined && options.window !== undefined) {
-    throw new SluiceError('OPTION_NOT_APPLICABLE', at('window'), 'a calendar is given, which sets the window itself')
+    throw new SluiceError('OPTION_NOT_APPLICABLE', at('window'), 'calendar is also given and sets the window')
   }
   if (options.calendar !== undefined && options.anchor === 'first_hit') {
-    throw new SluiceError('OPTION_NOT_APPLICABLE', at('anchor'), 'a calendar is given, which says where windows begin')
+    throw new SluiceError('OPTION_NOT_APPLICABLE', at('anchor'), 'calendar is also given and sets where windows begin')
   }
 }
 

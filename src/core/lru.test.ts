@@ -37,5 +37,5 @@ it('a value that is used now and then outlasts any number that are not', () => {
 })
 
 it.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY])('an Lru of %d is refused', (most) => {
-  expect(() => new Lru(most)).toThrow(`an Lru keeps a whole number from 1; got ${most}`)
+  expect(() => new Lru(most)).toThrow(`the size of an Lru must be a whole number from 1, got ${most}`)
 })

@@ -14,7 +14,8 @@ export class Lru<K, V> {
 
   /** most is how many values are kept, at least 1. */
   constructor(most: number) {
-    if (!Number.isInteger(most) || most < 1) throw new RangeError(`an Lru keeps a whole number from 1; got ${most}`)
+    if (!Number.isInteger(most) || most < 1)
+      throw new RangeError(`the size of an Lru must be a whole number from 1, got ${most}`)
     this.#most = most
   }
 

@@ -220,7 +220,7 @@ describe('check', () => {
     for (const request of [ask('user=alice', cost), ask('user=alice', cost, 'other')]) {
       expect(() => limiter.check(request)).toThrow(
         expect.objectContaining({
-          message: `COST_INVALID: cost: got ${spelled}; a cost is a whole number between -4294967295 and 4294967295`,
+          message: `COST_INVALID: cost: got ${spelled}. A cost must be a whole number from -4294967295 to 4294967295.`,
         }),
       )
     }

@@ -127,7 +127,7 @@ describe('LiveRules', () => {
     const apart = recorded()
     expect(apart.live.apply(texts)).toBe(false)
     expect(apart.refused[0].message).toBe(
-      'RULE_DUPLICATE_DOMAIN: b.yaml:1:9: "api" is already defined at api.yaml:1:9; a domain is defined once',
+      'RULE_DUPLICATE_DOMAIN: b.yaml:1:9: "api" is already defined at api.yaml:1:9. A domain must be defined only once. Rename one, or merge them.',
     )
     const joined = recorded(true)
     expect(joined.live.apply(texts)).toBe(true)

@@ -55,7 +55,7 @@ async function followed(...sources: HandSource[]) {
   const refused: string[] = []
   const live = new LiveRules(
     {},
-    { refused: ({ message }) => refused.push(...message.split('\n').map((line) => line.split(';')[0])) },
+    { refused: ({ message }) => refused.push(...message.split('\n').map((line) => line.split('. ')[0])) },
   )
   const isGood = await live.follow(sources)
   const limits = (): Record<string, number | undefined> =>

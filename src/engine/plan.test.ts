@@ -119,7 +119,7 @@ describe('the cost of a charge', () => {
   })
 
   it('is refused when it is none, for the request or a descriptor', () => {
-    const message = 'COST_INVALID: cost: got 1.5; a cost is a whole number between -4294967295 and 4294967295'
+    const message = 'COST_INVALID: cost: got 1.5. A cost must be a whole number from -4294967295 to 4294967295.'
     const bad: Descriptor = { entries: entriesOf('user=a'), cost: 1.5 }
     expect(() => planFor({ descriptors: rules }, ['user=a'], 1.5)).toThrow(expect.objectContaining({ message }))
     expect(() => planFor({ descriptors: rules }, [bad])).toThrow(expect.objectContaining({ message }))

@@ -138,10 +138,11 @@ function checkIdentity<R>(options: GateOptions<R>): void {
 function checkFamily<R>(options: GateOptions<R>): void {
   const given = (['limit', 'limits', 'rules'] as const).filter((option) => options[option] !== undefined)
   if (given.length !== 1) {
-    const detail = given.length === 0 ? 'none of limit, limits and rules is given' : `${given.join(' beside ')}`
+    const detail =
+      given.length === 0 ? 'none of limit, limits and rules is given' : `${given.join(' and ')} cannot be combined`
     throw new SluiceError('GATE_OPTIONS_INVALID', 'options', detail)
   }
-  if (options.limits?.length === 0) throw new SluiceError('GATE_OPTIONS_INVALID', 'limits', 'there is none in it')
+  if (options.limits?.length === 0) throw new SluiceError('GATE_OPTIONS_INVALID', 'limits', 'the list is empty')
   if (options.limit === undefined) {
     const lost = [...COUNTING_OPTIONS, ...SPEC_OPTIONS].find((name) => name !== 'cost' && options[name] !== undefined)
     if (lost !== undefined) {
@@ -171,7 +172,7 @@ function told(kind: By | 'tier'): string {
 }
 
 function needs(what: string, needed: string): SluiceError {
-  return new SluiceError('GATE_OPTIONS_INVALID', what, `it needs ${needed}`)
+  return new SluiceError('GATE_OPTIONS_INVALID', what, `requires ${needed}`)
 }
 
 /** fieldSettings spells `headers`: false still says when to come back. */

@@ -117,20 +117,20 @@ descriptors:
     it.each<[given: object, error: string]>([
       [{ priorityHeader: 'a b' }, 'priorityHeader'],
       [{ priorityHeader: '' }, 'priorityHeader'],
-      [{ priorityHeader: { from: ['10.0.0.0/8'] } }, 'priorityHeader.name: it is missing'],
+      [{ priorityHeader: { from: ['10.0.0.0/8'] } }, 'priorityHeader.name: the name is missing'],
       [{ priorityHeader: { nme: 'x' } }, 'did you mean "name"?'],
       [{ priorityHeder: 'x' }, 'did you mean "priorityHeader"?'],
       [{ priorityHeader: { name: 'x', from: 'proxis' } }, 'did you mean "proxies"?'],
       [{ priorityHeader: { name: 'x', from: [] } }, 'priorityHeader.from'],
       [{ priorityHeader: { name: 'x', from: ['everywhere'] } }, 'priorityHeader.from: got "everywhere"'],
-      [{ priorityHeader: { name: 'x', from: 'proxies' } }, 'priorityHeader.from: it needs identity.trustedProxies'],
-      [{ priorityHeader: 'x' }, 'priorityHeader: it needs from, or identity.trustedProxies by address'],
+      [{ priorityHeader: { name: 'x', from: 'proxies' } }, 'priorityHeader.from: requires identity.trustedProxies'],
+      [{ priorityHeader: 'x' }, 'priorityHeader: requires from, or identity.trustedProxies by address'],
       [
         { priorityHeader: 'x', identity: { trustedProxies: 1 } },
-        'priorityHeader: it needs from, or identity.trustedProxies by address',
+        'priorityHeader: requires from, or identity.trustedProxies by address',
       ],
-      [{ ...byNetwork, shed: false }, 'priorityHeader: it needs shed'],
-      [{ ...byNetwork, shed: undefined }, 'priorityHeader: it needs shed'],
+      [{ ...byNetwork, shed: false }, 'priorityHeader: requires shed'],
+      [{ ...byNetwork, shed: undefined }, 'priorityHeader: requires shed'],
     ])('refuses %j', (given, error) => {
       expect(() => gateOf({ ...LIMIT, shed: full, ...given } as never)).toThrow(error)
     })

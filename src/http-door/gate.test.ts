@@ -579,16 +579,16 @@ descriptors:
 describe('options that are wrong', () => {
   it.each<[object, string]>([
     [{}, 'GATE_OPTIONS_INVALID: options: none of limit, limits and rules is given'],
-    [{ limit: 1, window: '1m', limits: [] }, 'GATE_OPTIONS_INVALID: options: limit beside limits'],
+    [{ limit: 1, window: '1m', limits: [] }, 'GATE_OPTIONS_INVALID: options: limit and limits cannot be combined'],
     [
       { limits: [{ limit: 1, window: '1m' }], window: '1m' },
       'GATE_OPTIONS_INVALID: window: it belongs to a limit; put it into limits',
     ],
     [{ rules: 'domain: x\n', by: 'ip' }, 'GATE_OPTIONS_INVALID: by: it belongs to a limit; put it into the rules'],
-    [{ rules: 'domain: x\n', routing: { strickt: true } }, 'OPTION_UNKNOWN: routing.strickt: no such option'],
+    [{ rules: 'domain: x\n', routing: { strickt: true } }, 'OPTION_UNKNOWN: routing.strickt: unknown option'],
     [{ rules: 'domain: x\n', routing: { strict: 'no' } }, 'GATE_OPTIONS_INVALID: routing.strict: got "no"'],
-    [{ limit: 1, window: '1m', windwo: 1 }, 'OPTION_UNKNOWN: windwo: no such option'],
-    [{ limits: [{ limit: 1, window: '1m', skip: 1 }] }, 'OPTION_UNKNOWN: limits[0].skip: no such option'],
+    [{ limit: 1, window: '1m', windwo: 1 }, 'OPTION_UNKNOWN: windwo: unknown option'],
+    [{ limits: [{ limit: 1, window: '1m', skip: 1 }] }, 'OPTION_UNKNOWN: limits[0].skip: unknown option'],
     [{ limit: 1 }, 'WINDOW_REQUIRED: window: not given'],
     [
       {
@@ -606,24 +606,24 @@ describe('options that are wrong', () => {
           { limit: 1, window: '60s' },
         ],
       },
-      'GATE_OPTIONS_INVALID: limits[1].name: "1-in-1m" is taken',
+      'GATE_OPTIONS_INVALID: limits[1].name: "1-in-1m" is already used',
     ],
     [{ limit: {}, window: '1m' }, 'LIMIT_INVALID: limit: got an object'],
     [
       { limit: 1, window: '1m', consistency: 'lazy' },
-      'GATE_OPTIONS_INVALID: consistency: got "lazy"; it is exact, leased or eventual',
+      'GATE_OPTIONS_INVALID: consistency: got "lazy", expected exact, leased or eventual',
     ],
     [
       { limit: 1, algorithm: 'concurrency', consistency: 'leased' },
-      'GATE_OPTIONS_INVALID: consistency: got "leased" beside concurrency, which is always exact',
+      'GATE_OPTIONS_INVALID: consistency: got "leased" cannot be combined with concurrency, which is always exact',
     ],
     [
       { limit: 1, window: '1m', headers: { standard: 'draft-9' } },
       'GATE_OPTIONS_INVALID: headers.standard: got "draft-9"',
     ],
-    [{ limit: 1, window: '1m', identity: { trustProxy: 1 } }, 'OPTION_UNKNOWN: identity.trustProxy: no such option'],
-    [{ limit: 1, window: '1m', identity: { apiKey: { name: 'k' } } }, 'OPTION_UNKNOWN: identity.apiKey.name: no such'],
-    [{ limit: 1, window: '1m', identity: { jwt: {} } }, 'JWT_OPTIONS_INVALID: jwt: 0 of them are given'],
+    [{ limit: 1, window: '1m', identity: { trustProxy: 1 } }, 'OPTION_UNKNOWN: identity.trustProxy: unknown option'],
+    [{ limit: 1, window: '1m', identity: { apiKey: { name: 'k' } } }, 'OPTION_UNKNOWN: identity.apiKey.name: unknown'],
+    [{ limit: 1, window: '1m', identity: { jwt: {} } }, 'JWT_OPTIONS_INVALID: jwt: got 0'],
     [{ limit: 1, window: '1m', identity: { ipv6Prefix: 0 } }, 'SUBNET_INVALID: identity.ipv6Prefix: got 0'],
     [{ limit: 1, window: '1m', identity: { trustedProxies: true } }, 'PROXY_TRUST_INVALID: trustedProxies: got true'],
   ])('%j', (options, message) => {

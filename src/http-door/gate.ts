@@ -240,7 +240,7 @@ export class Gate<R> {
   /** resetAll gives all callers the whole budget again, for instance between tests. Only a store in memory can. */
   async resetAll(): Promise<void> {
     if (this.#open.memory === undefined) {
-      throw new SluiceError('RESET_ALL_NOT_APPLICABLE', 'resetAll', 'counters are on Redis')
+      throw new SluiceError('RESET_ALL_NOT_APPLICABLE', 'resetAll', 'the counters are in Redis')
     }
     this.#open = openAppStore(this.#options)
     this.#decider = this.#newDecider()
@@ -261,7 +261,8 @@ export class Gate<R> {
     )
     return andThen(skipped, (isSkipped) => {
       if (isSkipped === true) return SKIPPED
-      if (isSkipped) this.#tell(new SluiceError('GATE_OPTIONS_INVALID', 'skip', `${got(isSkipped)}; it is a boolean`))
+      if (isSkipped)
+        this.#tell(new SluiceError('GATE_OPTIONS_INVALID', 'skip', `${got(isSkipped)}, expected a boolean`))
       return this.#decide(request)
     })
   }

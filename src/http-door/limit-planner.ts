@@ -180,7 +180,7 @@ function checkNames<R>(specs: readonly CompiledSpec<R>[]): void {
       throw new SluiceError(
         'GATE_OPTIONS_INVALID',
         `limits[${i}].name`,
-        `${JSON.stringify(spec.name ?? name)} is taken`,
+        `${JSON.stringify(spec.name ?? name)} is already used`,
       )
     }
     names.add(name)

@@ -64,15 +64,15 @@ export function checkedPriorityHeader(
   trustedProxies: number | readonly string[] | undefined,
 ): PriorityHeader {
   const { name, from } = typeof given === 'string' ? { name: given } : given
-  if (name === undefined) throw invalid('priorityHeader.name', 'it is missing')
+  if (name === undefined) throw invalid('priorityHeader.name', 'the name is missing')
   const lower = name.toLowerCase()
   if (from === undefined) {
-    if (!Array.isArray(trustedProxies)) throw invalid('priorityHeader', `it needs from, or ${PROXIES} by address`)
+    if (!Array.isArray(trustedProxies)) throw invalid('priorityHeader', `requires from, or ${PROXIES} by address`)
     return { name: lower, from }
   }
   if (from === 'proxies') {
     if (trustedProxies === undefined || trustedProxies === 0)
-      throw invalid('priorityHeader.from', `it needs ${PROXIES}`)
+      throw invalid('priorityHeader.from', `requires ${PROXIES}`)
     return { name: lower, from }
   }
   return { name: lower, from: networks(from) }

@@ -127,7 +127,7 @@ export class RulePlanner<R> implements ChargePlanner<R> {
       throw new SluiceError(
         'GATE_OPTIONS_INVALID',
         'domain',
-        `the rules have ${domains.size} domains (${names}); name one`,
+        `the rules have ${domains.size} domains (${names}); choose one with domain`,
       )
     }
     const [only] = domains.values()

@@ -111,7 +111,7 @@ export class GateShedder<R> {
       const said = this.#priority(request)
       const priority = readPriority(said)
       if (priority === undefined && said !== undefined) {
-        const detail = `${got(said)}; it is ${PRIORITY_WORDS.join(', ')}, or nothing`
+        const detail = `${got(said)}, expected ${PRIORITY_WORDS.join(', ')}, or nothing`
         this.#parts.tell(new SluiceError('GATE_OPTIONS_INVALID', 'shed.priority', detail))
       }
       return priority

@@ -11,11 +11,14 @@ describe('the response of a limit', () => {
   })
 
   it.each([
-    [{ status: 200 }, 'GATE_OPTIONS_INVALID: response.status: got 200; it is from 400 to 599'],
-    [{ headers: [['X Plan', 'free']] }, 'GATE_OPTIONS_INVALID: response.headers: ["X Plan","free"] is no field'],
+    [{ status: 200 }, 'GATE_OPTIONS_INVALID: response.status: got 200, expected from 400 to 599'],
+    [
+      { headers: [['X Plan', 'free']] },
+      'GATE_OPTIONS_INVALID: response.headers: ["X Plan","free"] is not a valid field',
+    ],
     [
       { headers: [['X-Plan', 'a\r\nb: c']] },
-      'GATE_OPTIONS_INVALID: response.headers: ["X-Plan","a\\r\\nb: c"] is no field',
+      'GATE_OPTIONS_INVALID: response.headers: ["X-Plan","a\\r\\nb: c"] is not a valid field',
     ],
   ] as const)('is refused at once where it is %o', (response, message) => {
     expect(make(response)).toThrow(message)

@@ -106,7 +106,11 @@ export class SpecRules<R> {
 function checkConsistency(consistency: Rule['consistency'], limit: Limit, where: string): void {
   if (consistency === 'exact' || isLeasable(limit)) return
   const beside = limit.countDenied ? 'countDenied' : limit.algorithm
-  throw new SluiceError('GATE_OPTIONS_INVALID', where, `${got(consistency)} beside ${beside}, which is always exact`)
+  throw new SluiceError(
+    'GATE_OPTIONS_INVALID',
+    where,
+    `${got(consistency)} cannot be combined with ${beside}, which is always exact`,
+  )
 }
 
 /** responseOf holds a response to what rules may have: frameworks throw at anything else, at the worst moment. */
@@ -116,7 +120,7 @@ function responseOf(response: SpecResponse | undefined, where: string): RuleResp
   const pairs: RuleResponse['headers'] = Array.isArray(headers) ? headers : Object.entries(headers)
   for (const pair of pairs) {
     if (Array.isArray(pair) && HEADER_NAME.test(pair[0]) && HEADER_VALUE.test(pair[1])) continue
-    throw new SluiceError('GATE_OPTIONS_INVALID', `${where}.headers`, `${JSON.stringify(pair)} is no field`)
+    throw new SluiceError('GATE_OPTIONS_INVALID', `${where}.headers`, `${JSON.stringify(pair)} is not a valid field`)
   }
   return { status, body: typeof body === 'object' ? JSON.stringify(body) : body, headers: pairs }
 }

@@ -94,23 +94,23 @@ describe('jwtVerifier', () => {
   })
 
   it.each<[string, JwtOptions, string]>([
-    ['nothing to verify with', {}, 'jwt: 0 of them are given'],
-    ['two things', { secret: SECRET, publicKey: PEM }, 'jwt: 2 of them are given'],
-    ['a short secret', { secret: 'short' }, 'jwt.secret: 5 bytes; at least 32'],
-    ['what is no key', { publicKey: 'no key' }, 'jwt.publicKey: no public key in PEM'],
+    ['nothing to verify with', {}, 'jwt: got 0'],
+    ['two things', { secret: SECRET, publicKey: PEM }, 'jwt: got 2'],
+    ['a short secret', { secret: 'short' }, 'jwt.secret: 5 bytes, expected at least 32'],
+    ['what is no key', { publicKey: 'no key' }, 'jwt.publicKey: not a public key in PEM form'],
     [
       'keys from an address that anybody can forge',
       { jwksUrl: 'http://example.com/keys' },
       'jwt.jwksUrl: got "http://example.com/keys"',
     ],
-    ['keys that are none', { jwks: { keys: 'k' } as never }, 'jwt.jwks: no list of keys'],
+    ['keys that are none', { jwks: { keys: 'k' } as never }, 'jwt.jwks: not a set of keys'],
     ['keys from no address', { jwksUrl: 'keys' }, 'jwt.jwksUrl: got "keys"'],
     [
       'an algorithm of the other kind',
       { publicKey: PEM, algorithms: ['HS256'] },
-      'jwt.algorithms: none of them fits the key',
+      'jwt.algorithms: none of the algorithms fits the key',
     ],
-    ['no algorithm', { secret: SECRET, algorithms: ['none'] }, 'jwt.algorithms: none of them fits the key'],
+    ['no algorithm', { secret: SECRET, algorithms: ['none'] }, 'jwt.algorithms: none of the algorithms fits the key'],
   ])('refuses %s', (_, options, message) => {
     expect(() => jwtVerifier(options)).toThrow(`JWT_OPTIONS_INVALID: ${message}`)
   })

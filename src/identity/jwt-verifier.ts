@@ -70,7 +70,7 @@ class JwtVerifier implements TokenVerifier {
       throw new SluiceError(
         'JWT_OPTIONS_INVALID',
         'jwt.algorithms',
-        `none of them fits the key (${algorithms.join(', ')})`,
+        `none of the algorithms fits the key (${algorithms.join(', ')})`,
       )
     }
     this.#keySource = keySource
@@ -134,11 +134,11 @@ const MAX_MS = 600_000
 function keySourceOf(options: JwtOptions): [KeySource, readonly string[]] {
   const { secret, publicKey, jwks, jwksUrl } = options
   const given = [secret, publicKey, jwks, jwksUrl].filter((each) => each !== undefined)
-  if (given.length !== 1) throw new SluiceError('JWT_OPTIONS_INVALID', 'jwt', `${given.length} of them are given`)
+  if (given.length !== 1) throw new SluiceError('JWT_OPTIONS_INVALID', 'jwt', `got ${given.length}`)
   if (secret !== undefined) {
     const bytes = Buffer.from(secret)
     if (bytes.length < 32)
-      throw new SluiceError('JWT_OPTIONS_INVALID', 'jwt.secret', `${bytes.length} bytes; at least 32`)
+      throw new SluiceError('JWT_OPTIONS_INVALID', 'jwt.secret', `${bytes.length} bytes, expected at least 32`)
     const key = createSecretKey(bytes)
     return [() => key, SYMMETRIC]
   }
@@ -157,7 +157,7 @@ function publicKeyOf(pem: string): KeyObject {
   try {
     return createPublicKey(pem)
   } catch {
-    throw new SluiceError('JWT_OPTIONS_INVALID', 'jwt.publicKey', 'no public key in PEM')
+    throw new SluiceError('JWT_OPTIONS_INVALID', 'jwt.publicKey', 'not a public key in PEM form')
   }
 }
 
@@ -165,7 +165,7 @@ function publicKeyOf(pem: string): KeyObject {
 function withoutSecrets(jwks: JsonWebKeySet): JSONWebKeySet {
   const { keys } = jwks as JSONWebKeySet
   if (!Array.isArray(keys) || !keys.every((key) => typeof key === 'object' && key !== null)) {
-    throw new SluiceError('JWT_OPTIONS_INVALID', 'jwt.jwks', 'no list of keys')
+    throw new SluiceError('JWT_OPTIONS_INVALID', 'jwt.jwks', 'not a set of keys')
   }
   return { keys: keys.filter(({ kty }) => kty !== 'oct') }
 }
@@ -179,7 +179,7 @@ function remoteKeys(address: string, fetchKeys: typeof fetch): KeySource {
   let failedAtMs = Number.NEGATIVE_INFINITY
   const fetchUnlessFailed = async (input: string, init: RequestInit): Promise<Response> => {
     // Every token asks for keys while there are none; the server that has failed to give them is let alone for a while.
-    if (performance.now() - failedAtMs < FAILURE_PAUSE_MS) throw new Error('the keys could not be fetched just now')
+    if (performance.now() - failedAtMs < FAILURE_PAUSE_MS) throw new Error('fetching the keys has just failed')
     try {
       const response = await bounded(await fetchKeys(input, init))
       if (!response.ok) failedAtMs = performance.now()
@@ -206,7 +206,7 @@ async function bounded(response: Response): Promise<Response> {
   let bytes = 0
   for await (const chunk of response.body ?? []) {
     bytes += (chunk as Uint8Array).length
-    if (bytes > MAX_JWKS_BYTES) throw new Error(`more than ${MAX_JWKS_BYTES} bytes of keys`)
+    if (bytes > MAX_JWKS_BYTES) throw new Error(`more than ${MAX_JWKS_BYTES} bytes in the set of keys`)
     chunks.push(chunk as Uint8Array)
   }
   return new Response(Buffer.concat(chunks), { status: response.status, headers: response.headers })

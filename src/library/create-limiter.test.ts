@@ -80,17 +80,17 @@ describe('createLimiter', () => {
     [
       'an option it does not know',
       { rules: RULES, maxkeys: 5 },
-      'OPTION_UNKNOWN: maxkeys: no such option, did you mean "maxKeys"?; only documented options are accepted, so that a typo is never silently ignored',
+      'OPTION_UNKNOWN: maxkeys: unknown option, did you mean "maxKeys"? Only documented options are accepted, so that a typo is never silently ignored.',
     ],
     [
       'maxKeys that hold nothing',
       { rules: RULES, maxKeys: 0 },
-      'MAX_KEYS_INVALID: maxKeys: got 0; maxKeys is a whole number from 1 to 67108864',
+      'MAX_KEYS_INVALID: maxKeys: got 0. maxKeys must be a whole number from 1 to 67108864.',
     ],
     [
       'the same domain twice',
       { rules: [RULES, RULES] },
-      'RULE_DUPLICATE_DOMAIN: rules[1].domain: "api" is already defined at rules[0].domain; a domain is defined once',
+      'RULE_DUPLICATE_DOMAIN: rules[1].domain: "api" is already defined at rules[0].domain. A domain must be defined only once. Rename one, or merge them.',
     ],
   ])('refuses %s', (_, options, message) => {
     expect(() => createLimiter(options as LimiterOptions)).toThrow(expect.objectContaining({ message }))
@@ -118,7 +118,7 @@ describe('createLimiter', () => {
     ],
   ])('refuses a request with %s', (_, request, reason) => {
     const limiter = createLimiter({ rules: RULES, clock })
-    const message = `REQUEST_INVALID: ${reason}; a check is {"domain": text, "descriptors": [{"entries": [{"key": text, "value": text}]}], "cost": whole number, "priority": critical, write, read or test}`
+    const message = `REQUEST_INVALID: ${reason}. A check must be {"domain": text, "descriptors": [{"entries": [{"key": text, "value": text}]}], "cost": whole number, "priority": critical, write, read or test}.`
     expect(() => limiter.check(request as CheckRequest)).toThrow(expect.objectContaining({ message }))
     expect(() => limiter.acquire(request as CheckRequest)).toThrow(expect.objectContaining({ message }))
     expect(() => limiter.reset(request as CheckRequest)).toThrow(expect.objectContaining({ message }))

@@ -160,7 +160,7 @@ export class SharedRuleLimiter {
 
   /** resetAll is for limits in memory: what is shared, nobody forgets for all. */
   async resetAll(): Promise<void> {
-    throw new SluiceError('RESET_ALL_NOT_APPLICABLE', 'resetAll', 'this limiter is on Redis')
+    throw new SluiceError('RESET_ALL_NOT_APPLICABLE', 'resetAll', 'the counters of this limiter are in Redis')
   }
 
   /** close lets go of the connection. A process that ends by itself need not call it. */

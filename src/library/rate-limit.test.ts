@@ -8,8 +8,8 @@ function fixture(options: RateLimitOptions) {
   return { clock, limiter: rateLimit({ clock, ...options }) }
 }
 
-const KEY_RULE = 'a key is a non-empty string of at most 65536 characters'
-const COST_RULE = 'a cost is a whole number between -4294967295 and 4294967295'
+const KEY_RULE = 'A key must be a non-empty string of at most 65536 characters.'
+const COST_RULE = 'A cost must be a whole number from -4294967295 to 4294967295.'
 
 describe('rateLimit', () => {
   it('limits in one line', () => {
@@ -85,7 +85,7 @@ describe('rateLimit', () => {
     [{ toString: () => 'k' }, 'got an object'],
     [['k'], 'got a list'],
   ])('refuses a key that is none (%#)', (key, detail) => {
-    const message = `KEY_INVALID: key: ${detail}; ${KEY_RULE}`
+    const message = `KEY_INVALID: key: ${detail}. ${KEY_RULE}`
     for (const limiter of [limiterOf('sliding_window'), limiterOf('concurrency')]) {
       expect(() => limiter.check(key as string)).toThrow(message)
       expect(() => limiter.peek(key as string)).toThrow(message)
@@ -102,25 +102,25 @@ describe('rateLimit', () => {
     ['1', 'got "1"'],
     [null, 'got null'],
   ])('refuses a cost that is none (%s)', (cost, detail) => {
-    const message = `COST_INVALID: cost: ${detail}; ${COST_RULE}`
+    const message = `COST_INVALID: cost: ${detail}. ${COST_RULE}`
     expect(() => limiterOf('gcra').check('k', cost as number)).toThrow(message)
     expect(() => limiterOf('concurrency').acquire('k', cost as number)).toThrow(message)
   })
 
   it.each([0, -1])('takes no permit for a cost of %i', (cost) => {
-    expect(() => limiterOf('concurrency').acquire('k', cost)).toThrow(`COST_INVALID: cost: got ${cost}; ${COST_RULE}`)
+    expect(() => limiterOf('concurrency').acquire('k', cost)).toThrow(`COST_INVALID: cost: got ${cost}. ${COST_RULE}`)
   })
 
   it.each([0, 1.5, 67_108_865])('refuses %d as maxKeys', (maxKeys) => {
     expect(() => rateLimit({ limit: 1, window: '1m', maxKeys })).toThrow(
-      `MAX_KEYS_INVALID: maxKeys: got ${maxKeys}; maxKeys is a whole number from 1 to 67108864`,
+      `MAX_KEYS_INVALID: maxKeys: got ${maxKeys}. maxKeys must be a whole number from 1 to 67108864.`,
     )
   })
 
   it('refuses options it does not know, and options that the algorithm does not use', () => {
     const typo = { limit: 1, window: '1m', maxKey: 5 }
     expect(() => rateLimit(typo)).toThrow(
-      'OPTION_UNKNOWN: maxKey: no such option, did you mean "maxKeys"?; only documented options are accepted, so that a typo is never silently ignored',
+      'OPTION_UNKNOWN: maxKey: unknown option, did you mean "maxKeys"? Only documented options are accepted, so that a typo is never silently ignored.',
     )
     expect(() => rateLimit({ limit: 1, window: '1m', leaseTtl: '1m' })).toThrow(/^OPTION_NOT_APPLICABLE: leaseTtl: /)
   })
@@ -169,8 +169,8 @@ describe('acquire', () => {
 
   it('is for concurrency limits only', () => {
     expect(() => limiterOf('token_bucket').acquire('k')).toThrow(
-      'ACQUIRE_NOT_APPLICABLE: acquire: this limit is a token_bucket; ' +
-        'acquire takes places, and only a concurrency limit has them; use check for the others',
+      'ACQUIRE_NOT_APPLICABLE: acquire: this limit is a token_bucket. ' +
+        'Only a concurrency limit has permits to acquire. Use check for other algorithms.',
     )
   })
 })

@@ -86,7 +86,7 @@ export class SharedRateLimiter {
 
   /** resetAll is for limits in memory: what is shared, nobody forgets for all. */
   async resetAll(): Promise<void> {
-    throw new SluiceError('RESET_ALL_NOT_APPLICABLE', 'resetAll', 'this limit is on Redis')
+    throw new SluiceError('RESET_ALL_NOT_APPLICABLE', 'resetAll', 'the counters of this limit are in Redis')
   }
 
   /** close lets go of the connection. A process that ends by itself need not call it. */

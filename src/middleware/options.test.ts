@@ -138,7 +138,7 @@ describe.each(DOORS)('%s', (_name, make, base, forms) => {
     const [name] = Object.keys(forms).filter((option) => option.length > 5 && !FREE.has(option))
     if (_name === 'express-rate-limit') return
     await expect(made({ [`${name}s`]: 1 })).rejects.toThrow(`OPTION_UNKNOWN`)
-    await expect(made({ [`${name}s`]: 1 })).rejects.toThrow(`${name}s: no such option, did you mean "${name}"?`)
+    await expect(made({ [`${name}s`]: 1 })).rejects.toThrow(`${name}s: unknown option, did you mean "${name}"?`)
   })
 })
 
@@ -146,24 +146,27 @@ describe.each(PLAIN_DOORS)('%s', (_name, make) => {
   const made = async (options: object): Promise<unknown> => make({ ...PLAIN, ...options })
 
   it.each<[object, string]>([
-    [{ limit: '2' }, 'LIMIT_INVALID: limit: got "2", a text: write Number(process.env.X)'],
-    [{ limit: Number.NaN }, 'LIMIT_INVALID: limit: got NaN, which Number(process.env.X) is'],
+    [{ limit: '2' }, 'LIMIT_INVALID: limit: got "2"; write Number(process.env.X)'],
+    [{ limit: Number.NaN }, 'LIMIT_INVALID: limit: got NaN; Number(process.env.X) is NaN'],
     [{ limit: -1 }, 'LIMIT_INVALID: limit: got -1'],
     [{ limit: 0.5 }, 'LIMIT_INVALID: limit: got 0.5'],
     [{ window: 60 }, "DURATION_UNIT_MISSING: window: got 60; write '60s' for seconds"],
-    [{ refund: 'failures' }, 'refund: got "failures", did you mean "failure"?; it is failure, success or a function'],
-    [{ by: 'apikey' }, 'GATE_OPTIONS_INVALID: by: got "apikey", did you mean "api_key"?'],
-    [{ onStoreFailure: 'opne' }, 'onStoreFailure: got "opne", did you mean "open"?; it is open, closed or local'],
-    [{ limit: undefined, window: undefined, limits: [] }, 'GATE_OPTIONS_INVALID: limits: there is none in it'],
+    [
+      { refund: 'failures' },
+      'refund: got "failures", expected failure, success or a function, did you mean "failure"?',
+    ],
+    [{ by: 'apikey' }, 'GATE_OPTIONS_INVALID: by: got "apikey", expected ip, api_key'],
+    [{ onStoreFailure: 'opne' }, 'onStoreFailure: got "opne", expected open, closed or local, did you mean "open"?'],
+    [{ limit: undefined, window: undefined, limits: [] }, 'GATE_OPTIONS_INVALID: limits: the list is empty'],
     [{ algorithm: 'sliding' }, 'ALGORITHM_UNKNOWN: algorithm: got "sliding"'],
-    [{ brust: 3 }, 'OPTION_UNKNOWN: brust: no such option, did you mean "burst"?'],
-    [{ identity: { apikey: true } }, 'OPTION_UNKNOWN: identity.apikey: no such option, did you mean "apiKey"?'],
+    [{ brust: 3 }, 'OPTION_UNKNOWN: brust: unknown option, did you mean "burst"?'],
+    [{ identity: { apikey: true } }, 'OPTION_UNKNOWN: identity.apikey: unknown option, did you mean "apiKey"?'],
     [
       { identity: { jwt: { secret: 's', audiance: 'a' } } },
-      'identity.jwt.audiance: no such option, did you mean "audience"?',
+      'identity.jwt.audiance: unknown option, did you mean "audience"?',
     ],
-    [{ response: { boddy: '' } }, 'OPTION_UNKNOWN: response.boddy: no such option, did you mean "body"?'],
-    [{ domain: 'a' }, 'GATE_OPTIONS_INVALID: domain: it needs rules'],
+    [{ response: { boddy: '' } }, 'OPTION_UNKNOWN: response.boddy: unknown option, did you mean "body"?'],
+    [{ domain: 'a' }, 'GATE_OPTIONS_INVALID: domain: requires rules'],
   ])('refuses %o', async (options, message) => {
     await expect(made(options)).rejects.toThrow(message)
   })
@@ -173,11 +176,11 @@ describe.each(PLAIN_DOORS.filter(([name]) => name !== 'a handler of sluice/nest'
   const made = async (options: object): Promise<unknown> => make({ window: '1m', limit: 1, ...options })
 
   it.each<[object, string]>([
-    [{ limit: { free: 1, pro: 9 } }, 'limit by tier: it needs identity.tier, or identity.jwt and identity.claims.tier'],
-    [{ by: 'user' }, "by: 'user': it needs identity.user, or identity.jwt"],
-    [{ by: ['tenant', 'ip'] }, "by: 'tenant': it needs identity.tenant, or identity.jwt and identity.claims.tenant"],
-    [{ by: 'api_key' }, "by: 'api_key': it needs identity.apiKey"],
-    [{ identity: { claims: { tier: 'plan' } } }, 'identity.claims: it needs identity.jwt'],
+    [{ limit: { free: 1, pro: 9 } }, 'limit by tier: requires identity.tier, or identity.jwt and identity.claims.tier'],
+    [{ by: 'user' }, "by: 'user': requires identity.user, or identity.jwt"],
+    [{ by: ['tenant', 'ip'] }, "by: 'tenant': requires identity.tenant, or identity.jwt and identity.claims.tenant"],
+    [{ by: 'api_key' }, "by: 'api_key': requires identity.apiKey"],
+    [{ identity: { claims: { tier: 'plan' } } }, 'identity.claims: requires identity.jwt'],
   ])('refuses %o, which nobody tells', async (options, message) => {
     await expect(made(options)).rejects.toThrow(message)
   })
@@ -214,7 +217,7 @@ describe('an option of ours', () => {
   ])('is refused among those of %s, and belongs to %s', async (_name, entry, make) => {
     for (const option of [{ window: '1m' }, { algorithm: 'gcra' }, { limits: [] }, { rules: {} }, { calendar: {} }]) {
       const [name] = Object.keys(option)
-      await expect(async () => make(option)).rejects.toThrow(`OPTION_UNKNOWN: ${name}: it is an option of ${entry}`)
+      await expect(async () => make(option)).rejects.toThrow(`OPTION_UNKNOWN: ${name}: an option of ${entry}`)
     }
   })
 })
@@ -227,6 +230,6 @@ describe('an option of another library', () => {
     ['max', 'write limit: 100'],
     ['points', 'write limit: 100'],
   ])('%s is named as it is here', (name, hint) => {
-    expect(() => express.rateLimit({ ...PLAIN, [name]: 1 })).toThrow(`OPTION_UNKNOWN: ${name}: no such option, ${hint}`)
+    expect(() => express.rateLimit({ ...PLAIN, [name]: 1 })).toThrow(`OPTION_UNKNOWN: ${name}: unknown option, ${hint}`)
   })
 })

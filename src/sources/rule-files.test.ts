@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { RuleDirectory, ruleText } from './rule-directory.suite.ts'
 import { fingerprint, listRuleFiles, readRuleFiles } from './rule-files.ts'
 
-const UNREADABLE = 'rules are a readable file, or a directory of .yaml and .yml files'
+const UNREADABLE = 'Rules must be a readable file, or a directory of .yaml and .yml files.'
 const isRoot = process.getuid?.() === 0
 
 async function listed(directory: RuleDirectory): Promise<string[]> {
@@ -79,7 +79,7 @@ describe('listRuleFiles', () => {
     const directory = new RuleDirectory({ 'a/api.yaml': '' })
     directory.link('a/again', '..')
     expect(await messageOf([directory.path])).toBe(
-      `RULE_FILE_UNREADABLE: ${directory.at('a/again')}: a link to a directory that it is in; ${UNREADABLE}`,
+      `RULE_FILE_UNREADABLE: ${directory.at('a/again')}: a link to a directory that it is in. ${UNREADABLE}`,
     )
   })
 
@@ -89,7 +89,7 @@ describe('listRuleFiles', () => {
     expect(await listed(directory)).toEqual(['api.yaml'])
     directory.link('users.yaml', 'gone')
     expect(await messageOf([directory.path])).toBe(
-      `RULE_FILE_UNREADABLE: ${directory.at('users.yaml')}: it does not exist (ENOENT); ${UNREADABLE}`,
+      `RULE_FILE_UNREADABLE: ${directory.at('users.yaml')}: the file does not exist (ENOENT). ${UNREADABLE}`,
     )
   })
 
@@ -105,7 +105,7 @@ describe('listRuleFiles', () => {
     for (let i = 0; i < 101; i++) directory.link(`all-${i}`, '.store')
     for (let i = 0; i < 100; i++) directory.write(`.store/${i}.yaml`, '')
     expect(await messageOf([directory.path])).toBe(
-      `RULE_FILE_UNREADABLE: ${directory.at('all-99')}: more than 10000 files; ${UNREADABLE}`,
+      `RULE_FILE_UNREADABLE: ${directory.at('all-99')}: more than 10000 files. ${UNREADABLE}`,
     )
   })
 })
@@ -136,7 +136,7 @@ describe('readRuleFiles', () => {
   it('refuses a directory without rule files', async () => {
     const directory = new RuleDirectory({ 'README.md': '' })
     expect(await messageOf([directory.path])).toBe(
-      `RULE_FILE_UNREADABLE: ${directory.path}: no .yaml or .yml file in it; ${UNREADABLE}`,
+      `RULE_FILE_UNREADABLE: ${directory.path}: no .yaml or .yml file in it. ${UNREADABLE}`,
     )
   })
 
@@ -144,8 +144,8 @@ describe('readRuleFiles', () => {
     const directory = new RuleDirectory({ 'a.yaml': '' })
     const paths = [directory.at('none.yaml'), directory.at('a.yaml'), directory.at('a.yaml/none')]
     expect(await messageOf(paths)).toBe(
-      `RULE_FILE_UNREADABLE: ${paths[0]}: it does not exist (ENOENT); ${UNREADABLE}\n` +
-        `RULE_FILE_UNREADABLE: ${paths[2]}: it does not exist (ENOTDIR); ${UNREADABLE}`,
+      `RULE_FILE_UNREADABLE: ${paths[0]}: the file does not exist (ENOENT). ${UNREADABLE}\n` +
+        `RULE_FILE_UNREADABLE: ${paths[2]}: the file does not exist (ENOTDIR). ${UNREADABLE}`,
     )
   })
 
@@ -155,7 +155,7 @@ describe('readRuleFiles', () => {
       const directory = new RuleDirectory({ 'a.yaml': '' })
       chmodSync(directory.at('a.yaml'), 0)
       expect(await messageOf([directory.path])).toBe(
-        `RULE_FILE_UNREADABLE: ${directory.at('a.yaml')}: this user may not read it (EACCES); ${UNREADABLE}`,
+        `RULE_FILE_UNREADABLE: ${directory.at('a.yaml')}: this user has no permission to read it (EACCES). ${UNREADABLE}`,
       )
     },
   )
@@ -165,7 +165,7 @@ describe('readRuleFiles', () => {
     directory.link('a.yaml', 'b.yaml')
     directory.link('b.yaml', 'a.yaml')
     expect(await messageOf([directory.path])).toBe(
-      `RULE_FILE_UNREADABLE: ${directory.at('a.yaml')}: its links lead in a circle (ELOOP); ${UNREADABLE}`,
+      `RULE_FILE_UNREADABLE: ${directory.at('a.yaml')}: its links form a loop (ELOOP). ${UNREADABLE}`,
     )
   })
 
@@ -173,7 +173,7 @@ describe('readRuleFiles', () => {
     const directory = new RuleDirectory({ 'a.yaml': '', 'b.yaml': '' })
     truncateSync(directory.at('b.yaml'), 8 * 1024 * 1024 + 1)
     expect(await messageOf([directory.path])).toBe(
-      `RULE_FILE_TOO_LARGE: ${directory.at('b.yaml')}: 8388609 bytes; a rule file has at most 8 MiB`,
+      `RULE_FILE_TOO_LARGE: ${directory.at('b.yaml')}: 8388609 bytes. A rule file must be at most 8 MiB. Split it by domain.`,
     )
   })
 
@@ -181,7 +181,7 @@ describe('readRuleFiles', () => {
     const directory = new RuleDirectory()
     directory.write('a.yaml', Buffer.from('domain: caf\xe9\n', 'latin1'))
     expect(await messageOf([directory.path])).toBe(
-      `RULE_SYNTAX: ${directory.at('a.yaml')}: it is not UTF-8 text; a rule file is valid YAML`,
+      `RULE_SYNTAX: ${directory.at('a.yaml')}: the file is not UTF-8. A rule file must be valid YAML.`,
     )
   })
 })

@@ -87,7 +87,7 @@ async function readRuleFile(file: string): Promise<RuleText> {
   try {
     return { file, text: new TextDecoder('utf-8', { fatal: true }).decode(bytes) }
   } catch {
-    throw new RulesError([new SluiceError('RULE_SYNTAX', file, 'it is not UTF-8 text')])
+    throw new RulesError([new SluiceError('RULE_SYNTAX', file, 'the file is not UTF-8')])
   }
 }
 
@@ -118,11 +118,11 @@ async function reading<T>(path: string, read: () => Promise<T>): Promise<T> {
 }
 
 const REASONS: ReadonlyMap<string, string> = new Map([
-  ['ENOENT', 'it does not exist'],
-  ['ENOTDIR', 'it does not exist'],
-  ['EACCES', 'this user may not read it'],
-  ['EPERM', 'this user may not read it'],
-  ['ELOOP', 'its links lead in a circle'],
+  ['ENOENT', 'the file does not exist'],
+  ['ENOTDIR', 'the file does not exist'],
+  ['EACCES', 'this user has no permission to read it'],
+  ['EPERM', 'this user has no permission to read it'],
+  ['ELOOP', 'its links form a loop'],
 ])
 
 function unreadable(path: string, reason: string): RulesError {

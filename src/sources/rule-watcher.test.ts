@@ -63,12 +63,12 @@ async function started(files: Record<string, string> = { 'api.yaml': ruleText(1)
   return watched
 }
 
-const UNREADABLE = 'rules are a readable file, or a directory of .yaml and .yml files'
+const UNREADABLE = 'Rules must be a readable file, or a directory of .yaml and .yml files.'
 const TYPO = ruleText(9).replace('unit: day', 'unit: minut')
 const TOLD =
   'RULE_INVALID: rules/api.yaml:4:25: unit: got "minut" ' +
-  '(invalid option: expected one of "second"|"minute"|"hour"|"day"|"week"|"month"|"year"); ' +
-  'rules follow the rule language, docs/rules.md'
+  '(invalid option: expected one of "second"|"minute"|"hour"|"day"|"week"|"month"|"year"). ' +
+  'See docs/rules.md for the rule language.'
 
 describe('RuleWatcher: ways to change a file', () => {
   it.each<[string, (directory: RuleDirectory) => void]>([
@@ -298,7 +298,7 @@ describe('RuleWatcher: files that are wrong', () => {
     watched.directory.remove('api.yaml')
     await watched.looks(3)
     expect(watched.limits).toEqual({ api: 1 })
-    expect(watched.refused).toEqual([`RULE_FILE_UNREADABLE: rules: no .yaml or .yml file in it; ${UNREADABLE}`])
+    expect(watched.refused).toEqual([`RULE_FILE_UNREADABLE: rules: no .yaml or .yml file in it. ${UNREADABLE}`])
     watched.directory.write('api.yaml', ruleText(40))
     await watched.looks(2)
     expect(watched.limits).toEqual({ api: 40 })
@@ -309,10 +309,10 @@ describe('RuleWatcher: files that are wrong', () => {
     watched.directory.remove()
     await watched.looks(3)
     expect(watched.limits).toEqual({ api: 1 })
-    expect(watched.refused).toEqual([`RULE_FILE_UNREADABLE: rules: it does not exist (ENOENT); ${UNREADABLE}`])
+    expect(watched.refused).toEqual([`RULE_FILE_UNREADABLE: rules: the file does not exist (ENOENT). ${UNREADABLE}`])
     mkdirSync(watched.directory.path)
     await watched.looks(2)
-    expect(watched.refused[1]).toBe(`RULE_FILE_UNREADABLE: rules: no .yaml or .yml file in it; ${UNREADABLE}`)
+    expect(watched.refused[1]).toBe(`RULE_FILE_UNREADABLE: rules: no .yaml or .yml file in it. ${UNREADABLE}`)
     watched.directory.write('api.yaml', ruleText(1))
     await watched.looks(2)
     expect(watched.limits).toEqual({ api: 1 })
@@ -325,7 +325,7 @@ describe('RuleWatcher: files that are wrong', () => {
     truncateSync(watched.directory.at('api.yaml'), 9 * 1024 * 1024)
     await watched.looks(2)
     expect(watched.refused).toEqual([
-      'RULE_FILE_TOO_LARGE: rules/api.yaml: 9437184 bytes; a rule file has at most 8 MiB',
+      'RULE_FILE_TOO_LARGE: rules/api.yaml: 9437184 bytes. A rule file must be at most 8 MiB. Split it by domain.',
     ])
     truncateSync(watched.directory.at('api.yaml'), ruleText(60).length)
     await watched.looks(2)
@@ -350,7 +350,7 @@ describe('RuleWatcher: files that are wrong', () => {
     }
     const { path } = new RuleDirectory({ 'api.yaml': ruleText(1) })
     expect(await new RuleWatcher([path], faulty, () => () => {}).start()).toBe(false)
-    expect(refused).toEqual([`RULE_SYNTAX: ${path}: Error: out of luck; a rule file is valid YAML`])
+    expect(refused).toEqual([`RULE_SYNTAX: ${path}: Error: out of luck. A rule file must be valid YAML.`])
   })
 })
 

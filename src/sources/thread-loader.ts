@@ -114,7 +114,8 @@ function nextTurn(): Promise<void> {
 
 function partOf(answer: FromLoader): RulePart {
   if (answer.type === 'part') return answer.part
-  if (answer.type !== 'refused') throw new ThreadFault(answer.type === 'fault' ? answer.reason : 'it started anew')
+  if (answer.type !== 'refused')
+    throw new ThreadFault(answer.type === 'fault' ? answer.reason : 'the thread was restarted')
   const errors = answer.errors.map(({ code, where, detail }) => new SluiceError(code, where, detail))
   throw new RulesError(errors, answer.omitted)
 }

@@ -91,7 +91,7 @@ describe('limits that a request brings itself', () => {
 
   it.each([
     [257, 5, 52],
-    [14_848, 256, 58],
+    [4_096, 64, 64],
   ])('are refused unread by the limiter where a message has more: %i', async (_, requests, descriptors) => {
     await startLimiter()
     const check = vi.spyOn(Limiter.prototype, 'check')

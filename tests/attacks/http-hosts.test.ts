@@ -68,7 +68,7 @@ describe('the admin port', () => {
       title: 'Misdirected Request',
       status: 421,
       detail:
-        'HOST_UNKNOWN: host: got "evil.example"; the admin port answers to addresses, localhost, --admin-host and --admin-names',
+        'HOST_UNKNOWN: host: got "evil.example". The admin port accepts IP addresses, localhost, --admin-host and the names in --admin-names. Add the name to --admin-names.',
       code: 'HOST_UNKNOWN',
     })
   })

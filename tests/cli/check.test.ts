@@ -149,16 +149,16 @@ descriptors:
       stdout: '',
       stderr: lines(
         'RULE_INVALID: rules/broken.yaml:4:25: unit: got "minut" ' +
-          '(invalid option: expected one of "second"|"minute"|"hour"|"day"|"week"|"month"|"year"); ' +
-          'rules follow the rule language, docs/rules.md',
-        'RULE_DUPLICATE_KEY: rules/broken.yaml:5:10: "user" is already defined at line 3; ' +
-          'a key, or a key with its value, is defined once within a level',
-        'RULE_CIDR_INVALID: rules/broken.yaml:8:11: got "10.0.0.0/33"; ' +
-          'an address block is an IPv4 or IPv6 address, a slash and a prefix length',
-        'RULE_UNKNOWN_KEY: rules/broken.yaml:9:5: "rate_limt", did you mean "rate_limit"?; ' +
-          'only keys of the rule language are accepted (docs/rules.md), so that a typo is never ignored',
-        'RULE_UNKNOWN_KEY: rules/other.yaml:2:1: "descriptor", did you mean "descriptors"?; ' +
-          'only keys of the rule language are accepted (docs/rules.md), so that a typo is never ignored',
+          '(invalid option: expected one of "second"|"minute"|"hour"|"day"|"week"|"month"|"year"). ' +
+          'See docs/rules.md for the rule language.',
+        'RULE_DUPLICATE_KEY: rules/broken.yaml:5:10: "user" is already defined at line 3. ' +
+          'A key, or a key with its value, must be unique within a level.',
+        'RULE_CIDR_INVALID: rules/broken.yaml:8:11: got "10.0.0.0/33". ' +
+          'An address block must be an IPv4 or IPv6 address, a slash and a prefix length, such as 10.0.0.0/8.',
+        'RULE_UNKNOWN_KEY: rules/broken.yaml:9:5: "rate_limt", did you mean "rate_limit"? ' +
+          'Only keys of the rule language are accepted (docs/rules.md), so that a typo is never ignored.',
+        'RULE_UNKNOWN_KEY: rules/other.yaml:2:1: "descriptor", did you mean "descriptors"? ' +
+          'Only keys of the rule language are accepted (docs/rules.md), so that a typo is never ignored.',
       ),
     })
   })
@@ -176,7 +176,7 @@ descriptors:
       column: 5,
       code: 'RULE_UNKNOWN_KEY',
       message: '"rate_limt", did you mean "rate_limit"?',
-      rule: 'only keys of the rule language are accepted (docs/rules.md), so that a typo is never ignored',
+      rule: 'Only keys of the rule language are accepted (docs/rules.md), so that a typo is never ignored.',
     })
   })
 
@@ -196,49 +196,53 @@ descriptors:
         line: null,
         column: null,
         code: 'RULE_FILE_UNREADABLE',
-        message: 'it does not exist (ENOENT)',
-        rule: 'rules are a readable file, or a directory of .yaml and .yml files',
+        message: 'the file does not exist (ENOENT)',
+        rule: 'Rules must be a readable file, or a directory of .yaml and .yml files.',
       },
     ])
   })
 
-  const FOREIGN = 'a rule file is YAML with a domain and descriptors (docs/rules.md)'
+  const FOREIGN = 'A rule file must be YAML with a domain and descriptors (docs/rules.md).'
 
   it.each<[string, string, string]>([
     [
       'package.json',
       '{ "name": "a", "version": "1.0.0", "type": "module", "scripts": { "a": "b" } }',
-      `RULE_FILE_FOREIGN: FILE:1:1: it has "name", "type", "scripts", and neither domain nor descriptors; ${FOREIGN}`,
+      `RULE_FILE_FOREIGN: FILE:1:1: the file has "name", "type", "scripts", but neither domain nor descriptors. ${FOREIGN}`,
     ],
     [
       'compose.yaml',
       'services:\n  web: { image: nginx }\n',
-      `RULE_FILE_FOREIGN: FILE:1:1: it has "services", and neither domain nor descriptors; ${FOREIGN}`,
+      `RULE_FILE_FOREIGN: FILE:1:1: the file has "services", but neither domain nor descriptors. ${FOREIGN}`,
     ],
     [
       'main.ts',
       'const a = { b: [1, 2 }\nexport default {\n  a: b: c\n}\n',
-      `RULE_FILE_FOREIGN: FILE: it is not YAML, and no line of it begins with domain or descriptors; ${FOREIGN}`,
+      `RULE_FILE_FOREIGN: FILE: the file is not YAML, and no line begins with domain or descriptors. ${FOREIGN}`,
     ],
-    ['binary', '\u0000\u0001\u0002', 'RULE_SYNTAX: FILE:1:1: control character U+0000; a rule file is valid YAML'],
+    [
+      'binary',
+      '\u0000\u0001\u0002',
+      'RULE_SYNTAX: FILE:1:1: control character U+0000. A rule file must be valid YAML.',
+    ],
   ])('says of %s once that it is no rule file', async (name, text, message) => {
     const files = new RuleDirectory({ [name]: text })
     expect((await refusedBy(check, [files.at(name)])).replace(files.at(name), 'FILE')).toBe(message)
   })
 
-  const UNREADABLE = 'rules are a readable file, or a directory of .yaml and .yml files'
+  const UNREADABLE = 'Rules must be a readable file, or a directory of .yaml and .yml files.'
 
   it.each<[string[], string]>([
-    [[], 'ARGUMENT_MISSING: check: no rules given; usage is shown by --help'],
-    [['--rules', 'a.yaml'], 'FLAG_UNKNOWN: check: got "--rules"; flags are listed by --help'],
+    [[], 'ARGUMENT_MISSING: check: no rules given. Run the command with --help to see its usage.'],
+    [['--rules', 'a.yaml'], 'FLAG_UNKNOWN: check: got "--rules". Run the command with --help to list its flags.'],
     [
       ['a.yaml', '--merge-domains=perhaps'],
-      'SWITCH_INVALID: --merge-domains: got "perhaps"; a switch is true or false',
+      'SWITCH_INVALID: --merge-domains: got "perhaps". A switch must be true or false.',
     ],
     [
       ['none.yaml', 'neither'],
-      `RULE_FILE_UNREADABLE: none.yaml: it does not exist (ENOENT); ${UNREADABLE}\n` +
-        `RULE_FILE_UNREADABLE: neither: it does not exist (ENOENT); ${UNREADABLE}`,
+      `RULE_FILE_UNREADABLE: none.yaml: the file does not exist (ENOENT). ${UNREADABLE}\n` +
+        `RULE_FILE_UNREADABLE: neither: the file does not exist (ENOENT). ${UNREADABLE}`,
     ],
   ])('answers %j with a line for each error', async (args, message) => {
     expect(await refusedBy(check, args)).toBe(message)

@@ -394,7 +394,7 @@ describe('sluice explain: compatibility', () => {
 
   it('knows which services there are', async () => {
     expect(await refusedBy(explain, ['--compatibility', 'another', 'rules', 'user=42'])).toMatch(
-      /^CHOICE_INVALID: --compatibility: got "another", not envoyproxy-ratelimit/,
+      /^CHOICE_INVALID: --compatibility: got "another", expected envoyproxy-ratelimit/,
     )
   })
 })
@@ -402,24 +402,24 @@ describe('sluice explain: compatibility', () => {
 describe('sluice explain: mistakes', () => {
   it('lists the domains when there are several, or none of that name', async () => {
     const { path } = new RuleDirectory({ 'a.yaml': EDGE, 'b.yaml': SHOP })
-    const RULE = 'a domain is one that the rules define'
+    const RULE = 'Choose a domain that the rules define.'
     expect(await refusedBy(explain, [path, 'ip=1.2.3.4'])).toBe(
-      `DOMAIN_UNKNOWN: --domain: not given, there are edge, shop; ${RULE}`,
+      `DOMAIN_UNKNOWN: --domain: not given. Known domains: edge, shop. ${RULE}`,
     )
     expect(await refusedBy(explain, [path, 'ip=1.2.3.4', '--domain', 'api'])).toBe(
-      `DOMAIN_UNKNOWN: --domain: got "api", there are edge, shop; ${RULE}`,
+      `DOMAIN_UNKNOWN: --domain: got "api". Known domains: edge, shop. ${RULE}`,
     )
     expect(await printedBy(explain, [path, '--domain=shop', 'tenant=t'])).toMatch(/^domain shop\n/)
   })
 
   it.each<[string[], string]>([
-    [[], 'ARGUMENT_MISSING: explain: no rules given; usage is shown by --help'],
-    [['.'], 'ARGUMENT_MISSING: explain: no key=value given; usage is shown by --help'],
-    [['.', 'user=1', '--tier', 'pro'], 'FLAG_UNKNOWN: explain: got "--tier"; flags are listed by --help'],
+    [[], 'ARGUMENT_MISSING: explain: no rules given. Run the command with --help to see its usage.'],
+    [['.'], 'ARGUMENT_MISSING: explain: no key=value given. Run the command with --help to see its usage.'],
     [
-      ['.', '--domain'],
-      'FLAG_VALUE_MISSING: --domain: no value; a flag is followed by its value, as in --flag VALUE or --flag=VALUE',
+      ['.', 'user=1', '--tier', 'pro'],
+      'FLAG_UNKNOWN: explain: got "--tier". Run the command with --help to list its flags.',
     ],
+    [['.', '--domain'], 'FLAG_VALUE_MISSING: --domain: no value. Give the value as --flag VALUE or --flag=VALUE.'],
   ])('answers %j with one line', async (args, message) => {
     expect(await refusedBy(explain, args)).toBe(message)
   })
@@ -427,7 +427,7 @@ describe('sluice explain: mistakes', () => {
   it.each(['user', '=1', ''])('refuses the entry "%s"', async (entry) => {
     const { path } = new RuleDirectory({ 'rules.yaml': EDGE })
     expect(await refusedBy(explain, [path, entry])).toBe(
-      `ENTRY_INVALID: explain: got "${entry}"; an entry is written key=value`,
+      `ENTRY_INVALID: explain: got "${entry}". An entry must be key=value.`,
     )
   })
 
@@ -481,11 +481,11 @@ descriptors:
   it.each([
     [
       ['--nodes', '0'],
-      'NODES_OR_RATE_INVALID: --nodes: got "0"; how many is a whole number, and of nodes there is at least one',
+      'NODES_OR_RATE_INVALID: --nodes: got "0". The value must be a whole number; --nodes must be at least 1.',
     ],
     [
       ['--rate', 'x'],
-      'NODES_OR_RATE_INVALID: --rate: got "x"; how many is a whole number, and of nodes there is at least one',
+      'NODES_OR_RATE_INVALID: --rate: got "x". The value must be a whole number; --nodes must be at least 1.',
     ],
   ])('refuse %s', async (args, message) => {
     const { path } = new RuleDirectory({ 'rules.yaml': EVENTUAL })

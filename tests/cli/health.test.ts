@@ -6,8 +6,9 @@ import { health } from '../../server/src/cli/health.ts'
 import { RuleDirectory } from '../../src/sources/rule-directory.suite.ts'
 import { printedBy, refusedBy } from './printed.suite.ts'
 
-const RULE = 'a node that takes requests says so at /readyz of its admin port, one that runs at /livez'
-const REACH = 'a command that asks a service reaches its admin port, with a token that may do it'
+const RULE = 'The node did not report that it is ready (/readyz of its admin port) or alive (/livez).'
+const REACH =
+  'Check that the service is running, that --admin is the address of its admin port, and that --token has the required role.'
 
 beforeEach(() => {
   for (const name of ['ADMIN_PORT', 'DEBUG_PORT', 'ADMIN_HOST', 'SLUICE_CONFIG']) vi.stubEnv(name, '')
@@ -34,7 +35,7 @@ describe('sluice health', () => {
   it('fails when the node is not, and says why', async () => {
     const port = await adminOf({ isReady: false })
     expect(await refusedBy(health, ['--admin', `127.0.0.1:${port}`])).toBe(
-      `NOT_HEALTHY: http://127.0.0.1:${port}/readyz: it answers 503: not ready: draining; ${RULE}`,
+      `NOT_HEALTHY: http://127.0.0.1:${port}/readyz: it answers 503: not ready: draining. ${RULE}`,
     )
   })
 
@@ -49,7 +50,7 @@ describe('sluice health', () => {
     const { port } = server.address() as AddressInfo
     await new Promise((resolve) => server.close(resolve))
     expect(await refusedBy(health, ['--admin', `127.0.0.1:${port}`])).toBe(
-      `ADMIN_UNREACHABLE: http://127.0.0.1:${port}/: no answer: ECONNREFUSED; ${REACH}`,
+      `ADMIN_UNREACHABLE: http://127.0.0.1:${port}/: no answer: ECONNREFUSED. ${REACH}`,
     )
   })
 
@@ -66,6 +67,8 @@ describe('sluice health', () => {
   })
 
   it('takes no arguments beside its flags', async () => {
-    expect(await refusedBy(health, ['now'])).toBe('FLAG_UNKNOWN: health: got "now"; flags are listed by --help')
+    expect(await refusedBy(health, ['now'])).toBe(
+      'FLAG_UNKNOWN: health: got "now". Run the command with --help to list its flags.',
+    )
   })
 })

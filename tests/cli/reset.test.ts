@@ -192,7 +192,7 @@ describe('sluice reset refuses', () => {
 
   it('a descriptor that no rule counts', async () => {
     const args = ['--redis', URL_OF_NOBODY, '--rules', ruleFile(rulesOf(domain)), 'nobody=b']
-    expect(await refusedBy(reset, args)).toContain(`no rule of ${domain} counts this descriptor`)
+    expect(await refusedBy(reset, args)).toContain(`no rule of ${domain} matches this descriptor`)
   })
 
   it('to go without Redis', async () => {

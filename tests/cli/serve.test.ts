@@ -137,42 +137,48 @@ describe('sluice serve', () => {
   it.each([
     [
       ['serve', '--port', '1'],
-      'FLAG_UNKNOWN: serve: got "--port", did you mean "--http-port"?; flags are listed by --help',
+      'FLAG_UNKNOWN: serve: got "--port", did you mean "--http-port"? Run the command with --help to list its flags.',
     ],
-    [
-      ['serve', '--rules'],
-      'FLAG_VALUE_MISSING: --rules: no value; a flag is followed by its value, as in --flag VALUE or --flag=VALUE',
-    ],
+    [['serve', '--rules'], 'FLAG_VALUE_MISSING: --rules: no value. Give the value as --flag VALUE or --flag=VALUE.'],
     [
       ['serve'],
-      'RULES_MISSING: serve: nothing says where the rules are; rules are named by --rules, --rules-xds, SLUICE_RULES or, as in ' +
-        'envoyproxy/ratelimit, RUNTIME_ROOT; --examples runs without rules of your own',
+      'RULES_MISSING: serve: no rules are given. Set --rules, --rules-xds, SLUICE_RULES or, as in ' +
+        'envoyproxy/ratelimit, RUNTIME_ROOT; or start with --examples for the example rules.',
     ],
-    [['serve', '--merge-domains=maybe'], 'SWITCH_INVALID: --merge-domains: got "maybe"; a switch is true or false'],
+    [
+      ['serve', '--merge-domains=maybe'],
+      'SWITCH_INVALID: --merge-domains: got "maybe". A switch must be true or false.',
+    ],
     [
       ['serve', '--rules', 'none.yaml'],
-      'RULE_FILE_UNREADABLE: none.yaml: it does not exist (ENOENT); ' +
-        'rules are a readable file, or a directory of .yaml and .yml files',
+      'RULE_FILE_UNREADABLE: none.yaml: the file does not exist (ENOENT). ' +
+        'Rules must be a readable file, or a directory of .yaml and .yml files.',
     ],
-    [['serve', 'now'], 'FLAG_UNKNOWN: serve: got "now"; flags are listed by --help'],
+    [['serve', 'now'], 'FLAG_UNKNOWN: serve: got "now". Run the command with --help to list its flags.'],
     [
       ['serve', '--http-port', 'http'],
-      'PORT_INVALID: --http-port: got "http"; a port is a whole number from 0 to 65535, and 0 picks a free one',
+      'PORT_INVALID: --http-port: got "http". A port must be a whole number from 0 to 65535; 0 picks a free one.',
     ],
     [
       ['serve', '--http-port'],
-      'FLAG_VALUE_MISSING: --http-port: no value; a flag is followed by its value, as in --flag VALUE or --flag=VALUE',
+      'FLAG_VALUE_MISSING: --http-port: no value. Give the value as --flag VALUE or --flag=VALUE.',
     ],
-    [['server'], 'COMMAND_UNKNOWN: sluice: no command "server", did you mean "serve"?; commands are listed by --help'],
-    [['serv'], 'COMMAND_UNKNOWN: sluice: no command "serv", did you mean "serve"?; commands are listed by --help'],
-    [['fly'], 'COMMAND_UNKNOWN: sluice: no command "fly"; commands are listed by --help'],
+    [
+      ['server'],
+      'COMMAND_UNKNOWN: sluice: no command "server", did you mean "serve"? Run sluice --help to list the commands.',
+    ],
+    [
+      ['serv'],
+      'COMMAND_UNKNOWN: sluice: no command "serv", did you mean "serve"? Run sluice --help to list the commands.',
+    ],
+    [['fly'], 'COMMAND_UNKNOWN: sluice: no command "fly". Run sluice --help to list the commands.'],
   ])('answers %j with one line and exit code 1', (args, line) => {
     expect(run(args)).toEqual({ status: 1, stdout: '', stderr: `${line}\n` })
   })
 
   it('names the environment variable that is wrong', () => {
     expect(run(['serve'], { env: { PORT: 'tcp://10.0.0.1:80' } }).stderr).toBe(
-      'PORT_INVALID: PORT: got "tcp://10.0.0.1:80"; a port is a whole number from 0 to 65535, and 0 picks a free one\n',
+      'PORT_INVALID: PORT: got "tcp://10.0.0.1:80". A port must be a whole number from 0 to 65535; 0 picks a free one.\n',
     )
   })
 })

@@ -3,7 +3,7 @@ import { size } from '../../server/src/cli/size.ts'
 import { printedBy, refusedBy } from './printed.suite.ts'
 
 const RULE =
-  'size takes --rate and --keys, whole numbers such as 10000, 500k or 10M; --limits from 1 to 100, --leased a share such as 90%'
+  'Give --rate and --keys as whole numbers such as 10000, 500k or 10M, --limits from 1 to 100, and --leased as a share such as 90%.'
 
 const sized = async (...args: string[]) => JSON.parse(await printedBy(size, [...args, '--json']))
 
@@ -49,7 +49,7 @@ describe('sluice size', () => {
     [['--rate', '1', '--keys', '1', '--leased', '90'], '--leased: got "90"'],
     [['--rate', '1', '--keys', '1', '--leased', 'half'], '--leased: got "half"'],
   ])('refuses %j', async (args, what) => {
-    expect(await refusedBy(size, args)).toBe(`SIZE_INVALID: ${what}; ${RULE}`)
+    expect(await refusedBy(size, args)).toBe(`SIZE_INVALID: ${what}. ${RULE}`)
   })
 
   it('knows no other flag', async () => {

@@ -5,8 +5,8 @@ import { SETTINGS } from '../../server/src/app/settings/settings.ts'
 import { MAX_WATCHES, MAX_WATCHES_OF_A_CONNECTION } from '../../server/src/edge/health/watch-bound.ts'
 import { MAX_BYTES } from '../../server/src/edge/http/body.ts'
 import { DEFAULT_HTTP_BOUNDS } from '../../server/src/edge/http/bounds.ts'
-import { MAX_LIMITS, MAX_REQUESTS } from '../../server/src/edge/limiter/limiter-request.ts'
-import { MAX_DESCRIPTORS, MAX_ENTRIES, MAX_MESSAGE_BYTES } from '../../server/src/edge/rls/rls-request.ts'
+import { MAX_BATCH_FIELDS, MAX_LIMITS, MAX_REQUESTS } from '../../server/src/edge/limiter/limiter-request.ts'
+import { MAX_DESCRIPTORS, MAX_ENTRIES, MAX_FIELDS, MAX_MESSAGE_BYTES } from '../../server/src/edge/rls/rls-request.ts'
 import { DEFAULT_BUDGETS } from '../../server/src/grpc/budgets.ts'
 import { DEFAULT_LIMITS } from '../../server/src/grpc/limits.ts'
 import { newCounters } from '../../server/src/grpc/stats.ts'
@@ -30,6 +30,8 @@ function spell(name: string, value: number): string {
 /** BOUNDS are those of the service, as the page spells them, and as the code has them. */
 const BOUNDS: [what: string, name: string, value: number][] = [
   ['bytes of a message over gRPC', 'Bytes', MAX_MESSAGE_BYTES],
+  ['fields of a request, over gRPC', '', MAX_FIELDS],
+  ['fields of a message of `sluice.v1.Limiter`', '', MAX_BATCH_FIELDS],
   ['requests in a message of `sluice.v1.Limiter`', '', MAX_REQUESTS],
   ['descriptors in a request', '', MAX_DESCRIPTORS],
   ['entries in a descriptor', '', MAX_ENTRIES],

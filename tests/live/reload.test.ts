@@ -6,8 +6,8 @@ import { run, start } from '../cli/sluice-process.suite.ts'
 
 const TYPO = ruleText(9).replace('unit: day', 'unit: minut')
 const UNIT_RULE =
-  '(invalid option: expected one of "second"|"minute"|"hour"|"day"|"week"|"month"|"year"); ' +
-  'rules follow the rule language, docs/rules.md'
+  '(invalid option: expected one of "second"|"minute"|"hour"|"day"|"week"|"month"|"year"). ' +
+  'See docs/rules.md for the rule language.'
 const IN_FORCE = ' info  rules are in force'
 const REFUSED = ' error rules are refused'
 
@@ -139,7 +139,7 @@ describe('sluice serve --rules DIR', () => {
     expect(told).toEqual([
       'error rules are refused, the last good ones stay in force:',
       `  RULE_INVALID: ${rules.at('api.yaml')}:4:25: unit: got "minut" ${UNIT_RULE}`,
-      `  RULE_UNKNOWN_KEY: ${rules.at('b.yaml')}:2:1: "limits"; only keys of the rule language are accepted (docs/rules.md), so that a typo is never ignored`,
+      `  RULE_UNKNOWN_KEY: ${rules.at('b.yaml')}:2:1: "limits". Only keys of the rule language are accepted (docs/rules.md), so that a typo is never ignored.`,
       'info  rules are in force: 2 limits in 2 domains',
       'info  SIGTERM: health says no from now on',
       'info  taking no new connections, answering what is under way',
@@ -153,7 +153,7 @@ describe('sluice serve --rules DIR', () => {
     const { url, printed } = await start('--rules', rules.path)
     renameSync(rules.path, `${rules.path}.away`)
     expect(await printed('RULE_FILE_UNREADABLE')).toContain(
-      `  RULE_FILE_UNREADABLE: ${rules.path}: it does not exist (ENOENT); `,
+      `  RULE_FILE_UNREADABLE: ${rules.path}: the file does not exist (ENOENT). `,
     )
     expect((await ask(url, 'alice')).limit).toBe(5)
     renameSync(`${rules.path}.away`, rules.path)
@@ -184,7 +184,7 @@ describe('sluice serve --rules DIR', () => {
       'b.yaml': 'domain: api\ndescriptors: [{ key: ip, rate_limit: { unlimited: true } }]\n',
     })
     expect(run(['serve', '--rules', rules.path]).stderr).toBe(
-      `RULE_DUPLICATE_DOMAIN: ${rules.at('b.yaml')}:1:9: "api" is already defined at ${rules.at('a.yaml')}:1:9; a domain is defined once\n`,
+      `RULE_DUPLICATE_DOMAIN: ${rules.at('b.yaml')}:1:9: "api" is already defined at ${rules.at('a.yaml')}:1:9. A domain must be defined only once. Rename one, or merge them.\n`,
     )
     const { welcome, url } = await start('--merge-domains', '--rules', rules.path)
     expect(welcome).toContain('2 limits in 1 domain')

@@ -12,7 +12,8 @@ import { ThreadLoader, type ThreadLoaderOptions } from '../../src/sources/thread
 import { until } from '../servers/until.mjs'
 
 const ENTRY = new URL('../../dist/sources/loader-thread.js', import.meta.url)
-const RULE = 'rules that change are loaded in a thread of their own, in at most 1 GiB of memory and a minute'
+const RULE =
+  'The previous rules stay in force. Changed rules are loaded in a separate thread, with at most 1 GiB of memory and one minute.'
 
 const threads = vi.hoisted(() => ({ started: [] as Worker[] }))
 
@@ -103,7 +104,7 @@ describe('ThreadLoader', () => {
     const { rules: loaded } = await loaderOf().load(inputs, { mergeDomains: true })
     expect(loaded.ruleCount).toBe(101)
     expect(await refusalOf(loaderOf(), ...inputs)).toBe(
-      'RULE_DUPLICATE_DOMAIN: row 1.domain: "api.yaml" is already defined at api.yaml:1:9; a domain is defined once',
+      'RULE_DUPLICATE_DOMAIN: row 1.domain: "api.yaml" is already defined at api.yaml:1:9. A domain must be defined only once. Rename one, or merge them.',
     )
   })
 
@@ -179,7 +180,7 @@ describe('a thread that fails', () => {
     const loader = loaderOf({ entry: entryOf(name.replaceAll(' ', '-'), onLoad('bad.yaml', code)) })
     expect(await load(loader)).toBe(100)
     expect(await refusalOf(loader, rules(100, 'bad.yaml'), rules(1))).toBe(
-      `RELOAD_FAILED: bad.yaml and 1 more: ${reason}; ${RULE}`,
+      `RELOAD_FAILED: bad.yaml and 1 more: ${reason}. ${RULE}`,
     )
     expect(await load(loader)).toBe(100)
     expect(threads.started).toHaveLength(2)
@@ -187,15 +188,15 @@ describe('a thread that fails', () => {
 
   it('is a refusal when it runs out of memory', async () => {
     const loader = loaderOf({ mostHeapMib: 24 })
-    expect(await refusalOf(loader, rules(20_000))).toBe(`RELOAD_FAILED: api.yaml: it ran out of memory; ${RULE}`)
+    expect(await refusalOf(loader, rules(20_000))).toBe(`RELOAD_FAILED: api.yaml: it ran out of memory. ${RULE}`)
     expect(await load(loader)).toBe(100)
   })
 
-  it('is a refusal when it does not answer', async () => {
+  it('is a refusal when no answer', async () => {
     const entry = entryOf('hangs', onLoad('bad.yaml', 'for (;;);'))
     const loader = loaderOf({ entry, maxWaitMs: 1_000 })
     expect(await refusalOf(loader, rules(100, 'bad.yaml'))).toBe(
-      `RELOAD_FAILED: bad.yaml: no answer within 1000 ms; ${RULE}`,
+      `RELOAD_FAILED: bad.yaml: no answer within 1000 ms. ${RULE}`,
     )
   })
 
@@ -211,7 +212,7 @@ describe('a thread that fails', () => {
     const refusal = refusalOf(loader, rules(5_000))
     await until('a thread was started', () => threads.started.length === 1)
     loader.close()
-    expect(await refusal).toBe(`RELOAD_FAILED: api.yaml: it ended with exit code 1; ${RULE}`)
+    expect(await refusal).toBe(`RELOAD_FAILED: api.yaml: it ended with exit code 1. ${RULE}`)
   })
 
   it('is not needed: where there is none to be had, rules are loaded here', async () => {

@@ -97,7 +97,7 @@ describe.each(SETUPS)('gRPC, %s', (_, args) => {
     const [before, after] = [old, next].map(({ read }) => credentials.createSsl(read('ca.crt')))
     // The name of the file stays: it is the authority that tells which certificate was shown.
     copyFileSync(next.at('server.key'), old.at('server.key'))
-    await printed('it is not the key of')
+    await printed('the key does not match')
     expect(await codeOf(grpc, before)).toBe(1)
     copyFileSync(next.at('server.crt'), old.at('server.crt'))
     await printed(' info  new connections see the certificate of')
@@ -209,8 +209,8 @@ describe('sluice serve', () => {
       const { status, stderr } = run(['serve', '--examples', '--http-port', '0', ...files, ...args])
       expect([status, stderr]).toEqual([
         1,
-        `TLS_FILE_INVALID: ${at('server.key')}: it is a private key, not a certificate; ` +
-          'certificates and private keys are PEM files, and a key is that of its certificate\n',
+        `TLS_FILE_INVALID: ${at('server.key')}: it is a private key, not a certificate. ` +
+          'Certificates and private keys must be PEM files, and the key must match its certificate.\n',
       ])
     },
   )
@@ -223,7 +223,7 @@ describe('sluice serve', () => {
     expect(run(['serve', '--examples', '--http-port', '0', ...args], { env: { LOG_LEVEL: 'error' } })).toEqual({
       status: 1,
       stdout: '',
-      stderr: `FILE_UNREADABLE: ${file}: it does not exist (ENOENT); a file that a setting names exists, and this user may read it\n`,
+      stderr: `FILE_UNREADABLE: ${file}: the file does not exist (ENOENT). The file must exist, and the user of this process must be able to read it.\n`,
     })
   })
 })

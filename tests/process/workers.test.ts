@@ -194,7 +194,7 @@ describe('sluice serve --workers 2', () => {
     expect(status).toBe(1)
     expect(stderr).toContain('no luck today')
     expect(stderr).toMatch(
-      /\nWORKERS_CRASH: serve: worker \d \(process \d+\) ended with exit code 1; workers start; when none does, the service ends\n$/,
+      /\nWORKERS_CRASH: serve: worker \d \(process \d+\) ended with exit code 1. The service stops when none of its workers can start. See the log lines above.\n$/,
     )
   })
 })

@@ -53,9 +53,9 @@ describe('a bad rule file', () => {
   })
 })
 
-const UNKNOWN = 'only keys of the rule language are accepted (docs/rules.md), so that a typo is never ignored'
-const SYNTAX = 'a rule file is valid YAML'
-const LANGUAGE = 'rules follow the rule language, docs/rules.md'
+const UNKNOWN = 'Only keys of the rule language are accepted (docs/rules.md), so that a typo is never ignored.'
+const SYNTAX = 'A rule file must be valid YAML.'
+const LANGUAGE = 'See docs/rules.md for the rule language.'
 
 /** What an editor or a version control system would not keep as it is. */
 describe('the bytes of a bad rule file', () => {
@@ -63,30 +63,30 @@ describe('the bytes of a bad rule file', () => {
     [
       'nothing',
       '',
-      [`RULE_INVALID: f.yaml:1:1: got null (invalid input: expected object, received null); ${LANGUAGE}`],
+      [`RULE_INVALID: f.yaml:1:1: got null (invalid input: expected object, received null). ${LANGUAGE}`],
     ],
-    ['a byte order mark', '\ufeffdomain: api\ncolour: blue\n', [`RULE_UNKNOWN_KEY: f.yaml:2:1: "colour"; ${UNKNOWN}`]],
+    ['a byte order mark', '\ufeffdomain: api\ncolour: blue\n', [`RULE_UNKNOWN_KEY: f.yaml:2:1: "colour". ${UNKNOWN}`]],
     [
       'lines that end in CR LF',
       'domain: api\r\n\r\ncolour: blue\r\nsize: 5\r\n',
-      [`RULE_UNKNOWN_KEY: f.yaml:3:1: "colour"; ${UNKNOWN}`, `RULE_UNKNOWN_KEY: f.yaml:4:1: "size"; ${UNKNOWN}`],
+      [`RULE_UNKNOWN_KEY: f.yaml:3:1: "colour". ${UNKNOWN}`, `RULE_UNKNOWN_KEY: f.yaml:4:1: "size". ${UNKNOWN}`],
     ],
     [
       'a text with CR LF after a long text',
       'domain: api\r\nversion: |\r\n  one\r\n  two\r\ncolour: blue\r\n',
-      [`RULE_UNKNOWN_KEY: f.yaml:5:1: "colour"; ${UNKNOWN}`],
+      [`RULE_UNKNOWN_KEY: f.yaml:5:1: "colour". ${UNKNOWN}`],
     ],
-    ['a NUL', 'domain: a\0pi\n', [`RULE_SYNTAX: f.yaml:1:10: control character U+0000; ${SYNTAX}`]],
+    ['a NUL', 'domain: a\0pi\n', [`RULE_SYNTAX: f.yaml:1:10: control character U+0000. ${SYNTAX}`]],
     [
       'an escape character',
       'domain: api\n# \x1b[31m\n',
-      [`RULE_SYNTAX: f.yaml:2:3: control character U+001B; ${SYNTAX}`],
+      [`RULE_SYNTAX: f.yaml:2:3: control character U+001B. ${SYNTAX}`],
     ],
-    ['no line break at the end', 'domain: api\ncolour: blue', [`RULE_UNKNOWN_KEY: f.yaml:2:1: "colour"; ${UNKNOWN}`]],
+    ['no line break at the end', 'domain: api\ncolour: blue', [`RULE_UNKNOWN_KEY: f.yaml:2:1: "colour". ${UNKNOWN}`]],
     [
       'wide characters before the fault',
       'domain: "😀名"\n"ü": { a: 1 }\n',
-      [`RULE_UNKNOWN_KEY: f.yaml:2:1: "ü"; ${UNKNOWN}`],
+      [`RULE_UNKNOWN_KEY: f.yaml:2:1: "ü". ${UNKNOWN}`],
     ],
   ])('%s', (_, text, expected) => {
     expect(raisedBy(() => loadRules([{ file: 'f.yaml', text }])).split('\n')).toEqual(expected)

@@ -204,11 +204,11 @@ describe('a limit that a request brings along', () => {
   it.each([
     [
       { requestsPerUnit: -1, unit: 'hour' },
-      'LIMIT_INVALID: limit.limit: got -1; a limit is a whole number from 0 to 4294967295',
+      'LIMIT_INVALID: limit.limit: got -1. A limit must be a whole number from 0 to 4294967295.',
     ],
     [
       { requestsPerUnit: 1, unit: 'fortnight' },
-      'WINDOW_REQUIRED: limit.window: not given; every algorithm but concurrency needs a window (or, for fixed_window, a calendar)',
+      'WINDOW_REQUIRED: limit.window: not given. Every algorithm except concurrency needs a window, such as "1m"; fixed_window also accepts a calendar.',
     ],
   ])('is refused when it is none: %j', (bad, message) => {
     const { check } = scene()

@@ -8,9 +8,9 @@ import { exampleFiles } from './examples.suite.ts'
 const load = (text: string) => loadRules([{ file: 'f.yaml', text }])
 const firstLine = (text: string): string => raisedBy(() => load(text)).split('\n')[0]
 
-const DEEP = 'a rule file nests at most 64 levels deep'
+const DEEP = 'A rule file must nest at most 64 levels deep.'
 const ALIASES =
-  'a rule file has at most 10000 anchors and aliases, 1000 aliases of one anchor, for at most 1000000 values'
+  'A rule file must have at most 10000 anchors and aliases, at most 1000 aliases per anchor, and expand to at most 1000000 values.'
 
 /** indented writes a descriptor in another, count levels deep. */
 function indented(count: number): string {
@@ -33,74 +33,74 @@ describe('a file that is made to hurt', () => {
     [
       '9 MB of rules',
       () => '# comment\n'.repeat(900_000),
-      'RULE_FILE_TOO_LARGE: f.yaml: 9000000 characters; a rule file has at most 8 MiB',
+      'RULE_FILE_TOO_LARGE: f.yaml: 9000000 characters. A rule file must be at most 8 MiB. Split it by domain.',
     ],
     [
       '100,000 brackets',
       () => `domain: ${'['.repeat(100_000)}`,
-      `RULE_FILE_TOO_DEEP: f.yaml:1:73: more than 64 levels; ${DEEP}`,
+      `RULE_FILE_TOO_DEEP: f.yaml:1:73: more than 64 levels. ${DEEP}`,
     ],
     [
       '100,000 braces',
       () => `domain: ${'{a: '.repeat(100_000)}`,
-      `RULE_FILE_TOO_DEEP: f.yaml:1:265: more than 64 levels; ${DEEP}`,
+      `RULE_FILE_TOO_DEEP: f.yaml:1:265: more than 64 levels. ${DEEP}`,
     ],
     [
       '100,000 dashes',
       () => `domain:\n${'- '.repeat(100_000)}`,
-      `RULE_FILE_TOO_DEEP: f.yaml:2:129: more than 64 levels; ${DEEP}`,
+      `RULE_FILE_TOO_DEEP: f.yaml:2:129: more than 64 levels. ${DEEP}`,
     ],
     [
       '64 dashes far apart',
       () => `${'-   '.repeat(64)}${'x'.repeat(1_000)}`,
-      'RULE_INVALID: f.yaml:1:1: got a list (invalid input: expected object, received array); rules follow the rule language, docs/rules.md',
+      'RULE_INVALID: f.yaml:1:1: got a list (invalid input: expected object, received array). See docs/rules.md for the rule language.',
     ],
     [
       '100,000 question marks',
       () => `domain:\n${'? '.repeat(100_000)}`,
-      `RULE_FILE_TOO_DEEP: f.yaml:2:131: more than 64 levels; ${DEEP}`,
+      `RULE_FILE_TOO_DEEP: f.yaml:2:131: more than 64 levels. ${DEEP}`,
     ],
     [
       '2,000 levels by indentation',
       () => indented(2_000),
-      `RULE_FILE_TOO_DEEP: f.yaml:65:39: more than 64 levels; ${DEEP}`,
+      `RULE_FILE_TOO_DEEP: f.yaml:65:39: more than 64 levels. ${DEEP}`,
     ],
     [
       '100,000 steps of indentation in one line',
       () => `domain: d\n${' '.repeat(100_000)}x: 1\n`,
-      'RULE_SYNTAX: f.yaml:1:9: Nested mappings are not allowed in compact mappings; a rule file is valid YAML',
+      'RULE_SYNTAX: f.yaml:1:9: Nested mappings are not allowed in compact mappings. A rule file must be valid YAML.',
     ],
-    ['100 levels by aliases', () => chained(100), `RULE_FILE_TOO_DEEP: f.yaml:5:33: more than 64 levels; ${DEEP}`],
+    ['100 levels by aliases', () => chained(100), `RULE_FILE_TOO_DEEP: f.yaml:5:33: more than 64 levels. ${DEEP}`],
     [
       '10,000 aliases of one anchor',
       () => `domain: d\nx: &a 1\ny: [${'*a, '.repeat(10_000)}]\n`,
-      `RULE_TOO_MANY_ALIASES: f.yaml:3:4005: more than 1000 of one anchor; ${ALIASES}`,
+      `RULE_TOO_MANY_ALIASES: f.yaml:3:4005: more than 1000 of one anchor. ${ALIASES}`,
     ],
     [
       '20,000 anchors',
       () => `domain: d\nx: [${list(20_000, (i) => `&a${i} 1, `)}]\n`,
-      `RULE_TOO_MANY_ALIASES: f.yaml:2:98903: more than 10000 anchors and aliases; ${ALIASES}`,
+      `RULE_TOO_MANY_ALIASES: f.yaml:2:98903: more than 10000 anchors and aliases. ${ALIASES}`,
     ],
     [
       'a large list, 1,000 times',
       () => `domain: d\nx: &a [${'1, '.repeat(10_000)}]\ny: [${'*a, '.repeat(1_000)}]\n`,
-      `RULE_TOO_MANY_ALIASES: f.yaml:3:401: aliases for more than 1000000 values; ${ALIASES}`,
+      `RULE_TOO_MANY_ALIASES: f.yaml:3:401: aliases for more than 1000000 values. ${ALIASES}`,
     ],
     [
       'a map with 10,000 keys',
       () => list(10_000, (i) => `k${i}: 1\n`),
-      'RULE_FILE_FOREIGN: f.yaml:1:1: it has "k0", "k1", "k2", …, and neither domain nor descriptors; ' +
-        'a rule file is YAML with a domain and descriptors (docs/rules.md)',
+      'RULE_FILE_FOREIGN: f.yaml:1:1: the file has "k0", "k1", "k2", …, but neither domain nor descriptors. ' +
+        'A rule file must be YAML with a domain and descriptors (docs/rules.md).',
     ],
     [
       'one key 10,000 times',
       () => 'k: 1\n'.repeat(10_000),
-      'RULE_SYNTAX: f.yaml:2:1: "k" is already given at line 1; a rule file is valid YAML',
+      'RULE_SYNTAX: f.yaml:2:1: "k" is already given at line 1. A rule file must be valid YAML.',
     ],
     [
       '10,000 documents',
       () => 'domain: d\n---\n'.repeat(10_000),
-      'RULE_SYNTAX: f.yaml:2:1: a second document; a file has one; a rule file is valid YAML',
+      'RULE_SYNTAX: f.yaml:2:1: the file has a second document. A rule file must be valid YAML.',
     ],
   ])('with %s is refused', (_, text, message) => {
     expect(firstLine(text())).toBe(message)
@@ -110,7 +110,7 @@ describe('a file that is made to hurt', () => {
     const lines = raisedBy(() => load(`domain: d\ndescriptors:\n${'- {}\n'.repeat(10_000)}`)).split('\n')
     expect([lines.length, lines[999], lines[1_000]]).toEqual([
       1_001,
-      'RULE_INVALID: f.yaml:1002:3: key is missing; rules follow the rule language, docs/rules.md',
+      'RULE_INVALID: f.yaml:1002:3: key is missing. See docs/rules.md for the rule language.',
       '… and 9000 more',
     ])
   })
@@ -270,6 +270,6 @@ describe('whatever a file holds', () => {
     const endless: { key: string; descriptors: unknown[] } = { key: 'a', descriptors: [] }
     endless.descriptors.push(endless)
     const message = raisedBy(() => compileObjects([{ domain: 'd', descriptors: [endless] } as never]))
-    expect(message).toBe(`RULE_FILE_TOO_DEEP: rules[0]${'.descriptors[0]'.repeat(32)}: more than 64 levels; ${DEEP}`)
+    expect(message).toBe(`RULE_FILE_TOO_DEEP: rules[0]${'.descriptors[0]'.repeat(32)}: more than 64 levels. ${DEEP}`)
   })
 })

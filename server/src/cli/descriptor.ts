@@ -9,7 +9,7 @@ export function domainOf(rules: RuleSet, name: string | undefined): Domain {
   const domain = wanted === undefined ? undefined : rules.domains.get(wanted)
   if (domain !== undefined) return domain
   const detail = name === undefined ? 'not given' : got(name)
-  throw new SluiceError('DOMAIN_UNKNOWN', '--domain', `${detail}, there are ${known.join(', ')}`)
+  throw new SluiceError('DOMAIN_UNKNOWN', '--domain', `${detail}. Known domains: ${known.join(', ')}`)
 }
 
 /** entryOf reads `key=value`. */

@@ -20,7 +20,7 @@ export async function health(args: readonly string[]): Promise<void> {
   const admin = adminAddress(flags.last('admin') ?? ownAdmin(flags))
   const probe = new URL(flags.isOn('live') ? 'livez' : 'readyz', admin)
   const { ok, status, text } = await answerOf(probe, admin)
-  if (!ok) throw new SluiceError('NOT_HEALTHY', probe.href, `it answers ${status}: ${text.trim().slice(0, MAX_REASON)}`)
+  if (!ok) throw new SluiceError('NOT_HEALTHY', probe.href, `answered ${status}: ${text.trim().slice(0, MAX_REASON)}`)
   process.stdout.write('ok\n')
 }
 

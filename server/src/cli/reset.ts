@@ -63,7 +63,7 @@ async function storedKeys(flags: Flags): Promise<readonly string[]> {
   const domain = domainOf(rules, flags.last('domain'))
   const { matching, entries } = matchingRules(domain, all)
   if (matching.length === 0) {
-    throw new SluiceError('RESET_TARGET_INVALID', 'reset', `no rule of ${domain.name} counts this descriptor`)
+    throw new SluiceError('RESET_TARGET_INVALID', 'reset', `no rule of ${domain.name} matches this descriptor`)
   }
   return matching.map((rule) => storedKey(keys.spell(domain.name, rule, entries), rule.limit))
 }
@@ -93,5 +93,5 @@ async function resetDomain({ counters, whenConnected }: Counters, domain: string
 
 function print(lines: readonly string[], isTold: boolean): void {
   process.stdout.write(`${lines.join('\n')}\n`)
-  if (!isTold) throw new SluiceError('NODES_NOT_TOLD', 'reset', 'the Redis user may not publish')
+  if (!isTold) throw new SluiceError('NODES_NOT_TOLD', 'reset', 'the Redis user is not allowed to publish')
 }

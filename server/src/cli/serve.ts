@@ -30,7 +30,7 @@ export async function run(config: Config): Promise<void> {
   if (service === undefined) return leave(log)
   if (format === 'text') log.print(greeting(service, config))
   else logStart(service, config, log)
-  if (process.env.NOTIFY_SOCKET) await tellSystemd(log)
+  if (process.env.NOTIFY_SOCKET) void tellSystemd(service, log)
   // Only workers that cannot be kept running end it by themselves.
   await service.failed.catch(async (error: unknown) => {
     service.kill()
@@ -41,11 +41,11 @@ export async function run(config: Config): Promise<void> {
 
 function ignore(): void {}
 
-/** tellSystemd says that the service is ready, and later that it ends. Loaded here: elsewhere nobody listens. */
-async function tellSystemd(log: Log): Promise<void> {
+/** tellSystemd says when the service is ready, and later that it ends. Loaded here: elsewhere nobody listens. */
+async function tellSystemd({ ready }: Service, log: Log): Promise<void> {
   const { SystemdNotices } = await import('../app/systemd/systemd-notices.ts')
   const notices = new SystemdNotices(process.env, log)
-  notices.ready()
+  void ready.then(() => notices.ready())
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => notices.stopping())
 }
 

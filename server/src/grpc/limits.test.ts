@@ -21,7 +21,7 @@ it.each([
     { connectionWindowBytes: 2 ** 31 },
     'connectionWindowBytes is 2147483648; it must be a whole number from 1 to 2147483647',
   ],
-  [{ maxBytes: 1 }, 'maxBytes is no limit of a GrpcServer'],
+  [{ maxBytes: 1 }, 'maxBytes is not a limit of a GrpcServer'],
 ])('%j is refused', (options, rule) => {
   expect(() => resolveLimits(options as object)).toThrow(rule)
 })

@@ -48,15 +48,15 @@ const RESERVED = new Set([
 
 /** requireMetadata returns the field as it is sent. It throws where a client could not read it. */
 export function requireMetadata(name: string, value: string | Uint8Array): { name: string; value: string } {
-  if (RESERVED.has(name)) throw new RangeError(`${name} cannot be set; the server writes it itself, or it must not be`)
+  if (RESERVED.has(name)) throw new RangeError(`${name} cannot be set: it is reserved for the server`)
   if (!NAME.test(name))
-    throw new RangeError(`${JSON.stringify(name)} cannot be set; names have a-z, 0-9, "_", "-", "."`)
+    throw new RangeError(`${JSON.stringify(name)} cannot be set: names may have only a-z, 0-9, "_", "-" and "."`)
   const isBinary = name.endsWith('-bin')
   if (isBinary !== (typeof value !== 'string')) {
-    throw new RangeError(`${name}: names that end in -bin take bytes, all others text`)
+    throw new RangeError(`${name}: names that end in -bin need bytes, all others need a string`)
   }
   if (typeof value !== 'string') return { name, value: base64(value) }
-  if (!VALUE.test(value)) throw new RangeError(`${name}: a value has the characters from space to "~" only`)
+  if (!VALUE.test(value)) throw new RangeError(`${name}: a value may have only the characters from space to "~"`)
   return { name, value: value.trim() }
 }
 

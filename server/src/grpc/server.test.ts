@@ -419,7 +419,7 @@ describe('drain', () => {
   it('takes no connection and no address afterwards', async () => {
     const { server } = started()
     await server.drain(1)
-    await expect(tcp(server)).rejects.toThrow('the server is closed; make a new one')
+    await expect(tcp(server)).rejects.toThrow('the server is closed; create a new one')
   })
 })
 

@@ -15,6 +15,7 @@ import { addressOf } from './peer.ts'
 import { bareHead, HeadReader } from './request-head.ts'
 import type { Route } from './route.ts'
 import { type GrpcStats, newCounters } from './stats.ts'
+import { Unpacking } from './unpacking.ts'
 
 export interface GrpcServerOptions {
   /** What clients may ask of the server; every limit has a default. */
@@ -75,15 +76,16 @@ export class GrpcServer {
   }
 
   #register(path: string, handler: Route['handler']): this {
-    if (!PATH.test(path)) throw new RangeError(`${JSON.stringify(path)}: a method's path is "/package.Service/Method"`)
-    if (this.#routes.has(path)) throw new RangeError(`${path} is already registered; a method has one handler`)
+    if (!PATH.test(path))
+      throw new RangeError(`${JSON.stringify(path)}: the path of a method must be "/package.Service/Method"`)
+    if (this.#routes.has(path)) throw new RangeError(`${path} is already registered: a method has only one handler`)
     this.#routes.set(path, { path, handler, bareHead: bareHead({ path, handler }) })
     return this
   }
 
   /** listen accepts connections on one more address, and resolves to it. */
   async listen(options: ListenOptions): Promise<GrpcAddress> {
-    if (this.#isClosing) throw new Error('the server is closed; make a new one')
+    if (this.#isClosing) throw new Error('the server is closed; create a new one')
     const listener = this.#listener('path' in options)
     const address = await listener.listen(options)
     if (this.#isClosing) listener.close()
@@ -93,7 +95,7 @@ export class GrpcServer {
 
   /** setTls has new connections see another certificate. The server must have had one from the start. */
   setTls(options: GrpcTlsOptions): void {
-    if (this.#tls === undefined) throw new Error('the server has no TLS; give it a certificate when it is made')
+    if (this.#tls === undefined) throw new Error('the server has no TLS: pass a certificate when you create it')
     this.#tls = options
     for (const listener of this.#listeners) listener.setTls(options)
   }
@@ -210,6 +212,7 @@ export class GrpcServer {
       wheel: this.#wheel,
       pool: new BufferPool(),
       headReader: new HeadReader(),
+      unpacking: new Unpacking(this.#limits, () => this.#clock.nowMs()),
       route: (path) => this.#routes.get(path),
       markDirty: (connection) => this.#markDirty(connection),
       onHeld: (grownBytes) => {

@@ -113,7 +113,7 @@ describe('a row', () => {
     }
   })
 
-  it('has an id of its parts where there is no field for it', () => {
+  it('has an id of its parts where there is not a valid field for it', () => {
     const tier = tiers.made({ limits: [1] }, making, { domain: 'api', name: 'pro' })
     expect(tiers.toRow(tier).id).toBe('api/pro')
     const rule = { domain: 'api', id: 'r1' }

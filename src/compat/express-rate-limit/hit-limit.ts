@@ -41,7 +41,7 @@ export function hitLimit(passed: HitOptions): RateLimitRequestHandler {
       return store.get(key)
     },
     resetAll: async () => {
-      if (store.resetAll === undefined) throw new Error('this store cannot forget all keys: it has no resetAll')
+      if (store.resetAll === undefined) throw new Error('this store cannot reset all keys: it has no resetAll')
       await store.resetAll()
     },
     close: async () => {

@@ -117,7 +117,7 @@ const CHECKS = {
     throw new Mistake('ERR_ERL_UNKNOWN_VALIDATION', `there is no validation ${unknown}, only ${names}, default.`)
   },
   creationStack(): void {
-    const { stack = '' } = new Error('where the middleware was made')
+    const { stack = '' } = new Error('where the middleware was created')
     if (!stack.includes('Layer.handle [as handle_request]') && !stack.includes('Layer.handleRequest')) return
     throw new Mistake(
       'ERR_ERL_CREATED_IN_REQUEST_HANDLER',
@@ -136,7 +136,7 @@ const CHECKS = {
     readonly keyGenerator?: unknown
   }): void {
     if (ipv6Subnet === undefined || keyGenerator === undefined) return
-    throw new Mistake('ERR_ERL_IPV6SUBNET_OR_KEYGENERATOR', 'ipv6Subnet does nothing beside a keyGenerator.')
+    throw new Mistake('ERR_ERL_IPV6SUBNET_OR_KEYGENERATOR', 'ipv6Subnet has no effect together with a keyGenerator.')
   },
   keyGeneratorIpFallback(keyGenerator: unknown): void {
     if (keyGenerator === undefined) return

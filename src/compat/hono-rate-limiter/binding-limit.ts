@@ -23,7 +23,7 @@ export function bindingLimit(given: CloudflareConfigProps): HitMiddleware {
   }
   return Object.assign(middleware as unknown as HitMiddleware, {
     resetAll: async () => {
-      throw new Error('a binding of Cloudflare cannot forget its keys')
+      throw new Error('a Cloudflare binding cannot reset its keys')
     },
     close: async () => {},
   })

@@ -50,7 +50,7 @@ export function hitLimit(given: HonoConfigProps): HitMiddleware {
   const middleware = (c: Context, next: Next): unknown => limiter.handle(c, next)
   return Object.assign(middleware as unknown as HitMiddleware, {
     resetAll: async () => {
-      if (store.resetAll === undefined) throw new Error('this store cannot forget all keys: it has no resetAll')
+      if (store.resetAll === undefined) throw new Error('this store cannot reset all keys: it has no resetAll')
       await store.resetAll()
     },
     close: async () => store.shutdown?.(),

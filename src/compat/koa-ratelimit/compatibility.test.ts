@@ -128,11 +128,11 @@ describe('sluice/koa with the options of koa-ratelimit', () => {
   })
 
   it.each([
-    [{ driver: 'file' }, 'GATE_OPTIONS_INVALID: driver: got "file"; it is memory or redis'],
-    [{ driver: 'redis' }, 'GATE_OPTIONS_INVALID: db: got undefined; for the driver redis, it is a client'],
+    [{ driver: 'file' }, 'GATE_OPTIONS_INVALID: driver: got "file", expected memory or redis'],
+    [{ driver: 'redis' }, 'GATE_OPTIONS_INVALID: db: got undefined, expected a client for the driver redis'],
     [
       { driver: 'memory', redis: 'redis://x' },
-      'GATE_OPTIONS_INVALID: db: got "redis://x"; for the driver memory, it is a Map',
+      'GATE_OPTIONS_INVALID: db: got "redis://x", expected a Map for the driver memory',
     ],
     [{ db: {} }, 'REDIS_CLIENT_INVALID: redis: got an object'],
   ])('refuses %o', (options, message) => {

@@ -38,10 +38,10 @@ class HitDatabase {
   constructor(options: MiddlewareOptions & { readonly duration: number }) {
     const { driver, db, redis = db instanceof Map ? undefined : db, namespace = 'limit', duration } = options
     if (driver === 'memory' && redis !== undefined) {
-      throw new SluiceError('GATE_OPTIONS_INVALID', 'db', `${got(db ?? redis)}; for the driver memory, it is a Map`)
+      throw new SluiceError('GATE_OPTIONS_INVALID', 'db', `${got(db ?? redis)}, expected a Map for the driver memory`)
     }
     if (driver === 'redis' && redis === undefined) {
-      throw new SluiceError('GATE_OPTIONS_INVALID', 'db', `${got(db)}; for the driver redis, it is a client`)
+      throw new SluiceError('GATE_OPTIONS_INVALID', 'db', `${got(db)}, expected a client for the driver redis`)
     }
     this.#duration = duration
     this.#slot = `sluice:${namespace}:${duration}`

@@ -138,7 +138,7 @@ function baseGuard(): typeof Throttler.ThrottlerGuard {
   } catch {
     return class {
       constructor() {
-        throw new SluiceError('THROTTLER_MISSING', 'SluiceThrottlerGuard', 'it cannot be found')
+        throw new SluiceError('THROTTLER_MISSING', 'SluiceThrottlerGuard', 'the package cannot be found')
       }
     } as unknown as typeof Throttler.ThrottlerGuard
   }

@@ -18,7 +18,7 @@ export function checkSchema(source: RuleDocument, problems: Problems): RuleFile 
   }
   const others = keysOfAnotherFile(source.value)
   if (others !== undefined) {
-    problems.add('RULE_FILE_FOREIGN', source.locate([]), `it has ${others}, and neither domain nor descriptors`)
+    problems.add('RULE_FILE_FOREIGN', source.locate([]), `the file has ${others}, but neither domain nor descriptors`)
     return undefined
   }
   const issues = findIssues(RULE_FILE, source.value)

@@ -80,7 +80,10 @@ export function compileRule(own: RateLimitRule, ownPlace: RulePlace, problems: P
   // A default is for limits that can follow it.
   const consistency = own.consistency === undefined && !isLeasable(limit) ? 'exact' : given
   if (consistency !== 'exact' && !isLeasable(limit)) {
-    report('consistency', `consistency: ${consistency} beside ${limit.countDenied ? 'count_denied' : limit.algorithm}`)
+    report(
+      'consistency',
+      `consistency: ${consistency} cannot be combined with ${limit.countDenied ? 'count_denied' : limit.algorithm}`,
+    )
   }
   return Object.freeze({
     id,
@@ -153,16 +156,16 @@ function defaultOf(key: LimitOptionKey): unknown {
 /** checkUnlimited reports options that say how to count. A number is accepted, as in envoyproxy/ratelimit. */
 function checkUnlimited(rate: RateLimitRule, report: Report): void {
   for (const key of COUNTING_KEYS) {
-    if (rate[key] !== undefined && key !== 'requests_per_unit') report(key, `${key} beside unlimited`)
+    if (rate[key] !== undefined && key !== 'requests_per_unit') report(key, `${key} and unlimited cannot be combined`)
   }
 }
 
 function checkCounting(rate: RateLimitRule, report: Report): void {
   if (rate.requests_per_unit === undefined) report('requests_per_unit', 'requests_per_unit is missing')
   if (rate.unit === undefined) return
-  if (rate.window !== undefined) report('window', 'window beside unit')
-  if (rate.calendar !== undefined) report('calendar', 'calendar beside unit')
-  if (rate.algorithm === 'concurrency') report('unit', 'unit beside concurrency')
+  if (rate.window !== undefined) report('window', 'window and unit cannot be combined')
+  if (rate.calendar !== undefined) report('calendar', 'calendar and unit cannot be combined')
+  if (rate.algorithm === 'concurrency') report('unit', 'unit and concurrency cannot be combined')
 }
 
 function compileRuleLimit(rate: RateLimitRule, place: RulePlace, problems: Problems): Limit | undefined {

@@ -135,7 +135,7 @@ export class TreeCompiler {
       const block = text.includes('/') ? parseCidr(text) : undefined
       if (block === undefined) this.#problems.add('RULE_CIDR_INVALID', where, got(text))
       else if (!branch.blocks.add(block, node)) {
-        this.#problems.add('RULE_DUPLICATE_KEY', where, `${JSON.stringify(text)} is in this list already`)
+        this.#problems.add('RULE_DUPLICATE_KEY', where, `${JSON.stringify(text)} is already in this list`)
       }
     }
   }
@@ -176,7 +176,7 @@ export class TreeCompiler {
     const { rate_limit: one, rate_limits: several } = limits
     if (one !== undefined && several !== undefined) {
       const where = source.locate([...at, 'rate_limits'], 'key')
-      this.#problems.add('RULE_COMBINATION', where, 'rate_limits beside rate_limit')
+      this.#problems.add('RULE_COMBINATION', where, 'rate_limits and rate_limit cannot be combined')
     }
     const inherited = {
       source,
@@ -200,7 +200,7 @@ export class TreeCompiler {
     const report = (option: string, detail: string): void =>
       this.#problems.add('RULE_COMBINATION', locate(place, option, 'key'), detail)
     const { value, cidr } = descriptor
-    if (cidr !== undefined && value !== undefined) report('cidr', 'cidr beside value')
+    if (cidr !== undefined && value !== undefined) report('cidr', 'cidr and value cannot be combined')
     if (descriptor.share_threshold === true && !value?.includes('*')) {
       report('share_threshold', 'share_threshold without a * in value')
     }

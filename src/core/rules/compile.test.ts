@@ -213,7 +213,7 @@ describe('compileObjects', () => {
     ['a typo deep inside', one({ request_per_unit: 5 }), /\.descriptors\[0\]\.rate_limit\.request_per_unit: /],
     ['a descriptor without a key', { domain: 'd', descriptors: [{}] }, /^RULE_INVALID: .*\[0\]: key is missing/],
     ['a unit that does not exist', one({ unit: 'fortnight' }), /^RULE_INVALID: .*\.unit: .*got "fortnight"/],
-    ['a unit and a window', one({ window: '1m' }), /^RULE_COMBINATION: .*\.window: window beside unit/],
+    ['a unit and a window', one({ window: '1m' }), /^RULE_COMBINATION: .*\.window: window and unit cannot be combined/],
     ['neither unit nor window', one({ unit: undefined }), /^WINDOW_REQUIRED: /],
     ['a count below 0', one({ requests_per_unit: -1 }), /^RULE_INVALID: .*\.requests_per_unit: .*got -1/],
     ['a count that is not whole', one({ requests_per_unit: 1.5 }), /^RULE_INVALID: .*got 1\.5/],
@@ -223,7 +223,11 @@ describe('compileObjects', () => {
     ['an algorithm that does not exist', one({ algorithm: 'magic' }), /^RULE_INVALID: .*\.algorithm: .*got "magic"/],
     ['an option of another algorithm', one({ burst: 5 }), /^OPTION_NOT_APPLICABLE: .*\.burst: /],
     ['an empty list of limits', level({ rate_limits: [] }), /^RULE_INVALID: .*\.rate_limits: /],
-    ['one limit and several', level({ rate_limit: MINUTE, rate_limits: [MINUTE] }), /rate_limits beside rate_limit/],
+    [
+      'one limit and several',
+      level({ rate_limit: MINUTE, rate_limits: [MINUTE] }),
+      /rate_limits and rate_limit cannot be combined/,
+    ],
     [
       'a mistake in the second limit of a list',
       level({ rate_limits: [MINUTE, { ...MINUTE, burst: 2 }] }),
@@ -237,8 +241,8 @@ describe('compileObjects', () => {
     [
       'a bare key twice',
       [{ key: 'a' }, { key: 'b' }, { key: 'a' }],
-      'RULE_DUPLICATE_KEY: rules[0].descriptors[2].key: "a" is already defined at rules[0].descriptors[0].key; ' +
-        'a key, or a key with its value, is defined once within a level',
+      'RULE_DUPLICATE_KEY: rules[0].descriptors[2].key: "a" is already defined at rules[0].descriptors[0].key. ' +
+        'A key, or a key with its value, must be unique within a level.',
     ],
     [
       'a key with the same value twice',
@@ -247,14 +251,14 @@ describe('compileObjects', () => {
         { key: 'a', value: '2' },
         { key: 'a', value: '1' },
       ],
-      'RULE_DUPLICATE_KEY: rules[0].descriptors[2].value: "a" with "1" is already defined at rules[0].descriptors[0].key; ' +
-        'a key, or a key with its value, is defined once within a level',
+      'RULE_DUPLICATE_KEY: rules[0].descriptors[2].value: "a" with "1" is already defined at rules[0].descriptors[0].key. ' +
+        'A key, or a key with its value, must be unique within a level.',
     ],
     [
       'a key named like a part of an object twice',
       [{ key: '__proto__' }, { key: '__proto__' }],
-      'RULE_DUPLICATE_KEY: rules[0].descriptors[1].key: "__proto__" is already defined at rules[0].descriptors[0].key; ' +
-        'a key, or a key with its value, is defined once within a level',
+      'RULE_DUPLICATE_KEY: rules[0].descriptors[1].key: "__proto__" is already defined at rules[0].descriptors[0].key. ' +
+        'A key, or a key with its value, must be unique within a level.',
     ],
   ])('refuses %s', (_, descriptors, message) => {
     expect(raisedBy(() => compile(...descriptors))).toBe(message)
@@ -262,7 +266,7 @@ describe('compileObjects', () => {
 
   it('refuses the same domain twice', () => {
     expect(raisedBy(() => compileObjects([{ domain: 'd' }, { domain: 'd' }]))).toBe(
-      'RULE_DUPLICATE_DOMAIN: rules[1].domain: "d" is already defined at rules[0].domain; a domain is defined once',
+      'RULE_DUPLICATE_DOMAIN: rules[1].domain: "d" is already defined at rules[0].domain. A domain must be defined only once. Rename one, or merge them.',
     )
   })
 })

@@ -115,7 +115,7 @@ descriptors:
     ).toEqual([expect.stringMatching(/^DURATION_INVALID: 0\.yaml:2:20: window: /)])
     expect(
       errorsOf(`defaults: {unit: day, window: 5s}\ndescriptors: [{key: a, rate_limit: {requests_per_unit: 1}}]`),
-    ).toEqual([expect.stringMatching(/^RULE_COMBINATION: 0\.yaml:2:23: window beside unit/)])
+    ).toEqual([expect.stringMatching(/^RULE_COMBINATION: 0\.yaml:2:23: window and unit cannot be combined/)])
   })
 
   it('hold nothing that is about one limit alone', () => {

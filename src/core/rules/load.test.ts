@@ -168,8 +168,8 @@ descriptors:
 `),
     )
     expect(message).toBe(
-      'OPTION_NOT_APPLICABLE: 1.yaml:7:12: burst: not used by sliding_window, only by token_bucket, gcra, leaky_bucket; ' +
-        'an option is given only where the algorithm uses it',
+      'OPTION_NOT_APPLICABLE: 1.yaml:7:12: burst: not used by sliding_window, only by token_bucket, gcra, leaky_bucket. ' +
+        'Remove the option, or choose an algorithm that uses it.',
     )
   })
 
@@ -182,7 +182,7 @@ descriptors:
 `),
     )
     expect(message).toBe(
-      'RULE_COMBINATION: 1.yaml:4:25: window beside unit; some keys need or exclude each other, docs/rules.md',
+      'RULE_COMBINATION: 1.yaml:4:25: window and unit cannot be combined. See docs/rules.md for keys that require or exclude each other.',
     )
   })
 
@@ -222,13 +222,13 @@ describe('files of one domain', () => {
     const path = 'domain: d\nevaluate: path\n'
     expect(load(path, path).domains.get('d')?.evaluatePath).toBe(true)
     expect(raisedBy(() => load(path, A))).toBe(
-      'RULE_COMBINATION: 2.yaml:1:1: evaluate differs between files of one domain; some keys need or exclude each other, docs/rules.md',
+      'RULE_COMBINATION: 2.yaml:1:1: evaluate differs between files of one domain. See docs/rules.md for keys that require or exclude each other.',
     )
   })
 
   it('are told apart in errors', () => {
     expect(raisedBy(() => load(A, A))).toBe(
-      'RULE_DUPLICATE_KEY: 2.yaml:4:10: "a" is already defined at 1.yaml:4:10; a key, or a key with its value, is defined once within a level',
+      'RULE_DUPLICATE_KEY: 2.yaml:4:10: "a" is already defined at 1.yaml:4:10. A key, or a key with its value, must be unique within a level.',
     )
   })
 })

@@ -131,7 +131,7 @@ export class YamlText {
     const control = CONTROL.exec(text)
     if (control !== null) this.#report('RULE_SYNTAX', control.index, `control character ${codePoint(control[0])}`)
     this.#reportSyntax(text, [...first.errors, ...first.warnings])
-    if (second !== undefined) this.#report('RULE_SYNTAX', second.range[0], 'a second document; a file has one')
+    if (second !== undefined) this.#report('RULE_SYNTAX', second.range[0], 'the file has a second document')
     this.#problems.throwIfAny()
     return first
   }
@@ -139,7 +139,7 @@ export class YamlText {
   /** #reportSyntax reports what the parser found: one mistake leads to many, and a text of another kind to hundreds. */
   #reportSyntax(text: string, found: readonly { readonly pos: [number, number]; readonly message: string }[]): void {
     if (found.length > 1 && !MAIN_KEY.test(text)) {
-      this.#fail('RULE_FILE_FOREIGN', undefined, 'it is not YAML, and no line of it begins with domain or descriptors')
+      this.#fail('RULE_FILE_FOREIGN', undefined, 'the file is not YAML, and no line begins with domain or descriptors')
     }
     for (const { pos, message } of found.slice(0, MAX_SYNTAX_ERRORS)) {
       this.#report('RULE_SYNTAX', pos[0], message.split('\n')[0])

@@ -51,9 +51,9 @@ describe('sluice/express', () => {
     expect(JSON.parse(body)).toMatchObject({
       type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
       status: 429,
-      'violated-policies': ['small "plan"'],
+      'violated-policies': ['small %22plan%22'],
     })
-    expect(parseList(headers.ratelimit)[0][0]).toBe('small "plan"')
+    expect(parseList(headers.ratelimit)[0][0]).toBe('small %22plan%22')
   })
 
   it('answers HEAD without a body, and says how long one would be', async () => {
@@ -190,7 +190,7 @@ describe('sluice/express', () => {
 
   it('refuses options of express-rate-limit', () => {
     expect(() => rateLimit({ window: '1m', limit: 1, windowMs: 1_000 } as object as PlainOptions)).toThrow(
-      "OPTION_UNKNOWN: windowMs: no such option, write window: '60s'",
+      "OPTION_UNKNOWN: windowMs: unknown option, write window: '60s'",
     )
   })
 

@@ -249,7 +249,7 @@ describe('sluice/fastify', () => {
   it('refuses options of @fastify/rate-limit', async () => {
     app = fastify()
     await expect(app.register(rateLimit, { limit: 1, window: '1m', max: 5 } as PlainOptions)).rejects.toThrow(
-      'OPTION_UNKNOWN: max: no such option, write limit: 100',
+      'OPTION_UNKNOWN: max: unknown option, write limit: 100',
     )
   })
 })

@@ -120,7 +120,7 @@ describe('sluice/hono', () => {
 
   it('refuses options of hono-rate-limiter', () => {
     expect(() => rateLimit({ window: '1m', limit: 1, windowMs: 1_000 } as PlainOptions)).toThrow(
-      "OPTION_UNKNOWN: windowMs: no such option, write window: '60s'",
+      "OPTION_UNKNOWN: windowMs: unknown option, write window: '60s'",
     )
   })
 })

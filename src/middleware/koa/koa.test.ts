@@ -91,7 +91,7 @@ describe('sluice/koa', () => {
 
   it('refuses options of koa-ratelimit', () => {
     expect(() => rateLimit({ window: '1m', limit: 1, max: 2 } as PlainOptions)).toThrow(
-      'OPTION_UNKNOWN: max: no such option, write limit: 100',
+      'OPTION_UNKNOWN: max: unknown option, write limit: 100',
     )
   })
 })

@@ -106,7 +106,8 @@ export class CounterStore implements HitStore {
   }
 
   resetAll(): void {
-    if (!this.localKeys) throw new SluiceError('RESET_ALL_NOT_APPLICABLE', 'resetAll', 'this store is on Redis')
+    if (!this.localKeys)
+      throw new SluiceError('RESET_ALL_NOT_APPLICABLE', 'resetAll', 'the counters of this store are in Redis')
     this.#open = openAppStore({ clock: WALL_CLOCK, ...this.#options })
   }
 

@@ -333,7 +333,7 @@ export class Slices {
       slice.answered(reply, this.maxRefusalMs)
       // What an eventual slice hears late is still the best there is to decide by.
       if (slice.isKnown(nowMs) || slice.kind === 'eventual') this.#serve(slice, reply, nowMs)
-      else failAll(slice.waiting, new StoreFault('timeout', 'store', 'the answer came when its lease was over'))
+      else failAll(slice.waiting, new StoreFault('timeout', 'store', 'the answer came after the lease had expired'))
       if (isGivingBack && this.#isOver(slice, nowMs)) this.#drop(slice)
     }
     if (!slice.isAsking) this.#goOn(slice, nowMs)

@@ -19,7 +19,7 @@ export function lenderOf(store: Store): Lender {
 /** NO_LENDER stands in for a lender where there is none. It lends nothing, and no notice ever arrives. */
 export const NO_LENDER: Lender = {
   exchange() {
-    throw new StoreFault('unavailable', 'store', 'it cannot lend')
+    throw new StoreFault('unavailable', 'store', 'the store cannot lend')
   },
   notify() {},
   listen(listener) {

@@ -55,7 +55,7 @@ describe('memory store', () => {
 
   it.each([0, -1, 1.5, Number.NaN, 67_108_865])('does not take %d as maxKeys', (maxKeys) => {
     expect(() => new MemoryStore({ maxKeys })).toThrow(
-      `MAX_KEYS_INVALID: maxKeys: got ${maxKeys}; maxKeys is a whole number from 1 to 67108864`,
+      `MAX_KEYS_INVALID: maxKeys: got ${maxKeys}. maxKeys must be a whole number from 1 to 67108864.`,
     )
   })
 })

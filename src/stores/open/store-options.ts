@@ -80,7 +80,7 @@ export function openAppStore(options: StoreOptions): OpenStore {
 function checkTimeout(timeoutMs: number): void {
   const { min, max } = LIMIT_OPTIONS.timeout_ms.schema
   if (Number.isInteger(timeoutMs) && timeoutMs >= min && timeoutMs <= max) return
-  const detail = `${got(timeoutMs)}; it is a whole number from ${min} to ${max}`
+  const detail = `${got(timeoutMs)}, expected a whole number from ${min} to ${max}`
   throw new SluiceError('GATE_OPTIONS_INVALID', 'redisTimeoutMs', detail)
 }
 

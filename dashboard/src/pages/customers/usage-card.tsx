@@ -1,30 +1,23 @@
 import { useMemo, useState } from 'preact/hooks'
-import { ask } from '../../api/client.ts'
-import { useResource } from '../../api/resource.ts'
+import type { LimitState, UsageRow } from '../../api/operations.ts'
+import type { Resource } from '../../api/resource.ts'
 import { Card, Choice, Count, Skeleton, State, Trouble } from '../../ui/parts.tsx'
-import { allPages, LARGEST_PAGE } from './all-pages.ts'
 import { DayBars } from './day-bars.tsx'
-import { daysOf, limitsIn, sumOf, usageSpan } from './usage-days.ts'
+import { daysOf, limitsIn, sumOf, usageFrom } from './usage-days.ts'
 
-const USAGE_MS = 30_000
+interface UsageProps {
+  readonly usage: Resource<readonly UsageRow[]>
+  /** Usage is counted under the ids of rules; these know their names. */
+  readonly limits: readonly LimitState[]
+}
 
 /** UsageCard shows thirty days of one limit: a request counts under each of its limits, so they are looked at one by one. */
-export function UsageCard({ customerId }: { readonly customerId: string }) {
+export function UsageCard({ usage, limits: known }: UsageProps) {
   const [chosen, setChosen] = useState<string>()
   const [what, setWhat] = useState<'requests' | 'cost'>('requests')
-  const span = usageSpan(Date.now())
-  const usage = useResource(
-    `usage ${customerId} ${span.from}`,
-    (signal) =>
-      allPages(async (cursor) => {
-        const query = { customer_id: customerId, ...span, granularity: 'day', cursor, page_size: LARGEST_PAGE } as const
-        return (await ask('listUsage', { query, signal })).body
-      }),
-    USAGE_MS,
-  )
   const limits = useMemo(() => limitsIn(usage.data ?? []), [usage.data])
   const limit = chosen !== undefined && limits.includes(chosen) ? chosen : limits[0]
-  const days = daysOf(usage.data ?? [], limit, span.from)
+  const days = daysOf(usage.data ?? [], limit, usageFrom(Date.now()))
   const sum = sumOf(days)
   return (
     <Card
@@ -41,7 +34,7 @@ export function UsageCard({ customerId }: { readonly customerId: string }) {
             >
               {limits.map((each) => (
                 <option key={each} value={each}>
-                  {each}
+                  {nameOf(each, known)}
                 </option>
               ))}
             </select>
@@ -77,6 +70,11 @@ export function UsageCard({ customerId }: { readonly customerId: string }) {
       )}
     </Card>
   )
+}
+
+function nameOf(limit: string, known: readonly LimitState[]): string {
+  const state = known.find(({ domain, rule_id }) => `${domain}/${rule_id}` === limit)
+  return state === undefined ? limit : `${state.domain}/${state.rule_name}`
 }
 
 function Sum({ name, value, swatch }: { name: string; value: number; swatch: string | undefined }) {

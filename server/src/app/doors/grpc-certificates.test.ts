@@ -72,8 +72,8 @@ describe('CertificateWatch', () => {
     expect(used).toEqual([])
     expect(logged).toEqual([
       'tls.refused: changed certificates are refused, the last good ones stay in use:\n' +
-        `TLS_FILE_INVALID: ${keyFile}: it is not the key of ${certFile}; ` +
-        'certificates and private keys are PEM files, and a key is that of its certificate',
+        `TLS_FILE_INVALID: ${keyFile}: the key does not match ${certFile}. ` +
+        'Certificates and private keys must be PEM files, and the key must match its certificate.',
     ])
     write('client.crt', 'client.key')
     look(2)
@@ -86,7 +86,7 @@ describe('CertificateWatch', () => {
     renameSync(certFile, `${certFile}.old`)
     look(3)
     expect(logged).toHaveLength(1)
-    expect(logged[0]).toContain(`FILE_UNREADABLE: ${certFile}: it does not exist (ENOENT)`)
+    expect(logged[0]).toContain(`FILE_UNREADABLE: ${certFile}: the file does not exist (ENOENT)`)
   })
 
   it('looks once a second until it is stopped', () => {

@@ -23,7 +23,7 @@ describe('sluice gateway --to', () => {
     [['--to', 'http://localhost:1'], 'ROUTE_UNLIMITED: --to: neither --limit 100/1m nor --no-limit is given'],
     [
       ['--to', 'http://localhost:1', '--limit', '5/m', '--no-limit'],
-      'ROUTE_UNLIMITED: --limit: it stands beside --no-limit',
+      'ROUTE_UNLIMITED: --limit: --limit and --no-limit are both given',
     ],
     [['--to', 'http://localhost:1', '--limit', '100'], 'RATE_INVALID: command line.limits[0]: got "100"'],
     [['--to', 'localhost:1', '--limit', '5/m'], 'ROUTES_INVALID: command line.upstreams.app[0]: got "localhost:1"'],
@@ -31,10 +31,7 @@ describe('sluice gateway --to', () => {
     [['--to', 'http://a', '--routes', 'b.yaml'], 'UPSTREAM_REQUIRED: gateway: both are given'],
     [['--to', 'http://a', '--limits', '5/m'], 'FLAG_UNKNOWN: gateway: got "--limits", did you mean "--limit"?'],
     [['--routes', 'b.yaml', '--limit', '5/m'], 'FLAG_UNKNOWN: --limit: it goes with --to'],
-    [
-      ['--to', 'http://a', '--limit', '5/m', '--tls-cert', 'a.pem'],
-      'TLS_INCOMPLETE: --tls-cert: --tls-key is not given',
-    ],
+    [['--to', 'http://a', '--limit', '5/m', '--tls-cert', 'a.pem'], 'TLS_INCOMPLETE: --tls-cert: --tls-key is missing'],
     [
       ['--to', 'http://a', '--limit', '5/m', '--trusted-proxies', 'all'],
       'PROXY_TRUST_INVALID: --trusted-proxies: got "all"',
@@ -45,7 +42,7 @@ describe('sluice gateway --to', () => {
 
   it('refuses a misspelt variable of its own', async () => {
     await expect(startGateway(['--to', 'http://a'], { SLUICE_GATEWAY_LIMITS: '5/m' })).rejects.toThrow(
-      'VARIABLE_UNKNOWN: SLUICE_GATEWAY_LIMITS: it is no setting of the gateway, did you mean "SLUICE_GATEWAY_LIMIT"?',
+      'VARIABLE_UNKNOWN: SLUICE_GATEWAY_LIMITS: not a setting of the gateway, did you mean "SLUICE_GATEWAY_LIMIT"?',
     )
   })
 

@@ -15,8 +15,8 @@ function fileOf(text: string): string {
   return file
 }
 
-const INVALID = 'a config file is YAML with one setting a line, such as "http_port: 8080"'
-const KEYS = 'settings in a config file are named as the flags in --help, with _ for -'
+const INVALID = 'A config file must be YAML with one setting per line, such as "http_port: 8080".'
+const KEYS = 'Settings in a config file have the names of the flags in --help, with _ instead of -.'
 
 describe('the config file', () => {
   it.each<[string, string, object]>([
@@ -47,29 +47,29 @@ describe('the config file', () => {
     [
       'an unknown setting',
       'host: a\nhttp_prot: 1\n',
-      `CONFIG_KEY_UNKNOWN: FILE:2: got "http_prot", did you mean "http_port"?; ${KEYS}`,
+      `CONFIG_KEY_UNKNOWN: FILE:2: got "http_prot", did you mean "http_port"? ${KEYS}`,
     ],
     [
       'a flag as it is written there',
       'http-port: 1\n',
-      `CONFIG_KEY_UNKNOWN: FILE:1: got "http-port", did you mean "http_port"?; ${KEYS}`,
+      `CONFIG_KEY_UNKNOWN: FILE:1: got "http-port", did you mean "http_port"? ${KEYS}`,
     ],
-    ['a file that names a file', 'config: a\n', `CONFIG_KEY_UNKNOWN: FILE:1: got "config"; ${KEYS}`],
-    ['a name that every object has', '__proto__: 1\n', `CONFIG_KEY_UNKNOWN: FILE:1: got "__proto__"; ${KEYS}`],
-    ['a setting twice', 'host: a\nhost: b\n', `CONFIG_INVALID: FILE:2: Map keys must be unique; ${INVALID}`],
-    ['a list where a value belongs', 'host:\n  - a\n', `CONFIG_INVALID: FILE:1: host: got a list; ${INVALID}`],
-    ['a map where a value belongs', 'host: { a: 1 }\n', `CONFIG_INVALID: FILE:1: host: got an object; ${INVALID}`],
-    ['an empty text', 'host: ""\n', `CONFIG_INVALID: FILE:1: host: got ""; ${INVALID}`],
-    ['a text of spaces', 'secret: "  "\n', `CONFIG_INVALID: FILE:1: secret: got "  "; ${INVALID}`],
-    ['no rules at all', 'rules: []\n', `CONFIG_INVALID: FILE:1: rules: got an empty list; ${INVALID}`],
-    ['an empty name among rules', 'rules: [a, ""]\n', `CONFIG_INVALID: FILE:1: rules: got ""; ${INVALID}`],
-    ['a list of lists of rules', 'rules: [[a]]\n', `CONFIG_INVALID: FILE:1: rules: got a list; ${INVALID}`],
-    ['a list', '- host\n', `CONFIG_INVALID: FILE: it is not a list of settings; ${INVALID}`],
-    ['a text', 'host\n', `CONFIG_INVALID: FILE: it is not a list of settings; ${INVALID}`],
+    ['a file that names a file', 'config: a\n', `CONFIG_KEY_UNKNOWN: FILE:1: got "config". ${KEYS}`],
+    ['a name that every object has', '__proto__: 1\n', `CONFIG_KEY_UNKNOWN: FILE:1: got "__proto__". ${KEYS}`],
+    ['a setting twice', 'host: a\nhost: b\n', `CONFIG_INVALID: FILE:2: Map keys must be unique. ${INVALID}`],
+    ['a list where a value belongs', 'host:\n  - a\n', `CONFIG_INVALID: FILE:1: host: got a list. ${INVALID}`],
+    ['a map where a value belongs', 'host: { a: 1 }\n', `CONFIG_INVALID: FILE:1: host: got an object. ${INVALID}`],
+    ['an empty text', 'host: ""\n', `CONFIG_INVALID: FILE:1: host: got "". ${INVALID}`],
+    ['a text of spaces', 'secret: "  "\n', `CONFIG_INVALID: FILE:1: secret: got "  ". ${INVALID}`],
+    ['no rules at all', 'rules: []\n', `CONFIG_INVALID: FILE:1: rules: got an empty list. ${INVALID}`],
+    ['an empty name among rules', 'rules: [a, ""]\n', `CONFIG_INVALID: FILE:1: rules: got "". ${INVALID}`],
+    ['a list of lists of rules', 'rules: [[a]]\n', `CONFIG_INVALID: FILE:1: rules: got a list. ${INVALID}`],
+    ['a list', '- host\n', `CONFIG_INVALID: FILE: the file is not a map of settings. ${INVALID}`],
+    ['a text', 'host\n', `CONFIG_INVALID: FILE: the file is not a map of settings. ${INVALID}`],
     [
       'a wrong value',
       'host: a\nhttp_port: http\n',
-      'PORT_INVALID: FILE:2: http_port: got "http"; a port is a whole number from 0 to 65535, and 0 picks a free one',
+      'PORT_INVALID: FILE:2: http_port: got "http". A port must be a whole number from 0 to 65535; 0 picks a free one.',
     ],
   ])('refuses %s', (_, text, message) => {
     const file = fileOf(text)
@@ -79,13 +79,13 @@ describe('the config file', () => {
   it('says where it is not YAML', () => {
     const file = fileOf('host: a\nrules: [a\n')
     expect(raisedBy(() => readConfig(['--config', file], {}))).toMatch(
-      /^CONFIG_INVALID: .*:\d: .+; a config file is YAML/,
+      /^CONFIG_INVALID: .*:\d: .+\. A config file must be YAML/,
     )
   })
 
   it('has to be there', () => {
     expect(raisedBy(() => readConfig(['--config', 'none.yaml'], {}))).toBe(
-      'FILE_UNREADABLE: none.yaml: it does not exist (ENOENT); a file that a setting names exists, and this user may read it',
+      'FILE_UNREADABLE: none.yaml: the file does not exist (ENOENT). The file must exist, and the user of this process must be able to read it.',
     )
   })
 

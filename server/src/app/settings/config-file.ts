@@ -20,7 +20,7 @@ export function readConfigFile(file: string): ReadonlyMap<string, Given> {
   if (problem !== undefined) throw new SluiceError('CONFIG_INVALID', placeOf(problem.pos[0]), problem.message)
   const settings = new Map<string, Given>()
   if (document.contents === null) return settings
-  if (!isMap(document.contents)) throw new SluiceError('CONFIG_INVALID', file, 'it is not a list of settings')
+  if (!isMap(document.contents)) throw new SluiceError('CONFIG_INVALID', file, 'the file is not a map of settings')
   for (const { key, value } of document.contents.items) {
     const name = String(isScalar(key) ? key.value : key)
     const where = `${placeOf(isScalar(key) ? key.range?.[0] : undefined)}: ${name}`
@@ -40,7 +40,11 @@ function textOf(file: string): string {
     return readFileSync(file, 'utf8')
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    throw new SluiceError('FILE_UNREADABLE', file, code === 'ENOENT' ? 'it does not exist (ENOENT)' : String(code))
+    throw new SluiceError(
+      'FILE_UNREADABLE',
+      file,
+      code === 'ENOENT' ? 'the file does not exist (ENOENT)' : String(code),
+    )
   }
 }
 

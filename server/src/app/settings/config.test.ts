@@ -3,12 +3,13 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { readConfig } from './config.ts'
 
-const FLAG_RULE = 'flags are listed by --help'
-const PORT_RULE = 'a port is a whole number from 0 to 65535, and 0 picks a free one'
-const SWITCH_RULE = 'a switch is true or false'
-const VALUE_RULE = 'a flag is followed by its value, as in --flag VALUE or --flag=VALUE'
+const FLAG_RULE = 'Run the command with --help to list its flags.'
+const PORT_RULE = 'A port must be a whole number from 0 to 65535; 0 picks a free one.'
+const SWITCH_RULE = 'A switch must be true or false.'
+const VALUE_RULE = 'Give the value as --flag VALUE or --flag=VALUE.'
 
-const TLS_RULE = 'a certificate and its key are given together; a name to ask of clients needs their authority'
+const TLS_RULE =
+  'Give the certificate and the key together; a required client name also needs the certificate authority.'
 
 const EXAMPLES = fileURLToPath(new URL('../../../examples', import.meta.url))
 
@@ -138,113 +139,109 @@ describe('readConfig', () => {
   })
 
   it.each<[string, string[], string]>([
-    [
-      'an unknown flag',
-      ['--prot', '1'],
-      `FLAG_UNKNOWN: serve: got "--prot", did you mean "--http-port"?; ${FLAG_RULE}`,
-    ],
+    ['an unknown flag', ['--prot', '1'], `FLAG_UNKNOWN: serve: got "--prot", did you mean "--http-port"? ${FLAG_RULE}`],
     [
       'a flag that is nearly one',
       ['--http-prot=1'],
-      `FLAG_UNKNOWN: serve: got "--http-prot", did you mean "--http-port"?; ${FLAG_RULE}`,
+      `FLAG_UNKNOWN: serve: got "--http-prot", did you mean "--http-port"? ${FLAG_RULE}`,
     ],
-    ['an unknown flag like no other', ['--verbose=1'], `FLAG_UNKNOWN: serve: got "--verbose"; ${FLAG_RULE}`],
-    ['a short flag', ['-p', '1'], `FLAG_UNKNOWN: serve: got "-p"; ${FLAG_RULE}`],
+    ['an unknown flag like no other', ['--verbose=1'], `FLAG_UNKNOWN: serve: got "--verbose". ${FLAG_RULE}`],
+    ['a short flag', ['-p', '1'], `FLAG_UNKNOWN: serve: got "-p". ${FLAG_RULE}`],
     [
       'a flag named like a part of an object',
       ['--__proto__', '1'],
-      `FLAG_UNKNOWN: serve: got "--__proto__"; ${FLAG_RULE}`,
+      `FLAG_UNKNOWN: serve: got "--__proto__". ${FLAG_RULE}`,
     ],
-    ['a flag of several lines', ['--a\nb'], `FLAG_UNKNOWN: serve: got "--a\\nb"; ${FLAG_RULE}`],
-    ['an argument', ['8080'], `FLAG_UNKNOWN: serve: got "8080"; ${FLAG_RULE}`],
-    ['an argument after --', ['--', '8080'], `FLAG_UNKNOWN: serve: got "8080"; ${FLAG_RULE}`],
-    ['a flag without its value', ['--http-port'], `FLAG_VALUE_MISSING: --http-port: no value; ${VALUE_RULE}`],
-    ['a flag with an empty value', ['--host='], `FLAG_VALUE_MISSING: --host: no value; ${VALUE_RULE}`],
-    ['rules without a name', ['--rules', ','], `FLAG_VALUE_MISSING: --rules: no value; ${VALUE_RULE}`],
-    ['a switch that is neither', ['--merge-domains=no'], `SWITCH_INVALID: --merge-domains: got "no"; ${SWITCH_RULE}`],
+    ['a flag of several lines', ['--a\nb'], `FLAG_UNKNOWN: serve: got "--a\\nb". ${FLAG_RULE}`],
+    ['an argument', ['8080'], `FLAG_UNKNOWN: serve: got "8080". ${FLAG_RULE}`],
+    ['an argument after --', ['--', '8080'], `FLAG_UNKNOWN: serve: got "8080". ${FLAG_RULE}`],
+    ['a flag without its value', ['--http-port'], `FLAG_VALUE_MISSING: --http-port: no value. ${VALUE_RULE}`],
+    ['a flag with an empty value', ['--host='], `FLAG_VALUE_MISSING: --host: no value. ${VALUE_RULE}`],
+    ['rules without a name', ['--rules', ','], `FLAG_VALUE_MISSING: --rules: no value. ${VALUE_RULE}`],
+    ['a switch that is neither', ['--merge-domains=no'], `SWITCH_INVALID: --merge-domains: got "no". ${SWITCH_RULE}`],
     [
       'several workers that count in memory',
       ['--workers', '2'],
-      'WORKERS_NEED_REDIS: --workers: got "2", and counters live in memory; ' +
-        'several workers share counters through Redis (--redis); in memory each would count for itself',
+      'WORKERS_NEED_REDIS: --workers: got "2" with counters in memory. ' +
+        'Several workers share counters through Redis. Set --redis, or use --workers 1.',
     ],
     [
       'a worker for each core in memory',
       ['--workers=auto'],
-      'WORKERS_NEED_REDIS: --workers: got "auto", and counters live in memory; ' +
-        'several workers share counters through Redis (--redis); in memory each would count for itself',
+      'WORKERS_NEED_REDIS: --workers: got "auto" with counters in memory. ' +
+        'Several workers share counters through Redis. Set --redis, or use --workers 1.',
     ],
     [
       'no worker',
       ['--workers=0'],
-      'WORKERS_INVALID: --workers: got "0"; workers is a whole number from 1 to 512, or auto',
+      'WORKERS_INVALID: --workers: got "0". Workers must be a whole number from 1 to 512, or auto.',
     ],
     [
       '513 workers',
       ['--workers=513'],
-      'WORKERS_INVALID: --workers: got "513"; workers is a whole number from 1 to 512, or auto',
+      'WORKERS_INVALID: --workers: got "513". Workers must be a whole number from 1 to 512, or auto.',
     ],
     [
       'a level of no logger',
       ['--log-level', 'loud'],
-      'CHOICE_INVALID: --log-level: got "loud", not debug or info or warn or error; a setting with fixed values takes one of them',
+      'CHOICE_INVALID: --log-level: got "loud", expected debug or info or warn or error. Use one of the values listed.',
     ],
     [
       'a Redis without time',
       ['--redis-timeout', '0s'],
-      'REDIS_TIMEOUT_INVALID: --redis-timeout: got "0s"; Redis has from 1ms to 60s to answer a decision',
+      'REDIS_TIMEOUT_INVALID: --redis-timeout: got "0s". The Redis timeout must be from 1ms to 60s.',
     ],
     [
       'a prefix of keys that chooses servers',
       ['--key-prefix', '{a}'],
-      'KEY_PREFIX_INVALID: --key-prefix: got "{a}"; a prefix of keys has at most 100 characters, without { and } and control characters',
+      'KEY_PREFIX_INVALID: --key-prefix: got "{a}". A key prefix must have at most 100 characters, without {, } and control characters.',
     ],
     [
       'compact keys without a secret',
       ['--keys', 'compact'],
-      'COMPACT_KEYS_NEED_SECRET: --keys: no secret; compact keys are hashes under a secret: SLUICE_SECRET, the same on every node',
+      'COMPACT_KEYS_NEED_SECRET: --keys: no secret is set. Compact keys are keyed hashes. Set SLUICE_SECRET to the same value on every node.',
     ],
     [
       'a time that no timer takes',
       ['--drain-timeout', '21d'],
-      'DURATION_TOO_LONG: --drain-timeout: got "21d"; a time that the service waits for is at most 20 days',
+      'DURATION_TOO_LONG: --drain-timeout: got "21d". A time that the service waits for must be at most 20 days.',
     ],
     [
       'a header with a line break',
       ['--limit-header', 'a\r\nb: c'],
-      String.raw`HEADER_NAME_INVALID: --limit-header: got "a\r\nb: c"; the name of a header has 1 to 100 letters, digits and signs such as -`,
+      String.raw`HEADER_NAME_INVALID: --limit-header: got "a\r\nb: c". A header name must have 1 to 100 letters, digits and characters such as -.`,
     ],
     [
       'a count that is none',
       ['--grpc-max-streams=many'],
-      'COUNT_INVALID: --grpc-max-streams: got "many"; a count is a whole number from 0 to 999999999, and 0 stands for the default',
+      'COUNT_INVALID: --grpc-max-streams: got "many". A count must be a whole number from 0 to 999999999; 0 selects the default.',
     ],
     [
       'TLS without a certificate',
       ['--grpc-tls'],
-      `TLS_INCOMPLETE: --grpc-tls: --grpc-tls-cert is not given; ${TLS_RULE}`,
+      `TLS_INCOMPLETE: --grpc-tls: --grpc-tls-cert is missing. ${TLS_RULE}`,
     ],
     [
       'TLS without a key',
       ['--grpc-tls', '--grpc-tls-cert', 'a.pem'],
-      `TLS_INCOMPLETE: --grpc-tls: --grpc-tls-key is not given; ${TLS_RULE}`,
+      `TLS_INCOMPLETE: --grpc-tls: --grpc-tls-key is missing. ${TLS_RULE}`,
     ],
     [
       'a name of clients without their authority',
       ['--grpc-tls', '--grpc-tls-cert', 'a', '--grpc-tls-key', 'b', '--grpc-client-san', 'envoy'],
-      `TLS_INCOMPLETE: --grpc-tls: --grpc-client-san is given, --grpc-client-ca is not; ${TLS_RULE}`,
+      `TLS_INCOMPLETE: --grpc-tls: --grpc-client-san is given without --grpc-client-ca. ${TLS_RULE}`,
     ],
     [
       'a certificate for Redis without its key',
       ['--redis-cert', 'a.crt'],
-      `TLS_INCOMPLETE: --redis-cert: --redis-key is not given; ${TLS_RULE}`,
+      `TLS_INCOMPLETE: --redis-cert: --redis-key is missing. ${TLS_RULE}`,
     ],
     [
       'a key for Redis without its certificate',
       ['--redis-key', 'a.key'],
-      `TLS_INCOMPLETE: --redis-key: --redis-cert is not given; ${TLS_RULE}`,
+      `TLS_INCOMPLETE: --redis-key: --redis-cert is missing. ${TLS_RULE}`,
     ],
-    ['a flag in place of a value', ['--http-port', '--host'], `PORT_INVALID: --http-port: got "--host"; ${PORT_RULE}`],
+    ['a flag in place of a value', ['--http-port', '--host'], `PORT_INVALID: --http-port: got "--host". ${PORT_RULE}`],
   ])('refuses %s', (_, args, message) => {
     expect(messageOf(args)).toBe(message)
   })
@@ -252,16 +249,16 @@ describe('readConfig', () => {
   it.each(['-1', '65536', '1.5', '0x50', '1e3', ' 80', '80a', 'http', '99999999999'])(
     'refuses the port "%s"',
     (port) => {
-      expect(messageOf(['--http-port', port])).toBe(`PORT_INVALID: --http-port: got "${port}"; ${PORT_RULE}`)
-      expect(messageOf([], { PORT: port })).toBe(`PORT_INVALID: PORT: got "${port}"; ${PORT_RULE}`)
+      expect(messageOf(['--http-port', port])).toBe(`PORT_INVALID: --http-port: got "${port}". ${PORT_RULE}`)
+      expect(messageOf([], { PORT: port })).toBe(`PORT_INVALID: PORT: got "${port}". ${PORT_RULE}`)
     },
   )
 })
 
 describe('readConfig, from the environment', () => {
   it.each<[string, Record<string, string>, string]>([
-    ['a switch', { SLUICE_MERGE_DOMAINS: 'on' }, `SWITCH_INVALID: SLUICE_MERGE_DOMAINS: got "on"; ${SWITCH_RULE}`],
-    ['rules', { SLUICE_RULES: ' , ' }, `FLAG_VALUE_MISSING: SLUICE_RULES: no value; ${VALUE_RULE}`],
+    ['a switch', { SLUICE_MERGE_DOMAINS: 'on' }, `SWITCH_INVALID: SLUICE_MERGE_DOMAINS: got "on". ${SWITCH_RULE}`],
+    ['rules', { SLUICE_RULES: ' , ' }, `FLAG_VALUE_MISSING: SLUICE_RULES: no value. ${VALUE_RULE}`],
   ])('names the variable of %s that is wrong', (_, env, message) => {
     expect(messageOf([], env)).toBe(message)
   })

@@ -72,6 +72,8 @@ export interface Config {
   readonly dataDir: string | undefined
   /** Where the first token of the admin API is written. Undefined: no node makes one. */
   readonly firstTokenFile: string | undefined
+  /** How long a node waits for the records of its database before it takes requests without them. */
+  readonly readyWithinMs: number
   /** Which entries tell who is calling, for quotas. */
   readonly callerEntries: CallerEntries
   readonly host: string
@@ -194,6 +196,7 @@ export function readConfig(args: readonly string[], env: Env, command: CommandFl
     database: databaseOf(from),
     dataDir: dataDirOf(from),
     firstTokenFile: firstTokenFileOf(from),
+    readyWithinMs: from.value('ready-within'),
     callerEntries: {
       keys: from.value('api-key-entries'),
       customers: from.value('customer-entries'),
@@ -269,7 +272,7 @@ function workerCount(from: SettingSources, isShared: boolean): number {
   const given = from.given('workers')
   const isOne = given === undefined || lastOf(given) === '1'
   if (isShared || isOne) return count
-  throw new SluiceError('WORKERS_NEED_REDIS', given.where, `${got(lastOf(given))}, and counters live in memory`)
+  throw new SluiceError('WORKERS_NEED_REDIS', given.where, `${got(lastOf(given))} with counters in memory`)
 }
 
 function hotKeyLimitsOf(from: SettingSources): HotKeyLimits {

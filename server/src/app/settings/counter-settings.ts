@@ -41,9 +41,9 @@ export function redisTlsOf(from: SettingSources, env: Env): RedisTls {
   const value = env[name] ?? ''
   const [cert, key] = [from.given('redis-cert'), from.given('redis-key')]
   if (cert !== undefined && key === undefined)
-    throw new SluiceError('TLS_INCOMPLETE', cert.where, '--redis-key is not given')
+    throw new SluiceError('TLS_INCOMPLETE', cert.where, '--redis-key is missing')
   if (key !== undefined && cert === undefined)
-    throw new SluiceError('TLS_INCOMPLETE', key.where, '--redis-cert is not given')
+    throw new SluiceError('TLS_INCOMPLETE', key.where, '--redis-cert is missing')
   return {
     caFile: from.value('redis-ca'),
     certFile: from.value('redis-cert'),

@@ -56,7 +56,7 @@ describe('ENVOY_SETTINGS', () => {
 
   it.each(refused)('$name is refused when it is set', ({ name, harmless, note }) => {
     expect(raisedBy(() => readConfig([], { [name]: 'something' }))).toBe(
-      `VARIABLE_UNSUPPORTED: ${name}: got "something"; ${note}; ${ERROR_RULES.VARIABLE_UNSUPPORTED}`,
+      `VARIABLE_UNSUPPORTED: ${name}: got "something"; ${note}. ${ERROR_RULES.VARIABLE_UNSUPPORTED}`,
     )
     for (const value of harmless ?? []) expect(readConfig([], { [name]: value.toUpperCase() }).warnings).toEqual([])
   })

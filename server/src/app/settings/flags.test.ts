@@ -5,9 +5,9 @@ import { parseFlags } from './flags.ts'
 const SPECS = [{ flag: 'name', value: 'NAME', env: 'TOWN' }, { flag: 'port', value: 'PORT' }, { flag: 'quick' }]
 const parse = (...args: string[]) => parseFlags('try', SPECS, args)
 
-const FLAG_RULE = 'flags are listed by --help'
-const VALUE_RULE = 'a flag is followed by its value, as in --flag VALUE or --flag=VALUE'
-const SWITCH_RULE = 'a switch is true or false'
+const FLAG_RULE = 'Run the command with --help to list its flags.'
+const VALUE_RULE = 'Give the value as --flag VALUE or --flag=VALUE.'
+const SWITCH_RULE = 'A switch must be true or false.'
 
 describe('parseFlags', () => {
   it('finds nothing on an empty command line', () => {
@@ -59,40 +59,36 @@ describe('parseFlags', () => {
     ['--quick=', '""'],
     ['--quick=TRUE', '"TRUE"'],
   ])('refuses the switch %s', (argument, value) => {
-    expect(raisedBy(() => parse(argument).isOn('quick'))).toBe(`SWITCH_INVALID: --quick: got ${value}; ${SWITCH_RULE}`)
+    expect(raisedBy(() => parse(argument).isOn('quick'))).toBe(`SWITCH_INVALID: --quick: got ${value}. ${SWITCH_RULE}`)
   })
 
   it.each<[string, string[], string]>([
-    ['an unknown flag', ['--nmae', 'a'], `FLAG_UNKNOWN: try: got "--nmae", did you mean "--name"?; ${FLAG_RULE}`],
+    ['an unknown flag', ['--nmae', 'a'], `FLAG_UNKNOWN: try: got "--nmae", did you mean "--name"? ${FLAG_RULE}`],
     [
       'an unknown flag with a value',
       ['--nmae=a'],
-      `FLAG_UNKNOWN: try: got "--nmae", did you mean "--name"?; ${FLAG_RULE}`,
+      `FLAG_UNKNOWN: try: got "--nmae", did you mean "--name"? ${FLAG_RULE}`,
     ],
-    [
-      'a flag in another case',
-      ['--Name', 'a'],
-      `FLAG_UNKNOWN: try: got "--Name", did you mean "--name"?; ${FLAG_RULE}`,
-    ],
+    ['a flag in another case', ['--Name', 'a'], `FLAG_UNKNOWN: try: got "--Name", did you mean "--name"? ${FLAG_RULE}`],
     [
       'a flag named like the variable of another',
       ['--town', 'a'],
-      `FLAG_UNKNOWN: try: got "--town", did you mean "--name"?; ${FLAG_RULE}`,
+      `FLAG_UNKNOWN: try: got "--town", did you mean "--name"? ${FLAG_RULE}`,
     ],
-    ['a short flag', ['-n', 'a'], `FLAG_UNKNOWN: try: got "-n"; ${FLAG_RULE}`],
+    ['a short flag', ['-n', 'a'], `FLAG_UNKNOWN: try: got "-n". ${FLAG_RULE}`],
     [
       'a switch with no- before it',
       ['--no-quick'],
-      `FLAG_UNKNOWN: try: got "--no-quick", did you mean "--quick"?; ${FLAG_RULE}`,
+      `FLAG_UNKNOWN: try: got "--no-quick", did you mean "--quick"? ${FLAG_RULE}`,
     ],
     [
       'a flag named like a part of an object',
       ['--constructor'],
-      `FLAG_UNKNOWN: try: got "--constructor"; ${FLAG_RULE}`,
+      `FLAG_UNKNOWN: try: got "--constructor". ${FLAG_RULE}`,
     ],
-    ['a flag at the end without its value', ['--name'], `FLAG_VALUE_MISSING: --name: no value; ${VALUE_RULE}`],
-    ['an empty value', ['--name='], `FLAG_VALUE_MISSING: --name: no value; ${VALUE_RULE}`],
-    ['an empty value after a space', ['--name', ''], `FLAG_VALUE_MISSING: --name: no value; ${VALUE_RULE}`],
+    ['a flag at the end without its value', ['--name'], `FLAG_VALUE_MISSING: --name: no value. ${VALUE_RULE}`],
+    ['an empty value', ['--name='], `FLAG_VALUE_MISSING: --name: no value. ${VALUE_RULE}`],
+    ['an empty value after a space', ['--name', ''], `FLAG_VALUE_MISSING: --name: no value. ${VALUE_RULE}`],
   ])('refuses %s', (_, args, message) => {
     expect(raisedBy(() => parse(...args))).toBe(message)
   })

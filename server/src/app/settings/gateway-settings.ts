@@ -12,37 +12,37 @@ import { completed, SETTINGS, type SettingRow } from './settings.ts'
 // biome-ignore format: two lines a setting
 const TABLE = {
   to: { kind: 'paths', value: 'URL',
-    text: 'the app behind the gateway: http://localhost:3000; for several addresses, repeat the flag or use commas' },
+    text: 'app behind the gateway, such as http://localhost:3000; for several addresses, repeat the flag or use commas' },
   limit: { kind: 'paths', value: 'N/TIME', unset: 'none: it does not start',
-    text: 'with --to: how many requests of one address in what time: 100/1m; several apply together' },
+    text: 'with --to: requests per client address and time, such as 100/1m; several apply together' },
   'no-limit': { kind: 'switch',
-    text: 'with --to: no limit, on purpose' },
+    text: 'with --to: run without a limit' },
   ceiling: { kind: 'text', value: 'N/TIME', unset: '50000/1s',
-    text: 'with --to: how many requests one process takes of all clients together, counted in its memory; more get 503; or off' },
+    text: 'with --to: requests per process for all clients together, counted in its memory; more are answered 503; or off' },
   'ceiling-per-ip': { kind: 'text', value: 'N/TIME', unset: '10000/1s',
-    text: 'with --to: how many requests one process takes of one address; more get 429; or off' },
+    text: 'with --to: requests per process for one client address; more are answered 429; or off' },
   concurrency: { kind: 'text', value: 'N', unset: 'adaptive',
-    text: 'with --to: how many requests the app gets at once: adaptive finds out; a number; or off' },
+    text: 'with --to: concurrent requests to the app: adaptive, a number, or off' },
   routes: { kind: 'text', value: 'FILE',
-    text: 'instead of --to: a routes file (docs/gateway.md); reloaded as it changes' },
+    text: 'instead of --to: a routes file (docs/gateway.md); reloaded when it changes' },
   port: { kind: 'port', default: '8000',
-    text: 'where clients connect: HTTP/1.1 and HTTP/2; 0 picks a free one' },
+    text: 'port for clients, HTTP/1.1 and HTTP/2; 0 picks a free port' },
   'tls-cert': { kind: 'text', value: 'FILE', unset: 'no TLS',
-    text: 'the certificate and its chain, in PEM; read again as it changes' },
+    text: 'certificate and chain in PEM form; reloaded when it changes' },
   'tls-key': { kind: 'text', value: 'FILE', unset: 'no TLS',
-    text: 'the key of the certificate, in PEM' },
+    text: 'private key of the certificate in PEM form' },
   'client-ca': { kind: 'text', value: 'FILE', unset: 'anyone may connect',
-    text: 'clients have to show a certificate of this authority' },
+    text: 'require client certificates signed by this CA' },
   'trusted-proxies': { kind: 'text', value: 'N|ADDRESSES',
-    text: 'how many proxies stand in front, or their addresses and blocks: whose X-Forwarded-For counts' },
+    text: 'number of proxies in front, or their addresses and blocks: their X-Forwarded-For is trusted' },
   'max-connections': { kind: 'count', unset: '10000',
-    text: 'connections of clients to one process; for more, unused ones of the address with the most are closed' },
+    text: 'maximum number of client connections per process; at the limit, idle connections of the address with the most are closed' },
   'max-connections-per-address': { kind: 'count', unset: '1000',
-    text: 'connections of one address to one process; more are closed; trusted proxies may have any number' },
+    text: 'maximum number of connections per address and process; more are closed; trusted proxies are exempt' },
   'max-held': { kind: 'count', value: 'MIB', unset: '128',
-    text: 'MiB that a process holds of heads of requests, a quarter of it for one address; past it, connections that hold the most are ended' },
+    text: 'maximum MiB buffered for request headers per process, a quarter of it per address; above it, the connections that buffer the most are closed' },
   'show-fallback': { kind: 'switch',
-    text: 'answers to clients say in Sluice-Fallback when limits were decided without Redis: for clients that are your own' },
+    text: 'add Sluice-Fallback to answers when limits were decided without Redis: for clients you own' },
 } as const satisfies Readonly<Record<string, SettingRow>>
 
 type Env = NodeJS.ProcessEnv
@@ -74,7 +74,7 @@ function refuseMisspelled(env: Env): void {
   const known = GATEWAY_SETTINGS.map((spec) => spec.env)
   for (const name of Object.keys(env)) {
     if (!name.startsWith('SLUICE_GATEWAY_') || known.includes(name) || env[name] === '') continue
-    throw new SluiceError('VARIABLE_UNKNOWN', name, `it is no setting of the gateway${didYouMean(name, known)}`)
+    throw new SluiceError('VARIABLE_UNKNOWN', name, `not a setting of the gateway${didYouMean(name, known)}`)
   }
 }
 
@@ -86,14 +86,14 @@ const PLAIN = ['limit', 'no-limit', 'ceiling', 'ceiling-per-ip', 'concurrency'] 
 function gatewayOf(given: Ask, host: string): GatewayConfig {
   const [to, routes] = [given('to'), given('routes')]
   if ((to === undefined) === (routes === undefined)) {
-    throw new SluiceError('UPSTREAM_REQUIRED', 'gateway', to === undefined ? 'none is given' : 'both are given')
+    throw new SluiceError('UPSTREAM_REQUIRED', 'gateway', to === undefined ? 'neither is given' : 'both are given')
   }
   const beside = to === undefined ? PLAIN.map(given).find((each) => each !== undefined) : undefined
   if (beside !== undefined)
     throw new SluiceError(
       'FLAG_UNKNOWN',
       beside.where,
-      'it goes with --to; a routes file has limits and a ceiling itself',
+      'only valid with --to. With --routes, set limits and the ceiling in the routes file',
     )
   return {
     file: routes && lastOf(routes),
@@ -119,7 +119,8 @@ function plainRoutes(to: Given, given: Ask): object {
   if (limit === undefined && !isOff) {
     throw new SluiceError('ROUTE_UNLIMITED', to.where, 'neither --limit 100/1m nor --no-limit is given')
   }
-  if (limit !== undefined && isOff) throw new SluiceError('ROUTE_UNLIMITED', limit.where, 'it stands beside --no-limit')
+  if (limit !== undefined && isOff)
+    throw new SluiceError('ROUTE_UNLIMITED', limit.where, '--limit and --no-limit are both given')
   const limits = limit === undefined ? { unlimited: true } : { limits: READERS.paths(limit) }
   return { upstreams, ...limits, ceiling: ceilingOf(given) }
 }
@@ -129,7 +130,11 @@ function concurrencyOf(given: Given | undefined): string | number | undefined {
   const text = lastOf(given)
   if (text === 'adaptive' || text === 'off') return text
   if (/^[1-9]\d{0,4}$/.test(text) && Number(text) <= 65_536) return Number(text)
-  throw new SluiceError('CHOICE_INVALID', given.where, `${got(text)}, not adaptive, off or a number from 1 to 65536`)
+  throw new SluiceError(
+    'CHOICE_INVALID',
+    given.where,
+    `${got(text)}, expected adaptive, off or a number from 1 to 65536`,
+  )
 }
 
 function ceilingOf(given: Ask): object {
@@ -148,8 +153,8 @@ function tlsOf(given: Ask): GrpcTls | undefined {
   const [cert, key, clientCa] = [given('tls-cert'), given('tls-key'), given('client-ca')]
   const first = cert ?? key ?? clientCa
   if (first === undefined) return undefined
-  if (cert === undefined) throw new SluiceError('TLS_INCOMPLETE', first.where, '--tls-cert is not given')
-  if (key === undefined) throw new SluiceError('TLS_INCOMPLETE', first.where, '--tls-key is not given')
+  if (cert === undefined) throw new SluiceError('TLS_INCOMPLETE', first.where, '--tls-cert is missing')
+  if (key === undefined) throw new SluiceError('TLS_INCOMPLETE', first.where, '--tls-key is missing')
   return {
     certFile: lastOf(cert),
     keyFile: lastOf(key),

@@ -44,10 +44,10 @@ function grpcTlsOf(from: SettingSources): GrpcTls {
   const clientCaFile = from.value('grpc-client-ca')
   const clientSan = from.value('grpc-client-san')
   const where = from.given('grpc-tls')?.where ?? '--grpc-tls'
-  if (certFile === undefined) throw new SluiceError('TLS_INCOMPLETE', where, '--grpc-tls-cert is not given')
-  if (keyFile === undefined) throw new SluiceError('TLS_INCOMPLETE', where, '--grpc-tls-key is not given')
+  if (certFile === undefined) throw new SluiceError('TLS_INCOMPLETE', where, '--grpc-tls-cert is missing')
+  if (keyFile === undefined) throw new SluiceError('TLS_INCOMPLETE', where, '--grpc-tls-key is missing')
   if (clientSan !== undefined && clientCaFile === undefined) {
-    throw new SluiceError('TLS_INCOMPLETE', where, '--grpc-client-san is given, --grpc-client-ca is not')
+    throw new SluiceError('TLS_INCOMPLETE', where, '--grpc-client-san is given without --grpc-client-ca')
   }
   return { certFile, keyFile, clientCaFile, clientSan }
 }

@@ -41,15 +41,15 @@ describe('tracesOf', () => {
   it.each<[env: NodeJS.ProcessEnv, message: string]>([
     [
       { OTEL_TRACES_EXPORTER: 'otlp,zipkin' },
-      'TRACES_EXPORTER_UNKNOWN: OTEL_TRACES_EXPORTER: got "zipkin"; traces are sent by OTLP: OTEL_TRACES_EXPORTER is otlp or none',
+      'TRACES_EXPORTER_UNKNOWN: OTEL_TRACES_EXPORTER: got "zipkin". Traces are sent over OTLP. Set OTEL_TRACES_EXPORTER to otlp or none.',
     ],
     [
       { ...ENDPOINT, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' },
-      'TRACES_PROTOCOL_UNKNOWN: OTEL_EXPORTER_OTLP_PROTOCOL: got "grpc"; traces are sent by http/protobuf or http/json; a collector takes both on port 4318',
+      'TRACES_PROTOCOL_UNKNOWN: OTEL_EXPORTER_OTLP_PROTOCOL: got "grpc". The protocol must be http/protobuf or http/json; collectors accept both on port 4318.',
     ],
     [
       { OTEL_EXPORTER_OTLP_ENDPOINT: 'user:password@collector:4318' },
-      'TRACES_ENDPOINT_INVALID: OTEL_EXPORTER_OTLP_ENDPOINT: not such an address; traces are sent to an address that begins with http:// or https://',
+      'TRACES_ENDPOINT_INVALID: OTEL_EXPORTER_OTLP_ENDPOINT: the value is not an http:// or https:// address. The address for traces must begin with http:// or https://.',
     ],
   ])('refuses %j, and repeats no address', (env, message) => {
     expect(() => tracesOf(env)).toThrow(expect.objectContaining({ message }))

@@ -41,7 +41,7 @@ function checkEndpoint(name: string, value: string): void {
   if (value === '') return
   const isGood = URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)
   // The address may have credentials: it is not repeated.
-  if (!isGood) throw new SluiceError('TRACES_ENDPOINT_INVALID', name, 'not such an address')
+  if (!isGood) throw new SluiceError('TRACES_ENDPOINT_INVALID', name, 'the value is not an http:// or https:// address')
 }
 
 function protocolOf(env: Env): TraceProtocol {

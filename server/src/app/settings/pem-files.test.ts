@@ -21,7 +21,7 @@ beforeAll(async () => {
 })
 
 const invalid = (file: string, detail: string): string =>
-  `TLS_FILE_INVALID: ${at(file)}: ${detail}; ${ERROR_RULES.TLS_FILE_INVALID}`
+  `TLS_FILE_INVALID: ${at(file)}: ${detail}. ${ERROR_RULES.TLS_FILE_INVALID}`
 
 describe('readPair', () => {
   it('reads a certificate and its key', () => {
@@ -45,7 +45,7 @@ describe('readPair', () => {
       'the key is another',
       'server.crt',
       'client.key',
-      () => invalid('client.key', `it is not the key of ${at('server.crt')}`),
+      () => invalid('client.key', `the key does not match ${at('server.crt')}`),
     ],
     ['the certificate is none', 'other.pem', 'server.key', () => invalid('other.pem', 'it is not a certificate')],
     ['the certificate is empty', 'empty.pem', 'server.key', () => invalid('empty.pem', 'it is not a certificate')],
@@ -60,7 +60,7 @@ describe('readPair', () => {
       'the certificate is a folder',
       'folder',
       'server.key',
-      () => `FILE_UNREADABLE: ${at('folder')}: EISDIR; ${ERROR_RULES.FILE_UNREADABLE}`,
+      () => `FILE_UNREADABLE: ${at('folder')}: EISDIR. ${ERROR_RULES.FILE_UNREADABLE}`,
     ],
   ])('says so when %s', (_, cert, key, message) => {
     expect(raisedBy(() => readPair(at(cert), at(key)))).toBe(message())

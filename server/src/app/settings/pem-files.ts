@@ -16,7 +16,11 @@ export function readPem(file: string): Buffer {
     return readFileSync(file)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    throw new SluiceError('FILE_UNREADABLE', file, code === 'ENOENT' ? 'it does not exist (ENOENT)' : String(code))
+    throw new SluiceError(
+      'FILE_UNREADABLE',
+      file,
+      code === 'ENOENT' ? 'the file does not exist (ENOENT)' : String(code),
+    )
   }
 }
 
@@ -25,7 +29,7 @@ export function readPair(certFile: string, keyFile: string): PemPair {
   const [cert, key] = [readPem(certFile), readPem(keyFile)]
   const certificate = certificateOf(cert, certFile)
   if (!certificate.checkPrivateKey(keyOf(key, keyFile))) {
-    throw new SluiceError('TLS_FILE_INVALID', keyFile, `it is not the key of ${certFile}`)
+    throw new SluiceError('TLS_FILE_INVALID', keyFile, `the key does not match ${certFile}`)
   }
   try {
     process.getBuiltinModule('node:tls').createSecureContext({ cert, key })

@@ -56,9 +56,9 @@ describe('redisUrlOf', () => {
       'an unknown type',
       'a:1',
       { REDIS_TYPE: 'RING' },
-      /^CHOICE_INVALID: REDIS_TYPE: got "ring", not single or sentinel or cluster;/,
+      /^CHOICE_INVALID: REDIS_TYPE: got "ring", expected single, sentinel or cluster\./,
     ],
-    ['a switch that is none', 'a:1', { REDIS_TLS: 'yes' }, /^SWITCH_INVALID: REDIS_TLS: got "yes";/],
+    ['a switch that is none', 'a:1', { REDIS_TLS: 'yes' }, /^SWITCH_INVALID: REDIS_TLS: got "yes"\./],
   ])('refuses %s', (_, given, env, message) => {
     expect(raisedBy(() => urlOf(given, env))).toMatch(message)
   })

@@ -20,7 +20,11 @@ function schemed(address: string, where: string, env: Env): string {
   if (type === 'single') return isPath(address, env) ? `unix://${address}` : `redis://${hostsOf(address)}`
   const [master, ...sentinels] = address.split(',').map((part) => part.trim())
   if (sentinels.length === 0) {
-    throw new SluiceError('REDIS_URL_INVALID', where, 'REDIS_TYPE is SENTINEL, and there is no list master,host:port,…')
+    throw new SluiceError(
+      'REDIS_URL_INVALID',
+      where,
+      'REDIS_TYPE is SENTINEL, but the value is not a list such as master,host:port,…',
+    )
   }
   return `redis+sentinel://${sentinels.join(',')}/${master}`
 }
@@ -38,13 +42,13 @@ export function redisWarnings(env: Env): string[] {
 function typeOf(env: Env): 'single' | 'sentinel' | 'cluster' {
   const type = (env.REDIS_TYPE || 'single').toLowerCase()
   if (type === 'single' || type === 'sentinel' || type === 'cluster') return type
-  throw new SluiceError('CHOICE_INVALID', 'REDIS_TYPE', `${got(type)}, not single or sentinel or cluster`)
+  throw new SluiceError('CHOICE_INVALID', 'REDIS_TYPE', `${got(type)}, expected single, sentinel or cluster`)
 }
 
 function isPath(address: string, env: Env): boolean {
   const type = (env.REDIS_SOCKET_TYPE ?? '').toLowerCase()
   if (type !== '' && type !== 'unix' && type !== 'tcp') {
-    throw new SluiceError('CHOICE_INVALID', 'REDIS_SOCKET_TYPE', `${got(type)}, not unix or tcp`)
+    throw new SluiceError('CHOICE_INVALID', 'REDIS_SOCKET_TYPE', `${got(type)}, expected unix or tcp`)
   }
   return address.startsWith('/') || (type === 'unix' && !/:\d+$/.test(address))
 }

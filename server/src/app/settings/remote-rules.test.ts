@@ -5,7 +5,7 @@ import { rulePlaces } from './remote-rules.ts'
 import { secretsOf } from './secrets.ts'
 
 const URL_RULE =
-  'rules at an address are at http:// or https://; a token or a password is sent over https, or to this machine'
+  'A rules address must begin with http:// or https://. Tokens and passwords are sent only over https, or to this machine.'
 
 describe('rules at addresses', () => {
   it('are told apart from files', () => {
@@ -36,17 +36,21 @@ describe('rules at addresses', () => {
   })
 
   it.each([
-    ['http://rules.example/r', { SLUICE_RULES_TOKEN: 'abc' }, 'a token or a password for http://rules.example/r'],
-    ['http://u:hidden@rules.example/r', {}, 'a token or a password for http://rules.example/r'],
+    [
+      'http://rules.example/r',
+      { SLUICE_RULES_TOKEN: 'abc' },
+      'a token or password would be sent unencrypted to http://rules.example/r',
+    ],
+    ['http://u:hidden@rules.example/r', {}, 'a token or password would be sent unencrypted to http://rules.example/r'],
     ['http://[', {}, 'not an address'],
     ['https://', {}, 'not an address'],
   ])('are refused as %s with %j', (url, env, detail) => {
-    expect(raisedBy(() => readConfig(['--rules', url], env))).toBe(`RULES_URL_INVALID: --rules: ${detail}; ${URL_RULE}`)
+    expect(raisedBy(() => readConfig(['--rules', url], env))).toBe(`RULES_URL_INVALID: --rules: ${detail}. ${URL_RULE}`)
   })
 
   it('are shown a token that a header can hold', () => {
     expect(raisedBy(() => readConfig([], { SLUICE_RULES_TOKEN: 'a b' }))).toBe(
-      `RULES_URL_INVALID: SLUICE_RULES_TOKEN: a token with a space or another sign that no header has; ${URL_RULE}`,
+      `RULES_URL_INVALID: SLUICE_RULES_TOKEN: the token has a space or another character that a header cannot carry. ${URL_RULE}`,
     )
     const config = readConfig(['--rules', 'http://localhost:1/r', '--rules-token', 'a-token'], {})
     expect(config.remoteRules.token).toBe('a-token')
@@ -61,12 +65,13 @@ describe('rules at addresses', () => {
   })
 
   it('take a certificate with its key', () => {
-    const rule = 'a certificate and its key are given together; a name to ask of clients needs their authority'
+    const rule =
+      'Give the certificate and the key together; a required client name also needs the certificate authority.'
     expect(raisedBy(() => readConfig(['--rules-cert', 'c'], {}))).toBe(
-      `TLS_INCOMPLETE: --rules-cert: --rules-key is not given; ${rule}`,
+      `TLS_INCOMPLETE: --rules-cert: --rules-key is missing. ${rule}`,
     )
     expect(raisedBy(() => readConfig(['--rules-key', 'c'], {}))).toBe(
-      `TLS_INCOMPLETE: --rules-key: --rules-cert is not given; ${rule}`,
+      `TLS_INCOMPLETE: --rules-key: --rules-cert is missing. ${rule}`,
     )
   })
 })

@@ -77,7 +77,11 @@ function urlOf(place: string, { where }: Given, hasToken: boolean): URL {
   if (url === undefined) throw new SluiceError('RULES_URL_INVALID', where, 'not an address')
   const isSecret = hasToken || url.username !== '' || url.password !== ''
   if (isSecret && url.protocol === 'http:' && !isLoopback(url.hostname)) {
-    throw new SluiceError('RULES_URL_INVALID', where, `a token or a password for ${shownUrl(url)}`)
+    throw new SluiceError(
+      'RULES_URL_INVALID',
+      where,
+      `a token or password would be sent unencrypted to ${shownUrl(url)}`,
+    )
   }
   return url
 }
@@ -107,7 +111,11 @@ const TOKEN = /^[\x21-\x7e]{1,8192}$/
 function tokenOf(from: SettingSources): { readonly token: string | undefined; readonly tokenFile: string | undefined } {
   const given = from.given('rules-token')
   if (given !== undefined && !isRulesToken(lastOf(given))) {
-    throw new SluiceError('RULES_URL_INVALID', given.where, 'a token with a space or another sign that no header has')
+    throw new SluiceError(
+      'RULES_URL_INVALID',
+      given.where,
+      'the token has a space or another character that a header cannot carry',
+    )
   }
   return { token: from.value('rules-token'), tokenFile: from.value('rules-token-file') }
 }
@@ -119,9 +127,9 @@ export function isRulesToken(text: string): boolean {
 function rulesTlsOf(from: SettingSources): RulesTls {
   const [cert, key] = [from.given('rules-cert'), from.given('rules-key')]
   if (cert !== undefined && key === undefined)
-    throw new SluiceError('TLS_INCOMPLETE', cert.where, '--rules-key is not given')
+    throw new SluiceError('TLS_INCOMPLETE', cert.where, '--rules-key is missing')
   if (key !== undefined && cert === undefined)
-    throw new SluiceError('TLS_INCOMPLETE', key.where, '--rules-cert is not given')
+    throw new SluiceError('TLS_INCOMPLETE', key.where, '--rules-cert is missing')
   return { caFile: from.value('rules-ca'), certFile: from.value('rules-cert'), keyFile: from.value('rules-key') }
 }
 

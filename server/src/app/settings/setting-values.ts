@@ -53,7 +53,7 @@ export function choiceOf<T extends string>(given: Given, choices: readonly T[]):
   const value = lastOf(given).toLowerCase()
   const found = choices.find((choice) => choice === value)
   if (found === undefined) {
-    throw new SluiceError('CHOICE_INVALID', given.where, `${got(lastOf(given))}, not ${choices.join(' or ')}`)
+    throw new SluiceError('CHOICE_INVALID', given.where, `${got(lastOf(given))}, expected ${choices.join(' or ')}`)
   }
   return found
 }

@@ -70,14 +70,14 @@ describe('a setting that is misspelled', () => {
   it.each(settings)('is found behind a flag: --$flag', ({ flag }) => {
     const wrong = misspelled(flag)
     expect(raisedBy(() => readConfig([`--${wrong}=1`], {}))).toBe(
-      `FLAG_UNKNOWN: serve: got "--${wrong}", did you mean "--${flag}"?; ${ERROR_RULES.FLAG_UNKNOWN}`,
+      `FLAG_UNKNOWN: serve: got "--${wrong}", did you mean "--${flag}"? ${ERROR_RULES.FLAG_UNKNOWN}`,
     )
   })
 
   it.each(inFile)('is found in the config file: $flag', ({ flag }) => {
     const wrong = misspelled(fileKey(flag))
     expect(withFile(`${wrong}: 1`)).toBe(
-      `CONFIG_KEY_UNKNOWN: FILE:1: got "${wrong}", did you mean "${fileKey(flag)}"?; ${ERROR_RULES.CONFIG_KEY_UNKNOWN}`,
+      `CONFIG_KEY_UNKNOWN: FILE:1: got "${wrong}", did you mean "${fileKey(flag)}"? ${ERROR_RULES.CONFIG_KEY_UNKNOWN}`,
     )
   })
 
@@ -92,7 +92,7 @@ describe('a setting that is misspelled', () => {
 
   it.each(variables.filter((name) => name.startsWith('SLUICE_')))('is refused among our own variables: %s', (name) => {
     expect(raisedBy(() => readConfig([], { [misspelled(name)]: 'a secret' }))).toBe(
-      `VARIABLE_UNKNOWN: ${misspelled(name)}: did you mean ${name}?; ${ERROR_RULES.VARIABLE_UNKNOWN}`,
+      `VARIABLE_UNKNOWN: ${misspelled(name)}: did you mean ${name}? ${ERROR_RULES.VARIABLE_UNKNOWN}`,
     )
   })
 
@@ -130,14 +130,14 @@ describe('a setting that is misspelled', () => {
 
 describe('an empty text', () => {
   it.each(settings.filter(({ kind }) => kind !== 'switch'))('is refused as a flag: --$flag', ({ flag }) => {
-    const message = `FLAG_VALUE_MISSING: --${flag}: no value; ${ERROR_RULES.FLAG_VALUE_MISSING}`
+    const message = `FLAG_VALUE_MISSING: --${flag}: no value. ${ERROR_RULES.FLAG_VALUE_MISSING}`
     expect(raisedBy(() => readConfig([`--${flag}=`], {}))).toBe(message)
     expect(raisedBy(() => readConfig([`--${flag}`, ''], {}))).toBe(message)
   })
 
   it.each(inFile)('is refused in the config file: $flag', ({ flag }) => {
     expect(withFile(`${fileKey(flag)}: ""`)).toBe(
-      `CONFIG_INVALID: FILE:1: ${fileKey(flag)}: got ""; ${ERROR_RULES.CONFIG_INVALID}`,
+      `CONFIG_INVALID: FILE:1: ${fileKey(flag)}: got "". ${ERROR_RULES.CONFIG_INVALID}`,
     )
   })
 

@@ -25,8 +25,8 @@ describe('SLUICE_ADMIN_TOKEN', () => {
   })
 
   it.each([
-    ['has another role', `root:${TOKEN}`, 'ADMIN_TOKEN_INVALID: SLUICE_ADMIN_TOKEN: one has another role'],
-    ['has two', `admin:admin:${TOKEN}`, 'ADMIN_TOKEN_INVALID: SLUICE_ADMIN_TOKEN: one has another role'],
+    ['has another role', `root:${TOKEN}`, 'ADMIN_TOKEN_INVALID: SLUICE_ADMIN_TOKEN: a token has an unknown role'],
+    ['has two', `admin:admin:${TOKEN}`, 'ADMIN_TOKEN_INVALID: SLUICE_ADMIN_TOKEN: a token has an unknown role'],
     ['is too short', 'viewer:short', 'TOKEN_INVALID: SLUICE_ADMIN_TOKEN: one has 5 characters'],
   ])('is refused, and not shown, when it %s', (_, given, message) => {
     expect(raisedBy(() => readConfig([], { SLUICE_ADMIN_TOKEN: given }))).toContain(message)
@@ -53,7 +53,7 @@ describe('SLUICE_TOKEN', () => {
     ['is a list with an empty one', `${TOKEN},`, 'one has 0 characters'],
   ])('is refused, and not shown, when it %s', (_, token, detail) => {
     expect(raisedBy(() => readConfig([], { SLUICE_TOKEN: token }))).toBe(
-      `TOKEN_INVALID: SLUICE_TOKEN: ${detail}; ${ERROR_RULES.TOKEN_INVALID}`,
+      `TOKEN_INVALID: SLUICE_TOKEN: ${detail}. ${ERROR_RULES.TOKEN_INVALID}`,
     )
   })
 

@@ -33,7 +33,7 @@ export function adminTokensOf(given: Given | undefined): AdminTokenSetting[] {
   return parts.map((part) => {
     const [role, token] = part.length === 1 ? ['admin', part[0]] : part
     if (part.length > 2 || !ROLES.includes(role)) {
-      throw new SluiceError('ADMIN_TOKEN_INVALID', given.where, 'one has another role')
+      throw new SluiceError('ADMIN_TOKEN_INVALID', given.where, 'a token has an unknown role')
     }
     const wrong = wrongWith(token)
     if (wrong !== undefined) throw new SluiceError('TOKEN_INVALID', given.where, wrong)

@@ -4,8 +4,7 @@ import { readConfig } from './config.ts'
 import { rulePlaces } from './remote-rules.ts'
 import { secretsOf } from './secrets.ts'
 
-const RULE =
-  'a control plane is named HOST:PORT; node metadata is key=value and headers are name:value, separated by commas'
+const RULE = 'A control plane must be HOST:PORT, node metadata key=value, and headers name:value, separated by commas.'
 
 /** What Envoy Gateway starts its rate limit service with. */
 const ENVOY_GATEWAY = {
@@ -127,12 +126,12 @@ describe('the settings of a control plane', () => {
     ['--rules-xds', 'h', 'got "h"'],
     ['--rules-xds', 'h:0', 'got "h:0"'],
     ['--rules-xds', ':18000', 'got ":18000"'],
-    ['--rules-xds-metadata', 'a=b,c', 'part 2 of 2 is none'],
-    ['--rules-xds-headers', 'a b:c', 'part 1 of 1 is none'],
-    ['--rules-xds-headers', 'a:b\nc', 'part 1 of 1 is none'],
-    ['--rules-xds-headers', 'TE:x', 'the header te is not for others to set'],
-    ['--rules-xds-headers', 'grpc-timeout:1S', 'the header grpc-timeout is not for others to set'],
+    ['--rules-xds-metadata', 'a=b,c', 'part 2 of 2 is malformed'],
+    ['--rules-xds-headers', 'a b:c', 'part 1 of 1 is malformed'],
+    ['--rules-xds-headers', 'a:b\nc', 'part 1 of 1 is malformed'],
+    ['--rules-xds-headers', 'TE:x', 'the header te is set by Sluice itself'],
+    ['--rules-xds-headers', 'grpc-timeout:1S', 'the header grpc-timeout is set by Sluice itself'],
   ])('refuse %s %j', (flag, value, detail) => {
-    expect(raisedBy(() => readConfig([flag, value], {}))).toBe(`RULES_XDS_INVALID: ${flag}: ${detail}; ${RULE}`)
+    expect(raisedBy(() => readConfig([flag, value], {}))).toBe(`RULES_XDS_INVALID: ${flag}: ${detail}. ${RULE}`)
   })
 })

@@ -68,7 +68,7 @@ function pairsOf(given: Given | undefined, form: RegExp): Readonly<Record<string
   // The value is not shown: it may be secret.
   const wrong = pairs.indexOf(null)
   if (wrong >= 0)
-    throw new SluiceError('RULES_XDS_INVALID', given.where, `part ${wrong + 1} of ${parts.length} is none`)
+    throw new SluiceError('RULES_XDS_INVALID', given.where, `part ${wrong + 1} of ${parts.length} is malformed`)
   return Object.fromEntries(pairs.flatMap((pair) => (pair === null ? [] : [[pair[1].trim(), pair[2].trim()]])))
 }
 
@@ -80,7 +80,7 @@ function headersOf(given: Given | undefined): Readonly<Record<string, string>> {
   const headers = Object.entries(pairsOf(given, HEADER)).map(([name, value]) => [name.toLowerCase(), value] as const)
   const ours = headers.find(([name]) => OURS.test(name))
   if (given !== undefined && ours !== undefined) {
-    throw new SluiceError('RULES_XDS_INVALID', given.where, `the header ${ours[0]} is not for others to set`)
+    throw new SluiceError('RULES_XDS_INVALID', given.where, `the header ${ours[0]} is set by Sluice itself`)
   }
   return Object.fromEntries(headers)
 }

@@ -29,7 +29,7 @@ export class AdminClient {
       this.#get('metrics'),
       this.#get(`admin/v1/hot-keys?${query}`),
     ])
-    if (stats === undefined) throw new Error('this is no admin port of Sluice: it has no /stats')
+    if (stats === undefined) throw new Error('this is not the admin port of Sluice: it has no /stats')
     return {
       atMs: Date.now(),
       stats: statsIn(parsed(stats)),
@@ -47,8 +47,9 @@ export class AdminClient {
     })
     const text = await response.text()
     if (response.status === 404) return undefined
-    if (response.status === 401 || response.status === 403) throw new Error(`it answers ${response.status}: --token?`)
-    if (!response.ok) throw new Error(`it answers ${response.status} to /${path}`)
+    if (response.status === 401 || response.status === 403)
+      throw new Error(`answered ${response.status}: check --token`)
+    if (!response.ok) throw new Error(`answered ${response.status} to /${path}`)
     return text
   }
 }
@@ -57,13 +58,13 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw new Error('this is no admin port of Sluice: what it answers is no JSON')
+    throw new Error('this is not the admin port of Sluice: the answer is not JSON')
   }
 }
 
 function statsIn(value: unknown): Readonly<Record<string, number>> {
   if (typeof value !== 'object' || value === null)
-    throw new Error('this is no admin port of Sluice: /stats is no object')
+    throw new Error('this is not the admin port of Sluice: /stats is not an object')
   return Object.fromEntries(Object.entries(value).filter(([, count]) => typeof count === 'number'))
 }
 

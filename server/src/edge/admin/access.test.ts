@@ -221,7 +221,7 @@ describe('without a token', () => {
     'the port does not open on %s',
     (host) => {
       expect(() => requireSafeBind(host, false)).toThrow(
-        `ADMIN_BIND_UNSAFE: --admin-host: got ${JSON.stringify(host)}, and there is no token; the admin port listens on other addresses than loopback only where there is a token`,
+        `ADMIN_BIND_UNSAFE: --admin-host: got ${JSON.stringify(host)}, and there is no token. Without a token, the admin port listens only on loopback. Set SLUICE_ADMIN_TOKEN, or omit --admin-host.`,
       )
       expect(() => requireSafeBind(host, true)).not.toThrow()
     },

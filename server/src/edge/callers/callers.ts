@@ -12,7 +12,7 @@ export interface CallerOptions {
 }
 
 // Made once: an error with its stack takes as long as many decisions, and strangers may call as often as they like.
-const TOKEN_REQUIRED = new SluiceError('TOKEN_REQUIRED', 'authorization', 'no token, or not one of ours')
+const TOKEN_REQUIRED = new SluiceError('TOKEN_REQUIRED', 'authorization', 'the token is missing or unknown')
 
 /**
  * Callers knows who may call, and whom of them to trust: to give budget back, and to bring limits of their own. Tokens are

@@ -3,10 +3,10 @@ import type { CheckRequest } from 'sluice/internal/core/request'
 import { CRITICAL } from 'sluice/internal/core/shedding/priority'
 
 // Made once: a message may bring hundreds, and an error with its stack takes as long as many decisions.
-const REFUND = new SluiceError('CALLER_NOT_TRUSTED', 'cost', 'below 0, to give back')
-const OWN_LIMIT = new SluiceError('CALLER_NOT_TRUSTED', 'limit', "one of the request's own")
+const REFUND = new SluiceError('CALLER_NOT_TRUSTED', 'cost', 'the cost is below 0, a refund')
+const OWN_LIMIT = new SluiceError('CALLER_NOT_TRUSTED', 'limit', 'the request brings its own limit')
 
-const OWN_PRIORITY = new SluiceError('CALLER_NOT_TRUSTED', 'priority', 'critical')
+const OWN_PRIORITY = new SluiceError('CALLER_NOT_TRUSTED', 'priority', 'the request asks for critical')
 
 /**
  * requireTrust throws when a request asks for what only a trusted caller may have: to give back what was spent, to be

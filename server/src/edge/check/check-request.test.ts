@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { parseCheckRequest } from './check-request.ts'
 
 const RULE =
-  'a check is {"domain": text, "descriptors": [{"entries": [{"key": text, "value": text}]}], "cost": whole number, "priority": critical, write, read or test}'
+  'A check must be {"domain": text, "descriptors": [{"entries": [{"key": text, "value": text}]}], "cost": whole number, "priority": critical, write, read or test}.'
 const descriptors = [{ entries: [{ key: 'user', value: 'alice' }] }]
 const check = (changes: object): string => JSON.stringify({ domain: 'api', descriptors, ...changes })
 
@@ -113,11 +113,11 @@ describe('parseCheckRequest', () => {
       'body: Unrecognized key: "__proto__"',
     ],
   ])('refuses %s', (_, body, reason) => {
-    expect(messageOf(body)).toBe(`REQUEST_INVALID: ${reason}; ${RULE}`)
+    expect(messageOf(body)).toBe(`REQUEST_INVALID: ${reason}. ${RULE}`)
   })
 
   it('refuses what nests deeper than a stack', () => {
-    expect(messageOf('['.repeat(65_536))).toBe(`REQUEST_INVALID: body: not JSON; ${RULE}`)
+    expect(messageOf('['.repeat(65_536))).toBe(`REQUEST_INVALID: body: not JSON. ${RULE}`)
     const deep = `${'{"descriptors":['.repeat(4_000)}${']}'.repeat(4_000)}`
     expect(messageOf(deep)).toMatch(/^REQUEST_INVALID: body/)
   })

@@ -75,7 +75,7 @@ const renewRequest = {
 export function parseCheckRequest(body: string): CheckRequest {
   const asked = checked(parseJson(body, 'REQUEST_INVALID'))
   if (!asked.isReserved) return asked.request
-  throw new SluiceError('REQUEST_INVALID', 'body.reserve', 'places are taken, not reserved; use /v1/check')
+  throw new SluiceError('REQUEST_INVALID', 'body.reserve', 'permits cannot be reserved; use /v1/check')
 }
 
 /** An AskedCheck is a request whose cost may be an estimate, or what an earlier one has cost in the end. */
@@ -95,7 +95,7 @@ function checked(value: unknown): Extract<AskedCheck, { kind: 'check' }> {
   const { cost, reserve, priority: word, ...request } = valid(checkRequest, value, 'REQUEST_INVALID')
   const isCosted = cost !== undefined || request.descriptors.some((each) => each.cost !== undefined)
   if (isCosted && reserve !== undefined) {
-    throw new SluiceError('REQUEST_INVALID', 'body.reserve', 'it stands beside cost')
+    throw new SluiceError('REQUEST_INVALID', 'body.reserve', 'cost and reserve are both given')
   }
   const own = reserve ?? cost
   const priority = readPriority(word)

@@ -12,13 +12,13 @@ import type { Checker } from '../limiter-port.ts'
 import { checkServer } from './check-server.ts'
 
 const RULE =
-  'a check is {"domain": text, "descriptors": [{"entries": [{"key": text, "value": text}]}], "cost": whole number, "priority": critical, write, read or test}'
+  'A check must be {"domain": text, "descriptors": [{"entries": [{"key": text, "value": text}]}], "cost": whole number, "priority": critical, write, read or test}.'
 const descriptors = [{ entries: [{ key: 'user', value: 'alice' }] }]
 const CHECK = JSON.stringify({ domain: 'api', descriptors })
 
 const TOO_LARGE =
   '{"type":"about:blank","title":"Content Too Large","status":413,"detail":"BODY_TOO_LARGE: body: more than 65536 ' +
-  'bytes; a request body has at most 65536 bytes","code":"BODY_TOO_LARGE"}\n'
+  'bytes. A request body must be at most 65536 bytes.","code":"BODY_TOO_LARGE"}\n'
 
 const servers: Server[] = []
 
@@ -218,7 +218,7 @@ describe('POST /v1/check', () => {
       type: 'about:blank',
       title: 'Bad Request',
       status: 400,
-      detail: `${reason}; ${RULE}`,
+      detail: `${reason}. ${RULE}`,
       code: 'REQUEST_INVALID',
     })
     expect(check).not.toHaveBeenCalled()
@@ -284,7 +284,7 @@ describe('POST /v1/check', () => {
       const response = await post(await start(check), CHECK)
       expect(response.status).toBe(500)
       expect(await response.text()).toBe(
-        '{"type":"about:blank","title":"Internal Server Error","status":500,"detail":"the request could not be decided"}\n',
+        '{"type":"about:blank","title":"Internal Server Error","status":500,"detail":"the decision failed"}\n',
       )
     }
   })

@@ -12,6 +12,10 @@ const LIMIT: LimitState = {
   descriptor: 'default',
   domain: 'shop',
   ruleId: 'api_key',
+  above: '',
+  ruleName: 'api_key',
+  isPattern: false,
+  timeZone: undefined,
   source: { kind: 'tier', id: 'pro' },
   limit: 5_000,
   used: 53,
@@ -71,7 +75,7 @@ describe('GET /v1/usage', () => {
         401,
         expect.objectContaining({
           code: 'API_KEY_REQUIRED',
-          detail: expect.stringContaining('no key, several, or one that nobody has'),
+          detail: expect.stringContaining('the key is missing, unknown or given more than once'),
         }),
       ])
     },

@@ -15,7 +15,11 @@ export interface OwnUsageParts {
 }
 
 // Made once: strangers may ask as often as they are let.
-const KEY_REQUIRED = new SluiceError('API_KEY_REQUIRED', 'authorization', 'no key, several, or one that nobody has')
+const KEY_REQUIRED = new SluiceError(
+  'API_KEY_REQUIRED',
+  'authorization',
+  'the key is missing, unknown or given more than once',
+)
 
 /** ownUsageRoute answers GET /v1/usage: what the owner of an API key has used of each limit. To ask costs nothing. */
 export function ownUsageRoute({ usage, throttle }: OwnUsageParts): Route {
@@ -38,7 +42,8 @@ export function ownUsageRoute({ usage, throttle }: OwnUsageParts): Route {
     const [apiKey, ...others] = readApiKeys({}, header, '')
     if (apiKey === undefined || others.length > 0) throw KEY_REQUIRED
     throttle.ownUsage(socket.remoteAddress, apiKey)
-    if (usage === undefined) throw new SluiceError('QUOTAS_UNAVAILABLE', 'usage', 'not there')
+    if (usage === undefined)
+      throw new SluiceError('QUOTAS_UNAVAILABLE', 'usage', 'the database is not set or not available')
     const limits = await usage.usageOf(apiKey)
     if (limits === undefined) throw KEY_REQUIRED
     return limits

@@ -53,7 +53,8 @@ export class Bodies {
 
   #hold(bytes: number): void {
     this.#heldBytes += bytes
-    if (this.#heldBytes > this.#mostBytes) throw new SluiceError('BODIES_TOO_MANY', 'body', 'the server is busy')
+    if (this.#heldBytes > this.#mostBytes)
+      throw new SluiceError('BODIES_TOO_MANY', 'body', 'too many bodies are in flight')
   }
 }
 

@@ -24,7 +24,7 @@ export function writeProblem(response: ServerResponse, body: Problem): void {
 export function writeError(response: ServerResponse, error: unknown, failed?: (error: unknown) => void): void {
   if (!(error instanceof SluiceError)) {
     failed?.(error)
-    writeProblem(response, problem(500, 'Internal Server Error', 'the request could not be decided'))
+    writeProblem(response, problem(500, 'Internal Server Error', 'the decision failed'))
     return
   }
   const { status, title, headers = {} } = ANSWERS[error.code] ?? BAD_REQUEST

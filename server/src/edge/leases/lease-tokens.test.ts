@@ -8,7 +8,7 @@ const held = [
   { key: 'größe', limit: compileLimit({ algorithm: 'concurrency', limit: 9, leaseTtl: '90s' }) },
 ]
 const lease: HeldPermits = { id: 'c0ffee', held }
-const RULE = 'a lease is the text that acquire answered with, unchanged, from nodes with the same SLUICE_SECRET'
+const RULE = 'Send the lease exactly as acquire returned it, to a node with the same SLUICE_SECRET.'
 
 describe('LeaseTokens', () => {
   it('turns a lease into a text and back, on another node too', () => {
@@ -39,9 +39,9 @@ describe('LeaseTokens', () => {
   it('refuses a token of another secret, or of another process without one', () => {
     const token = new LeaseTokens('secret').seal(lease)
     for (const other of [new LeaseTokens('other'), new LeaseTokens('')]) {
-      expect(() => other.open(token)).toThrow(`LEASE_INVALID: lease: not one of ours; ${RULE}`)
+      expect(() => other.open(token)).toThrow(`LEASE_INVALID: lease: unknown lease. ${RULE}`)
     }
-    expect(() => new LeaseTokens().open(new LeaseTokens().seal(lease))).toThrow('not one of ours')
+    expect(() => new LeaseTokens().open(new LeaseTokens().seal(lease))).toThrow('unknown lease')
   })
 
   it('refuses a token that was changed or cut anywhere', () => {
@@ -50,7 +50,7 @@ describe('LeaseTokens', () => {
     for (let i = 0; i < bytes.length; i++) {
       const changed = Buffer.from(bytes)
       changed[i] ^= 1
-      expect(() => tokens.open(changed.toString('base64url'))).toThrow('LEASE_INVALID: lease: not one of ours')
+      expect(() => tokens.open(changed.toString('base64url'))).toThrow('LEASE_INVALID: lease: unknown lease')
       expect(() => tokens.open(bytes.subarray(0, i).toString('base64url'))).toThrow('LEASE_INVALID: lease: ')
     }
   })

@@ -61,7 +61,7 @@ export class LeaseTokens {
   #unpack(token: string): Packed {
     if (token.length < SHORTEST) throw invalid('too short')
     const text = this.#texts.open(token)
-    if (text === undefined) throw invalid('not one of ours')
+    if (text === undefined) throw invalid('unknown lease')
     // What is authentic was written by a node, and parses.
     return JSON.parse(text) as Packed
   }

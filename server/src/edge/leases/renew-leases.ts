@@ -48,6 +48,10 @@ function renewalOf(permits: HeldPermits, renewal: Renewal): LeaseRenewal {
 }
 
 // Made once: an error with its stack takes as long as many renewals.
-const EXPIRED = new SluiceError('LEASE_EXPIRED', 'lease', 'its places are free')
+const EXPIRED = new SluiceError('LEASE_EXPIRED', 'lease', 'the lease has expired or was released')
 const MISSED = new SluiceError('LEASE_NOT_RENEWED', 'lease', 'the store did not answer')
-const ELSEWHERE = new SluiceError('LEASE_NOT_RENEWED', 'lease', 'another process took it while the store was away')
+const ELSEWHERE = new SluiceError(
+  'LEASE_NOT_RENEWED',
+  'lease',
+  'another process granted it while the store was unavailable',
+)

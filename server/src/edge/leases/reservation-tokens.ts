@@ -30,10 +30,10 @@ export class ReservationTokens {
 
   open(token: string): Reservation {
     const text = this.#texts.open(token)
-    if (text === undefined) throw new SluiceError('RESERVATION_INVALID', 'settle', 'not one of ours')
+    if (text === undefined) throw new SluiceError('RESERVATION_INVALID', 'settle', 'unknown reservation')
     // What is authentic was written by a node, and parses.
     const [id, untilMs, domain, descriptors, cost, charged] = JSON.parse(text) as Packed
-    if (this.#now() > untilMs) throw new SluiceError('RESERVATION_INVALID', 'settle', 'it has expired')
+    if (this.#now() > untilMs) throw new SluiceError('RESERVATION_INVALID', 'settle', 'the reservation has expired')
     return { id, request: { domain, descriptors, cost }, charged }
   }
 }

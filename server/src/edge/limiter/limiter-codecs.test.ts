@@ -89,7 +89,7 @@ describe('requests of sluice.v1.Limiter', () => {
 
   it('have no priority of another number', () => {
     const [read] = decodeCheckRequest(reader, join([messageField(1, textField(1, 'd'), numberField(4, 5))]))
-    expect(() => checkRequest(read)).toThrow('REQUEST_INVALID: priority: there is none of this number')
+    expect(() => checkRequest(read)).toThrow('REQUEST_INVALID: priority: no priority has this number')
     expect(() => checkRequest({ ...read, priority: undefined })).toThrow('descriptor list must not be empty')
   })
 
@@ -115,7 +115,7 @@ describe('requests of sluice.v1.Limiter', () => {
       reader,
       messageField(1, textField(1, 'd'), messageField(2, messageField(3, numberField(1, 5)))),
     )
-    expect(() => checkRequest(unknown)).toThrow('descriptors[0].limit.unit: a limit has a unit of time')
+    expect(() => checkRequest(unknown)).toThrow('descriptors[0].limit.unit: the unit of time is missing')
   })
 
   it('that ask for nothing are refused with one error, not with a new one for each', () => {

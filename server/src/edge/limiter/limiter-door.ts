@@ -132,7 +132,7 @@ class LimiterDoor {
   #errorOf(error: unknown): AnswerError {
     if (error instanceof SluiceError) return { code: error.code, message: error.message }
     this.#options.failed?.(error)
-    return { code: 'INTERNAL', message: 'the request could not be decided' }
+    return { code: 'INTERNAL', message: 'the decision failed' }
   }
 
   #heldBytes({ decision, permits }: Held): Uint8Array {

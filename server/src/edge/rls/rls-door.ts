@@ -147,7 +147,7 @@ export class RlsDoor {
     }
     this.calls.internalErrors++
     this.#options.failed?.(error)
-    return new Refusal(GrpcStatus.INTERNAL, 'the request could not be decided')
+    return new Refusal(GrpcStatus.INTERNAL, 'the decision failed')
   }
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { parseRlsJson } from './rls-json.ts'
 import type { RlsRequest } from './rls-request.ts'
 
-const RULE = 'a request to /json is an envoy.service.ratelimit.v3.RateLimitRequest in the JSON form of protobuf'
+const RULE = 'A request to /json must be an envoy.service.ratelimit.v3.RateLimitRequest in the JSON form of protobuf.'
 const entries = [{ key: 'user', value: 'alice' }]
 const read = (changes: object): RlsRequest =>
   parseRlsJson(JSON.stringify({ domain: 'api', descriptors: [{ entries }], ...changes }))
@@ -106,7 +106,11 @@ describe('parseRlsJson', () => {
       check({ descriptors: [{ limit: { unit: 8 } }] }),
       'body.descriptors[0].limit.unit: expected',
     ],
-    ['a limit without a unit', check({ descriptors: [{ limit: {} }] }), 'body.descriptors[0].limit.unit: a limit has'],
+    [
+      'a limit without a unit',
+      check({ descriptors: [{ limit: {} }] }),
+      'body.descriptors[0].limit.unit: the unit of time is missing',
+    ],
     ['an unknown field', check({ cost: 1 }), 'body: unknown field "cost"'],
     [
       'an unknown field, deep inside',

@@ -52,7 +52,7 @@ function overrideOf(fields: Fields | undefined): LimitOverride | undefined {
     unitMultiplier: fields.whole('unitMultiplier', MAX_COUNT),
   }
   fields.end()
-  if (unit === 'unknown') throw invalid(`${fields.where}.unit`, 'a limit has a unit of time')
+  if (unit === 'unknown') throw invalid(`${fields.where}.unit`, 'the unit of time is missing')
   return { ...override, unit }
 }
 

@@ -20,7 +20,7 @@ export function sendLines(lines: readonly string[], place: StatsdPlace): Promise
 function sendStream(text: string, { host, port }: StatsdPlace): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host, port })
-    socket.setTimeout(CONNECT_MS, () => socket.destroy(new Error('it does not answer')))
+    socket.setTimeout(CONNECT_MS, () => socket.destroy(new Error('no answer')))
     socket.once('error', reject)
     socket.once('close', () => resolve())
     // What it says is not read, and must not keep the connection open.

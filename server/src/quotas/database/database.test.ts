@@ -142,7 +142,7 @@ describe.each(testDatabases)('a database on %s', { timeout: SLOW_MS }, (_, make)
     await migrate(db)
     await db.query("INSERT INTO sluice.migrations VALUES (99, 'of the future')")
     await expect(migrate(db)).rejects.toThrow(
-      `SCHEMA_NEWER: database: its schema has version 99, this program knows ${MIGRATIONS.length}; a database is opened by a program that is at least as new as its schema`,
+      `SCHEMA_NEWER: database: its schema has version 99, this program knows ${MIGRATIONS.length}. The database was upgraded by a newer version of Sluice. Upgrade this program.`,
     )
   })
 })

@@ -48,7 +48,7 @@ describe('PGlite', () => {
     await db.query('SELECT 1')
     const second = await open({ dataDir })
     await expect(second.db.query('SELECT 1')).rejects.toThrow(
-      `DATABASE_LOCKED: ${dataDir}: another process has it open; a data directory is used by one process at a time; a service that has it open is asked with --admin`,
+      `DATABASE_LOCKED: ${dataDir}: another process has it open. A data directory can be used by one process at a time. Use --admin to ask the service that has it open.`,
     )
     await db.close()
     expect(await second.db.query('SELECT 1 AS n')).toEqual([{ n: 1 }])
@@ -62,7 +62,7 @@ describe('PGlite', () => {
     await expect(db.query('SELECT 1')).rejects.toThrow('DATABASE_VERSION_UNSUPPORTED')
     writeFileSync(join(dataDir, 'postgres', 'PG_VERSION'), '16\n')
     await expect(db.query('SELECT 1')).rejects.toThrow(
-      `DATABASE_VERSION_UNSUPPORTED: ${dataDir}: got version 16, not 18; `,
+      `DATABASE_VERSION_UNSUPPORTED: ${dataDir}: got version 16, not 18. `,
     )
     expect(readdirSync(join(dataDir, 'postgres')).sort()).toEqual(['PG_VERSION', 'notes.txt'])
   })

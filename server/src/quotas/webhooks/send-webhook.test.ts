@@ -100,7 +100,7 @@ describe('checkWebhookUrl', () => {
     ['https://[::ffff:10.0.0.1]/', '::ffff:a00:1 is not a public address'],
   ])('refuses %s', (url, why) => {
     expect(() => checkWebhookUrl(url, PUBLIC)).toThrow(
-      `WEBHOOK_URL_INVALID: url: ${why}; a webhook goes to an https URL of a public address, without a user or a password`,
+      `WEBHOOK_URL_INVALID: url: ${why}. A webhook address must be an https URL of a public address, without a user or a password.`,
     )
   })
 })

@@ -44,7 +44,7 @@ describe('a secret', () => {
     ['that is empty', ''],
   ])('%s is refused, and not repeated', (_, secret) => {
     expect(() => checkWebhookSecret(secret)).toThrow(
-      'WEBHOOK_SECRET_INVALID: secret: the secret that was given is not one; a secret of a webhook is whsec_ and 24 to 64 bytes in base64',
+      'WEBHOOK_SECRET_INVALID: secret: the secret that was given is not one. A webhook secret must be whsec_ followed by 24 to 64 bytes in base64.',
     )
   })
 })

@@ -273,7 +273,7 @@ describe.each(testDatabases)('webhooks on %s', { timeout: SLOW_MS }, (_, make) =
     for (let n = 1; n < MAX_ENDPOINTS; n++)
       await store.create(fields('https://a.example/'), newWebhookSecret(), SUPPORT)
     await expect(store.create(fields('https://a.example/'), newWebhookSecret(), SUPPORT)).rejects.toThrow(
-      'WEBHOOKS_TOO_MANY: webhooks: there are 50; there are up to 50 webhooks',
+      'WEBHOOKS_TOO_MANY: webhooks: there are 50. At most 50 webhooks can exist. Remove one first.',
     )
     const first = await store.list({ limit: 30 })
     const second = await store.list({ limit: 30, after: first.next })

@@ -91,13 +91,13 @@ describe('fetchRules', () => {
     ['an error', status(503), 'answered 503'],
     ['nothing there', status(404), 'answered 404'],
     ['304 to somebody who knows nothing', status(304), 'answered 304'],
-    ['a redirect to what is no address', status(302, { location: 'http://[' }), 'a redirect to what is no address'],
-    ['a redirect to a file', status(302, { location: 'file:///etc/passwd' }), 'a redirect to what is no address'],
+    ['a redirect to an invalid address', status(302, { location: 'http://[' }), 'a redirect to an invalid address'],
+    ['a redirect to a file', status(302, { location: 'file:///etc/passwd' }), 'a redirect to an invalid address'],
     ['a redirect without a target that leads back', status(302), 'more than 3 redirects'],
     [
-      'an encoding that nobody asked for',
+      'an encoding that was not requested',
       status(200, { 'content-encoding': 'br', 'content-length': '0' }),
-      'an encoding that nobody asked for',
+      'an encoding that was not requested',
     ],
   ])('does not take %s for rules', async (_, listener, reason) => {
     const server = await startRulesServer(listener)
@@ -122,7 +122,7 @@ describe('fetchRules', () => {
     server.answer((_, response) => {
       response.socket?.end(`HTTP/1.0 200 OK\r\n\r\n${RULES}`)
     })
-    expect(await faultOf(server)).toBe('SourceFault: an answer that does not say how long it is')
+    expect(await faultOf(server)).toBe('SourceFault: an answer without a length')
     server.answer((_, response) => {
       const half = gzipSync(RULES).subarray(0, 20)
       response.writeHead(200, { 'content-encoding': 'gzip', 'content-length': half.length }).end(half)
@@ -134,7 +134,7 @@ describe('fetchRules', () => {
     const server = await startRulesServer((_, response) => {
       response.writeHead(200, { 'content-length': 2 }).end(Buffer.of(0xc3, 0x28))
     })
-    expect(await faultOf(server)).toBe('SourceFault: an answer that is not UTF-8 text')
+    expect(await faultOf(server)).toBe('SourceFault: an answer that is not UTF-8')
   })
 
   it('reads no more than a rule file may have, packed or not', async () => {
@@ -157,13 +157,13 @@ describe('fetchRules', () => {
 
   it('waits no longer than it was told, for a head or for a body', async () => {
     const server = await startRulesServer(() => {})
-    expect(await faultOf(server, { timeoutMs: 100 })).toBe('SourceFault: no whole answer within 100 ms')
+    expect(await faultOf(server, { timeoutMs: 100 })).toBe('SourceFault: no complete answer within 100 ms')
     server.answer((_, response) => {
       response.writeHead(200)
       const dripping = setInterval(() => response.write('#'), 10)
       response.on('close', () => clearInterval(dripping))
     })
-    expect(await faultOf(server, { timeoutMs: 100 })).toBe('SourceFault: no whole answer within 100 ms')
+    expect(await faultOf(server, { timeoutMs: 100 })).toBe('SourceFault: no complete answer within 100 ms')
   })
 
   it('says who does not answer by a code, without what was sent', async () => {

@@ -42,7 +42,7 @@ export async function fetchRules(request: RulesRequest): Promise<RulesAnswer> {
     return await follow(request, signal)
   } catch (error) {
     if (error instanceof SourceFault) throw error
-    throw new SourceFault(deadline.aborted ? `no whole answer within ${request.timeoutMs} ms` : reasonOf(error))
+    throw new SourceFault(deadline.aborted ? `no complete answer within ${request.timeoutMs} ms` : reasonOf(error))
   }
 }
 
@@ -65,7 +65,7 @@ async function follow(request: RulesRequest, signal: AbortSignal): Promise<Rules
 function targetOf({ headers: { location = '' } }: IncomingMessage, from: URL): URL {
   const to = tryUrl(location, from)
   if (to === undefined || (to.protocol !== 'http:' && to.protocol !== 'https:')) {
-    throw new SourceFault('a redirect to what is no address')
+    throw new SourceFault('a redirect to an invalid address')
   }
   if (from.protocol === 'https:' && to.protocol === 'http:') {
     throw new SourceFault(`a redirect from https to ${shownUrl(to)}`)
@@ -133,10 +133,10 @@ async function read(response: IncomingMessage, { known }: RulesRequest): Promise
   if (statusCode === 304 && (known?.etag !== undefined || known?.lastModified !== undefined)) return undefined
   if (statusCode !== 200) throw new SourceFault(`answered ${statusCode}`, retryAfterOf(headers['retry-after']))
   const encoding = headers['content-encoding'] ?? 'identity'
-  if (encoding !== 'gzip' && encoding !== 'identity') throw new SourceFault('an encoding that nobody asked for')
+  if (encoding !== 'gzip' && encoding !== 'identity') throw new SourceFault('an encoding that was not requested')
   // Of a body that ends with the connection, nobody can tell whether it is whole; half a rule file may be a right one.
   if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined && encoding !== 'gzip') {
-    throw new SourceFault('an answer that does not say how long it is')
+    throw new SourceFault('an answer without a length')
   }
   const bytes = await bounded(encoding === 'gzip' ? unzipped(response) : response, response)
   return { text: textOf(bytes), etag: headers.etag, lastModified: headers['last-modified'] }
@@ -165,7 +165,7 @@ function textOf(bytes: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
-    throw new SourceFault('an answer that is not UTF-8 text')
+    throw new SourceFault('an answer that is not UTF-8')
   }
 }
 

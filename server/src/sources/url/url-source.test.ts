@@ -184,7 +184,7 @@ describe('UrlSource', () => {
       const away = follow({ url: new URL('http://127.0.0.1:1/rules.yaml') })
       expect(await away.live.follow([away.source])).toBe(false)
       expect(away.refused).toEqual([
-        'RULES_AWAY: the address: ECONNREFUSED; rules that come from an address are there when the service starts, whole and in time; --start-without-rules starts without',
+        'RULES_AWAY: the address: ECONNREFUSED. The rules must be available in full before the service starts. Use --start-without-rules to start without them.',
       ])
       const wrong = follow(await startRulesServer(text('domain: [')))
       expect(await wrong.live.follow([wrong.source])).toBe(false)

@@ -176,7 +176,7 @@ describe('XdsResources', () => {
     const inputs = await inputsOf(new XdsResources('xds'), responseOf([resourceOf(domainOf('a')), foreign]))
     expect(inputs).toBeInstanceOf(RulesError)
     expect((inputs as RulesError).message).toBe(
-      'XDS_RESOURCE_INVALID: xds, resource 2 of 2: it is not a RateLimitConfig; a control plane sends messages of the type ratelimit.config.ratelimit.v3.RateLimitConfig, up to 64 levels deep and with up to 500000 descriptors and values',
+      'XDS_RESOURCE_INVALID: xds, resource 2 of 2: it is not a RateLimitConfig. A control plane must send messages of the type ratelimit.config.ratelimit.v3.RateLimitConfig, at most 64 levels deep, with at most 500000 descriptors and values.',
     )
   })
 

@@ -41,10 +41,10 @@ export class MessageAssembler {
   }
 
   #begin(): void {
-    if (this.#head[0] !== 0) throw new SourceFault('a packed message, which nobody asked for')
+    if (this.#head[0] !== 0) throw new SourceFault('a compressed message, which was not requested')
     const length = this.#head.readUInt32BE(1)
     if (length > this.#maxBytes) {
-      throw new SourceFault(`a message of ${length} bytes, and ${this.#maxBytes} are the most`)
+      throw new SourceFault(`a message of ${length} bytes, above the maximum of ${this.#maxBytes}`)
     }
     this.#body = Buffer.allocUnsafeSlow(length)
   }

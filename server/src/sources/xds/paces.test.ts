@@ -33,12 +33,12 @@ describe('MessageAssembler', () => {
 
   it('refuses a message that is too large before any of it has come', () => {
     expect(() => messagesOf([framed(Buffer.alloc(101)).subarray(0, 5)])).toThrow(
-      'a message of 101 bytes, and 100 are the most',
+      'a message of 101 bytes, above the maximum of 100',
     )
   })
 
   it('refuses a packed message', () => {
-    expect(() => messagesOf([framed(Buffer.alloc(1), 1)])).toThrow('a packed message, which nobody asked for')
+    expect(() => messagesOf([framed(Buffer.alloc(1), 1)])).toThrow('a compressed message, which was not requested')
   })
 
   it('knows whether a message has begun', () => {

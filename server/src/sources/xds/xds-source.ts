@@ -110,7 +110,7 @@ export class XdsSource implements RemoteSource {
 
   async #restored({ body }: Kept): Promise<readonly RuleObject[]> {
     const inputs = (await new XdsResources(this.name).answerOf(body))?.inputs
-    if (inputs === undefined || inputs instanceof RulesError) throw new SourceFault('nothing that was kept')
+    if (inputs === undefined || inputs instanceof RulesError) throw new SourceFault('no resource that was kept')
     return inputs
   }
 

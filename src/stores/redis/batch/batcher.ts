@@ -219,11 +219,11 @@ export class Batcher<Job, Answer> {
     const breaker = this.breakerOf(shard)
     const startedAt = this.#now()
     if (this.#calls.length >= MAX_CALLS) {
-      turnAway(lane, batch, new StoreFault('overloaded', shard, `${MAX_CALLS} calls under way`))
+      turnAway(lane, batch, new StoreFault('overloaded', shard, `${MAX_CALLS} calls in flight`))
       return
     }
     if (!breaker.allows(startedAt)) {
-      turnAway(lane, batch, new StoreFault('breaker_open', shard, 'waiting for it to recover'))
+      turnAway(lane, batch, new StoreFault('breaker_open', shard, 'waiting for Redis to recover'))
       return
     }
     const flight = new Flight(this.#desk, lane, batch, shard, breaker, startedAt, sections)
@@ -262,7 +262,7 @@ export class Batcher<Job, Answer> {
     }
     const parts = readNodeReply(reply, sections)
     if (parts === undefined) {
-      this.#failed(flight, new StoreFault('broken', flight.shard, 'the reply has another size than it should'))
+      this.#failed(flight, new StoreFault('broken', flight.shard, 'the reply has the wrong size'))
       return
     }
     const { done, left, rest } = parts
@@ -300,12 +300,12 @@ export class Batcher<Job, Answer> {
     const { shard } = flight
     const answers = this.#format.decode(reply, jobs)
     if (answers === undefined) {
-      this.#failed(flight, new StoreFault('broken', shard, 'the reply has another size than it should'))
+      this.#failed(flight, new StoreFault('broken', shard, 'the reply has the wrong size'))
       return
     }
     let fault: StoreFault | undefined
     for (const answer of answers) {
-      if (answer === undefined) fault ??= new StoreFault('broken', shard, 'the reply makes no sense')
+      if (answer === undefined) fault ??= new StoreFault('broken', shard, 'the reply is malformed')
       else flight.isAnswered = true
     }
     this.#ended(flight, fault)
@@ -392,7 +392,7 @@ export class Batcher<Job, Answer> {
     if (late.length === 0) return
     lane.waiting = lane.waiting.filter((waiting) => !isLate(waiting))
     const shard = this.#connection.shardOf(this.#format.keyOf(late[0].job))
-    refuseAll(late, new StoreFault('timeout', shard, 'no turn within the deadline'))
+    refuseAll(late, new StoreFault('timeout', shard, 'not sent within the deadline'))
   }
 
   /**

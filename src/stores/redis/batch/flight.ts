@@ -7,7 +7,7 @@ import type { Script } from '../scripts/scripts.ts'
 import type { Call, ScriptAsker } from '../scripts/send-script.ts'
 import type { WaitingJob } from './waiting-job.ts'
 
-/** A Lane is what travels together: jobs that wait to be sent, and the calls under way. */
+/** A Lane is what travels together: jobs that wait to be sent, and the calls in flight. */
 export interface Lane<Job, Answer> {
   /** The node of a cluster, where jobs of all its partitions travel together. */
   readonly node: string | undefined
@@ -47,7 +47,7 @@ export class Flight<Job, Answer> implements Call, ScriptAsker {
   args: EncodedBatch['args'] = NOTHING
   /** The parts of the batch, where they are of several partitions. */
   readonly sections: readonly (readonly WaitingJob<Job, Answer>[])[] | undefined
-  /** Where it stands among the calls under way. */
+  /** Where it stands among the calls in flight. */
   position = 0
   isReported = false
   /** How many of its jobs were done here, or failed. */

@@ -87,7 +87,7 @@ export class ClusterConnection implements RedisConnection {
   #askFor(slot: number, address: string | undefined, args: Args, asker: Asker): void {
     if (address === undefined) {
       this.#doubt()
-      asker.failed(new StoreFault('offline', CLUSTER, `nobody is known to serve slot ${slot}`))
+      asker.failed(new StoreFault('offline', CLUSTER, `no known server serves slot ${slot}`))
     } else this.#send(address, args, new RedirectedAsker(this.#router, slot, address, args, asker))
   }
 

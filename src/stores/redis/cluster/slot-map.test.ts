@@ -24,7 +24,7 @@ it.each(['', null])('takes a node without a name (%o) for the host that was aske
 })
 
 it.each([null, 'OK', 5])('refuses %o, which is no map', (reply) => {
-  expect(() => slotMap(reply, 'asked')).toThrow('CLUSTER SLOTS has answered something else')
+  expect(() => slotMap(reply, 'asked')).toThrow('unexpected answer to CLUSTER SLOTS')
 })
 
 it.each([

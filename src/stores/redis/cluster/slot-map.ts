@@ -2,7 +2,7 @@ import type { HostPort } from '../connection/address.ts'
 
 /** slotMap returns the address of the master of each slot, as CLUSTER SLOTS tells it; slots that no node serves are holes. */
 export function slotMap(reply: unknown, askedHost: string): string[] {
-  if (!Array.isArray(reply)) throw new Error('CLUSTER SLOTS has answered something else')
+  if (!Array.isArray(reply)) throw new Error('unexpected answer to CLUSTER SLOTS')
   const owners: string[] = []
   for (const [from, to, [host, port]] of reply as [number, number, [unknown, unknown]][]) {
     // A node that does not know its own name leaves it out: it is where it was asked.

@@ -158,7 +158,7 @@ function flagsOf(charge: Charge, permits: Buffer | undefined): number {
 
 /**
  * decodeVerdicts reads the reply of decide.lua: the verdicts of each group, in order, and undefined for a group with a verdict
- * that makes no sense. It returns undefined where the reply has another size than it should.
+ * that makes no sense. It returns undefined where the reply has the wrong size.
  */
 export function decodeVerdicts(reply: unknown, groups: readonly Group[]): (Verdict[] | undefined)[] | undefined {
   let count = 0

@@ -77,7 +77,7 @@ export class ReplyReader {
       case 0x2a: // *
         return this.#list(this.#number(start, end), depth)
       default:
-        throw new ProtocolError(`no reply begins with the byte ${mark}`)
+        throw new ProtocolError(`unknown reply type, byte ${mark}`)
     }
   }
 
@@ -86,7 +86,7 @@ export class ReplyReader {
     const bytes = this.#bytes
     for (let i = this.#at; i + 1 < bytes.length; i++) {
       if (bytes[i] !== CR) continue
-      if (bytes[i + 1] !== LF) throw new ProtocolError('a line does not end as it should')
+      if (bytes[i + 1] !== LF) throw new ProtocolError('a line does not end with CRLF')
       this.#at = i + 2
       return i
     }
@@ -100,8 +100,8 @@ export class ReplyReader {
     let value = 0
     for (let i = first; i < end; i++) {
       const byte = this.#bytes[i]
-      if (byte < ZERO || byte > NINE) throw new ProtocolError('what should be a number is none')
-      value = value * 10 + byte - ZERO
+      if (byte < ZERO || byte > NINE) throw new ProtocolError('expected a number')
+      value = value * 10 + (byte - ZERO)
     }
     return isNegative ? -value : value
   }
@@ -116,7 +116,7 @@ export class ReplyReader {
       return INCOMPLETE
     }
     if (this.#bytes[end] !== CR || this.#bytes[end + 1] !== LF)
-      throw new ProtocolError('a text does not end where it should')
+      throw new ProtocolError('a string does not end where its length says')
     this.#at = end + 2
     const copy = Buffer.allocUnsafe(length)
     // What is short is copied without a view on it, which would be larger than the bytes.

@@ -164,8 +164,8 @@ describe('a RespClient', () => {
   })
 
   it.each([
-    ['that is no Redis', 'HTTP/1.1 400 Bad Request\r\n\r\n', 'no reply begins with the byte 72'],
-    ['that answers what nobody asked', '+OK\r\n+OK\r\n', 'a reply came that nobody asked for'],
+    ['that is no Redis', 'HTTP/1.1 400 Bad Request\r\n\r\n', 'unknown reply type, byte 72'],
+    ['that answers what nobody asked', '+OK\r\n+OK\r\n', 'unexpected reply without a request'],
     ['that promises more than anybody can hold', '$9999999999\r\n', 'the reply is too large'],
   ])('leaves a server %s', async (_, text, reason) => {
     const client = await open({ at: await serve((socket) => socket.once('data', () => socket.write(text, 'latin1'))) })

@@ -185,7 +185,7 @@ export class RespClient {
       return
     }
     const asker = this.#askers.next()
-    if (asker === undefined) throw new ProtocolError('a reply came that nobody asked for')
+    if (asker === undefined) throw new ProtocolError('unexpected reply without a request')
     if (reply instanceof ReplyError) asker.failed(reply)
     else asker.answered(reply)
   }

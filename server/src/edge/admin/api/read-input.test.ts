@@ -28,7 +28,7 @@ describe('readJson', () => {
     }
     expect(raised('[0, 2, "a"]')).toBe(
       'ADMIN_REQUEST_INVALID: body.0: too small: expected number to be >=1; body.2: invalid input: expected number, ' +
-        'received string; a request to the admin API has the form that /admin/v1/openapi.json describes',
+        'received string. See /admin/v1/openapi.json for the expected form.',
     )
     expect(raised(`[${Array(500).fill('0').join(',')}]`).length).toBeLessThan(1_000)
   })

@@ -131,10 +131,10 @@ function plannedLimit(
 function checkCombinations(limit: LimitObject, at: Path, places: Places): void {
   const { queue, algorithm, burst, settle, reserve, escalate } = limit
   if (queue !== undefined && algorithm !== undefined && algorithm !== 'leaky_bucket') {
-    places.wrong([...at, 'queue'], `queue beside algorithm ${algorithm}; only a leaky_bucket has one`)
+    places.wrong([...at, 'queue'], `queue cannot be combined with algorithm ${algorithm}, only with leaky_bucket`)
   }
   if (queue !== undefined && burst !== undefined)
-    places.wrong([...at, 'queue'], 'queue beside burst; they are the same')
+    places.wrong([...at, 'queue'], 'queue and burst cannot be combined: they are the same')
   if (settle !== undefined && Object.keys(settle).length === 0)
     places.wrong([...at, 'settle'], 'it names no header, json or sse')
   if (reserve !== undefined && settle === undefined) places.wrong([...at, 'reserve'], 'reserve without settle')

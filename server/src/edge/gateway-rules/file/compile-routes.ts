@@ -147,7 +147,7 @@ class RoutesCompiler {
   #checkLimited({ limits, domain, unlimited }: RouteObject, at: Path): void {
     const isLimited = limits !== undefined || domain !== undefined || this.#file.limits !== undefined
     if (isLimited || unlimited === true || this.#file.unlimited === true) return
-    this.#places.problems.add('ROUTE_UNLIMITED', this.#places.locate(at), 'it has no limit')
+    this.#places.problems.add('ROUTE_UNLIMITED', this.#places.locate(at), 'the route has no limit')
   }
 
   #upstreamOf({ upstream }: RouteObject, at: Path): string {

@@ -156,7 +156,7 @@ describe('reload', () => {
     const app = await startApp((_, response) => response.end('ok'))
     const { url, gateway } = await startGateway(app)
     expect(() => gateway.reload({ routes: [{ name: 'x', path: '/*', upstream: 'nobody' }], upstreams: {} })).toThrow(
-      'GATEWAY_OPTIONS_INVALID: routes[0].upstream: got "nobody"; there are: ; a gateway has',
+      'GATEWAY_OPTIONS_INVALID: routes[0].upstream: got "nobody". Known upstreams: . See docs/gateway.md',
     )
     expect(await (await fetch(url)).text()).toBe('ok')
   })

@@ -53,7 +53,7 @@ export abstract class EndingRequest extends GatedRequest {
   }
 
   protected undecided(): void {
-    this.refuse('GATEWAY_FAILED', 'the request could not be decided')
+    this.refuse('GATEWAY_FAILED', 'the decision failed')
   }
 
   protected refuse(code: AnsweredCode, detail: string): void {
@@ -113,6 +113,6 @@ export abstract class EndingRequest extends GatedRequest {
     const isUpstreamSlow = phase >= Phase.connect && phase <= Phase.wait
     if (isUpstreamSlow) this.tries.failed()
     const kind = isUpstreamSlow || (phase === Phase.answer && !this.isCarrierPaused) ? 'upstream-error' : 'abort'
-    this.fail(fault('GATEWAY_UPSTREAM_TIMEOUT', 'the answer did not come in time'), kind)
+    this.fail(fault('GATEWAY_UPSTREAM_TIMEOUT', 'no answer in time'), kind)
   }
 }

@@ -44,7 +44,7 @@ export class Exchange extends EndingRequest implements AskerListener, CarrierLis
   start(): void {
     const { method, target, authority, bodyLength } = this.head
     if (!this.gateway.hasRoom) {
-      this.refuse('GATEWAY_OVERLOADED', 'too many requests are under way')
+      this.refuse('GATEWAY_OVERLOADED', 'too many requests are in flight')
       return
     }
     const found = this.#table.find(hostOf(authority), target, method)
@@ -57,7 +57,7 @@ export class Exchange extends EndingRequest implements AskerListener, CarrierLis
     if (bodyLength > maxBodyBytes) {
       this.refuse(
         'GATEWAY_BODY_TOO_LARGE',
-        `Content-Length is ${bodyLength}; this route takes at most ${maxBodyBytes} bytes`,
+        `Content-Length is ${bodyLength}; this route accepts at most ${maxBodyBytes} bytes`,
       )
       return
     }
@@ -170,7 +170,7 @@ export class Exchange extends EndingRequest implements AskerListener, CarrierLis
     const { wantsWebSocket, version } = this.head
     if (wantsWebSocket && version === '2.0' && status < 300) {
       // Over HTTP/2 it would say that the WebSocket is open (RFC 8441, 4).
-      this.refuse('GATEWAY_UPSTREAM_INVALID', `the upstream answered a WebSocket with ${status}`)
+      this.refuse('GATEWAY_UPSTREAM_INVALID', `the upstream answered a WebSocket upgrade with ${status}`)
       return
     }
     this.phase = Phase.answer
@@ -237,7 +237,7 @@ export class Exchange extends EndingRequest implements AskerListener, CarrierLis
   /** crowdedOut ends a request whose body is waited for: its address has the most of these, and there are too many. */
   crowdedOut(): void {
     if (this.phase === Phase.done) return
-    this.fail(fault('GATEWAY_OVERLOADED', 'too many requests of this address wait for their bodies'), 'abort')
+    this.fail(fault('GATEWAY_OVERLOADED', 'too many requests from this address are waiting for their bodies'), 'abort')
   }
 
   progress(): RequestUnderWay {
@@ -266,7 +266,8 @@ export class Exchange extends EndingRequest implements AskerListener, CarrierLis
     const isLonger = bodyLength >= 0 && this.#bodyBytes > bodyLength
     if (isLonger) this.bodyFault('the body is longer than its head says')
     else if (this.#bodyBytes <= maxBodyBytes) return true
-    else this.refuse('GATEWAY_BODY_TOO_LARGE', `the body is too large; this route takes at most ${maxBodyBytes} bytes`)
+    else
+      this.refuse('GATEWAY_BODY_TOO_LARGE', `the body is too large; this route accepts at most ${maxBodyBytes} bytes`)
     return false
   }
 

@@ -40,7 +40,7 @@ export class Listener {
         this.#server.off('error', reject)
         this.#isListening = true
         const address = this.#server.address()
-        if (address === null || typeof address === 'string') reject(new Error('not a port'))
+        if (address === null || typeof address === 'string') reject(new Error('the port is invalid'))
         else resolve({ host: address.address, port: address.port })
       })
     })

@@ -32,5 +32,5 @@ export function routeSettings(route: Route, where: string): RouteSettings {
 /** requireWhole returns a whole number from 0 to `most`, and throws at anything else. */
 export function requireWhole(value: number, where: string, most: number): number {
   if (Number.isInteger(value) && value >= 0 && value <= most) return value
-  throw new SluiceError('GATEWAY_OPTIONS_INVALID', where, `${got(value)}, and it is a whole number from 0 to ${most}`)
+  throw new SluiceError('GATEWAY_OPTIONS_INVALID', where, `${got(value)}, expected a whole number from 0 to ${most}`)
 }

@@ -164,7 +164,11 @@ function readTemplate(path: string, where: string): string[] {
 function readMethods(methods: readonly string[], where: string): ReadonlySet<string> {
   const wrong = methods.find((method) => !/^[A-Z][A-Z-]{0,31}$/.test(method) || method === 'CONNECT')
   if (wrong === undefined && methods.length > 0) return new Set(methods)
-  throw new SluiceError('GATEWAY_OPTIONS_INVALID', where, `${got(wrong)}, and a method is in capitals, and not CONNECT`)
+  throw new SluiceError(
+    'GATEWAY_OPTIONS_INVALID',
+    where,
+    `${got(wrong)}, expected a method in capitals other than CONNECT`,
+  )
 }
 
 function requireApart(other: Entry, methods: ReadonlySet<string> | undefined, route: Route, where: string): void {

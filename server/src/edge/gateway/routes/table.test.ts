@@ -131,7 +131,7 @@ describe('Table', () => {
     [[{ host: 'a:80' }], 'routes[0].host: got "a:80"'],
     [[{ methods: ['get'] }], 'routes[0].methods: got "get"'],
     [[{ methods: [] }], 'routes[0].methods: got undefined'],
-    [[{ upstream: 'b' }], 'routes[0].upstream: got "b"; there are: app'],
+    [[{ upstream: 'b' }], 'routes[0].upstream: got "b". Known upstreams: app'],
     [[{ retries: -1 }], 'routes[0].retries: got -1'],
     [[{ peekBytes: 65_537 }], 'routes[0].peekBytes: got 65537'],
     [[{ times: { idleMs: 1.5 } }], 'routes[0].times.idleMs: got 1.5'],

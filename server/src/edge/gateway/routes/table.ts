@@ -46,7 +46,7 @@ export class Table {
         throw new SluiceError(
           'GATEWAY_OPTIONS_INVALID',
           `${where}.upstream`,
-          `${got(route.upstream)}; there are: ${names}`,
+          `${got(route.upstream)}. Known upstreams: ${names}`,
         )
       }
     }
@@ -103,7 +103,7 @@ export class Table {
       return { ...fault('GATEWAY_ROUTE_MISSING', 'no route has this host and path'), allow: undefined }
     }
     const allow = [...allowed].join(', ')
-    return { ...fault('GATEWAY_METHOD_NOT_ALLOWED', `${method} is none of ${allow}`), allow }
+    return { ...fault('GATEWAY_METHOD_NOT_ALLOWED', `${method} is not one of ${allow}`), allow }
   }
 
   #match(

@@ -17,7 +17,7 @@ export function readEndpoint(url: string, where: string, tls: Upstream['tls']): 
   const scheme = parsed?.protocol.slice(0, -1)
   const isPlain = parsed !== undefined && parsed.pathname === '/' && parsed.search === '' && parsed.username === ''
   if (parsed === undefined || !isPlain || (scheme !== 'http' && scheme !== 'https') || parsed.hash !== '') {
-    throw new SluiceError('GATEWAY_OPTIONS_INVALID', where, `${got(url)}, and an address is http://host:port`)
+    throw new SluiceError('GATEWAY_OPTIONS_INVALID', where, `${got(url)}, expected http://host:port`)
   }
   const port = parsed.port === '' ? (scheme === 'https' ? 443 : 80) : Number(parsed.port)
   const host = parsed.hostname.replace(/^\[|\]$/g, '')
