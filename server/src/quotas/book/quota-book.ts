@@ -226,7 +226,8 @@ export class QuotaBook implements Quotas {
       (found && this.#blocks.ofKey(found.id, nowMs)) ??
       (customerId === undefined ? undefined : this.#blocks.ofCustomer(customerId, nowMs))
     if (block !== undefined) return { block, descriptor, endsInMs: block.endsInMs(nowMs) }
-    if (customer?.isKnown && customer.isSuspended) return { block: customer.suspension, descriptor, endsInMs: undefined }
+    if (customer?.isKnown && customer.isSuspended)
+      return { block: customer.suspension, descriptor, endsInMs: undefined }
     return undefined
   }
 
