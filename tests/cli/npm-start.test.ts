@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers'
 import { afterEach, describe, expect, it } from 'vitest'
 import { root } from '../packages/project.suite.ts'
 import { makeTemporaryDir, reapAtExit } from '../servers/reaper.mjs'
-import { sharedPglite } from '../servers/shared.ts'
+import { sharedPglite, sharedPostgres } from '../servers/shared.ts'
 import { until } from '../servers/until.mjs'
 import { ENV, FREE_PORTS } from './sluice-process.suite.ts'
 
@@ -40,11 +40,9 @@ interface NpmRun {
 
 /** npmRun runs a script of package.json through npm and a shell, and waits until its service listens. */
 async function npmRun(script: string, env: Record<string, string> = {}): Promise<NpmRun> {
-  const data = makeTemporaryDir('npm-start')
-  cpSync((await sharedPglite()).dir, data, { recursive: true })
   const npm = spawn('npm', ['run', script, '--', ...FREE_PORTS], {
     cwd: root,
-    env: { ...ENV, SLUICE_DATA: data, LOG_FORMAT: 'text', ...env },
+    env: { ...ENV, LOG_FORMAT: 'text', ...env },
     detached: true,
     stdio: ['ignore', 'pipe', 'inherit'],
   })
@@ -59,6 +57,19 @@ async function npmRun(script: string, env: Record<string, string> = {}): Promise
   await until('the service listens', () => all.includes('Ctrl-C stops it'))
   const [, url = ''] = /HTTP {3}(http:\S+)/.exec(all) ?? []
   return { npm, group, url: new URL(url), output }
+}
+
+/** onPglite is where customers are kept by default: in a process of the same group, which hears signals too. */
+async function onPglite(): Promise<Record<string, string>> {
+  const data = makeTemporaryDir('npm-start')
+  cpSync((await sharedPglite()).dir, data, { recursive: true })
+  return { SLUICE_DATA: data }
+}
+
+/** onPostgres needs no such process, and starts with half of the work. */
+async function onPostgres(): Promise<Record<string, string>> {
+  const server = await sharedPostgres()
+  return { DATABASE_URL: server.url(await server.createDatabase()), SLUICE_DATA: makeTemporaryDir('npm-start') }
 }
 
 /** halfSent opens a connection and sends the first part of a request, which the service is reading then. */
@@ -98,10 +109,11 @@ async function halfAnswered(run: NpmRun, endIt: (run: NpmRun) => void): Promise<
 describe('npm start', () => {
   // dash, which is sh on Debian, starts the program as its child, and bash becomes the program.
   it.each([
-    ...ENDINGS.map(([name, endIt]) => [name, 'sh', endIt] as const),
-    ...ENDINGS.slice(0, 3).map(([name, endIt]) => [name, 'bash', endIt] as const),
-  ])('drains and ends after %s, with %s as the shell of scripts', async (_, shell, endIt) => {
-    const { answer, output } = await halfAnswered(await npmRun('start', { npm_config_script_shell: shell }), endIt)
+    ...ENDINGS.map(([name, endIt]) => [name, 'sh', endIt, onPglite] as const),
+    ...ENDINGS.slice(0, 3).map(([name, endIt]) => [name, 'bash', endIt, onPostgres] as const),
+  ])('drains and ends after %s, with %s as the shell of scripts', async (_, shell, endIt, database) => {
+    const run = await npmRun('start', { npm_config_script_shell: shell, ...(await database()) })
+    const { answer, output } = await halfAnswered(run, endIt)
     expect(answer).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
     expect(output).toMatch(/ info {2}stopped\n$/)
     expect(output.match(/health says no/g)).toHaveLength(1)
@@ -109,7 +121,7 @@ describe('npm start', () => {
   })
 
   it('ends at once at the second Ctrl-C', async () => {
-    const run = await npmRun('start', { npm_config_script_shell: 'sh' })
+    const run = await npmRun('start', { npm_config_script_shell: 'sh', ...(await onPostgres()) })
     const socket = await halfSent(run.url)
     process.kill(-run.group, 'SIGINT')
     await until('it takes no new connections', () => isRefused(run.url.port))
