@@ -281,8 +281,8 @@ describe('share', () => {
     const ends: ((learnt: Learnt) => void)[] = []
     const end = (at: number): Share => ({
       tell: (learnt) => ends[1 - at](structuredClone(learnt)),
-      hear: (told) => {
-        ends[at] = told
+      hear: (received) => {
+        ends[at] = received
       },
       close: () => {},
     })

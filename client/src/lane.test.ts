@@ -31,7 +31,7 @@ const MAX_WAITING = 20_000
 /** emptied makes a lane whose server has nothing left for so long. */
 function emptied(resetMs: number): Lane {
   const lane = new Lane()
-  lane.pacer.told(now(), [budget(0, resetMs)])
+  lane.pacer.update(now(), [budget(0, resetMs)])
   return lane
 }
 
@@ -53,7 +53,7 @@ const settled = () => vi.advanceTimersByTimeAsync(0)
 describe('Lane', () => {
   it('lets a call go at once while there is budget', async () => {
     const lane = new Lane()
-    lane.pacer.told(now(), [budget(100, 1_000)])
+    lane.pacer.update(now(), [budget(100, 1_000)])
     await lane.enter(call(), MAX_WAITING)
     expect(lane.waiting).toBe(0)
   })
@@ -129,7 +129,7 @@ describe('Lane', () => {
 
   it('counts those who go first when it says so', async () => {
     const lane = new Lane()
-    lane.pacer.told(now(), [{ ...budget(0, 1_000, 10), windowMs: 1_000 }])
+    lane.pacer.update(now(), [{ ...budget(0, 1_000, 10), windowMs: 1_000 }])
     for (let i = 0; i < 20; i++) void lane.enter(call(), MAX_WAITING)
     // The first ten go after one second, the next after two: this one has to wait for three.
     await expect(lane.enter(call({ deadlineAtMs: now() + 2_500 }), MAX_WAITING)).rejects.toMatchObject({
@@ -149,7 +149,7 @@ describe('Lane', () => {
 
   it('spreads a call for half of its time at the most, when there is budget', async () => {
     const lane = new Lane()
-    lane.pacer.told(now(), [budget(40, 3_600_000)])
+    lane.pacer.update(now(), [budget(40, 3_600_000)])
     const went = enterAll(
       lane,
       Array.from({ length: 40 }, (_, i) => [`${i}`, call({ deadlineAtMs: now() + 60_000 })] as const),

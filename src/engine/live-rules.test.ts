@@ -100,13 +100,13 @@ describe('LiveRules', () => {
   it('tells a reason once, another reason again, and the same one again after rules that were right', () => {
     const { live, refused } = recorded()
     live.apply(GOOD)
-    const told = (texts: RuleText[]): number => {
+    const received = (texts: RuleText[]): number => {
       live.apply(texts)
       return refused.length
     }
-    expect([TYPO, TYPO, TYPO].map(told)).toEqual([1, 1, 1])
-    expect([OTHER_TYPO, OTHER_TYPO, TYPO].map(told)).toEqual([2, 2, 3])
-    expect([GOOD, TYPO, TYPO].map(told)).toEqual([3, 4, 4])
+    expect([TYPO, TYPO, TYPO].map(received)).toEqual([1, 1, 1])
+    expect([OTHER_TYPO, OTHER_TYPO, TYPO].map(received)).toEqual([2, 2, 3])
+    expect([GOOD, TYPO, TYPO].map(received)).toEqual([3, 4, 4])
     expect(live.counts).toEqual({ loads: 2, refusals: 8 })
   })
 

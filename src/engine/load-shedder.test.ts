@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Decision } from '../core/combine.ts'
-import { KeySpeller } from '../core/key-speller.ts'
+import { KeyEncoder } from '../core/key-encoder.ts'
 import { compileObjects } from '../core/rules/compile.ts'
 import type { Priority } from '../core/shedding/priority.ts'
 import { MemoryStore } from '../stores/memory/memory-store.ts'
@@ -21,7 +21,7 @@ const rules = compileObjects([
   },
 ])
 
-const keys = new KeySpeller(randomHash())
+const keys = new KeyEncoder(randomHash())
 
 function bench(options: Partial<LoadShedderOptions> = {}, parts: LimiterParts = {}, given?: Store) {
   const clock = { ms: 1_700_000_000_000, nowMs: () => clock.ms }
@@ -239,18 +239,18 @@ describe('fleet usage', () => {
   })
 
   it('tells those who observe of what is shed with what the request was about, and of nothing else', () => {
-    const told: string[] = []
+    const received: string[] = []
     const observer = {
       decided: (
         charges: readonly { domain: string; rule: { id: string }; entries: readonly { value: string }[] }[],
       ) => {
-        told.push(charges.map(({ domain, rule, entries }) => `${domain} ${rule.id} ${entries[0].value}`).join())
+        received.push(charges.map(({ domain, rule, entries }) => `${domain} ${rule.id} ${entries[0].value}`).join())
       },
     }
     const { check } = bench({ fleet: { capacity: 1 } }, { observer })
     check('probe')
     check('probe')
-    expect(told).toEqual(['d probe x', 'd fleet_shed x'])
+    expect(received).toEqual(['d probe x', 'd fleet_shed x'])
   })
 })
 

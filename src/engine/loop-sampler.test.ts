@@ -17,15 +17,15 @@ it('all who listen are told of the same loop, and a stall is not lost', async ()
 })
 
 it('who stops listening is told nothing any more', async () => {
-  let told = 0
-  const stop = LOOP.listen(() => told++)
-  await until('a sample', () => told > 0)
+  let received = 0
+  const stop = LOOP.listen(() => received++)
+  await until('a sample', () => received > 0)
   stop()
-  const before = told
+  const before = received
   const others: number[] = []
   const stopOther = LOOP.listen((delayMs, sinceMs) => others.push(delayMs, sinceMs))
   await until('samples for another', () => others.length > 3)
   stopOther()
-  expect(told).toBe(before)
+  expect(received).toBe(before)
   expect(others.every((each) => each >= 0)).toBe(true)
 })

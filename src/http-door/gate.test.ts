@@ -95,8 +95,12 @@ describe('a gate with one limit', () => {
     const ask = (url: string): boolean => enter({ ...FROM_A, url }).allowed
     expect([ask('/7'), ask('/big'), ask('/null'), ask('/none')]).toEqual([true, false, true, false])
     expect(errors).toEqual([])
-    const { enter: other, errors: told } = gateOf({ limit: 1, window: '1m', identity: { user: () => ({}) as string } })
-    expect([other().allowed, told]).toEqual([true, [expect.objectContaining({ code: 'KEY_INVALID' })]])
+    const { enter: other, errors: received } = gateOf({
+      limit: 1,
+      window: '1m',
+      identity: { user: () => ({}) as string },
+    })
+    expect([other().allowed, received]).toEqual([true, [expect.objectContaining({ code: 'KEY_INVALID' })]])
     expect(other().allowed).toBe(false)
   })
 

@@ -123,11 +123,11 @@ describe('rateLimit on Redis', () => {
   })
 
   it('tells an observer of every decision', async () => {
-    const told: unknown[] = []
-    const observer = { decided: (charges: readonly object[]) => told.push(...charges) }
+    const received: unknown[] = []
+    const observer = { decided: (charges: readonly object[]) => received.push(...charges) }
     const limiter = opened(rateLimit({ limit: 1, window: '1d', redis: url, observer, ...named() }))
     await limiter.check('a')
-    expect(told).toMatchObject([{ cost: 1, entries: [{ key: 'key', value: 'a' }] }])
+    expect(received).toMatchObject([{ cost: 1, entries: [{ key: 'key', value: 'a' }] }])
   })
 })
 

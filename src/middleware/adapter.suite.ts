@@ -4,7 +4,7 @@ import { until } from '../../tests/servers/until.mjs'
 import { type AdapterUnderTest, type Client, runnerOf, type SuiteOptions } from './adapter-app.suite.ts'
 import { testLeaving } from './adapter-leaving.suite.ts'
 
-/** testAdapter states what every adapter does. */
+/** States what every adapter does. */
 export function testAdapter(adapter: AdapterUnderTest): void {
   const app = runnerOf(adapter)
   const { start, stop } = app
@@ -263,52 +263,52 @@ export function testAdapter(adapter: AdapterUnderTest): void {
     })
 
     it('never lets its own errors reach the app', async () => {
-      const told: unknown[] = []
+      const received: unknown[] = []
       const cost = (): Promise<never> => Promise.reject(new Error('broken'))
-      const get = await start({ window: '1m', cost, limit: 1, onError: (error) => void told.push(error) })
+      const get = await start({ window: '1m', cost, limit: 1, onError: (error) => void received.push(error) })
       expect(await statuses(get, '/', '/')).toEqual([200, 429])
-      expect(told).toEqual([new Error('broken'), new Error('broken')])
+      expect(received).toEqual([new Error('broken'), new Error('broken')])
       await stop()
       const nowMs = (): never => {
         throw new Error('broken')
       }
-      const broken = { limit: 1, clock: { nowMs }, onError: (error: unknown) => void told.push(error) }
+      const broken = { limit: 1, clock: { nowMs }, onError: (error: unknown) => void received.push(error) }
       const open = await start({ ...broken, window: '1m' })
       expect(await statuses(open, '/', '/')).toEqual([200, 200])
-      expect(told).toHaveLength(4)
+      expect(received).toHaveLength(4)
       await stop()
       const closed = await start({ ...broken, window: '1m', onStoreFailure: 'closed', onError: () => {} })
       expect(await closed()).toMatchObject({ status: 503, headers: { 'retry-after': '1' } })
     })
 
     it('tells an observer of every decision', async () => {
-      const told: [rule: string, cost: number, allowed: boolean][] = []
+      const received: [rule: string, cost: number, allowed: boolean][] = []
       const observer: SuiteOptions['observer'] = {
         decided: (charges, { allowed }) => {
-          for (const { rule, cost } of charges) told.push([rule.name, cost, allowed])
+          for (const { rule, cost } of charges) received.push([rule.name, cost, allowed])
         },
       }
       const get = await start({ limit: 1, window: '1m', observer })
       await get()
       await get()
-      expect(told).toEqual([
+      expect(received).toEqual([
         ['1-in-1m', 1, true],
         ['1-in-1m', 1, false],
       ])
     })
 
     it('tells a function of every decision, in plain fields', async () => {
-      const told: unknown[] = []
+      const received: unknown[] = []
       const get = await start({
         limit: 1,
         window: '1m',
         onDecision: ({ rule, cost, allowed, remaining, limit, fallback }) => {
-          told.push([rule, cost, allowed, remaining, limit, fallback])
+          received.push([rule, cost, allowed, remaining, limit, fallback])
         },
       })
       await get()
       await get()
-      expect(told).toEqual([
+      expect(received).toEqual([
         ['1-in-1m', 1, true, 0, 1, undefined],
         ['1-in-1m', 1, false, 0, 1, undefined],
       ])

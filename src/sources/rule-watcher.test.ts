@@ -65,7 +65,7 @@ async function started(files: Record<string, string> = { 'api.yaml': ruleText(1)
 
 const UNREADABLE = 'Rules must be a readable file, or a directory of .yaml and .yml files.'
 const TYPO = ruleText(9).replace('unit: day', 'unit: minut')
-const TOLD =
+const EXPECTED =
   'RULE_INVALID: rules/api.yaml:4:25: unit: got "minut" ' +
   '(invalid option: expected one of "second"|"minute"|"hour"|"day"|"week"|"month"|"year"). ' +
   'See docs/rules.md for the rule language.'
@@ -261,7 +261,7 @@ describe('RuleWatcher: files that are wrong', () => {
     watched.directory.write('api.yaml', TYPO)
     await watched.looks(5)
     expect(watched.limits).toEqual({ api: 1 })
-    expect(watched.refused).toEqual([TOLD])
+    expect(watched.refused).toEqual([EXPECTED])
     expect(watched.live.counts).toEqual({ loads: 1, refusals: 1 })
   })
 
@@ -271,14 +271,14 @@ describe('RuleWatcher: files that are wrong', () => {
       watched.directory.write('api.yaml', text)
       await watched.looks(2)
     }
-    expect(watched.refused).toEqual([TOLD])
+    expect(watched.refused).toEqual([EXPECTED])
     expect(watched.live.counts).toEqual({ loads: 1, refusals: 2 })
 
     watched.directory.write('api.yaml', ruleText(30))
     await watched.looks(2)
     watched.directory.write('api.yaml', TYPO)
     await watched.looks(2)
-    expect(watched.refused).toEqual([TOLD, TOLD])
+    expect(watched.refused).toEqual([EXPECTED, EXPECTED])
     expect(watched.limits).toEqual({ api: 30 })
   })
 

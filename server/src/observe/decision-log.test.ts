@@ -1,5 +1,5 @@
 import { KeyedHash } from 'sluice/internal/core/hash'
-import { KeySpeller } from 'sluice/internal/core/key-speller'
+import { KeyEncoder } from 'sluice/internal/core/key-encoder'
 import { TOO_MUCH } from 'sluice/internal/core/limit'
 import type { CheckRequest, RequestContext } from 'sluice/internal/core/request'
 import { compileObjects } from 'sluice/internal/core/rules/compile'
@@ -44,7 +44,7 @@ function logging(options: Partial<DecisionLogOptions> = {}, store: Store = new M
   const rules = compileObjects([RULES])
   const lines: string[] = []
   const write = (line: string): boolean => lines.length < room && lines.push(line) > 0
-  const keys = new KeySpeller(new KeyedHash(1, 2))
+  const keys = new KeyEncoder(new KeyedHash(1, 2))
   const log = new DecisionLog(
     { refusalsPerSecond: 100, share: 1, now: () => 1_794_736_800_123, ...options },
     { rules: () => rules, keys, write },
@@ -194,10 +194,10 @@ describe('DecisionLog', () => {
   it('tells a share of the others, and does nothing for those it does not tell', async () => {
     const draws = [0.5, 0.009, 0.01]
     const { ask, records } = logging({ share: 0.01, random: () => draws.shift() ?? 1 })
-    const spelled = vi.spyOn(JSON, 'stringify')
+    const encoded = vi.spyOn(JSON, 'stringify')
     await ask({ user: 'a' })
-    expect(spelled).not.toHaveBeenCalled()
-    spelled.mockRestore()
+    expect(encoded).not.toHaveBeenCalled()
+    encoded.mockRestore()
     await ask({ user: 'b' })
     await ask({ user: 'c' })
     expect(records()).toMatchObject([{ key: 'user=b' }])

@@ -354,11 +354,11 @@ describe.each(LIBRARIES)('%s', (_, { rateLimit }) => {
 
   it('says nothing when told not to validate, and tells a logger of the app', async () => {
     rateLimit({ windwo: 1, validate: false } as Options)
-    const told: unknown[] = []
-    const logger = { error: (error: unknown) => void told.push(error), warn: () => {} }
+    const received: unknown[] = []
+    const logger = { error: (error: unknown) => void received.push(error), warn: () => {} }
     rateLimit({ windwo: 1, logger } as Options)
     expect(logged).toEqual([])
-    expect(told).toEqual([expect.objectContaining({ code: 'ERR_ERL_UNKNOWN_OPTION' })])
+    expect(received).toEqual([expect.objectContaining({ code: 'ERR_ERL_UNKNOWN_OPTION' })])
   })
 
   const rateFields = (headers: Readonly<Record<string, string>>): Record<string, string> =>

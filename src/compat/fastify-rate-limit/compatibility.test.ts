@@ -197,14 +197,14 @@ describe("sluice/fastify with @fastify/rate-limit's options", () => {
   })
 
   it('tells of every hit, within the limit and beyond', async () => {
-    const told: string[] = []
+    const received: string[] = []
     await serve({
       max: 1,
-      onExceeding: (_: FastifyRequest, key) => void told.push(`within ${key}`),
-      onExceeded: (_, key) => void told.push(`beyond ${key}`),
+      onExceeding: (_: FastifyRequest, key) => void received.push(`within ${key}`),
+      onExceeded: (_, key) => void received.push(`beyond ${key}`),
     })
     await statuses(2)
-    expect(told).toEqual(['within 127.0.0.1', 'beyond 127.0.0.1'])
+    expect(received).toEqual(['within 127.0.0.1', 'beyond 127.0.0.1'])
   })
 
   it('answers with what errorResponseBuilder makes, and never lets a refused request pass for want of it', async () => {

@@ -94,15 +94,15 @@ describe('sluice/koa with the options of koa-ratelimit', () => {
   })
 
   it('answers with a message and a status of the app’s, and tells it', async () => {
-    const told: unknown[] = []
+    const received: unknown[] = []
     const get = await serve({
       max: 0,
       status: 503,
       errorMessage: { wait: true },
-      onLimited: (ctx) => void told.push(ctx.state.rateLimit),
+      onLimited: (ctx) => void received.push(ctx.state.rateLimit),
     })
     expect(await get()).toMatchObject({ status: 503, body: '{"wait":true}' })
-    expect(told).toEqual([
+    expect(received).toEqual([
       {
         after: 3600,
         headers: expect.objectContaining({ 'X-RateLimit-Limit': '0' }),

@@ -128,10 +128,10 @@ describe('rateLimitFields', () => {
     ['a line break, which would start another field', 'a\r\nSet-Cookie: b', '"a??Set-Cookie: b"'],
     ['letters beyond ASCII', 'größe', '"gr??e"'],
     ['what looks like parameters and members', 'a";q=1, "b', '"a\\";q=1, \\"b"'],
-  ])('escapes %s in a name', (_, name, spelled) => {
+  ])('escapes %s in a name', (_, name, encoded) => {
     expect(render(verdictBy(name, allowed(1)))).toMatchObject({
-      'RateLimit-Policy': `${spelled};q=10;w=60`,
-      RateLimit: `${spelled};r=1;t=60`,
+      'RateLimit-Policy': `${encoded};q=10;w=60`,
+      RateLimit: `${encoded};r=1;t=60`,
     })
   })
 

@@ -1,7 +1,7 @@
 const MAX_NAME_CHARACTERS = 128
 
 /**
- * plainName spells a rule's name in what a String of RFC 9651 can hold: printable ASCII, anything else as `?`, cut at 128
+ * Converts a rule's name to what a String of RFC 9651 can hold: printable ASCII, anything else as `?`, cut at 128
  * characters. Fields and bodies name a rule the same way.
  */
 export function plainName(name: string): string {
@@ -18,7 +18,7 @@ function replaced(name: string): string {
   return out
 }
 
-/** quoted spells a plain name as a String of RFC 9651, section 3.3.3: in quotes, with `"` and `\` escaped. */
+/** Formats a plain name as a String of RFC 9651, section 3.3.3: in quotes, with `"` and `\` escaped. */
 export function quoted(plain: string): string {
   let out = '"'
   for (let i = 0; i < plain.length; i++) {

@@ -74,7 +74,7 @@ describe('parseIp', () => {
   })
 
   it('reads every spelling of an address as the same one', () => {
-    const spellings = (ip: IpAddress): string[] => {
+    const forms = (ip: IpAddress): string[] => {
       const groups = ip.flatMap((each) => [each >>> 16, each & 0xffff])
       const hex = groups.map((group) => group.toString(16))
       const tail = [24, 16, 8, 0].map((shift) => (ip[3] >>> shift) & 0xff).join('.')
@@ -83,7 +83,7 @@ describe('parseIp', () => {
     }
     fc.assert(
       fc.property(fc.oneof(address, v4), (ip) => {
-        for (const spelling of spellings(ip)) expect(parseIp(spelling)).toEqual(ip)
+        for (const spelling of forms(ip)) expect(parseIp(spelling)).toEqual(ip)
       }),
     )
   })

@@ -150,15 +150,15 @@ describe('sluice/express', () => {
   })
 
   it('never lets its own errors reach the app', async () => {
-    const told: unknown[] = []
+    const received: unknown[] = []
     const get = await serve({
       limit: 1,
       window: '1m',
       cost: () => Promise.reject(new Error('broken')),
-      onError: (error) => void told.push(error),
+      onError: (error) => void received.push(error),
     })
     expect([(await get()).status, (await get()).status]).toEqual([200, 429])
-    expect(told).toEqual([new Error('broken'), new Error('broken')])
+    expect(received).toEqual([new Error('broken'), new Error('broken')])
   })
 
   it('forgets a caller', async () => {

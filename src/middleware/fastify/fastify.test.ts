@@ -127,14 +127,14 @@ describe('sluice/fastify', () => {
 
   it('gives the limit of a route the clock, the fields, the handler and the ear for errors of the app', async () => {
     const clock = new TestClock()
-    const told: unknown[] = []
+    const received: unknown[] = []
     await serve({
       limit: 100,
       window: '1m',
       clock,
       headers: { legacy: false },
       handler: (_request, reply) => reply.code(420).send('mine'),
-      onError: (error) => void told.push(error),
+      onError: (error) => void received.push(error),
     })
     const own = { limit: 1, window: '1m' } as const
     const broken = {
@@ -150,7 +150,7 @@ describe('sluice/fastify', () => {
     expect(await app.inject('/own')).toMatchObject({ statusCode: 420, body: 'mine' })
     clock.now += 120_000
     expect((await app.inject('/own')).statusCode).toBe(200)
-    expect([(await app.inject('/broken')).statusCode, told]).toEqual([200, [new Error('broken')]])
+    expect([(await app.inject('/broken')).statusCode, received]).toEqual([200, [new Error('broken')]])
   })
 
   it('has a hook of its own for whoever asks', async () => {
@@ -194,15 +194,15 @@ describe('sluice/fastify', () => {
   })
 
   it('never lets its own errors reach the app', async () => {
-    const told: unknown[] = []
+    const received: unknown[] = []
     await serve({
       limit: 1,
       window: '1m',
       cost: () => Promise.reject(new Error('broken')),
-      onError: (error) => void told.push(error),
+      onError: (error) => void received.push(error),
     })
     expect(await statuses(2)).toEqual([200, 429])
-    expect(told).toEqual([new Error('broken'), new Error('broken')])
+    expect(received).toEqual([new Error('broken'), new Error('broken')])
   })
 
   it('knows callers as every middleware does', async () => {

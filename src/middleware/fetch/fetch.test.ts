@@ -194,14 +194,14 @@ describe('check', () => {
     ['Deno', { remoteAddr: { hostname: '203.0.113.7' } }, 'ip:203.0.113.7'],
     ['Bun', { requestIP: () => ({ address: '2001:db8::1' }) }, 'ip:2001:db8::/64'],
     ['a runtime that tells nothing', { env: {} }, 'ip:unknown'],
-  ])('knows the address on %s', async (_runtime, beside, scope) => {
+  ])('knows the address on %s', async (_runtime, extra, scope) => {
     const limiter = rateLimit({ limit: 0, window: '1m' })
-    const { response } = await limiter.check(get(), beside)
+    const { response } = await limiter.check(get(), extra)
     expect(await response?.json()).toMatchObject({ error: { scope } })
   })
 
   it('takes the address that it is told', async () => {
-    const address = (_request: Request, beside: unknown): string => (beside as { clientAddress: string }).clientAddress
+    const address = (_request: Request, extra: unknown): string => (extra as { clientAddress: string }).clientAddress
     const limiter = rateLimit({ limit: 0, window: '1m', address })
     const { response } = await limiter.check(get(), { clientAddress: '203.0.113.9' })
     expect(await response?.json()).toMatchObject({ error: { scope: 'ip:203.0.113.9' } })

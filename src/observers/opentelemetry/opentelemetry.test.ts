@@ -92,9 +92,14 @@ describe('opentelemetry()', () => {
 
 describe('remoteParent', () => {
   it('is the span that the caller told of, with what it passed along', () => {
-    const told = { traceId: 'a'.repeat(32), parentSpanId: 'b'.repeat(16), isSampled: true, traceState: 'x=1' }
-    const parent = trace.getSpanContext(remoteParent(told))
-    expect(parent).toMatchObject({ traceId: told.traceId, spanId: told.parentSpanId, traceFlags: 1, isRemote: true })
+    const received = { traceId: 'a'.repeat(32), parentSpanId: 'b'.repeat(16), isSampled: true, traceState: 'x=1' }
+    const parent = trace.getSpanContext(remoteParent(received))
+    expect(parent).toMatchObject({
+      traceId: received.traceId,
+      spanId: received.parentSpanId,
+      traceFlags: 1,
+      isRemote: true,
+    })
     expect(parent?.traceState?.serialize()).toBe('x=1')
     expect(trace.getSpanContext(remoteParent({}))).toBeUndefined()
   })

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { SluiceError } from 'sluice/internal/core/errors'
-import { KeySpeller } from 'sluice/internal/core/key-speller'
+import { KeyEncoder } from 'sluice/internal/core/key-encoder'
 import { PARTITIONS, sharedHash } from 'sluice/internal/engine/shared-hash'
 import { StoreFault } from 'sluice/internal/engine/store-fault'
 import { parseRedisUrl } from 'sluice/internal/stores/redis/connection/address'
@@ -43,9 +43,9 @@ export interface Counters {
 }
 
 /** keysOf spells keys as a service with the same settings does. */
-export function keysOf(flags: Flags, env: NodeJS.ProcessEnv): KeySpeller {
+export function keysOf(flags: Flags, env: NodeJS.ProcessEnv): KeyEncoder {
   const from = new SettingSources(flags, env)
-  return new KeySpeller(sharedHash(from.value('secret') ?? ''), PARTITIONS, keyPrefixOf(from) ?? '')
+  return new KeyEncoder(sharedHash(from.value('secret') ?? ''), PARTITIONS, keyPrefixOf(from) ?? '')
 }
 
 /** namesOf names counters in Redis as a service with the same settings does. Where no --redis is given, on a single server. */

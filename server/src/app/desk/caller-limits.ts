@@ -1,4 +1,4 @@
-import type { KeySpeller } from 'sluice/internal/core/key-speller'
+import type { KeyEncoder } from 'sluice/internal/core/key-encoder'
 import type { Limit } from 'sluice/internal/core/limit'
 import { onceLimit } from 'sluice/internal/core/limit'
 import type { Entry } from 'sluice/internal/core/request'
@@ -40,7 +40,7 @@ export interface FoundLimit {
 export interface LimitPlaces {
   readonly rules: RuleSet
   readonly book: QuotaBook | undefined
-  readonly keys: KeySpeller
+  readonly keys: KeyEncoder
 }
 
 /** How many patterns are looked at: rules may have tens of thousands, and one caller's page shows few. */
@@ -89,7 +89,7 @@ function limitsBelow(
       if (rule.unlimited || rule.path.length !== entries.length) return
       const { limit } = rule
       const source = sourceOf(explained.sources[i], book)
-      const key = caller.value === undefined ? undefined : keys.spell(domain.name, rule, entries)
+      const key = caller.value === undefined ? undefined : keys.encode(domain.name, rule, entries)
       found.push({
         ...{ domain: domain.name, descriptor: descriptorOf(below), rule, limit, source },
         ...{ caller, callerAt: above.length, key },
@@ -169,12 +169,12 @@ export interface FoundGrant {
 }
 
 /** grantsOf finds the grants of a customer that are in force. */
-export function grantsOf(customer: CustomerRecord | undefined, keys: KeySpeller, nowMs: number): readonly FoundGrant[] {
+export function grantsOf(customer: CustomerRecord | undefined, keys: KeyEncoder, nowMs: number): readonly FoundGrant[] {
   return (customer?.grants ?? [])
     .filter((grant) => grant.isFor(grant.path, nowMs))
     .map((grant) => {
       const limit = onceLimit(grant.amount)
       const rule = grantRule({ ...GRANTED, limit }, grant)
-      return { grant, limit, key: keys.spell(GRANT_DOMAIN, rule, grantEntries(grant)) }
+      return { grant, limit, key: keys.encode(GRANT_DOMAIN, rule, grantEntries(grant)) }
     })
 }

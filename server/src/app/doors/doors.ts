@@ -1,5 +1,5 @@
 import type { Server } from 'node:http'
-import type { KeySpeller } from 'sluice/internal/core/key-speller'
+import type { KeyEncoder } from 'sluice/internal/core/key-encoder'
 import { stepWithoutPattern } from 'sluice/internal/core/rules/match'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import { Limiter } from 'sluice/internal/engine/limiter'
@@ -69,7 +69,7 @@ export interface Doors {
   readonly ready: Promise<void>
   readonly reports: Reporter
   /** Where this process counts, if that is in its memory, and how it spells keys. */
-  readonly counters: { readonly memory: MemoryStore | undefined; readonly keys: KeySpeller }
+  readonly counters: { readonly memory: MemoryStore | undefined; readonly keys: KeyEncoder }
   /** setRoutes has the gateway go by other routes. */
   setRoutes(plan: GatewayPlan): void
   /** rulesChanged is told when other rules are in force: without any it may not be healthy. */
@@ -249,7 +249,7 @@ function openRenewals(metrics: RenewalMetrics, log: Log): Renewals {
 /** shedderOf makes what sheds load, where a layer is on, or may be switched on while the process runs. A gateway's upstreams may. */
 function shedderOf(
   { shedding, gateway }: Config,
-  keys: KeySpeller,
+  keys: KeyEncoder,
   quotas: DoorParts['quotas'],
 ): LoadShedder | undefined {
   const { worker, fleet } = shedding
@@ -263,7 +263,7 @@ function shedderOf(
 function openDecisionLog(
   { decisionLog, region, shadowMode }: Config,
   rules: () => RuleSet,
-  keys: KeySpeller,
+  keys: KeyEncoder,
   { decisions: send }: DoorParts,
 ) {
   if (decisionLog === undefined || send === undefined) return undefined
@@ -299,7 +299,7 @@ function openUsageCounter({ shadowMode }: Config, { quotas, usage: tell }: DoorP
 const SERVICES = ['envoy.service.ratelimit.v3.RateLimitService', 'sluice.v1.Limiter']
 
 /** secretsHidden spells values as they may be shown: those of keys that the rules in force mark as secret as a hash. */
-function secretsHidden(rules: () => RuleSet, keys: KeySpeller): NonNullable<RlsOptions['shownValue']> {
+function secretsHidden(rules: () => RuleSet, keys: KeyEncoder): NonNullable<RlsOptions['shownValue']> {
   return (name, entry) => {
     const { domains } = rules()
     // Where no rules define the domain, a key is secret that is secret in any other.

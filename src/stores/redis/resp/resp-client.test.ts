@@ -91,7 +91,7 @@ describe('a RespClient', () => {
       }),
     })
     const words = Array.from({ length: 200 }, (_, i) => `${i}|`.repeat(100_000).slice(0, 100_000))
-    const spelled = words.map((word) => `*1\r\n$100000\r\n${word}\r\n`).join('')
+    const encoded = words.map((word) => `*1\r\n$100000\r\n${word}\r\n`).join('')
     // Some at once, some at the end of a turn, and others while nothing leaves.
     for (const [i, word] of words.entries()) {
       client.ask([word], { isPrompt: i % 3 > 0, answered() {}, failed() {} })
@@ -99,8 +99,8 @@ describe('a RespClient', () => {
     }
     await until('the server has a connection', () => reader !== undefined)
     reader?.resume()
-    await until('all has come', () => pieces.reduce((sum, { length }) => sum + length, 0) === spelled.length)
-    expect(Buffer.concat(pieces).equals(Buffer.from(spelled))).toBe(true)
+    await until('all has come', () => pieces.reduce((sum, { length }) => sum + length, 0) === encoded.length)
+    expect(Buffer.concat(pieces).equals(Buffer.from(encoded))).toBe(true)
   })
 
   it('tells an error that the server answers, and goes on', async () => {

@@ -2,14 +2,14 @@ import type { Priority } from 'sluice/internal/core/shedding/priority'
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../../net/manual-clock.suite.ts'
 import { TimerWheel } from '../../../net/timer-wheel.ts'
-import type { Place } from '../place.ts'
 import type { CarrierListener, Pool } from '../sides.ts'
+import type { UpstreamSlot } from '../upstream-slot.ts'
 import { LimitedPool, type PlaceBounds } from './limited-pool.ts'
 
 /** Asked is a request that writes down what becomes of it. */
 class Asked {
   readonly priority: Priority
-  place: Place | undefined
+  place: UpstreamSlot | undefined
   state = 'waits'
 
   constructor(priority: Priority) {
