@@ -51,7 +51,7 @@ function enterAll(lane: Lane, calls: readonly (readonly [name: string, call: Lan
 const settled = () => vi.advanceTimersByTimeAsync(0)
 
 describe('Lane', () => {
-  it('lets a call go at once while there is budget', async () => {
+  it('lets a call go immediately while there is budget', async () => {
     const lane = new Lane()
     lane.pacer.update(now(), [budget(100, 1_000)])
     await lane.enter(call(), MAX_WAITING)
@@ -116,7 +116,7 @@ describe('Lane', () => {
     expect(went).toEqual(['asks', 'refused', 'later'])
   })
 
-  it('says at once that a call would have to wait beyond its deadline, and until when', async () => {
+  it('says immediately that a call would have to wait beyond its deadline, and until when', async () => {
     const lane = emptied(5_000)
     await expect(lane.enter(call({ deadlineAtMs: now() + 4_999 }), MAX_WAITING)).rejects.toMatchObject({
       name: 'RateLimitError',
@@ -127,7 +127,7 @@ describe('Lane', () => {
     expect(lane.waiting).toBe(0)
   })
 
-  it('counts those who go first when it says so', async () => {
+  it('counts callers that go first when it says so', async () => {
     const lane = new Lane()
     lane.pacer.update(now(), [{ ...budget(0, 1_000, 10), windowMs: 1_000 }])
     for (let i = 0; i < 20; i++) void lane.enter(call(), MAX_WAITING)
@@ -137,7 +137,7 @@ describe('Lane', () => {
     })
   })
 
-  it('gives up on those who wait as soon as an answer says that waiting is of no use', async () => {
+  it('gives up on callers that wait as soon as an answer says that waiting is of no use', async () => {
     const lane = emptied(1_000)
     const short = lane.enter(call({ deadlineAtMs: now() + 3_000 }), MAX_WAITING)
     void lane.enter(call({ deadlineAtMs: now() + 60_000 }), MAX_WAITING)
@@ -147,7 +147,7 @@ describe('Lane', () => {
     expect(lane.waiting).toBe(1)
   })
 
-  it('spreads a call for half of its time at the most, when there is budget', async () => {
+  it('spreads a call for at most half of its time, when there is budget', async () => {
     const lane = new Lane()
     lane.pacer.update(now(), [budget(40, 3_600_000)])
     const went = enterAll(
@@ -167,11 +167,11 @@ describe('Lane', () => {
     await expect(lane.enter(call(), 2)).rejects.toMatchObject({ reason: 'queue_full', retryAfterMs: 1_000 })
   })
 
-  it('lets a call go that need not wait where nobody may', async () => {
+  it('lets a call go that need not wait where no one may', async () => {
     await new Lane().enter(call(), 0)
   })
 
-  it('gives up on two thousand at once without work that grows with them', async () => {
+  it('gives up on two thousand calls without work that grows with them', async () => {
     const lane = emptied(1_000)
     const ends = Array.from({ length: 2_000 }, () =>
       lane.enter(call({ deadlineAtMs: now() + 60_000 }), MAX_WAITING).catch((error: RateLimitError) => error.reason),

@@ -42,7 +42,7 @@ function sendAll(pacer: Pacer, atMs: number, most = 1_000): Cost[] {
 }
 
 describe('a server of which nothing is known', () => {
-  it('gets four calls, and one more at once with each answer', () => {
+  it('gets four calls, and one more immediately with each answer', () => {
     const pacer = new Pacer()
     const first = sendAll(pacer, 0)
     expect(first).toHaveLength(4)
@@ -57,7 +57,7 @@ describe('a server of which nothing is known', () => {
     expect(sendAll(pacer, 1_000)).toHaveLength(1)
   })
 
-  it('gets half as many at once after a refusal, and not before the pause is over', () => {
+  it('gets half as many concurrent calls after a refusal, and none before the pause is over', () => {
     const pacer = new Pacer()
     for (const cost of sendAll(pacer, 0)) pacer.answered(0, cost, [])
     pacer.refused(0, 500)
@@ -72,7 +72,7 @@ describe('a server of which nothing is known', () => {
   })
 })
 
-describe('a server that tells what is left', () => {
+describe('a server that announces what remains', () => {
   it('gets a burst while more than half is left', () => {
     const pacer = pacerOf({ limit: 100, remaining: 100, resetMs: 60_000, windowMs: 60_000 })
     // Half of it, and the first of those that are spread.
@@ -80,7 +80,7 @@ describe('a server that tells what is left', () => {
     expect(pacer.waitMs(0, {})).toBeGreaterThan(500)
   })
 
-  it('gets what is left spread over the time until there is more', () => {
+  it('gets what remains spread over the time until there is more', () => {
     const pacer = pacerOf({ limit: 100, remaining: 10, resetMs: 20_000 })
     let sent = 0
     for (let atMs = 0; atMs < 20_000; atMs += 10) sent += sendAll(pacer, atMs).length
@@ -114,7 +114,7 @@ describe('a server that tells what is left', () => {
     expect(pacer.waitMs(600_000, {})).toBeLessThanOrEqual(1_000)
   })
 
-  it('is not sent what is under way twice over', () => {
+  it('is not sent what is in flight twice over', () => {
     const pacer = new Pacer()
     const [first, ...others] = sendAll(pacer, 0)
     pacer.answered(0, first, [budget({ limit: 10, remaining: 9, resetMs: 1_000 })])
@@ -145,7 +145,7 @@ describe('a server that tells what is left', () => {
   })
 })
 
-describe('a server that tells half of it', () => {
+describe('a server that announces half of it', () => {
   it('is not held to a limit without a window', () => {
     expect(pacerOf({ limit: 1 }).isPaced).toBe(false)
   })
@@ -163,17 +163,17 @@ describe('a server that tells half of it', () => {
     expect(sent).toBeLessThanOrEqual(111)
   })
 
-  it('is asked a window later where it tells the window and no reset', () => {
+  it('is asked a window later where it announces the window and no reset', () => {
     const pacer = pacerOf({ limit: 100, remaining: 1, windowMs: 10_000 })
     answer(pacer, 4_000, { limit: 100, remaining: 0, windowMs: 10_000 })
     expect(pacer.waitMs(4_000, {})).toBe(6_000)
   })
 
-  it('is asked a second later where it tells no time at all', () => {
+  it('is asked a second later where it announces no time at all', () => {
     expect(pacerOf({ limit: 40, remaining: 0 }).waitMs(0, {})).toBe(1_000)
   })
 
-  it('is free again when it stops telling', () => {
+  it('is free again when it stops announcing', () => {
     const pacer = pacerOf({ limit: 100, remaining: 0, resetMs: 1_000 })
     const [asks] = sendAll(pacer, 1_000)
     pacer.answered(1_000, asks, [])

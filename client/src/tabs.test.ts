@@ -18,7 +18,7 @@ function opened(name: string, received: (learnt: Learnt) => void): Share {
 }
 
 describe('shareTabs', () => {
-  it('tells the others, not itself', async () => {
+  it('notifies the others, not itself', async () => {
     const name = `tabs ${Math.random()}`
     const heard: string[] = []
     const first = opened(name, () => heard.push('first'))
@@ -28,7 +28,7 @@ describe('shareTabs', () => {
     expect(heard).toEqual([news.lane])
   })
 
-  it('leaves out what is not told as it tells things', async () => {
+  it('leaves out messages of another form', async () => {
     const name = `tabs ${Math.random()}`
     const heard: Learnt[] = []
     opened(name, (received) => heard.push(received))

@@ -87,14 +87,14 @@ describe.each([
     },
   )
 
-  it('tells what a request was about: domain, entries and rule', async () => {
+  it('reports what a request was about: domain, entries and rule', async () => {
     const { decider, listener, plan } = bench(isShared)
     await decider.decide(plan('user=a'))
     const [{ charges }] = listener.received
     expect(charges).toMatchObject([{ domain: 'd', entries: [{ key: 'user', value: 'a' }], rule: { name: 'per-user' } }])
   })
 
-  it('tells of an acquire, and gives the place back', async () => {
+  it('reports an acquire, and gives the permit back', async () => {
     const { decider, listener, plan } = bench(isShared)
     const { decision, permits } = await decider.acquire(plan('job=a'))
     expect(listener.received).toMatchObject([{ decision: { allowed: true } }])
@@ -220,7 +220,7 @@ describe('a Decider', () => {
     expect(listener.received.map(({ decision }) => decision.tightest?.verdict)).toEqual(verdicts)
   })
 
-  it('looks at no clock while nobody listens', () => {
+  it('looks at no clock while no one listens', () => {
     const { memory, plan } = bench()
     const now = performance.now
     performance.now = () => expect.unreachable()

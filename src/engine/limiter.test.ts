@@ -309,7 +309,7 @@ describe('acquire', () => {
 })
 
 describe('reset', () => {
-  it('gives the caller the whole budget again, in every rule that matches, and nobody else', () => {
+  it('gives the caller the whole budget again, in every rule that matches, and no one else', () => {
     const { limiter } = bench({
       key: 'user',
       rate_limits: [perMinute('minute', 2), { ...perMinute('hour', 3), unit: 'hour' }],
@@ -321,7 +321,7 @@ describe('reset', () => {
   })
 })
 
-describe('a store that answers at once', () => {
+describe('a synchronous store', () => {
   it('gives plain values', () => {
     const { limiter } = bench({ key: 'user', rate_limit: perMinute('per-user', 5) })
     expect(limiter.check(ask('user=alice'))).not.toBeInstanceOf(Promise)

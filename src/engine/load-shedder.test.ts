@@ -58,7 +58,7 @@ describe('worker utilisation', () => {
     expect(counted(shedder)).toEqual(['worker P1 on 1', 'worker P3 on 1'])
   })
 
-  it('charges nobody for what it sheds', () => {
+  it('charges no one for what it sheds', () => {
     const { loop, check } = bench({ worker: {} })
     loop.late(45, 60_000)
     for (let i = 0; i < 20; i++) check('user')
@@ -66,7 +66,7 @@ describe('worker utilisation', () => {
     expect(check('user').tightest?.verdict.remaining).toBe(4)
   })
 
-  it('believes what the request says before what the rules say, and takes it for a write where nobody says anything', () => {
+  it('believes what the request says before what the rules say, and takes it for a write where no one says anything', () => {
     const { loop, check } = bench({ worker: {} })
     loop.late(41, 60_000)
     const admitted = (key: string, priority?: Priority): boolean =>
@@ -109,7 +109,7 @@ describe('worker utilisation', () => {
     expect([check('probe').allowed, shedder.modeOf('worker')]).toEqual([true, 'off'])
   })
 
-  it('is also measured by requests under way and by their time, where these have bounds', () => {
+  it('is also measured by requests in flight and by their time, where these have bounds', () => {
     const { loop, shedder } = bench({ worker: { inFlight: 10, latencyMs: 100 } })
     for (let i = 0; i < 8; i++) shedder.began()
     loop.late(0, 500)
@@ -131,7 +131,7 @@ describe('worker utilisation', () => {
     expect(loop.listeners.size).toBe(0)
   })
 
-  it('sees what is under way while a store takes its time', async () => {
+  it('sees what is in flight while a store takes its time', async () => {
     const { limiter, ask, shedder } = bench({ worker: { inFlight: 10 } }, {}, away(new MemoryStore()))
     const decision = limiter.check(ask('user'))
     expect(shedder.inFlight).toBe(1)
@@ -171,7 +171,7 @@ describe('fleet usage', () => {
     expect(check('probe').allowed).toBe(true)
   })
 
-  it('says 503 and when to come back, and shows nobody what the fleet can take', () => {
+  it('says 503 and when to come back, and shows no one what the fleet can take', () => {
     const { check } = bench({ fleet: { capacity: 1 } })
     expect(check('probe').verdicts.map(({ rule }) => rule.id)).toEqual(['probe'])
     const shed = check('probe')
@@ -181,7 +181,7 @@ describe('fleet usage', () => {
     expect(shed.verdicts).toHaveLength(1)
   })
 
-  it('charges nobody for what it sheds, and takes nothing of the fleet for a caller without budget', () => {
+  it('charges no one for what it sheds, and takes nothing of the fleet for a caller without budget', () => {
     const { check, clock, shedder } = bench({ fleet: { capacity: 4, reserved: 0 } })
     for (let i = 0; i < 4; i++) check('user')
     expect(layerOf(check('user'))).toBe('fleet')
@@ -215,7 +215,7 @@ describe('fleet usage', () => {
     expect(counted(shedder)).toEqual(['fleet P3 shadow 3'])
   })
 
-  it('is off where nobody says what the fleet can take, whatever is said of it', () => {
+  it('is off where no one says what the fleet can take, whatever is said of it', () => {
     const { check, shedder } = bench({ modes: () => 'on' })
     expect([check('probe').allowed, shedder.modeOf('fleet')]).toEqual([true, 'off'])
   })
@@ -238,7 +238,7 @@ describe('fleet usage', () => {
     ])
   })
 
-  it('tells those who observe of what is shed with what the request was about, and of nothing else', () => {
+  it('notifies observers of what is shed with what the request was about, and of nothing else', () => {
     const received: string[] = []
     const observer = {
       decided: (

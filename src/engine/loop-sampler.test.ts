@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { until } from '../../tests/servers/until.mjs'
 import { LOOP } from './loop-sampler.ts'
 
-it('all who listen are told of the same loop, and a stall is not lost', async () => {
+it('all listeners watch the same loop, and a stall is not lost', async () => {
   const one: number[] = []
   const other: number[] = []
   const stops = [LOOP.listen((delayMs) => one.push(delayMs)), LOOP.listen((delayMs) => other.push(delayMs))]
@@ -16,7 +16,7 @@ it('all who listen are told of the same loop, and a stall is not lost', async ()
   for (const stop of stops) stop()
 })
 
-it('who stops listening is told nothing any more', async () => {
+it('a listener that stops is not called any more', async () => {
   let received = 0
   const stop = LOOP.listen(() => received++)
   await until('a sample', () => received > 0)

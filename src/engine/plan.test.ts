@@ -195,7 +195,7 @@ describe('the key of a charge', () => {
     ])
   })
 
-  it('charges a rule on the way of several descriptors once, at the most that one of them costs', () => {
+  it('charges a rule on the way of several descriptors once, at the highest cost among them', () => {
     const descriptors = [{ key: 'a', rate_limit: limit('a'), descriptors: [{ key: 'b', rate_limit: limit('b') }] }]
     const file: Partial<RuleFile> = { evaluate: 'path', descriptors }
     expect(planFor(file, ['a=1', 'a=1, b=2', 'a=1, c=3']).map(({ key, cost }) => [key, cost])).toEqual([
@@ -229,7 +229,7 @@ describe('rules in quota mode', () => {
   ]
   const forces = (...texts: string[]): boolean[] => planFor({ descriptors }, texts).map(({ enforce }) => enforce)
 
-  it('stop nothing beside one that only reports', () => {
+  it('stop nothing together with one that only reports', () => {
     expect(forces('a=1', 'b=1', 'c=1')).toEqual([false, false, true])
     expect(forces('a=1', 'c=1')).toEqual([true, true])
   })
@@ -284,13 +284,13 @@ describe('a limit of a request that counts with the rules', () => {
     expect(keyOf('user=a', 'minute')).toBe('d|user|user=a')
   })
 
-  it('has one of its own where the window is another, or callers share the counter', () => {
+  it('has a separate one where the window is another, or callers share the counter', () => {
     expect(keyOf('user=a', 'hour')).toBe('d|/override|user=a')
     expect(keyOf('path=/v1/x', 'minute')).toBe('d|/override|path=/v1/x')
     expect(keyOf('new=a', 'minute')).toBe('d|/override|new=a')
   })
 
-  it('counts as it is told', () => {
+  it('counts as configured', () => {
     const [{ limit: counted }] = planner.plan(compileObjects([file]), {
       domain: 'd',
       descriptors: [{ entries: entriesOf('user=a'), limit: { requestsPerUnit: 9, unit: 'minute' } }],

@@ -97,7 +97,7 @@ describe('renewals', () => {
     expect(left()).toBe(10)
   })
 
-  it('try again while the store is away, often enough for a short while to do no harm', async () => {
+  it('try again while the store is unavailable, often enough for a short while to do no harm', async () => {
     const { keep, left, state, calls, received } = bench()
     keep()
     await pass(19_000)
@@ -128,7 +128,7 @@ describe('renewals', () => {
     expect([many.length, left()]).toEqual([8, 0])
   })
 
-  it('ask once a turn while the store is away, however many places there are', async () => {
+  it('ask once a turn while the store is unavailable, however many places there are', async () => {
     const { keep, state, calls } = bench()
     const wide = compileLimit({ algorithm: 'concurrency', limit: 10_000, leaseTtl: '1m' })
     for (let i = 0; i < 2_000; i++) keep('k', wide)
@@ -189,7 +189,7 @@ describe('renewals', () => {
     expect([left(), state.released]).toEqual([10, 1])
   })
 
-  it('let go of what nobody can give back any more', async () => {
+  it('let go of what no one can give back any more', async () => {
     setFlagsFromString('--expose-gc')
     const collect = runInNewContext('gc') as () => void
     const { renewals, store, take, left } = bench()

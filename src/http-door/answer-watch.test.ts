@@ -39,7 +39,7 @@ async function visited(
   return { received, ...(found as NonNullable<typeof found>) }
 }
 
-describe('of a client that left, an AnswerWatch tells the end', () => {
+describe('of a client that left, an AnswerWatch reports the end', () => {
   it('when the handler ends the response', async () => {
     const { received, response } = await visited(() => {})
     expect(received).toEqual(['left'])
@@ -75,7 +75,7 @@ describe('of a client that left, an AnswerWatch tells the end', () => {
     expect(received).toEqual(['left', undefined])
   })
 
-  it('when a handler that answers by itself ends the response after its promise is settled', async () => {
+  it('when a handler that answers later ends the response after its promise is settled', async () => {
     const { received, watch, response } = await visited(() => {}, true)
     watch.workGoesOn()
     expect(received).toEqual(['left'])
@@ -83,14 +83,14 @@ describe('of a client that left, an AnswerWatch tells the end', () => {
     expect(received).toEqual(['left', undefined])
   })
 
-  it('at once when the handler had ended before', async () => {
+  it('immediately when the handler had ended before', async () => {
     const { received } = await visited((_, watch) => watch.workEnded(), true)
     expect(received).toEqual(['left', undefined])
   })
 })
 
 describe('an AnswerWatch', () => {
-  it('tells that a handler gave up the response whose client is still there', async () => {
+  it('reports that a handler gave up the response whose client is still there', async () => {
     const { received } = await visited((response) => void response.destroy())
     expect(received).toEqual(['left', undefined])
   })

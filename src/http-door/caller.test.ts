@@ -15,7 +15,7 @@ const bearer = async (claims: Record<string, unknown>, secret = SECRET): Promise
 }
 
 describe('CallerFinder', () => {
-  it('knows the address, at once', () => {
+  it('knows the address, synchronously', () => {
     expect(new CallerFinder({}, simpleReader).find({ ip: '::ffff:203.0.113.7' })).toEqual(ANONYMOUS)
     expect(new CallerFinder({}, simpleReader).find({ ip: '2001:db8::7' })).toEqual({
       ...ANONYMOUS,
@@ -23,7 +23,7 @@ describe('CallerFinder', () => {
     })
   })
 
-  it('believes no key and no token unless told to', async () => {
+  it('believes no key and no token by default', async () => {
     expect(await find({}, { 'x-api-key': 'k1', ...(await bearer({ sub: 'u1' })) })).toEqual(ANONYMOUS)
   })
 
@@ -60,7 +60,7 @@ describe('CallerFinder', () => {
     })
   })
 
-  it('believes the app before the token, and asks it at once where it can', async () => {
+  it('believes the app before the token, and asks it immediately where it can', async () => {
     const jwt = { secret: SECRET }
     const user = (): string => 'session'
     expect(await find({ jwt, user }, await bearer({ sub: 'u1' }))).toEqual({ ...ANONYMOUS, user: 'session' })

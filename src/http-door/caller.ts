@@ -11,14 +11,14 @@ import { guarded, type ReportError } from './guarded.ts'
 import {
   type Caller,
   type CallerKeyOptions,
+  type FromRequest,
   IDENTITY_FORMS,
   type IdentityOptions,
-  type FromRequest,
 } from './identity-options.ts'
 import type { Sender } from './priority-header.ts'
 import type { RequestReader } from './request-reader.ts'
 
-export type { Caller, CallerKeyOptions, IdentityOptions, FromRequest } from './identity-options.ts'
+export type { Caller, CallerKeyOptions, FromRequest, IdentityOptions } from './identity-options.ts'
 
 /**
  * Finds out who is calling, synchronously where nothing needs a promise. Reports errors of an app's functions; the

@@ -26,7 +26,7 @@ describe('HitDecisions', () => {
     ['amount', { limit: 6 }],
     ['window', { windowMs: 30_000 }],
     ['name', { name: 'other' }],
-  ])('tells each hit under its own %s, whichever came before', (_, changes) => {
+  ])('reports each hit under its own %s, whichever came before', (_, changes) => {
     const { hit, received } = bench()
     for (const each of [{}, changes, {}]) hit(each)
     const seen = received.map(({ rule }) => ({ name: rule.name, limit: rule.limit.max, windowMs: rule.limit.windowMs }))
@@ -54,7 +54,7 @@ describe('HitDecisions', () => {
     [-1, 0],
     [2.5, 2],
     [Number.POSITIVE_INFINITY, 4_294_967_295],
-  ])('tells a limit of %d as %d', (limit, max) => {
+  ])('reports a limit of %d as %d', (limit, max) => {
     const { hit, received } = bench()
     hit({ limit })
     expect(received[0].rule.limit.max).toBe(max)

@@ -101,7 +101,7 @@ describe('rules about paths', () => {
     expect(rule.cost).toMatchObject({ weights: new Map([['/search', 5]]) })
   })
 
-  it('are spelled once for each way to route', () => {
+  it('are encoded once for each way to route', () => {
     const rules = compileObjects([{ domain: 'd', descriptors: [{ key: 'path', rate_limit: limit('a') }] }])
     const routed = new RoutedRules()
     expect(routed.of(rules, 'd', LOOSE)).toBe(routed.of(rules, 'd', { ...LOOSE }))

@@ -52,7 +52,7 @@ export function testAdapter(adapter: AdapterUnderTest): void {
       expect(JSON.parse(body)).toMatchObject({ status: 429, 'violated-policies': ['small "plan"'] })
     })
 
-    it('sheds with 503, Retry-After and LOAD_SHED, tells nothing of a budget, and never sheds what is critical', async () => {
+    it('sheds with 503, Retry-After and LOAD_SHED, reports nothing of a budget, and never sheds what is critical', async () => {
       const clock = { nowMs: () => 1_700_000_000_000 }
       const limits = { limit: 9, window: '1m', clock } as const
       const get = await start({ ...limits, shed: { capacity: 1, reserved: 0 } })
@@ -71,7 +71,7 @@ export function testAdapter(adapter: AdapterUnderTest): void {
       expect(await statuses(critical, '/', '/', '/')).toEqual([200, 200, 200])
     })
 
-    it('believes the priority that a trusted caller says, and nobody else', async () => {
+    it('believes the priority that a trusted caller says, and no one else', async () => {
       const limits = { limit: 9, window: '1m', clock: { nowMs: () => 1_700_000_000_000 } } as const
       const ofNetwork = async (network: string): Promise<number[]> => {
         const priorityHeader = { name: 'X-Priority', from: [network] }
@@ -120,7 +120,7 @@ export function testAdapter(adapter: AdapterUnderTest): void {
       expect(await statuses(get, '/settle', '/')).toEqual([200, 429])
     })
 
-    it('tells of the budget on answers that are failures, too', async () => {
+    it('shows the budget on answers that are failures, too', async () => {
       const get = await start({ limit: 3, window: '1m' })
       expect((await get('/error')).headers['x-ratelimit-remaining']).toBe('2')
     })
@@ -197,7 +197,7 @@ export function testAdapter(adapter: AdapterUnderTest): void {
       expect((await get('/', { 'x-api-key': 'f', 'x-cost': '2' })).headers['x-ratelimit-remaining']).toBe('0')
     })
 
-    it('skips what it is told to skip, without a word', async () => {
+    it('skips what it is configured to skip, without a word', async () => {
       const isHealth = (request: unknown): boolean => adapter.header(request, 'x-health') !== undefined
       for (const skip of [isHealth, async (request: unknown) => isHealth(request)]) {
         const get = await start({ limit: 0, window: '1m', skip })
@@ -281,7 +281,7 @@ export function testAdapter(adapter: AdapterUnderTest): void {
       expect(await closed()).toMatchObject({ status: 503, headers: { 'retry-after': '1' } })
     })
 
-    it('tells an observer of every decision', async () => {
+    it('notifies an observer of every decision', async () => {
       const received: [rule: string, cost: number, allowed: boolean][] = []
       const observer: SuiteOptions['observer'] = {
         decided: (charges, { allowed }) => {
@@ -297,7 +297,7 @@ export function testAdapter(adapter: AdapterUnderTest): void {
       ])
     })
 
-    it('tells a function of every decision, in plain fields', async () => {
+    it('calls a function with every decision, in plain fields', async () => {
       const received: unknown[] = []
       const get = await start({
         limit: 1,

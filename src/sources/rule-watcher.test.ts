@@ -125,7 +125,7 @@ describe('RuleWatcher: ways to change a file', () => {
     expect(watched.limits).toEqual({ api: 7 })
   })
 
-  it('sees the swap of a ConfigMap, all files at once', async () => {
+  it('sees the swap of a ConfigMap, all files together', async () => {
     const directory = new RuleDirectory()
     directory.mount('2026_01', { 'api.yaml': ruleText(1), 'users.yaml': ruleText(2, 'users') })
     const watched = new Watched(directory)
@@ -206,7 +206,7 @@ describe('RuleWatcher: files that are not complete', () => {
     expect(watched.live.counts).toEqual({ loads: 2, refusals: 0 })
   })
 
-  it('refuses half a file that stays so, keeps the last good rules, and heals', async () => {
+  it('refuses half a file that stays so, keeps the last good rules, and recovers', async () => {
     const watched = await started()
     watched.directory.write('api.yaml', first)
     await watched.looks(5)
@@ -256,7 +256,7 @@ describe('RuleWatcher: files that are not complete', () => {
 })
 
 describe('RuleWatcher: files that are wrong', () => {
-  it('keeps the last good rules, and tells why once for all looks', async () => {
+  it('keeps the last good rules, and reports why once for all looks', async () => {
     const watched = await started()
     watched.directory.write('api.yaml', TYPO)
     await watched.looks(5)
@@ -265,7 +265,7 @@ describe('RuleWatcher: files that are wrong', () => {
     expect(watched.live.counts).toEqual({ loads: 1, refusals: 1 })
   })
 
-  it('counts another wrong file of the same reason, but tells it only once until a good one came', async () => {
+  it('counts another wrong file of the same reason, but reports it only once until a good one came', async () => {
     const watched = await started()
     for (const text of [TYPO, `${TYPO}# still\n`]) {
       watched.directory.write('api.yaml', text)

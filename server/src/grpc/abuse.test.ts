@@ -303,7 +303,7 @@ describe('a connection', () => {
     expect(server.stats.connectionsOpen).toBe(0)
   })
 
-  it('above the limit of the server is closed at once', async () => {
+  it('above the limit of the server is closed immediately', async () => {
     const { server, client } = await scene({ limits: { maxConnections: 2 } })
     const second = await ScriptedClient.connect(server)
     const third = new ScriptedClient(server)

@@ -26,14 +26,14 @@ describe('Unmatched', () => {
     ])
   })
 
-  it('tells the first at once, with its keys and without values', () => {
+  it('reports the first immediately, with its keys and without values', () => {
     const { received, unmatched } = listening()
     unmatched.unmatched('web', entries('user', 'path'), true)
     expect(received).toEqual([{ kind: 'no_rule', domain: 'web', keys: ['user', 'path'], count: 1 }])
     expect(JSON.stringify(received)).not.toContain('hunter2')
   })
 
-  it('tells all others once a minute, with their number and the keys of the first of them', () => {
+  it('reports all others once a minute, with their number and the keys of the first of them', () => {
     const { received, unmatched } = listening()
     unmatched.unmatched('web', entries('user'), true)
     vi.advanceTimersByTime(1_000)

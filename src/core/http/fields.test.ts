@@ -27,7 +27,7 @@ describe('rateLimitFields', () => {
     ])
   })
 
-  it('leaves out a rule that nobody asked', () => {
+  it('leaves out a rule that was not asked', () => {
     const unasked = verdictBy('unknown', { ...allowed(0), unasked: true })
     expect(members(render(verdictBy('per-user', refused(1_000)), unasked).RateLimit).map(([name]) => name)).toEqual([
       'per-user',

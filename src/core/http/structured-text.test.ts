@@ -11,7 +11,7 @@ describe('plainName', () => {
     ['a'.repeat(129), 'a'.repeat(128)],
     ['a'.repeat(130), 'a'.repeat(128)],
     [`${'a'.repeat(127)}\u00e9b`, `${'a'.repeat(127)}?`],
-  ])('spells %j as %j', (name, plain) => {
+  ])('formats %j as %j', (name, plain) => {
     expect(plainName(name)).toBe(plain)
   })
 })
@@ -21,7 +21,7 @@ describe('quoted', () => {
     ['', '""'],
     ['per user', '"per user"'],
     ['a"b\\c', '"a\\"b\\\\c"'],
-  ])('spells %j as %j', (plain, text) => {
+  ])('formats %j as %j', (plain, text) => {
     expect(quoted(plain)).toBe(text)
   })
 })

@@ -64,7 +64,7 @@ describe('parseIp', () => {
     expect(parseIp(spelling)).toBeUndefined()
   })
 
-  it('reads back every address that formatIp spells', () => {
+  it('reads back every address that formatIp formats', () => {
     fc.assert(
       fc.property(fc.oneof(address, v4), (ip) => {
         expect(parseIp(formatIp(ip))).toEqual(ip)
@@ -135,7 +135,7 @@ describe('maskIp', () => {
     expect(formatIp(maskIp(parseIp(spelling) as IpAddress, bits))).toBe(expected)
   })
 
-  it('keeps IPv4 addresses apart, however they are spelled, as long as it keeps 128 bits', () => {
+  it('keeps IPv4 addresses apart, however they are encoded, as long as it keeps 128 bits', () => {
     const masked = ['1.2.3.4', '::ffff:1.2.3.5', '::ffff:102:306'].map((each) =>
       maskIp(parseIp(each) as IpAddress, 128),
     )

@@ -70,7 +70,7 @@ describe.each(PLATFORMS)('sluice/nest on %s', (_, platform) => {
     expect(await get()).toMatchObject({ status: 418, body: '{"left":0}' })
   })
 
-  it('gives handlers limits of their own, named after them, or none', async () => {
+  it('gives handlers their own limits, named after them, or none', async () => {
     const { get, statuses } = await serve(
       { limit: 100, window: '1m' },
       {
@@ -128,7 +128,7 @@ describe.each(PLATFORMS)('sluice/nest on %s', (_, platform) => {
     expect(await statuses(2, '/left')).toEqual([200, 429])
   })
 
-  it('tells the request what is left', async () => {
+  it('shows the request what remains', async () => {
     const { get } = await serve({ limit: 3, window: '1m' })
     expect((await get('/left')).body).toBe('{"remaining":2}')
   })

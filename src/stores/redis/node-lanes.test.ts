@@ -71,7 +71,7 @@ afterEach(() => {
 })
 
 describe('decisions of one turn on a cluster', () => {
-  it('leave at once where they are all that goes to a node, and together where they are calls for its partitions', async () => {
+  it('leave immediately where they are all that goes to a node, and together where they are calls for its partitions', async () => {
     const { connection, places, ask } = bench()
     const answers = [ask('{a}1'), ask('{b}1'), ask('{x}1')]
     await turn()
@@ -110,7 +110,7 @@ describe('decisions of one turn on a cluster', () => {
     expect(await answers).toEqual(['5 left', '6 left'])
   })
 
-  it('go to their partitions where nobody is known to serve them', async () => {
+  it('go to their partitions where no one is known to serve them', async () => {
     const { ask, sent, places } = bench()
     delete places['{a}']
     delete places['{b}']

@@ -172,7 +172,7 @@ describe('a block that is known', () => {
     expect(await ask()).toBe('429 after 600')
   })
 
-  it('is told by another process that refuses without asking for it', async () => {
+  it('is learned from another process that refuses without asking for it', async () => {
     const guess = async (store: Store, charges: readonly Charge[]) => {
       const verdicts = await store.decide(charges)
       if (!charges.some(({ cost, limit }) => cost === 1 && limit.max === 2)) return verdicts
@@ -198,7 +198,7 @@ describe('a block that is known', () => {
 })
 
 describe('a caller', () => {
-  it('is told of its limit, and of a block only while it is blocked', async () => {
+  it('is shown its limit, and a block only while it is blocked', async () => {
     const store = new MemoryStore({ clock: { nowMs: () => START_MS } })
     const { visible } = gateOf(store)
     const found: string[] = []
@@ -212,7 +212,7 @@ describe('a caller', () => {
   })
 })
 
-describe('refusals because the store is away', () => {
+describe('refusals because the store is unavailable', () => {
   it('lead to no block', async () => {
     const memory = new MemoryStore({ clock: { nowMs: () => START_MS } })
     let isAway = true

@@ -86,7 +86,7 @@ export class RlsDoor {
     }
   }
 
-  /** Like shouldRateLimit for a request that came as JSON. It throws, or rejects with, a Refusal. */
+  /** Like shouldRateLimit for a request that came as JSON. It throws, or rejects with, an RlsCallError. */
   answerJson(request: RlsRequest, context?: RequestContext): MaybePromise<JsonAnswer> {
     try {
       checkRequest(request)

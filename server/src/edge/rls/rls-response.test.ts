@@ -39,14 +39,14 @@ const binding = (size: number, verdicts: readonly RuleVerdict[], options: RlsOpt
 const MINUTE = { requestsPerUnit: 10, unit: 'MINUTE' }
 
 describe('an answer of the rate limit service', () => {
-  it('tells the limit, what is left and the seconds until there is more, rounded up', () => {
+  it('reports the limit, what remains and the seconds until there is more, rounded up', () => {
     expect(binding(1, [verdictBy('a', allowed(7, 41_001))])).toEqual({
       overallCode: 'OK',
       statuses: [{ code: 'OK', currentLimit: MINUTE, limitRemaining: 7, durationUntilReset: { seconds: 42 } }],
     })
   })
 
-  it('tells a refusal by its descriptor and for all, with the time at which the same request is admitted', () => {
+  it('reports a refusal by its descriptor and for all, with the time at which the same request is admitted', () => {
     expect(binding(2, [verdictBy('a', allowed(7), 0), verdictBy('b', refused(12_001), 1)])).toEqual({
       overallCode: 'OVER_LIMIT',
       statuses: [
@@ -74,7 +74,7 @@ describe('an answer of the rate limit service', () => {
     expect(binding(2, [])).toEqual({ overallCode: 'OK', statuses: [{ code: 'OK' }, { code: 'OK' }] })
   })
 
-  it('tells the tightest of several limits on one descriptor', () => {
+  it('reports the tightest of several limits on one descriptor', () => {
     const daily = ruleNamed('daily', { limit: 100, window: '1d' })
     expect(binding(1, [verdictBy(daily, allowed(2)), verdictBy('a', allowed(7))])).toMatchObject({
       statuses: [{ currentLimit: { requestsPerUnit: 100, unit: 'DAY' }, limitRemaining: 2 }],
@@ -85,7 +85,7 @@ describe('an answer of the rate limit service', () => {
     })
   })
 
-  it('tells what a shadow rule counts, but never that it refuses', () => {
+  it('reports what a shadow rule counts, but never that it refuses', () => {
     const shadow = ruleNamed('s', undefined, true)
     expect(binding(1, [verdictBy(shadow, refused(500))])).toEqual({
       overallCode: 'OK',
@@ -96,7 +96,7 @@ describe('an answer of the rate limit service', () => {
     })
   })
 
-  it('tells which limits in quota mode refuse, and refuses when all of them do', () => {
+  it('reports which limits in quota mode refuse, and refuses when all of them do', () => {
     const quota = (verdict: Parameters<typeof verdictBy>[1], descriptor: number): RuleVerdict =>
       verdictBy({ ...ruleNamed('q'), quota: true }, verdict, descriptor)
     expect(binding(2, [quota(refused(500), 0), quota(allowed(1), 1)])).toMatchObject({
@@ -109,7 +109,7 @@ describe('an answer of the rate limit service', () => {
     })
   })
 
-  it('lets everything pass in shadow mode, and tells the statuses as they are', () => {
+  it('lets everything pass in shadow mode, and reports the statuses as they are', () => {
     expect(binding(1, [verdictBy('a', refused(500))], { shadowMode: true })).toMatchObject({
       overallCode: 'OK',
       statuses: [{ code: 'OVER_LIMIT' }],
@@ -147,7 +147,7 @@ describe('an answer of the rate limit service', () => {
     ['90d', 7_776_000_000, 'MONTH', 3],
     ['730d', 63_072_000_000, 'YEAR', 2],
     ['1500ms', 1_500, '', undefined],
-  ])('tells a window of %s in multiples of a unit, where Envoy is new enough', (_, window, unit, multiplier) => {
+  ])('reports a window of %s in multiples of a unit, where Envoy is new enough', (_, window, unit, multiplier) => {
     const forms = new RuleForms({ unitMultipliers: true })
     const multiples = new RlsAnswer(forms)
     const rule = ruleNamed('p', { limit: 5, window })
@@ -273,7 +273,7 @@ describe('dynamic metadata', () => {
     return { ...ruleNamed('m'), path: [{ ...step, detailedMetric: false, valueToMetric: false, metadata }] }
   }
 
-  it('tells what was asked', () => {
+  it('reports what was asked', () => {
     const request: RlsRequest = {
       domain: 'api',
       descriptors: [
@@ -308,7 +308,7 @@ describe('dynamic metadata', () => {
     expect(binding(requestOf(3), verdicts)).not.toHaveProperty('metadata.refused')
   })
 
-  it('spells any JSON', () => {
+  it('formats any JSON', () => {
     const struct = codecOf('google.protobuf.Struct')
     fc.assert(
       fc.property(fc.dictionary(fc.string({ minLength: 1 }), fc.jsonValue({ maxDepth: 3 })), (object) => {

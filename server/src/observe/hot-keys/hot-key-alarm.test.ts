@@ -23,7 +23,7 @@ function alarm(limits = LIMITS) {
 }
 
 describe('HotKeyAlarm', () => {
-  it('tells of a key with more than its share', () => {
+  it('reports a key with more than its share', () => {
     const { received, alarm: watching } = alarm()
     watching.look(reportOf(100))
     expect(received).toEqual([])
@@ -40,7 +40,7 @@ describe('HotKeyAlarm', () => {
     expect(received).toEqual([])
   })
 
-  it('tells it once, until the key has fallen to half of the bound', () => {
+  it('reports it once, until the key has fallen to half of the bound', () => {
     const { received, alarm: watching } = alarm()
     for (const requests of [300, 90, 120, 90, 300]) watching.look(reportOf(requests))
     expect(received).toHaveLength(1)
@@ -51,7 +51,7 @@ describe('HotKeyAlarm', () => {
     expect(received).toHaveLength(3)
   })
 
-  it('never tells where the share is all', () => {
+  it('never reports where the share is all', () => {
     const { received, alarm: watching } = alarm({ ...LIMITS, share: 1 })
     watching.look(reportOf(1_000))
     expect(received).toEqual([])

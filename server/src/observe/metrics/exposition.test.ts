@@ -19,10 +19,10 @@ function textOf(metrics: MergedMetrics, name: string, format: 'prometheus' | 'op
   return lines.filter((line) => line.replace(/^# (HELP|TYPE) /, '').startsWith(name)).join('\n')
 }
 
-describe('spell', () => {
+describe('format', () => {
   const counted = merged((into) => into.add('ratelimit_hits_total', labelsOf({ domain: 'd', rule: 'user' }), 3))
 
-  it('spells a counter as Prometheus reads it', () => {
+  it('formats a counter as Prometheus reads it', () => {
     expect(textOf(counted, 'ratelimit_hits')).toBe(
       [
         '# HELP ratelimit_hits_total Cost charged to a rule.',
@@ -67,7 +67,7 @@ describe('spell', () => {
     expect(textOf(metrics, 'ratelimit_redis_batch', 'openmetrics')).toContain('{le="1.0"} 1\n')
   })
 
-  it('spells bounds of microseconds without an exponent', () => {
+  it('formats bounds of microseconds without an exponent', () => {
     const times = new Histograms('ratelimit_check_duration_seconds')
     times.observe(0, 0.00003)
     const metrics = merged((into) => {

@@ -65,7 +65,7 @@ describe('UrlSource', () => {
     expect(live.counts).toEqual({ loads: 2, refusals: 0 })
   })
 
-  it('reads at once when it is asked to', async () => {
+  it('reads immediately when it is asked to', async () => {
     const server = await startRulesServer(text(ruleText(5, 'a')))
     const { live, source, domains } = follow(server)
     await live.follow([source])
@@ -83,7 +83,7 @@ describe('UrlSource', () => {
     expect(domains()).toEqual(['a', 'b', 'c'])
   })
 
-  it('leaves the last good rules in force while the address is away, and tells so once', async () => {
+  it('leaves the last good rules in force while the address is unavailable, and reports that once', async () => {
     const server = await startRulesServer(text(ruleText(5, 'a')))
     const { live, source, domains, look, received } = follow(server)
     await live.follow([source])
@@ -180,7 +180,7 @@ describe('UrlSource', () => {
   })
 
   describe('at the start', () => {
-    it('refuses an address that is away, and one that says what is wrong', async () => {
+    it('refuses an address that is unavailable, and one that says what is wrong', async () => {
       const away = follow({ url: new URL('http://127.0.0.1:1/rules.yaml') })
       expect(await away.live.follow([away.source])).toBe(false)
       expect(away.refused).toEqual([

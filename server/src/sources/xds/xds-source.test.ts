@@ -106,7 +106,7 @@ describe('XdsSource', () => {
     await until('that is accepted', () => plane.acks.at(-1)?.version_info === '2')
   })
 
-  it('refuses rules that are wrong, once at once and then later and later, and takes those that are right', async () => {
+  it('refuses rules that are wrong, once immediately and then later and later, and takes those that are right', async () => {
     const plane = await planeWith('1', domainOf('a'))
     const { follow, domains, clock, refused, source } = followed(plane)
     await follow()
@@ -186,7 +186,7 @@ describe('XdsSource', () => {
     expect(received.at(-1)).toBe('back')
   })
 
-  it('loads nothing again that it has, when it has connected anew', async () => {
+  it('loads nothing again that it has, when it has reconnected', async () => {
     const plane = await planeWith('1', domainOf('a'))
     const { follow, live, clock, source } = followed(plane)
     await follow()
@@ -221,7 +221,7 @@ describe('XdsSource', () => {
     }
   })
 
-  it('connects anew at once where a server of some age asks for it, and counts no failure', async () => {
+  it('reconnects immediately where a server of some age asks for it, and counts no failure', async () => {
     const plane = await planeWith('1', domainOf('a'))
     const { follow, source, received } = followed(plane)
     await follow()
@@ -233,7 +233,7 @@ describe('XdsSource', () => {
     expect(received).toEqual([])
   })
 
-  it.each([1, 2, 5, 7, 12, 13, 14, 16])('connects anew when a call ends with status %i', async (code) => {
+  it.each([1, 2, 5, 7, 12, 13, 14, 16])('reconnects when a call ends with status %i', async (code) => {
     const plane = await planeWith('1', domainOf('a'))
     const { follow, clock, received } = followed(plane)
     await follow()
@@ -242,7 +242,7 @@ describe('XdsSource', () => {
     expect(received).toEqual([`away: status ${code}: why not`])
   })
 
-  it('connects at once when somebody asks for it', async () => {
+  it('connects immediately when a caller asks for it', async () => {
     const plane = await planeWith('1', domainOf('a'))
     const { follow, clock, live } = followed(plane)
     await follow()
@@ -253,7 +253,7 @@ describe('XdsSource', () => {
     expect(clock.pausesMs).toEqual([])
   })
 
-  it('sends the headers that it was told', async () => {
+  it('sends the configured headers', async () => {
     const plane = await planeWith('1', domainOf('a'))
     const { follow } = followed(plane, { headers: { 'x-tenant': 't', authorization: 'Bearer x' } })
     await follow()
@@ -278,7 +278,7 @@ describe('XdsSource', () => {
   })
 
   describe('at the start', () => {
-    it('waits for a control plane that is silent, and tells people so', async () => {
+    it('waits for a control plane that is silent, and reports that', async () => {
       const plane = await ControlPlane.start()
       const { follow, clock, received, domains, source } = followed(plane)
       const following = follow()

@@ -74,7 +74,7 @@ describe('decisions', () => {
     expect(await decided).toBe('remaining 0')
   })
 
-  it('that come one by one leave at once, after the first', async () => {
+  it('that come one by one leave immediately, after the first', async () => {
     const { connection, ask, answer } = bench()
     for (let i = 0; i < 4; i++) {
       const decided = ask('a')
@@ -104,7 +104,7 @@ describe('decisions', () => {
     expect(await sizes(2)).toEqual([2])
   })
 
-  it('that find a call under way wait for the end of the turn', async () => {
+  it('that find a call in flight wait for the end of the turn', async () => {
     const { connection, ask } = bench()
     void ask()
     await turn()
@@ -169,7 +169,7 @@ describe('decisions', () => {
     expect(connection.sent.map(({ args }) => groupSizes(args).length)).toEqual([109, 21])
   })
 
-  it('that cannot be spelled fail alone, and harm nothing', async () => {
+  it('that cannot be encoded fail alone, and harm nothing', async () => {
     const { connection, ask, answer } = bench()
     const tooLarge = ask('k', 5, 70_000)
     const small = ask('a')
@@ -181,8 +181,8 @@ describe('decisions', () => {
   })
 })
 
-describe('calls under way', () => {
-  it('are 256 at most; more are refused at once', async () => {
+describe('calls in flight', () => {
+  it('are 256 at most; more are refused immediately', async () => {
     const { connection, ask, answer } = bench()
     const first: Promise<string>[] = []
     for (let i = 0; i < 256; i++) {
@@ -287,7 +287,7 @@ describe('deadlines', () => {
     expect(await decided).toBe('remaining 0')
   })
 
-  it('are not passed before the reply could be read, where the process is busy again at once', async () => {
+  it('are not passed before the reply could be read, where the process is immediately busy again', async () => {
     const { ask, answer, beBusy, connection } = bench()
     const first = ask('a', 5)
     await turn()
@@ -313,7 +313,7 @@ describe('deadlines', () => {
     expect(await decided).toBe('timeout')
   })
 
-  it('give the store its full time anew after each stall of the process, three times at the most', async () => {
+  it('give the store its full time again after each stall of the process, at most three times', async () => {
     const { ask, answer, beBusy, received } = bench()
     const decided = ask('a', 5)
     await turn()

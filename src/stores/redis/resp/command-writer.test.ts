@@ -21,7 +21,7 @@ describe('CommandWriter', () => {
     expect(encoded(Buffer.from([0, 13, 10, 255]))).toBe('*1\r\n$4\r\n\0\r\n\xff\r\n')
   })
 
-  it.each([9, 10, 99, 100, 1_000, 65_536])('spells a length of %d', (length) => {
+  it.each([9, 10, 99, 100, 1_000, 65_536])('formats a length of %d', (length) => {
     const text = 'x'.repeat(length)
     expect(encoded(text)).toBe(`*1\r\n$${length}\r\n${text}\r\n`)
     expect(encoded(Buffer.from(text))).toBe(`*1\r\n$${length}\r\n${text}\r\n`)
@@ -63,7 +63,7 @@ describe('CommandWriter', () => {
     }
   })
 
-  it('starts anew with each take, and what was taken stays as it is', () => {
+  it('restarts with each take, and what was taken stays as it is', () => {
     const writer = new CommandWriter()
     writer.write(['A'])
     writer.write(['B'])

@@ -55,7 +55,7 @@ describe('a RespClient', () => {
     expect(replies).toEqual(['OK', bytes, null, 7, [bytes, null, Buffer.from('7')]])
   })
 
-  it('writes all that is asked in one turn at once', async () => {
+  it('writes all that is asked in one turn in one piece', async () => {
     const client = await open()
     const write = vi.spyOn(Socket.prototype, 'write')
     onTestFinished(() => write.mockRestore())
@@ -67,7 +67,7 @@ describe('a RespClient', () => {
     expect(write.mock.calls.map(([bytes]) => String(bytes))).toEqual([echo('one') + echo('two') + echo('three')])
   })
 
-  it('writes what a prompt asker asks at once, behind what was asked before', async () => {
+  it('writes what a prompt asker asks immediately, behind what was asked before', async () => {
     const client = await open()
     const write = vi.spyOn(Socket.prototype, 'write')
     onTestFinished(() => write.mockRestore())
@@ -103,7 +103,7 @@ describe('a RespClient', () => {
     expect(Buffer.concat(pieces).equals(Buffer.from(encoded))).toBe(true)
   })
 
-  it('tells an error that the server answers, and goes on', async () => {
+  it('reports an error that the server answers, and goes on', async () => {
     const client = await open()
     const [wrong, right] = await Promise.allSettled([client.call(['NOTHING']), client.call(['PING'])])
     expect(wrong).toMatchObject({
@@ -128,7 +128,7 @@ describe('a RespClient', () => {
     expect(await client.call(['PING'])).toBe('PONG')
   })
 
-  it('rejects when nobody listens', async () => {
+  it('rejects when no one listens', async () => {
     const at = await serve(() => {})
     servers.pop()?.close()
     await expect(open({ at })).rejects.toThrow('ECONNREFUSED')

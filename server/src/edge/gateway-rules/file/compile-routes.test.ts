@@ -25,7 +25,7 @@ routes:
 `
 
 describe('compileRoutes', () => {
-  it('writes limits as rules of a domain of their own', () => {
+  it('writes limits as rules of a separate domain', () => {
     const { rules, table } = compile(GOOD)
     expect(rules).toEqual([
       {

@@ -54,7 +54,7 @@ function bodyOf(url: string, connection: string): Promise<string> {
 const withoutOurs = (text: string): string => text.replace(/(?:date|x-request-id): [^\r]*\r\n/gi, '')
 
 describe('where a request came from', () => {
-  it('is told by the gateway, not by the client', async () => {
+  it('is set by the gateway, not by the client', async () => {
     const received = await heard(
       'X-Forwarded-For: 6.6.6.6\r\nForwarded: for=6.6.6.6\r\nX-Forwarded-Proto: https\r\nX-Forwarded-Host: evil\r\nX-Real-IP: 6.6.6.6\r\nX-Request-Id: mine\r\n',
     )
@@ -340,7 +340,7 @@ describe('a request', () => {
     expect([received, wasAsked]).toEqual(['abort', false])
   })
 
-  it('is answered 500 when the gate fails, whether at once or later', async () => {
+  it('is answered 500 when the gate fails, whether synchronously or later', async () => {
     const { url } = await startGateway('http://127.0.0.1:9', { gate: { admit: () => Promise.reject(new Error('no')) } })
     const failing = {
       admit: () => {
