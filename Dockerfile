@@ -29,5 +29,5 @@ WORKDIR /app
 # HTTP, gRPC, and the admin port, which listens on loopback unless ADMIN_HOST says otherwise.
 EXPOSE 8080 8081 8082
 STOPSIGNAL SIGTERM
-HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=3 CMD ["/bin/sluice", "health"]
+HEALTHCHECK --interval=10s --timeout=5s --start-period=90s --retries=3 CMD ["/bin/sluice", "health"]
 ENTRYPOINT ["/bin/ratelimit"]

@@ -4,9 +4,10 @@ import { dirname, join, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { bundleOutputs, writeBundle } from './bundle.mjs'
 import { commonJsOutputs, writeCommonJs } from './common-js.mjs'
+import { compile } from './compiler.mjs'
 import { dashboardOutputs, dashboardSettings, dashboardSources, writeDashboard } from './dashboard.mjs'
 import { writeLuaModules } from './lua.mjs'
-import { ensureInstalled, readStamp, requireNode, root, run, runMain, SetupError, say, writeStamp } from './setup.mjs'
+import { ensureInstalled, readStamp, requireNode, root, runMain, SetupError, say, writeStamp } from './setup.mjs'
 
 const buildStamp = join('node_modules', '.cache', 'sluice-build.json')
 const dashboardStamp = join('node_modules', '.cache', 'sluice-dashboard.json')
@@ -113,7 +114,7 @@ async function buildPackage({ dir, project, buildInfo }) {
   // The incremental compiler trusts its notes and would not write a file that somebody deleted.
   if (!outputsExist({ dir })) rmSync(join(root, buildInfo), { force: true })
   removeOrphans(packageDir, outputs)
-  const { ok, text } = await run('tsc', ['-p', project], { capture: true })
+  const { ok, text } = await compile(project)
   if (!ok) throw new SetupError(`the build failed (${project}):\n${text.trimEnd()}`)
   writeCommonJs(packageDir)
   copyAssets(outputs)

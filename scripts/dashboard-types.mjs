@@ -27,6 +27,9 @@ export function dashboardTypes({ components, paths }) {
   ].join('\n\n')
 }
 
+/** What every change takes that no page has for one of its fields. */
+const NOT_OF_PAGES = new Set(['dry_run', 'wait'])
+
 function operationOf(path, method, { operationId: id, parameters, requestBody, responses }) {
   const of = (place) => parameters.filter((each) => each.in === place)
   const fields = (list) =>
@@ -35,7 +38,7 @@ function operationOf(path, method, { operationId: id, parameters, requestBody, r
       : `{ ${list.map(({ name, required, schema }) => `readonly ${name}${required ? '' : '?'}: ${typeOf(schema)}${required ? '' : ' | undefined'}`).join('; ')} }`
   const body = requestBody === undefined ? 'undefined' : typeOf(requestBody.content['application/json'].schema)
   const answer = (responses[201] ?? responses[200])?.content?.['application/json']?.schema
-  const query = of('query').filter(({ name }) => name !== 'dry_run')
+  const query = of('query').filter(({ name }) => !NOT_OF_PAGES.has(name))
   const type = `{ params: ${fields(of('path'))}; query: ${fields(query)}; body: ${body}; answer: ${answer === undefined ? 'undefined' : answerOf(answer)} }`
   return { id, method, path, type }
 }

@@ -196,6 +196,60 @@ describe('a call that ends early', () => {
     const fetch = createFetch({ fetch: () => Promise.reject(new TypeError('fetch failed')) })
     await expect(fetch(URL_)).rejects.toThrow(new TypeError('fetch failed'))
   })
+
+  it('by an error of the network takes nothing of what others may send', async () => {
+    let sent = 0
+    const fetch = createFetch({
+      fetch: async () => {
+        if (sent++ < 20) throw new TypeError('fetch failed')
+        return new Response('body')
+      },
+    })
+    /** ended is how a call ends at once. */
+    const ended = async (): Promise<unknown> => {
+      const call = fetch(URL_).then(
+        ({ status }) => status,
+        ({ message }: Error) => message,
+      )
+      await vi.advanceTimersByTimeAsync(0)
+      return Promise.race([call, 'it waits'])
+    }
+    for (let i = 0; i < 20; i++) expect(await ended()).toBe('fetch failed')
+    expect(await ended()).toBe(200)
+  })
+
+  it('by an error of the network lets those go that waited for it', async () => {
+    const fails: (() => void)[] = []
+    const fetch = createFetch({
+      fetch: () => new Promise((_, reject) => fails.push(() => reject(new TypeError('fetch failed')))),
+    })
+    const calls = Array.from({ length: 5 }, () => fetch(URL_).catch((error: unknown) => error))
+    await vi.advanceTimersByTimeAsync(0)
+    expect(fails).toHaveLength(4)
+    fails[0]()
+    await vi.advanceTimersByTimeAsync(0)
+    expect(fails).toHaveLength(5)
+    for (const fail of fails) fail()
+    await Promise.all(calls)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+})
+
+describe('an answer that nobody reads', () => {
+  it('is cancelled before the call is sent again, and left alone where it is the last', async () => {
+    const cancelled: number[] = []
+    let sent = 0
+    const fetch = createFetch({
+      retries: 2,
+      fetch: async () => {
+        const number = sent++
+        const body = new ReadableStream({ cancel: () => void cancelled.push(number) })
+        return new Response(body, { status: 429, headers: { 'Retry-After': '1' } })
+      },
+    })
+    expect(await outcome(fetch(URL_))).toMatchObject({ reason: 'refused' })
+    expect([sent, cancelled]).toEqual([3, [0, 1]])
+  })
 })
 
 describe('what calls are distinguished by', () => {
@@ -220,6 +274,16 @@ describe('what calls are distinguished by', () => {
     await fetch(URL_)
     await fetch(`${URL_}/other`)
     expect(sent).toHaveLength(2)
+  })
+
+  it('a thousand servers, of which those are forgotten at which nobody waits', async () => {
+    const { fetch, sent } = served([EMPTY, OK], { partition: ({ pathname }) => pathname })
+    await fetch(URL_)
+    const waiting = fetch(URL_)
+    for (let i = 0; i < 1_001; i++) await fetch(`${URL_}/${i}`)
+    expect([fetch.counts().waiting, sent.length]).toEqual([1, 1_002])
+    expect(await outcome(waiting)).toMatchObject({ status: 200 })
+    expect(sent).toHaveLength(1_003)
   })
 })
 

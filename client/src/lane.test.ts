@@ -195,6 +195,27 @@ describe('Lane', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
+  it('lets others go as soon as a call is aborted, or given up, that held them up', async () => {
+    for (const how of ['aborted', 'given up']) {
+      const lane = new Lane()
+      lane.pacer.update(now(), [budget(5, 1_000)])
+      const controller = new AbortController()
+      const large = { cost: { requests: 50 }, signal: controller.signal, deadlineAtMs: now() + 3_000 }
+      const ended = lane.enter(call(large), MAX_WAITING).catch((error: unknown) => error)
+      const went = enterAll(lane, [['small', call()]])
+      await settled()
+      expect([went, lane.waiting]).toEqual([[], 2])
+      if (how === 'aborted') controller.abort(new Error('enough'))
+      else {
+        lane.pacer.update(now(), [budget(5, 10_000)])
+        lane.look()
+      }
+      expect(await ended).toBeInstanceOf(Error)
+      await settled()
+      expect(went).toEqual(['small'])
+    }
+  })
+
   it('has two thousand calls wait without work that grows with them', async () => {
     const lane = emptied(1_000)
     const looked = vi.spyOn(lane.pacer, 'leastMs')

@@ -41,6 +41,18 @@ function sendAll(pacer: Pacer, atMs: number, most = 1_000): Cost[] {
   return sent
 }
 
+describe('a server that has just refused', () => {
+  it('gets what is left spread over the time for ten seconds, and as a burst after it', () => {
+    const pacer = pacerOf({ limit: 100, remaining: 100, resetMs: 100_000 })
+    pacer.refused(0, 0)
+    const spread = sendAll(pacer, 0)
+    expect(spread).toHaveLength(1)
+    for (const cost of spread) pacer.answered(0, cost, [])
+    expect(pacer.waitMs(9_999, {}, true)).toBe(0)
+    expect(sendAll(pacer, 10_000).length).toBeGreaterThan(10)
+  })
+})
+
 describe('a server of which nothing is known', () => {
   it('gets four calls, and one more immediately with each answer', () => {
     const pacer = new Pacer()
@@ -57,7 +69,16 @@ describe('a server of which nothing is known', () => {
     expect(sendAll(pacer, 1_000)).toHaveLength(1)
   })
 
-  it('gets half as many concurrent calls after a refusal, and none before the pause is over', () => {
+  it('gets nothing before the longest of several pauses is over', () => {
+    const pacer = new Pacer()
+    pacer.pause(0, 10_000)
+    pacer.pause(1, 1_000)
+    expect(pacer.waitMs(1, {})).toBe(9_999)
+    pacer.pause(1, 20_000)
+    expect(pacer.waitMs(1, {})).toBe(20_000)
+  })
+
+  it('gets half as many at once after a refusal, and not before the pause is over', () => {
     const pacer = new Pacer()
     for (const cost of sendAll(pacer, 0)) pacer.answered(0, cost, [])
     pacer.refused(0, 500)

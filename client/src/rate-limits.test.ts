@@ -46,6 +46,18 @@ describe('parseRateLimits', () => {
       ],
     ],
     [
+      'Sluice, whose names hold every letter as escapes',
+      {
+        'RateLimit-Policy': '"%E5%88%B6%E9%99%90";q=10;w=1, "a%22b %25";q=9;w=9, "100%";q=8;w=8',
+        RateLimit: '"%E5%88%B6%E9%99%90";r=3;t=1, "a%22b %25";r=2;t=1, "100%";r=1;t=1',
+      },
+      [
+        received({ name: '制限', limit: 10, remaining: 3, resetMs: 1_000, windowMs: 1_000 }),
+        received({ name: 'a"b %', limit: 9, remaining: 2, resetMs: 1_000, windowMs: 9_000 }),
+        received({ name: '100%', limit: 8, remaining: 1, resetMs: 1_000, windowMs: 8_000 }),
+      ],
+    ],
+    [
       'Cloudflare, whose names differ',
       { Ratelimit: '"default";r=50;t=30', 'Ratelimit-Policy': '"burst";q=100;w=60' },
       [received({ limit: 100, remaining: 50, resetMs: 30_000, windowMs: 60_000 })],

@@ -66,9 +66,9 @@ const seconds = (value: string | number | undefined): number | undefined => {
 
 /** Reads `RateLimit` and `RateLimit-Policy` as the drafts have them from 7 on. */
 const standard: Family = (fields) => {
-  const states = membersOf(fields, 'ratelimit')
+  const states = parseField(fields.get('ratelimit'))
   if (states.some(({ key }) => key !== '')) return draft7(states)
-  const policies = membersOf(fields, 'ratelimit-policy').filter(({ value }) => typeof value === 'string')
+  const policies = parseField(fields.get('ratelimit-policy')).filter(({ value }) => typeof value === 'string')
   const found = states.flatMap((state) => {
     const policy =
       policies.find(({ value }) => value === state.value) ?? (policies.length === 1 ? policies[0] : undefined)
@@ -78,19 +78,23 @@ const standard: Family = (fields) => {
   // A policy alone says nothing about what remains, but how fast to go.
   return found.length > 0 && policies.length === 1
     ? found
-    : [...found, ...rest.flatMap((policy) => named(undefined, policy))]
+    : found.concat(rest.flatMap((each) => named(undefined, each)))
 }
 
 function named(state: FieldMember | undefined, policy: FieldMember | undefined): readonly Budget[] {
-  const partition = state?.params.pk ?? policy?.params.pk
+  let name = String((state ?? policy)?.value)
+  // Sluice percent-encodes what no field can hold. A name with other escapes stays as it is.
+  try {
+    name = decodeURIComponent(name)
+  } catch {}
   return budget({
-    name: String((state ?? policy)?.value),
+    name,
     limit: counted(policy?.params.q),
     remaining: counted(state?.params.r),
     resetMs: seconds(state?.params.t),
     windowMs: seconds(policy?.params.w) || undefined,
     unit: String(policy?.params.qu ?? 'requests'),
-    partition: partition === undefined ? undefined : String(partition),
+    partition: (state?.params.pk ?? policy?.params.pk)?.toString(),
   })
 }
 
@@ -104,9 +108,7 @@ function draft7(members: readonly FieldMember[]): readonly Budget[] {
   })
 }
 
-const membersOf = (fields: Fields, name: string): readonly FieldMember[] => parseField(fields.get(name) ?? '') ?? []
-
-/** Reads families that separate budgets by what they count, as `PREFIX-UNIT-limit` or `PREFIX-limit-UNIT`. */
+/** Reads families that tell several budgets apart by what they count, as `PREFIX-UNIT-limit` or `PREFIX-limit-UNIT`. */
 function byUnit(units: readonly string[], nameOf: (unit: string, part: string) => string): Family {
   return (fields, moment) =>
     units.flatMap((unit) => {
@@ -161,7 +163,7 @@ const plain =
 
 /** Reads `100`, `100;w=60`, and the first of several such. */
 function windowed(text: string | null) {
-  const members = parseField(text ?? '') ?? []
+  const members = parseField(text)
   const window = members.find(({ params }) => params.w !== undefined)?.params.w
   return { count: counted(members[0]?.value), windowMs: seconds(window) }
 }

@@ -17,15 +17,14 @@ const KEY = String.raw`([a-z*][\w.*-]*)`
 const MEMBER = new RegExp(`^[ \\t]*,[ \\t]*(?:${KEY}=)?${VALUE}`)
 const PARAM = new RegExp(`^[ \\t]*;[ \\t]*${KEY}(?:=${VALUE})?`)
 
-/** Reads a field of RFC 9651 as far as rate limits use it. One member that cannot be read makes all of it undefined. */
-export function parseField(text: string): readonly FieldMember[] | undefined {
-  if (text.length > MAX_CHARACTERS) return undefined
+/** Reads a field of RFC 9651 as far as rate limits use it. One member that cannot be read makes it empty. */
+export function parseField(text: string | null): readonly FieldMember[] {
+  if (text === null || text.length > MAX_CHARACTERS) return []
   const members: FieldMember[] = []
   let rest = `,${text.trim()}`
-  if (rest === ',') return members
   const next = (form: RegExp): RegExpExecArray | null => {
     const found = form.exec(rest)
-    if (found !== null) rest = rest.slice(found[0].length)
+    rest = rest.slice(found?.[0].length)
     return found
   }
   for (let found = next(MEMBER); found !== null; found = next(MEMBER)) {
@@ -33,7 +32,7 @@ export function parseField(text: string): readonly FieldMember[] | undefined {
     for (let param = next(PARAM); param !== null; param = next(PARAM)) params[param[1]] = read(param)
     members.push({ key: found[1] ?? '', value: read(found), params })
   }
-  return rest === '' ? members : undefined
+  return rest === '' ? members : []
 }
 
 /** Returns what stands at the end of a match: a string, bytes, a number or a token. */

@@ -66,6 +66,9 @@ function productionPackages() {
   }
   add('')
   add('server')
+  // Optional for those who install packages; an image has no npm to add it with.
+  found.add('@electric-sql/pglite')
+  add('node_modules/@electric-sql/pglite')
   return [...found].sort()
 }
 

@@ -145,6 +145,8 @@ export const ERROR_RULES = {
   KAFKA_PACKAGE_MISSING: 'Install @platformatic/kafka next to sluice-server to send the audit log to Kafka.',
   AUDIT_KAFKA_INVALID: 'Brokers must be host:port, separated by commas.',
   ENTRY_INVALID: 'An entry must be key=value.',
+  PGLITE_PACKAGE_MISSING:
+    'The embedded database of --data is the package @electric-sql/pglite. Install it, or use a PostgreSQL (--database).',
   REDIS_URL_INVALID:
     'The address must be redis://host:port, rediss:// for TLS, unix:///path, redis+sentinel://hosts/master or redis+cluster://hosts.',
   KEY_PREFIX_INVALID: 'A key prefix must have at most 100 characters, without {, } and control characters.',

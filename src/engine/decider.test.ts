@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Decision } from '../core/combine.ts'
-import { allowedVerdict, type Verdict } from '../core/decision.ts'
+import { allowedVerdict, refusedVerdict, type Verdict } from '../core/decision.ts'
 import { compileObjects } from '../core/rules/compile.ts'
 import type { RateLimitRule } from '../core/rules/schema.ts'
 import { MemoryStore } from '../stores/memory/memory-store.ts'
@@ -190,6 +190,60 @@ describe('a Decider whose limits in quota mode bind', () => {
 
   it('reserves nothing for a request that was not counted', async () => {
     expect((await exhausted().limiter.reserve(both())).charged).toEqual([])
+  })
+})
+
+describe('a request that is refused, and has grants', () => {
+  const REFUSED = refusedVerdict(2, 0, 7_000, 9_000)
+  const without = { ...allowedVerdict(5, 4, 0), fallback: 'open' as const }
+
+  /** decideBy has a decider whose store says this, one after the other, to a rule and then to two grants of its caller. */
+  function decideBy(...said: Verdict[]) {
+    const { plan, listener } = bench()
+    const store = { decide: () => [said.shift()] } as unknown as Store
+    const again = (charges: readonly PlannedCharge[], [refused]: readonly Verdict[]) =>
+      ['first', 'second'].map((id) => charges.map((charge) => ({ ...charge, key: id, grant: { id, refused } })))
+    const decision = new Decider(store, listener, { again }).decide(plan('user=a')) as Decision
+    return { ...decision.verdicts[0].verdict, asked: 3 - said.length, received: listener.received.length }
+  }
+
+  it('is charged on the first that has budget, and told when its own rule has some again', () => {
+    const taken = { allowed: true, remaining: 4, grant: 'first', resetAfterMs: 9_000, asked: 2, received: 1 }
+    expect(decideBy(REFUSED, allowedVerdict(5, 4, 100), allowedVerdict(5, 4, 100))).toMatchObject(taken)
+    expect(decideBy(REFUSED, REFUSED, allowedVerdict(5, 3, 0))).toMatchObject({ remaining: 3, grant: 'second' })
+  })
+
+  it('stays refused where the store goes away before they are asked about', () => {
+    expect(decideBy(REFUSED, without, without)).toMatchObject({ kind: 'refused', retryAfterMs: 9_000, received: 1 })
+    expect(decideBy(REFUSED, without, allowedVerdict(5, 3, 0))).toMatchObject({ allowed: true, grant: 'second' })
+  })
+})
+
+describe('what a request has cost in the end', () => {
+  it.each([
+    [1, 2, 0],
+    [0, 2, 2],
+    [1, 1, 1],
+  ])('is counted by the weight of its rule: %i times %i leaves %i of 2', (cost, weight, left) => {
+    const { decider, plan } = bench()
+    const charges = plan('user=a').map((charge) => ({ ...charge, weight }))
+    const decision = decider.decide(charges) as Decision
+    decider.settle(charges, decision, cost)
+    expect((decider.decide(plan('user=a', 0)) as Decision).tightest?.verdict.remaining).toBe(left)
+  })
+
+  it('is not counted where the request was refused, or cost what was charged', () => {
+    const { decider, plan, listener } = bench()
+    const [tooMuch, one] = [plan('user=a', 3), plan('user=a')]
+    expect(decider.settle(tooMuch, decider.decide(tooMuch) as Decision, 0)).toBeUndefined()
+    expect(decider.settle(one, decider.decide(one) as Decision, 1)).toBeUndefined()
+    expect(listener.received).toHaveLength(2)
+  })
+
+  it('is not counted by a rule that would have refused, where others admit the request', () => {
+    const limiter = new Limiter(() => rules, new MemoryStore({ clock }))
+    const shadow = (cost: number) => ask('shadow=a', cost)
+    expect(limiter.settle(shadow(1), limiter.check(shadow(1)), 5)).toBeUndefined()
   })
 })
 

@@ -226,7 +226,16 @@ describe('failure policy', () => {
     ])
   })
 
-  it('is synchronous before a synchronous store', () => {
+  it('counts rules that share a limit by the share of each', async () => {
+    const { policy, down } = bench()
+    down()
+    const shareOf = (key: string, localShare: number) =>
+      charge(key, 'local', { cost: 0, policy: { onStoreFailure: 'local', localShare, timeoutMs: 5 } })
+    const verdicts = await policy.decide([shareOf('a', 0.5), shareOf('b', 0.2), shareOf('c', 1)])
+    expect(verdicts.map(({ remaining }) => remaining)).toEqual([5, 2, 10])
+  })
+
+  it('answers at once before a store that answers at once', () => {
     const local = new MemoryStore()
     const policy = new FailurePolicy(new MemoryStore(), local)
     expect(policy.decide([charge('a', 'open')])).toMatchObject([{ kind: 'allowed', remaining: 9 }])

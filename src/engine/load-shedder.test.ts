@@ -85,6 +85,8 @@ describe('worker utilisation', () => {
     loop.late(500, 60_000)
     expect(check('user', { cost: 0 }).allowed).toBe(true)
     expect(check('user', { cost: -1 }).allowed).toBe(true)
+    const { domain, descriptors } = ask('user')
+    expect(limiter.check({ domain, descriptors: [{ ...descriptors[0], cost: -1 }] }).allowed).toBe(true)
     expect(limiter.acquire(ask('job')).decision.allowed).toBe(false)
     if (permits !== undefined) limiter.release(permits)
     expect(limiter.acquire(ask('job', { priority: 0 })).decision.allowed).toBe(true)
@@ -144,7 +146,7 @@ describe('worker utilisation', () => {
   })
 
   it('leaves a request alone that is blocked: it is refused as such', () => {
-    const block = { id: 'b', reason: undefined, status: 403, body: undefined }
+    const block = { id: 'b', who: 'customer_id=acme', reason: undefined, status: 403, body: undefined }
     const blocks = () => ({ block, descriptor: 0, endsInMs: undefined })
     const none = { accounts: undefined, tiers: undefined, grants: undefined, switches: undefined }
     const { loop, check, shedder } = bench({ worker: {} }, { quotas: () => ({ ...none, blocks }) })

@@ -36,6 +36,8 @@ export interface BlockedBy {
 
 export interface KnownBlock {
   readonly id: string
+  /** Whom it is about, for people: `customer_id=acme`. It holds no secret. */
+  readonly who: string
   readonly reason: string | undefined
   readonly status: number
   readonly body: string | undefined
@@ -65,22 +67,24 @@ export type LayerLookup = (layer: ShedLayer) => LayerMode | undefined
 export const BLOCKED = 'blocked'
 
 const NOTHING = compileLimit({ limit: 0, window: 1_000 })
-const blockRules = new WeakMap<KnownBlock, Rule>()
+const blockRules = new WeakMap<KnownBlock, Pick<PlannedCharge, 'rule' | 'key'>>()
 
-/** Returns the one charge of a request that is blocked. No store is asked about it. */
+/**
+ * Returns the one charge of a request that is blocked. No store is asked about it: its key names the block, for
+ * observers.
+ */
 export function blockedCharge(
   { block, descriptor, endsInMs }: BlockedBy,
   { domain, cost = 1, descriptors }: CheckRequest,
 ): PlannedCharge {
-  const rule = blockRules.get(block) ?? ruleOf(block)
-  blockRules.set(block, rule)
+  const made = blockRules.get(block) ?? { rule: ruleOf(block), key: `${BLOCKED}|${block.id}|${block.who}` }
+  blockRules.set(block, made)
   const verdict = blockedVerdict(block, endsInMs)
   return {
-    key: '',
+    ...made,
     limit: NOTHING,
     cost: Math.max(0, cost),
     enforce: true,
-    rule,
     domain,
     entries: descriptors[descriptor].entries,
     descriptor,

@@ -173,6 +173,20 @@ describe('renewals', () => {
     }
   })
 
+  it('renew what holds places of several limits by the shortest of their times', async () => {
+    const { memory, renewals, store, left } = bench()
+    const short = compileLimit({ algorithm: 'concurrency', limit: 5, leaseTtl: '3s' })
+    const holds = { cost: 1, enforce: true }
+    const both = [
+      { key: 'short', limit: short, ...holds },
+      { key: 'long', limit: TEN, ...holds },
+    ]
+    const all = [both, both.toReversed()].map((charges) => memory.acquire(charges).permits as HeldPermits)
+    for (const permits of all) renewals.keep(store, permits, permits)
+    await pass(10_000)
+    expect([left('short', short), left('long')]).toEqual([3, 8])
+  })
+
   it('give back what was taken again for a request that had ended meanwhile', async () => {
     const { keep, left, state, end, memory } = bench()
     const permits = keep()

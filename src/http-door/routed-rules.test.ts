@@ -38,6 +38,19 @@ describe('rules about paths', () => {
     }
   })
 
+  it('are read for each way to route, and once for each', () => {
+    const rules = compileObjects([
+      { domain: 'd', descriptors: [{ key: 'path', value: '/A/', rate_limit: limit('one') }] },
+    ])
+    const routed = new RoutedRules()
+    const ways = [false, true].flatMap((strict) => [false, true].map((caseSensitive) => ({ caseSensitive, strict })))
+    const encoded = ways.map((way) => [
+      ...(routed.of(rules, 'd', way).domains.get('d')?.root.branches.get('path')?.exact.keys() ?? []),
+    ])
+    expect(encoded).toEqual([['/a'], ['/A'], ['/a/'], ['/A/']])
+    for (const way of ways) expect(routed.of(rules, 'd', way)).toBe(routed.of(rules, 'd', { ...way }))
+  })
+
   it('all apply where their paths are the same', () => {
     const descriptors: Descriptors = [
       { key: 'path', value: '/login', rate_limit: limit('one'), descriptors: [{ key: 'ip', rate_limit: limit('a') }] },

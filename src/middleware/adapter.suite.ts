@@ -49,7 +49,7 @@ export function testAdapter(adapter: AdapterUnderTest): void {
       const get = await start({ limit: 0, window: '1m', name: 'small "plan"' })
       const { headers, body } = await get('/', { accept: 'application/problem+json' })
       expect(headers['content-type']).toBe(`application/problem+json${adapter.jsonCharset ?? ''}`)
-      expect(JSON.parse(body)).toMatchObject({ status: 429, 'violated-policies': ['small "plan"'] })
+      expect(JSON.parse(body)).toMatchObject({ status: 429, 'violated-policies': ['small %22plan%22'] })
     })
 
     it('sheds with 503, Retry-After and LOAD_SHED, reports nothing of a budget, and never sheds what is critical', async () => {

@@ -160,7 +160,7 @@ const isAway = ({ logged }: Victim, reason: string): Promise<unknown> =>
 describe('a control plane that turns against those who follow it', () => {
   it('by announcing much is left before it has sent any of it', async () => {
     const { victim } = await turned((stream) => stream.write(framed(Buffer.alloc(0), 0xffff_ffff)))
-    await isAway(victim, 'a message of 4294967295 bytes, and 8388608 are the most')
+    await isAway(victim, 'a message of 4294967295 bytes, above the maximum of 8388608')
     expect([victim.domains(), await victim.decides()]).toEqual(['a', 200])
   })
 
@@ -180,7 +180,7 @@ describe('a control plane that turns against those who follow it', () => {
   })
 
   it.each([
-    ['noise', Buffer.alloc(5_000, 0xff), 'a packed message'],
+    ['noise', Buffer.alloc(5_000, 0xff), 'a compressed message'],
     ['what is no message', framed(Buffer.alloc(100, 0xff)), 'not a DiscoveryResponse'],
   ])('by sending %s is left, and asked again later', async (_, bytes, reason) => {
     const { victim, plane } = await turned((stream) => void stream.write(bytes))

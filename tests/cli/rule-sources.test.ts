@@ -33,7 +33,7 @@ describe('sluice check', () => {
     expect(good).toMatchObject({ code: 0, output: expect.stringContaining('ok: 1 limit in 1 domain, 1 file') })
     const away = await (await ran({}, 'check', `${server.url}?sig=hidden`)).ended
     expect(away.code).toBe(1)
-    expect(away.output).toContain(`RULES_AWAY: ${server.url}?…: answered 401; `)
+    expect(away.output).toContain(`RULES_AWAY: ${server.url}?…: answered 401. `)
     expect(away.output).not.toContain('hidden')
   })
 })

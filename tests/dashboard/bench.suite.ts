@@ -4,8 +4,11 @@ import { expect } from 'vitest'
 import { sharedPostgres, sharedRedis } from '../servers/shared.ts'
 import { until } from '../servers/until.mjs'
 import { openBrowser, Visit, type VisitOptions } from './browser.mjs'
-import { exact, FILE_RULES, productRules } from './rules.mjs'
+import { BILLING_RULES, exact, FILE_RULES, productRules } from './rules.mjs'
 import { type Ask, Stand, TOKENS } from './stand.mjs'
+
+/** What a key may ask for in a day that no customer has. */
+const WITHOUT_TIER = 30
 
 /** What the window looked like when a test failed last. */
 const PICTURE = fileURLToPath(new URL('../../node_modules/.cache/dashboard-failure.png', import.meta.url))
@@ -29,7 +32,7 @@ export class Bench {
       redisUrl: redis.url,
       databaseUrl: postgres.url(await postgres.createDatabase()),
       keyPrefix: `dashboard-${crypto.randomUUID()}:`,
-      rules: { 'edge.yaml': exact(FILE_RULES) },
+      rules: { 'edge.yaml': exact(FILE_RULES), 'billing.yaml': BILLING_RULES },
     })
     const [browser] = await Promise.all([openBrowser(), stand.start()])
     const bench = new Bench(stand, browser)
@@ -80,6 +83,7 @@ export class Bench {
     const key = `pk_test_${crypto.randomUUID()}`
     await this.ask('POST', 'customers', { id, name, tier: 'free', ...fields })
     await this.ask('POST', `customers/${id}/keys`, { key, name: 'production' })
+    await until(`${id} is in force`, async () => (await this.limitOf(key)) !== WITHOUT_TIER)
     return { id, name: typeof fields.name === 'string' ? fields.name : name, key }
   }
 

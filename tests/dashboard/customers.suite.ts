@@ -86,4 +86,38 @@ export function customerFlows(bench: () => Bench): void {
       expect(await visit.sideways()).toBeLessThanOrEqual(0)
     })
   })
+
+  it('whose budget below its entry is used up is shown the limit that refuses, and those that no request has met', async () => {
+    const { id } = await bench().customer()
+    const month = (value: string) => bench().stand.check('billing', { customer: id, month: value })
+    for (const status of [200, 200, 200, 429]) expect(await month('2026-11')).toBe(status)
+    await bench().visit(async (visit) => {
+      const { page } = visit
+      await visit.go(`/customers/${id}`)
+      const limits = page.getByRole('region', { name: 'The customer as a whole' })
+      const used = limits.getByRole('listitem').filter({ hasText: 'month:2026-11' })
+      await used.getByText('Exhausted').waitFor()
+      await used.getByText('3 of 3').waitFor()
+      await limits.getByRole('listitem').filter({ hasText: 'month: any value' }).getByText('3 a day').waitFor()
+    })
+  })
+
+  it('is read with one request, the overrides of its keys included', async () => {
+    const { id } = await bench().customer()
+    const { items } = await bench().ask('GET', `customers/${id}/keys`)
+    const override = { api_key_id: items[0].id, requests_per_unit: 77, unit: 'hour' }
+    await bench().ask('POST', `customers/${id}/overrides`, override)
+    await bench().visit(async (visit) => {
+      const { page } = visit
+      const asked = new Set<string>()
+      page.on('request', (request) => {
+        const { pathname } = new URL(request.url())
+        if (pathname.startsWith('/admin/v1/') && !/\/(session|live)/.test(pathname)) asked.add(pathname)
+      })
+      await visit.go(`/customers/${id}`)
+      const own = page.getByRole('region', { name: 'Overrides' })
+      expect(await own.getByText('77 an hour').count()).toBe(1)
+      expect([...asked]).toEqual([`/admin/v1/customers/${id}`])
+    })
+  })
 }

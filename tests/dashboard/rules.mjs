@@ -18,6 +18,16 @@ descriptors:
     rate_limit: { name: login, algorithm: sliding_log, window: 15m, requests_per_unit: 10, count_denied: true }
 `
 
+/** BILLING_RULES count what a customer asked for in a month, which the request names: no rule knows its values. */
+export const BILLING_RULES = `domain: billing
+defaults: { timeout_ms: 5000 }
+descriptors:
+  - key: customer
+    descriptors:
+      - key: month
+        rate_limit: { name: reports, algorithm: fixed_window, unit: day, requests_per_unit: 3 }
+`
+
 /**
  * productRules are the rules of the product, as they were put through the API. Each version is a step of their history.
  * @param {{ freePerMinute?: number, isRatesShadowed?: boolean, hasCarriers?: boolean }} [history]

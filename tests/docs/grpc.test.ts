@@ -5,8 +5,8 @@ import { SETTINGS } from '../../server/src/app/settings/settings.ts'
 import { MAX_WATCHES, MAX_WATCHES_OF_A_CONNECTION } from '../../server/src/edge/health/watch-bound.ts'
 import { MAX_BYTES } from '../../server/src/edge/http/body.ts'
 import { DEFAULT_HTTP_BOUNDS } from '../../server/src/edge/http/bounds.ts'
-import { MAX_LIMITS, MAX_REQUESTS } from '../../server/src/edge/limiter/limiter-request.ts'
-import { MAX_DESCRIPTORS, MAX_ENTRIES, MAX_MESSAGE_BYTES } from '../../server/src/edge/rls/rls-request.ts'
+import { MAX_BATCH_FIELDS, MAX_LIMITS, MAX_REQUESTS } from '../../server/src/edge/limiter/limiter-request.ts'
+import { MAX_DESCRIPTORS, MAX_ENTRIES, MAX_FIELDS, MAX_MESSAGE_BYTES } from '../../server/src/edge/rls/rls-request.ts'
 import { DEFAULT_BUDGETS } from '../../server/src/grpc/budgets.ts'
 import { DEFAULT_LIMITS } from '../../server/src/grpc/limits.ts'
 import { newCounters } from '../../server/src/grpc/stats.ts'
@@ -18,7 +18,7 @@ const rows = text
   .map((line) => line.split('|').map((cell) => cell.trim()))
 const named = (cell: string): string[] => [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name)
 
-function spell(name: string, value: number): string {
+function encode(name: string, value: number): string {
   if (name.endsWith('Ms')) {
     if (value >= 3_600_000) return `${value / 3_600_000} h`
     return value > 60_000 ? `${value / 60_000} min` : `${value / 1_000} s`
@@ -30,6 +30,8 @@ function spell(name: string, value: number): string {
 /** BOUNDS are those of the service, as the page spells them, and as the code has them. */
 const BOUNDS: [what: string, name: string, value: number][] = [
   ['bytes of a message over gRPC', 'Bytes', MAX_MESSAGE_BYTES],
+  ['fields of a request, over gRPC', '', MAX_FIELDS],
+  ['fields of a message of `sluice.v1.Limiter`', '', MAX_BATCH_FIELDS],
   ['requests in a message of `sluice.v1.Limiter`', '', MAX_REQUESTS],
   ['descriptors in a request', '', MAX_DESCRIPTORS],
   ['entries in a descriptor', '', MAX_ENTRIES],
@@ -51,7 +53,7 @@ describe('docs/grpc.md', () => {
 
   it.each(Object.entries(limits))('names %s with its default', (name, value) => {
     const found = rows.filter((row) => row[3] === `\`${name}\``).map((row) => row[2])
-    expect(found).toEqual([spell(name, value)])
+    expect(found).toEqual([encode(name, value)])
   })
 
   it.each(Object.entries(DEFAULT_BUDGETS))('names the budget %s with its default', (name, { burst, perSecond }) => {
@@ -67,7 +69,7 @@ describe('docs/grpc.md', () => {
       .filter((line) => line.startsWith('| ') && !/^\| (what|---) \|/.test(line))
       .map((line) => line.split('|').map((cell) => cell.trim()))
     expect(listed.map(([, what, bound]) => [what, bound])).toEqual(
-      BOUNDS.map(([what, name, value]) => [what, spell(name, value)]),
+      BOUNDS.map(([what, name, value]) => [what, encode(name, value)]),
     )
     const flags = listed.flatMap((row) => [...row[4].matchAll(/--([a-z-]+)/g)].map(([, flag]) => flag))
     expect(flags.filter((flag) => !SETTINGS.some((setting) => setting.flag === flag))).toEqual([])

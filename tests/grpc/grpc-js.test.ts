@@ -73,13 +73,20 @@ describe('a unary call', () => {
     expect(server.stats.connections).toBe(before)
   })
 
-  it('that is compressed is refused as UNIMPLEMENTED, with what would be accepted', async () => {
-    const zipped = connected(server.address, undefined, {
-      'grpc.default_compression_algorithm': grpc.compressionAlgorithms.gzip,
-    })
-    const error = await statusOf(zipped.echo('x'.repeat(1_000)))
+  const compressing = (algorithm: grpc.compressionAlgorithms) =>
+    connected(server.address, undefined, { 'grpc.default_compression_algorithm': algorithm })
+
+  it('that is compressed by gzip is answered', async () => {
+    const zipped = compressing(grpc.compressionAlgorithms.gzip)
+    for (const size of [0, 1_000, 60_000]) {
+      expect((await zipped.echo('x'.repeat(size))).message.text).toHaveLength(size)
+    }
+  })
+
+  it('that is compressed otherwise is refused as UNIMPLEMENTED, with what is accepted', async () => {
+    const error = await statusOf(compressing(grpc.compressionAlgorithms.deflate).echo('x'.repeat(1_000)))
     expect(error.code).toBe(grpc.status.UNIMPLEMENTED)
-    expect(error.metadata.get('grpc-accept-encoding')).toEqual(['identity'])
+    expect(error.metadata.get('grpc-accept-encoding')).toEqual(['identity,gzip'])
   })
 
   it('of a method that nobody serves is UNIMPLEMENTED', async () => {
@@ -130,11 +137,16 @@ describe('metadata', () => {
     }
   })
 
+  it('of 20 KiB is taken', async () => {
+    const { message } = await client.echo('x', { metadata: metadataOf({ 'x-long': 'y'.repeat(20_480) }) })
+    expect(message.text).toBe('x')
+  })
+
   it('above the limit fails its call and no other', async () => {
     await client.echo('first')
     const before = server.stats.connections
     const others = Array.from({ length: 20 }, () => client.echo('other'))
-    const error = await statusOf(client.echo('x', { metadata: metadataOf({ 'x-echo': 'y'.repeat(20_000) }) }))
+    const error = await statusOf(client.echo('x', { metadata: metadataOf({ 'x-echo': 'y'.repeat(33_000) }) }))
     expect(error).toMatchObject({
       code: grpc.status.RESOURCE_EXHAUSTED,
       details: 'the headers of this request are too large',

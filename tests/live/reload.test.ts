@@ -153,7 +153,7 @@ describe('sluice serve --rules DIR', () => {
     const { url, printed } = await start('--rules', rules.path)
     renameSync(rules.path, `${rules.path}.away`)
     expect(await printed('RULE_FILE_UNREADABLE')).toContain(
-      `  RULE_FILE_UNREADABLE: ${rules.path}: the file does not exist (ENOENT); `,
+      `  RULE_FILE_UNREADABLE: ${rules.path}: the file does not exist (ENOENT). `,
     )
     expect((await ask(url, 'alice')).limit).toBe(5)
     renameSync(`${rules.path}.away`, rules.path)

@@ -202,6 +202,7 @@ export const CLAIMS: readonly (readonly [metric: string, claim: string, expressi
     onBothNodes('sum by (instance) (ratelimit_keys_exhausted) == 0'),
   ],
   withoutDatabase('ratelimit_quotas_records'),
+  withoutDatabase('ratelimit_quotas_in_force'),
   withoutDatabase('ratelimit_quotas_revision'),
   withoutDatabase('ratelimit_quotas_age_seconds'),
   withoutDatabase('ratelimit_quotas_passed_over_total'),
@@ -214,6 +215,7 @@ export const CLAIMS: readonly (readonly [metric: string, claim: string, expressi
   withoutDatabase('ratelimit_webhook_deliveries_total'),
   withoutDatabase('ratelimit_audit_sink_entries_total'),
   withoutDatabase('ratelimit_audit_sink_lag'),
+  withoutDatabase('ratelimit_audit_anchor_ok'),
   [
     'ratelimit_grpc_connections',
     'there were two on each node',

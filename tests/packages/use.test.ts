@@ -79,7 +79,7 @@ describe('an app that has installed sluice, and nothing that is optional', () =>
         try { rateLimit({ rules: 'domain: api\\n' }) } catch (error) { console.log(error.message) }`,
     })
     expect(await project.printed('app.mjs')).toBe(
-      "YAML_PACKAGE_MISSING: yaml: Cannot find module 'yaml'; YAML is read by the package yaml, which is installed with sluice; a bundle does not contain it, so install it where the bundle runs",
+      "YAML_PACKAGE_MISSING: yaml: Cannot find module 'yaml'. The yaml package could not be loaded. It is installed with sluice but not included in bundles: install it where the bundle runs (npm install yaml).",
     )
   })
 })
@@ -139,6 +139,14 @@ describe('an operator who has installed sluice-server', () => {
     const { code, stderr } = await project.run('serve.mjs')
     expect(code).toBe(1)
     expect(stderr).toContain('TRACES_PACKAGES_MISSING: OTEL_TRACES_EXPORTER: @opentelemetry/api, ')
+  })
+
+  it('is asked to install PGlite for --data', async () => {
+    project = new Project().install(packed.library).install(packed.server, { without: ['sluice'] })
+    const program = join('node_modules', 'sluice-server', 'bin', 'sluice.mjs')
+    const { code, stderr } = await project.run(program, 'serve', '--examples', '--data=data')
+    expect(code).toBe(1)
+    expect(stderr).toContain('PGLITE_PACKAGE_MISSING: --data: @electric-sql/pglite is not installed; run: npm install')
   })
 
   it('has the dashboard, at the address that is printed', async () => {

@@ -97,7 +97,7 @@ describe.each(SETUPS)('gRPC, %s', (_, args) => {
     const [before, after] = [old, next].map(({ read }) => credentials.createSsl(read('ca.crt')))
     // The name of the file stays: it is the authority that tells which certificate was shown.
     copyFileSync(next.at('server.key'), old.at('server.key'))
-    await printed('it is not the key of')
+    await printed('the key does not match')
     expect(await codeOf(grpc, before)).toBe(1)
     copyFileSync(next.at('server.crt'), old.at('server.crt'))
     await printed(' info  new connections see the certificate of')
@@ -209,7 +209,7 @@ describe('sluice serve', () => {
       const { status, stderr } = run(['serve', '--examples', '--http-port', '0', ...files, ...args])
       expect([status, stderr]).toEqual([
         1,
-        `TLS_FILE_INVALID: ${at('server.key')}: it is a private key, not a certificate; ` +
+        `TLS_FILE_INVALID: ${at('server.key')}: it is a private key, not a certificate. ` +
           'Certificates and private keys must be PEM files, and the key must match its certificate.\n',
       ])
     },

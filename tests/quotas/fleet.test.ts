@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -82,6 +83,7 @@ describe('a customer', () => {
     await fleet.firstToken(first)
     const second = await fleet.start()
     await makeCustomer(fleet)
+    const backup = execFileSync('pg_dump', [server.url(name)], { encoding: 'utf8' })
     expect(await fleet.check(1)).toBe('++')
     expect(await fleet.check(4)).toBe('--------')
     await raise(fleet)
@@ -122,10 +124,35 @@ describe('a customer', () => {
       0,
       expect.stringMatching(/^the audit log is whole: \d+ entries\n$/),
     ])
+    const anchored = await fleet.redis()
+    const [last] = /\d+/.exec(whole.stdout) ?? []
+    await until('the end of the log is in Redis', () => verified(fleet, ...anchored).stdout.includes('as Redis says'))
+    expect(verified(fleet, ...anchored)).toMatchObject({ status: 0, stderr: '' })
+    expect((await fleet.ask(third, 'GET', 'audit/verify')).json).toMatchObject({
+      ok: true,
+      anchors: ['Redis'],
+      unread: [],
+    })
+    const older = server.url(await server.createDatabase())
+    execFileSync('psql', [older, '-q', '-v', 'ON_ERROR_STOP=1'], {
+      input: backup,
+      stdio: ['pipe', 'ignore', 'inherit'],
+    })
+    expect(fleet.run('audit', 'verify', '--database', older)).toMatchObject({ status: 0 })
+    expect(fleet.run('audit', 'verify', '--database', older, ...anchored)).toMatchObject({
+      status: 1,
+      stdout: `entry 4: the end is missing, up to entry ${last}, as Redis says\n`,
+    })
     await server.run(TAMPER, { database: name })
     const broken = verified(fleet)
     expect([broken.status, broken.stdout]).toEqual([1, 'entry 3: it was changed\n'])
     expect(broken.stderr).toContain('AUDIT_BROKEN')
+    await server.run('DROP SCHEMA sluice CASCADE', { database: name })
+    expect(verified(fleet)).toMatchObject({ status: 0 })
+    expect(verified(fleet, ...anchored)).toMatchObject({
+      status: 1,
+      stdout: `entry 1: the end is missing, up to entry ${last}, as Redis says\n`,
+    })
     const output = [first, second, third].map(({ errors }) => errors()).join('')
     expect(output + broken.stderr).not.toContain(server.address.password)
   })
@@ -139,6 +166,8 @@ describe('a customer', () => {
     await node.printed('quotas are in force')
     await makeCustomer(fleet)
     expect(await fleet.check(4)).toBe('++--')
+    const { inForce } = await fleet.ask(node, 'POST', 'customers?wait=all', { id: 'beta' })
+    expect(inForce).toBe('nodes=1, confirmed=1')
     await raise(fleet)
     const blockId = await block(fleet)
 

@@ -1,6 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { SLOW_MS } from '../../server/src/quotas/database/databases.suite.ts'
-import type { Started } from '../cli/sluice-process.suite.ts'
 import { startPostgres } from '../servers/postgres.mjs'
 import { sharedPostgres } from '../servers/shared.ts'
 import { until } from '../servers/until.mjs'
@@ -11,23 +10,10 @@ descriptors:
   - {key: user, rate_limit: {unit: day, requests_per_unit: ${limit}, algorithm: fixed_window, anchor: first_hit, timeout_ms: 5000}}
 `
 
-/** limits are what some workers of every node say that a user of the rules in the table has; 0: no rule is about them. */
-async function limits(nodes: readonly Started[]): Promise<number[]> {
-  const body = JSON.stringify({ domain: 'extra', descriptors: [{ entries: [{ key: 'user', value: 'a' }] }], cost: 0 })
-  const headers = { connection: 'close', 'content-type': 'application/json' }
-  const all: number[] = []
-  for (const { url } of nodes) {
-    for (let i = 0; i < 6; i++) {
-      const response = await fetch(`${url}/v1/check`, { method: 'POST', body, headers })
-      const { verdicts } = (await response.json()) as { verdicts: { limit: number }[] }
-      all.push(verdicts[0]?.limit ?? 0)
-    }
-  }
-  return all
-}
-
 const allHave = (fleet: QuotaFleet, limit: number) =>
-  until(`every worker has a limit of ${limit}`, async () => (await limits(fleet.nodes)).every((each) => each === limit))
+  until(`every worker has a limit of ${limit}`, async () =>
+    (await fleet.limitsOf('extra', 6)).every((each) => each === limit),
+  )
 
 async function startTwo(): Promise<QuotaFleet> {
   const server = await sharedPostgres()
@@ -59,7 +45,7 @@ describe('rules of the table', () => {
     ])
     const doubled = await fleet.ask(first, 'PUT', 'rules/active', { text: rulesOf(1).replace('extra', 'shop') }, any)
     expect([doubled.status, doubled.text]).toEqual([422, expect.stringContaining('RULE_DUPLICATE_DOMAIN')])
-    expect((await limits(fleet.nodes)).every((each) => each === 7)).toBe(true)
+    expect((await fleet.limitsOf('extra', 6)).every((each) => each === 7)).toBe(true)
 
     const { json } = await fleet.ask(first, 'GET', 'rules/versions')
     const versions = (json.items as { version: number; is_active: boolean }[]).map(({ version }) => version)
@@ -99,7 +85,8 @@ describe('a node whose database is away when it starts', () => {
     onTestFinished(() => server.stop())
     const name = await server.createDatabase()
     const token = 'a-token-of-the-operator'
-    const fleet = new QuotaFleet({ DATABASE_URL: server.url(name), SLUICE_ADMIN_TOKEN: token })
+    const env = { DATABASE_URL: server.url(name), SLUICE_ADMIN_TOKEN: token }
+    const fleet = new QuotaFleet(env, '--ready-within', '100ms')
     fleet.token = token
     await server.kill()
     const node = await fleet.start()

@@ -35,10 +35,16 @@ export class QuotaFleet {
 
   /** start starts a node, in the place of one that has ended or as another. Before it is connected to Redis, it counts by itself. */
   async start(at = this.nodes.length): Promise<Started> {
+    const node = await this.launch(at)
+    await connected(node)
+    return node
+  }
+
+  /** launch is start without waiting for anything but its welcome. */
+  async launch(at = this.nodes.length): Promise<Started> {
     const { url } = await sharedRedis()
     const args = ['--health-needs-redis', '--rules', this.rules.path, '--key-prefix', this.#prefix, ...this.#args]
     const node = await startWith({ ...this.#env, REDIS_URL: url }, ...args)
-    await connected(node)
     this.nodes[at] = node
     return node
   }
@@ -58,7 +64,8 @@ export class QuotaFleet {
     })
     const text = await response.text()
     const json = (text === '' ? {} : JSON.parse(text)) as Record<string, unknown> & { id: string; code?: string }
-    return { status: response.status, etag: response.headers.get('etag') ?? '', json, text }
+    const header = (name: string): string => response.headers.get(name) ?? ''
+    return { status: response.status, etag: header('etag'), inForce: header('sluice-in-force'), json, text }
   }
 
   /**
@@ -76,6 +83,31 @@ export class QuotaFleet {
       }
     }
     return text
+  }
+
+  /** limitsOf are what some workers of every node say that a user has under the rules of a domain; 0: no rule is about them. */
+  async limitsOf(domain: string, times: number): Promise<number[]> {
+    const body = JSON.stringify({ domain, descriptors: [{ entries: [{ key: 'user', value: 'a' }] }], cost: 0 })
+    const headers = { connection: 'close', 'content-type': 'application/json' }
+    const all: number[] = []
+    for (const { url } of this.nodes) {
+      for (let i = 0; i < times; i++) {
+        const response = await fetch(`${url}/v1/check`, { method: 'POST', body, headers })
+        const { verdicts } = (await response.json()) as { verdicts: { limit: number }[] }
+        all.push(verdicts[0]?.limit ?? 0)
+      }
+    }
+    return all
+  }
+
+  /** whileStopped does something while a process stands still. */
+  async whileStopped<T>(pid: number | undefined, work: () => Promise<T>): Promise<T> {
+    process.kill(pid as number, 'SIGSTOP')
+    try {
+      return await work()
+    } finally {
+      process.kill(pid as number, 'SIGCONT')
+    }
   }
 
   /** agrees resolves when all nodes have the same changes, and some. */
@@ -102,6 +134,11 @@ export class QuotaFleet {
     const ended = once(child, 'exit')
     child.kill('SIGTERM')
     await ended
+  }
+
+  /** Where a command finds the Redis of the nodes. */
+  async redis(): Promise<readonly string[]> {
+    return ['--redis', (await sharedRedis()).url, '--key-prefix', this.#prefix]
   }
 
   /** run carries out a command in the environment of the nodes. */

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { LeaseTokens } from '../../server/src/edge/leases/lease-tokens.ts'
+import { RLS_REQUEST, RLS_RESPONSE } from '../../server/src/protobuf/protos.suite.ts'
+import { bytesField } from '../../server/src/protobuf/writer.ts'
 import { KeyedHash } from '../../src/core/hash.ts'
 import { loadRules } from '../../src/core/rules/load.ts'
 import { FailurePolicy } from '../../src/engine/failure-policy.ts'
@@ -8,7 +10,7 @@ import { Limiter } from '../../src/engine/limiter.ts'
 import { MemoryStore } from '../../src/stores/memory/memory-store.ts'
 import { RedisStore } from '../../src/stores/redis/redis-store.ts'
 import { sharedRedis } from '../servers/shared.ts'
-import { startService, type TestService } from './rls-service.suite.ts'
+import { SHOULD_RATE_LIMIT, startService, type TestService } from './rls-service.suite.ts'
 
 // Two nodes of one service, which share a Redis. Rules of a domain that no other test has.
 const domain = `d${randomBytes(6).toString('hex')}`
@@ -68,6 +70,18 @@ describe('two nodes that share a Redis', () => {
     expect(
       answers.map((answer) => (answer as { statuses: { limitRemaining?: number }[] }).statuses[0].limitRemaining ?? 0),
     ).toEqual([2, 2, 1, 2, 0])
+  })
+
+  it('keep callers apart whose names are not UTF-8, and count each of them together', async () => {
+    const remaining = async (node: TestService, byte: number): Promise<unknown> => {
+      const entry = Buffer.concat([bytesField(1, Buffer.from('user')), bytesField(2, Buffer.of(byte))])
+      const message = Buffer.concat([bytesField(1, Buffer.from(domain)), bytesField(2, bytesField(1, entry))])
+      const raw = { encode: (bytes: object) => bytes as Buffer, decode: RLS_REQUEST.decode }
+      const answer = await node.call(SHOULD_RATE_LIMIT, raw, RLS_RESPONSE, message)
+      return (answer as { statuses: { limitRemaining: number }[] }).statuses[0].limitRemaining
+    }
+    const [one, two] = nodes
+    expect([await remaining(one, 0xfe), await remaining(two, 0xfe), await remaining(two, 0xff)]).toEqual([2, 1, 2])
   })
 
   it('renew what the other has acquired', async () => {

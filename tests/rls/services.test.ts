@@ -1,10 +1,11 @@
 import { once } from 'node:events'
+import { Client, compressionAlgorithms, credentials, Metadata } from '@grpc/grpc-js'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { LimiterPort } from '../../server/src/edge/limiter-port.ts'
 import type { RlsOptions } from '../../server/src/edge/rls/rls-options.ts'
 import { observerOf } from '../../server/src/observe/door-observer.ts'
 import { RuleStats } from '../../server/src/observe/rule-stats.ts'
-import { codecOf } from '../../server/src/protobuf/protos.suite.ts'
+import { codecOf, RLS_REQUEST, RLS_RESPONSE } from '../../server/src/protobuf/protos.suite.ts'
 import { bytesField } from '../../server/src/protobuf/writer.ts'
 import { type Decision, UNLIMITED } from '../../src/core/combine.ts'
 import { loadRules } from '../../src/core/rules/load.ts'
@@ -151,19 +152,60 @@ describe('ShouldRateLimit', () => {
     expect(codes).toMatchObject([{ overallCode: 'OK' }, { overallCode: 'OK' }, { overallCode: 'OVER_LIMIT' }])
   })
 
+  it('takes what envoyproxy/ratelimit takes: messages compressed by gzip, of 600 kB, and 20 KiB of metadata', async () => {
+    const service = await start()
+    const zipping = new Client(`127.0.0.1:${service.grpcPort}`, credentials.createInsecure(), {
+      'grpc.default_compression_algorithm': compressionAlgorithms.gzip,
+    })
+    const metadata = new Metadata()
+    metadata.set('x-baggage', 'b'.repeat(20_480))
+    const ask = (client: Client, value: string): Promise<unknown> =>
+      new Promise((resolve, reject) => {
+        const message = RLS_REQUEST.encode({ domain: 'd', descriptors: [{ entries: [{ key: 'user', value }] }] })
+        client.makeUnaryRequest(SHOULD_RATE_LIMIT, asIs, RLS_RESPONSE.decode, message, metadata, (error, answer) =>
+          error === null ? resolve(answer) : reject(error),
+        )
+      })
+    const [small, large] = ['bob', 'x'.repeat(600_000)]
+    for (const value of [small, large]) {
+      expect(await ask(service.client, value)).toMatchObject({ overallCode: 'OK', statuses: [{ limitRemaining: 1 }] })
+      expect(await ask(zipping, value)).toMatchObject({ overallCode: 'OK' })
+      expect(await ask(service.client, value)).toMatchObject({ overallCode: 'OVER_LIMIT' })
+    }
+    expect(await ask(service.client, 'y'.repeat(4_000_000))).toMatchObject({ overallCode: 'OK' })
+    zipping.close()
+  })
+
   it('keeps callers apart whose names are not UTF-8', async () => {
     const service = await start()
-    const raw = {
-      encode: (bytes: object) => bytes as Buffer,
-      decode: codecOf('envoy.service.ratelimit.v3.RateLimitResponse').decode,
+    const ask = (value: Buffer) => service.call(SHOULD_RATE_LIMIT, RAW, RLS_RESPONSE, namedBy({ value }))
+    await ask(Buffer.of(0xfe))
+    await ask(Buffer.of(0xfe))
+    expect(await ask(Buffer.of(0xfe))).toMatchObject({ overallCode: 'OVER_LIMIT' })
+    // The replacement character, which all such bytes are to readers that do not care.
+    for (const other of [Buffer.of(0xff), Buffer.of(0xfe, 0xfe), Buffer.from('\ufffd')]) {
+      expect(await ask(other)).toMatchObject({ overallCode: 'OK', statuses: [{ limitRemaining: 1 }] })
     }
-    const ask = (name: number): Promise<unknown> => service.call(SHOULD_RATE_LIMIT, raw, raw, namedBy(name))
-    await ask(0xfe)
-    await ask(0xfe)
-    expect(await ask(0xfe)).toMatchObject({ overallCode: 'OVER_LIMIT' })
-    expect(await ask(0xff)).toMatchObject({ overallCode: 'OK', statuses: [{ limitRemaining: 1 }] })
+  })
+
+  it('has no rule for a key or a domain that is not UTF-8, and repeats neither as bytes that Envoy could not read', async () => {
+    const service = await start(undefined, { dynamicMetadata: true })
+    const ask = (parts: Parameters<typeof namedBy>[0]) =>
+      service.call(SHOULD_RATE_LIMIT, RAW, RLS_RESPONSE, namedBy(parts))
+    expect(await ask({ key: Buffer.from('user\xff', 'latin1') })).toMatchObject({
+      statuses: [{ code: 'OK' }],
+      dynamicMetadata: { fields: { descriptors: { listValue: { values: [{}] } } } },
+    })
+    expect(await ask({ domain: Buffer.of(0x64, 0xff) })).toMatchObject({
+      statuses: [{ code: 'OK' }],
+      dynamicMetadata: { fields: { domain: { stringValue: 'd\ufffd' } } },
+    })
   })
 })
+
+const asIs = (bytes: Buffer): Buffer => bytes
+/** A message that is bytes already: what no library would send. */
+const RAW = { encode: (bytes: object) => bytes as Buffer, decode: RLS_REQUEST.decode }
 
 function raise(error: Error): never {
   throw error
@@ -175,10 +217,10 @@ function bytesOf(override: object): Buffer {
   return codecOf('envoy.service.ratelimit.v3.RateLimitRequest').encode({ ...ASK, descriptors: [{ entries, limit }] })
 }
 
-/** namedBy is a request of a caller whose name is one byte. */
-function namedBy(byte: number): Buffer {
-  const entry = Buffer.concat([bytesField(1, Buffer.from('user')), bytesField(2, Buffer.of(byte))])
-  return Buffer.concat([bytesField(1, Buffer.from('d')), bytesField(2, bytesField(1, entry))])
+/** namedBy is a request whose texts are any bytes. */
+function namedBy({ domain, key, value }: { readonly [part in 'domain' | 'key' | 'value']?: Uint8Array }): Buffer {
+  const entry = [bytesField(1, key ?? Buffer.from('user')), bytesField(2, value ?? Buffer.from('a'))]
+  return Buffer.concat([bytesField(1, domain ?? Buffer.from('d')), bytesField(2, bytesField(1, Buffer.concat(entry)))])
 }
 
 describe('sluice.v1.Limiter', () => {

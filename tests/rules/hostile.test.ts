@@ -89,7 +89,7 @@ describe('a file that is made to hurt', () => {
     [
       'a map with 10,000 keys',
       () => list(10_000, (i) => `k${i}: 1\n`),
-      'RULE_FILE_FOREIGN: f.yaml:1:1: it has "k0", "k1", "k2", …, and neither domain nor descriptors. ' +
+      'RULE_FILE_FOREIGN: f.yaml:1:1: the file has "k0", "k1", "k2", …, but neither domain nor descriptors. ' +
         'A rule file must be YAML with a domain and descriptors (docs/rules.md).',
     ],
     [

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
 import { type Packed, packAndUnpack } from '../packages/packed.ts'
 import { startCluster } from './cluster.mjs'
@@ -76,6 +77,8 @@ interface SharedServerHost {
 }
 
 async function openHost(): Promise<SharedServerHost> {
+  // Every PostgreSQL of the run is a copy of the first.
+  process.env.TEST_POSTGRES_DATA = join(makeTemporaryDir('postgres'), 'data')
   const started = new Map<string, Promise<Started<unknown>>>()
   const server = createServer((request, response) => {
     const kind = request.url?.slice(1) ?? ''

@@ -1,7 +1,8 @@
 // @ts-check
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { chmodSync, chownSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
@@ -167,6 +168,33 @@ function unprivileged() {
 }
 
 /**
+ * fillData puts an empty database into a folder: a copy of the first of the test run, since initdb takes twenty times as long.
+ * Two that are the first at the same time each make one, and one of them is kept.
+ * @param {string} dir
+ * @param {{ uid: number, gid: number } | undefined} user
+ */
+async function fillData(dir, user) {
+  const data = join(dir, 'data')
+  const { TEST_POSTGRES_DATA: kept = data } = process.env
+  if (!existsSync(kept)) await initialize(data, user)
+  if (kept === data) return
+  if (existsSync(data)) await rename(data, kept).catch(() => rm(data, { recursive: true }))
+  await execute('cp', ['-a', kept, data])
+}
+
+/**
+ * initialize makes an empty database.
+ * @param {string} data
+ * @param {{ uid: number, gid: number } | undefined} user
+ */
+async function initialize(data, user) {
+  mkdirSync(data)
+  if (user !== undefined) chownSync(data, user.uid, user.gid)
+  const options = ['-U', superuser, '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync']
+  await execute(requireCommand('initdb'), ['-D', data, ...options], { cwd: dirname(data), ...user })
+}
+
+/**
  * startPostgres starts a PostgreSQL on a free loopback port, in a temporary folder, and resolves when it answers.
  * @returns {Promise<PostgresServer>}
  */
@@ -177,13 +205,7 @@ export async function startPostgres() {
   // The folder above is root's alone: another user has to pass through it.
   chmodSync(dirname(dir), 0o711)
   if (user !== undefined) chownSync(dir, user.uid, user.gid)
-  mkdirSync(join(dir, 'data'))
-  if (user !== undefined) chownSync(join(dir, 'data'), user.uid, user.gid)
-  await execute(
-    requireCommand('initdb'),
-    ['-D', join(dir, 'data'), '-U', superuser, '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'],
-    { cwd: dir, ...user },
-  )
+  await fillData(dir, user)
   for (let attempt = 1; ; attempt++) {
     const server = new PostgresServer({ port: await freePort(), password }, dir)
     try {

@@ -13,6 +13,12 @@ describe('a PostgreSQL for tests', () => {
     expect(await server.run('SELECT n FROM t')).toEqual([{ n: 1 }])
   })
 
+  it('is a copy of the first of the run', async () => {
+    await using server = await startPostgres()
+    const made = 'SELECT system_identifier FROM pg_control_system()'
+    expect(await server.run(made)).toEqual(await (await sharedPostgres()).run(made))
+  })
+
   it('is shared by the whole run, with a database for each who asks', async () => {
     const [one, other] = [await sharedPostgres(), await sharedPostgres()]
     expect(one.port).toBe(other.port)

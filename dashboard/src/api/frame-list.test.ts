@@ -6,7 +6,8 @@ const frame = (second: number): LiveFrame => ({
   ...{ at: '', at_ms: second * 1_000, allowed: 1, refused: 0, shadow_refused: 0, p50_ms: 0, p99_ms: 0 },
   ...{ nodes: 1, nodes_away: 0, store: 'memory', database: 'none', rule_version: 'a' },
   // A quiet second now and then has none.
-  rules: second % 7 === 0 ? [] : [{ domain: 'api', id: 'user', allowed: 1, refused: 0, shadow_refused: 0 }],
+  rules:
+    second % 7 === 0 ? [] : [{ domain: 'api', id: 'user', name: 'user', allowed: 1, refused: 0, shadow_refused: 0 }],
 })
 const seconds = (from: number, count: number) => Array.from({ length: count }, (_, i) => frame(from + i))
 

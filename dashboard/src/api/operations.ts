@@ -145,6 +145,104 @@ export type CustomerFields = {
   readonly reason?: string | null | undefined
 }
 
+export type CustomerParts = {
+  /** as /customers/{customer_id}/limits has them */
+  readonly limits?: LimitStates | null | undefined
+  /** API keys; at most 500 */
+  readonly keys?:
+    | {
+        readonly items: readonly ApiKey[]
+        /** there are more; its list has them all */
+        readonly has_more: boolean
+      }
+    | null
+    | undefined
+  /** overrides of the customer and of its keys; at most 500 */
+  readonly overrides?:
+    | {
+        readonly items: readonly Override[]
+        /** there are more; its list has them all */
+        readonly has_more: boolean
+      }
+    | null
+    | undefined
+  /** grants; at most 500 */
+  readonly grants?:
+    | {
+        readonly items: readonly Grant[]
+        /** there are more; its list has them all */
+        readonly has_more: boolean
+      }
+    | null
+    | undefined
+  /** blocks of the customer and of its keys; at most 500 */
+  readonly blocks?:
+    | {
+        readonly items: readonly Block[]
+        /** there are more; its list has them all */
+        readonly has_more: boolean
+      }
+    | null
+    | undefined
+  /** the last refusals, at most 20 */
+  readonly refusals?:
+    | {
+        /** how many nodes it is made of */
+        readonly nodes: number
+        /** nodes that did not answer in time, or were too many to ask */
+        readonly nodes_left_out: number
+        readonly refusals: readonly Refusal[]
+      }
+    | null
+    | undefined
+  /** what was allowed and refused on each of the last 30 days of UTC, today included, by limit */
+  readonly usage?:
+    | {
+        readonly items: readonly UsageRow[]
+        /** there are more; its list has them all */
+        readonly has_more: boolean
+        /** no use before this is missing: every node has written it */
+        readonly complete_until: string
+      }
+    | null
+    | undefined
+  /** the last 50 entries of the audit log that concern the customer */
+  readonly changes?:
+    | {
+        readonly items: readonly AuditEntry[]
+        /** there are more; its list has them all */
+        readonly has_more: boolean
+      }
+    | null
+    | undefined
+  /** parts that could not be read, and why; the others are there */
+  readonly problems: readonly {
+    readonly part: string
+    readonly code: string
+    readonly detail: string
+  }[]
+}
+
+export type CustomerWithParts = {
+  readonly id: string
+  /** the id by default */
+  readonly name: string
+  readonly tier: string | null
+  readonly status: 'active' | 'suspended'
+  /** an IANA name; UTC by default */
+  readonly time_zone: string
+  /** the first day of a period */
+  readonly period_anchor: string | null
+  /** free, at most 50 values: a billing id, a sales contact */
+  readonly metadata: { readonly [name: string]: string }
+  /** rises with every change; the ETag */
+  readonly version: number
+  readonly created_at: string
+  readonly updated_at: string
+  /** what `include` names; absent without it */
+  readonly included?: CustomerParts | null | undefined
+}
+
 export type Grant = {
   readonly id: string
   readonly customer_id: string
@@ -234,9 +332,16 @@ export type LimitSource = {
 }
 
 export type LimitState = {
+  /** default, or what stands below the caller's entry: `endpoint:GET /`, or `endpoint` alone for any value of it */
   readonly descriptor: string
+  /** what stands before the caller's entry; empty: nothing */
+  readonly above: string
   readonly domain: string
   readonly rule_id: string
+  /** as in response headers and in explanations */
+  readonly rule_name: string
+  /** it stands for values that are not known; each has a counter, which is not looked at */
+  readonly is_pattern: boolean
   /** where the number comes from */
   readonly source: LimitSource
   readonly limit: number
@@ -244,17 +349,21 @@ export type LimitState = {
   readonly remaining: number
   readonly window_ms: number
   readonly unit: string | null
+  /** of a window that follows the calendar: the zone of its days */
+  readonly time_zone: string | null
   readonly window_start: string
   readonly resets_at: string
   /** of which key it is; null: of the customer */
   readonly api_key_id: string | null
   readonly api_key_prefix: string | null
-  /** false: no request has carried this key since the node began, and what was used is not known */
+  /** false: what was used is not known. No request has carried this key since the node began, or values are not known */
   readonly is_use_known: boolean
 }
 
 export type LimitStates = {
   readonly limits: readonly LimitState[]
+  /** descriptors that were not looked at, because there are more than 1,000: those that nodes remember come first */
+  readonly omitted: number
 }
 
 export type LimitTraffic = {
@@ -292,6 +401,8 @@ export type LiveFrame = {
   readonly rules: readonly {
     readonly domain: string
     readonly id: string
+    /** as in response headers and in explanations */
+    readonly name: string
     readonly allowed: number
     readonly refused: number
     readonly shadow_refused: number
@@ -366,7 +477,10 @@ export type NearLimit = {
   readonly customer_id: string | null
   readonly api_key_id: string | null
   readonly domain: string
+  /** its id */
   readonly rule: string
+  /** as in response headers and in explanations */
+  readonly rule_name: string
   /** whom it is about; secrets are hashed */
   readonly key: string
   readonly limit: number
@@ -672,7 +786,10 @@ export type Refusal = {
   readonly customer_id: string | null
   readonly api_key_id: string | null
   readonly domain: string
+  /** its id */
   readonly rule: string
+  /** as in response headers and in explanations */
+  readonly rule_name: string
   /** whom it is about; secrets are hashed */
   readonly key: string
   /** as the decision log has it, or blocked */
@@ -754,12 +871,16 @@ export type RuleText = {
 export type RuleTree = {
   /** how many there are in all */
   readonly limits: number
-  /** patterns that are not listed, because there are so many; ask for one domain */
+  /** how many patterns there are of what was asked for */
+  readonly found: number
+  /** how many of those come after the ones that are listed; `skip` leads there */
   readonly omitted: number
   readonly domains: readonly {
     readonly name: string
     readonly version: string | null
     readonly evaluates_path: boolean
+    /** how many there are in the domain, listed or not */
+    readonly limits: number
     readonly patterns: readonly RuleNode[]
   }[]
 }
@@ -840,7 +961,10 @@ export type Token = {
 
 export type TopKey = {
   readonly domain: string
+  /** its id */
   readonly rule: string
+  /** as in response headers and in explanations */
+  readonly rule_name: string
   /** whom it is about; secrets are hashed */
   readonly key: string
   /** where it is known whose the key is */
@@ -956,6 +1080,8 @@ export interface Operations {
     answer: {
       /** a whole hour, up to an hour before the period begins */
       readonly since: string
+      /** no use before this is missing: every node has written it */
+      readonly complete_until: string
       readonly tiers: readonly TierUse[]
     }
   }
@@ -1003,7 +1129,12 @@ export interface Operations {
     }
   }
   createCustomer: { params: Nothing; query: Nothing; body: NewCustomer; answer: Customer }
-  readCustomer: { params: { readonly customer_id: string }; query: Nothing; body: undefined; answer: Customer }
+  readCustomer: {
+    params: { readonly customer_id: string }
+    query: { readonly include?: string | undefined }
+    body: undefined
+    answer: CustomerWithParts
+  }
   replaceCustomer: { params: { readonly customer_id: string }; query: Nothing; body: CustomerFields; answer: Customer }
   changeCustomer: { params: { readonly customer_id: string }; query: Nothing; body: CustomerFields; answer: Customer }
   removeCustomer: { params: { readonly customer_id: string }; query: Nothing; body: undefined; answer: undefined }
@@ -1152,7 +1283,19 @@ export interface Operations {
     body: undefined
     answer: undefined
   }
-  readRuleTree: { params: Nothing; query: { readonly domain?: string | undefined }; body: undefined; answer: RuleTree }
+  readRuleTree: {
+    params: Nothing
+    query: {
+      readonly domain?: string | undefined
+      readonly text?: string | undefined
+      readonly only?: 'shadow' | 'refusing' | undefined
+      readonly span?: 'minute' | 'hour' | undefined
+      readonly skip?: number | undefined
+      readonly limit?: number | undefined
+    }
+    body: undefined
+    answer: RuleTree
+  }
   readActiveRules: { params: Nothing; query: Nothing; body: undefined; answer: RuleText }
   putRules: { params: Nothing; query: Nothing; body: NewRules; answer: RuleVersion }
   listRuleVersions: {
@@ -1253,6 +1396,8 @@ export interface Operations {
       readonly items: readonly UsageRow[]
       /** where the next page begins; null on the last one */
       readonly next_cursor: string | null
+      /** no use before this is missing: every node has written it */
+      readonly complete_until: string
     }
   }
   listAudit: {
@@ -1303,6 +1448,11 @@ export interface Operations {
       } | null
       /** what outside of the database the end was compared with; with none, an older copy of the whole log looks whole */
       readonly anchors: readonly string[]
+      /** what it was not compared with, and why: it knows no entry yet, or cannot be read */
+      readonly unread: readonly {
+        readonly anchor: string
+        readonly reason: string
+      }[]
     }
   }
   watchLive: { params: Nothing; query: { readonly since?: number | undefined }; body: undefined; answer: undefined }

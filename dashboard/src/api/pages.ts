@@ -14,6 +14,8 @@ export interface Pages<T> {
   readonly problem: ApiProblem | undefined
   readonly hasMore: boolean
   readonly isLoadingMore: boolean
+  /** What is shown is of a former key; that of this one is coming. */
+  readonly isOld: boolean
   more(): void
   reload(): void
 }
@@ -27,11 +29,12 @@ interface State<T> {
 
 /**
  * usePages reads a list page by page, from the beginning when `key` changes, when the server or the session comes back, and after a
- * failure that passes. It never shows an answer of a former key.
+ * failure that passes. It shows no answer of a former key, unless `keepsOld`: then it does until there is one of this key.
  */
 export function usePages<T>(
   key: string,
   read: (cursor: string | undefined, signal: AbortSignal) => Promise<OnePage<T>>,
+  { keepsOld = false }: { readonly keepsOld?: boolean } = {},
 ): Pages<T> {
   const [state, setState] = useState<State<T>>({ key })
   const [round, setRound] = useState(0)
@@ -68,7 +71,8 @@ export function usePages<T>(
     return () => stopper.current.abort()
   }, [load, round, times])
 
-  const current: State<T> = state.key === key ? state : { key }
+  const isOld = state.key !== key
+  const current: State<T> = isOld ? { key } : state
   const again = useCallback(() => void load(...tried.current), [load])
   useRetry(current.problem, again)
   const more = (): void => {
@@ -77,7 +81,8 @@ export function usePages<T>(
     void load(current.next, current.items ?? [])
   }
   return {
-    items: current.items,
+    items: isOld && keepsOld ? state.items : current.items,
+    isOld,
     problem: current.problem,
     hasMore: typeof current.next === 'string',
     isLoadingMore,

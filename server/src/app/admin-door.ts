@@ -9,16 +9,17 @@ import { type AdminPorts, NO_PORTS, openAdminApi } from '../edge/admin/open-admi
 import { routeServer } from '../edge/http/routes.ts'
 import { type MergedMetrics, mergedWith } from '../observe/metrics/merge-reports.ts'
 import type { CountsReport } from '../observe/statsd/statsd-counts.ts'
+import { nodeName } from './admin/node-name.ts'
 import type { OpenDesk } from './admin/open-desk.ts'
 import { listen, portOf, reachable } from './doors/listen.ts'
 import { orUnavailable } from './doors/port-unavailable.ts'
-import type { Fleet } from './fleet.ts'
 import type { FollowedRules } from './follow-rules.ts'
 import type { NodeHotKeys } from './hot-keys/node-hot-keys.ts'
 import { faultLog } from './log/fault-log.ts'
 import type { Log } from './log/log.ts'
 import type { NodeData } from './node-data.ts'
 import { NodeMetrics } from './node-metrics.ts'
+import type { Processes } from './processes.ts'
 import type { NodeQuotas } from './quotas/node-quotas.ts'
 import type { Config } from './settings/config.ts'
 import { packageFile, packageVersion } from './settings/package-file.ts'
@@ -29,7 +30,7 @@ type MetricsOfNode = () => Promise<MergedMetrics>
 
 /** What the admin port tells of: the processes that answer requests, the busiest keys, and what they decide now. */
 interface Watched {
-  readonly fleet: Fleet
+  readonly processes: Processes
   readonly hotKeys: NodeHotKeys
   /** Its database, if it has one. */
   readonly data: NodeData | undefined
@@ -43,9 +44,9 @@ const STATS_PATHS = ['/stats', '/rlconfig', '/admin/v1/hot-keys']
 const THROTTLED_KEYS = 10_000
 
 /** storePorts are the parts of the admin API that are kept in the database. */
-function storePorts({ stores }: NodeQuotas, { pages, webhooks }: NodeUsage): Partial<AdminPorts> {
+function storePorts({ stores, fleet }: NodeQuotas, { pages, webhooks }: NodeUsage): Partial<AdminPorts> {
   const { store, tokens, audit, rules, apiKeys } = stores
-  return { quotas: store, tokens, audit, usage: pages, webhooks, ruleTable: rules, apiKeys }
+  return { quotas: store, tokens, audit, usage: pages, webhooks, ruleTable: rules, apiKeys, fleet }
 }
 
 /** openAdmin opens the door for operators. It answers until the very end: that is when they look. */
@@ -53,7 +54,7 @@ export async function openAdmin(
   config: Config,
   log: Log,
   rules: FollowedRules,
-  { fleet, hotKeys, data, desk }: Watched,
+  { processes, hotKeys, data, desk }: Watched,
 ) {
   const node = data?.quotas
   const ports: AdminPorts = {
@@ -73,12 +74,15 @@ export async function openAdmin(
   })
   // A database has a token, or gets one before it answers anybody.
   requireSafeBind(config.adminHost, node !== undefined || (await admin.access.tokens.hasAny()))
-  const metrics = config.metrics.isOn ? nodeMetrics(config, rules, { fleet, hotKeys, data }) : undefined
+  const metrics = config.metrics.isOn ? nodeMetrics(config, rules, { processes, hotKeys, data }) : undefined
   const sources = {
     rules: rules.current,
-    stats: async () => [...Object.entries(await fleet.stats()), ...ruleStats(rules)],
+    stats: async () => [...Object.entries(await processes.stats()), ...ruleStats(rules)],
     ...(metrics && { metrics }),
-    unready: async () => (await fleet.unready()) || (node?.unready() ?? ''),
+    health: async () => ({
+      unready: node?.readiness.health.unready || (await processes.unready()),
+      degraded: node?.readiness.health.degraded ?? '',
+    }),
     hotKeys: (scope: HotKeysScope) => hotKeys.ask(scope),
     failed: faultLog(log),
     admin,
@@ -88,15 +92,18 @@ export async function openAdmin(
   const server = adminServer(sources, [config.adminHost, ...config.adminNames])
   const place = { host: config.adminHost, port: config.adminPort }
   await orUnavailable('admin', place, listen(server, place))
+  const knownAs = knownAddress(portOf(server), place.host)
+  if (node !== undefined) node.name = nodeName(config, knownAs)
   const beside = await openMetrics(config, log, metrics).catch((error: unknown) => {
     closeServer(server)
     throw error
   })
-  const statsd = config.statsd && new StatsdExport(config.statsd, { log, reports: () => statsdReports(rules, fleet) })
+  const statsd =
+    config.statsd && new StatsdExport(config.statsd, { log, reports: () => statsdReports(rules, processes) })
   return {
     address: reachable(portOf(server), place),
     /** What other nodes are told. */
-    knownAs: knownAddress(portOf(server), place.host),
+    knownAs,
     /** flush sends the last counts, while there is somebody who knows them. */
     flush: () => statsd?.stop(),
     close: () => {
@@ -131,23 +138,23 @@ function closeServer(server: Server): void {
 function nodeMetrics(
   config: Config,
   rules: FollowedRules,
-  { fleet, hotKeys, data }: Omit<Watched, 'desk'>,
+  { processes, hotKeys, data }: Omit<Watched, 'desk'>,
 ): MetricsOfNode {
-  const { workers, isPrimary } = fleet
+  const { isPrimary } = processes
   const { maxRules } = config.metrics
   const node = new NodeMetrics(rules, {
-    workers,
+    workers: () => processes.workers(),
     isPrimary,
     maxRules,
     version: packageVersion(),
     hotKeys: () => hotKeys.figures(),
     ...(data && { quotas: () => data.quotas.figures(), more: [data.usage.metrics] }),
   })
-  return async () => mergedWith(await fleet.metrics(), node.report(), 'primary')
+  return async () => mergedWith(await processes.metrics(), node.report(), 'primary')
 }
 
-async function statsdReports(rules: FollowedRules, fleet: Fleet): Promise<readonly CountsReport[]> {
-  return [...(await fleet.statsd()), { process: 'rules', counts: Object.fromEntries(ruleStats(rules)) }]
+async function statsdReports(rules: FollowedRules, processes: Processes): Promise<readonly CountsReport[]> {
+  return [...(await processes.statsd()), { process: 'rules', counts: Object.fromEntries(ruleStats(rules)) }]
 }
 
 function ruleStats(rules: FollowedRules): [name: string, value: number][] {

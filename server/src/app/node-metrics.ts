@@ -74,6 +74,7 @@ export class NodeMetrics {
     }
     into.add('ratelimit_quotas_revision', '', figures.revision)
     into.add('ratelimit_quotas_age_seconds', '', figures.ageMs / 1000)
+    into.add('ratelimit_quotas_in_force', '', Number(figures.isInForce))
     into.add('ratelimit_database_up', '', Number(figures.isUp))
     into.add('ratelimit_database_errors_total', '', figures.errors)
   }

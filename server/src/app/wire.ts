@@ -1,35 +1,28 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import { SluiceError } from 'sluice/internal/core/errors'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
-import type { RuleOrigin } from 'sluice/internal/engine/live-rules'
-import { bothSinks, type QuotaOrigin } from '../quotas/book/live-quotas.ts'
+import type { QuotaOrigin } from '../quotas/book/live-quotas.ts'
 import type { QuotaBook } from '../quotas/book/quota-book.ts'
 import type { RemoteSource } from '../sources/remote-source.ts'
 import { openDesk } from './admin/open-desk.ts'
 import { openAdmin } from './admin-door.ts'
 import { type DecisionOutlet, openOutlet } from './decisions/decision-outlet.ts'
-import type { Door, DoorName } from './doors/door.ts'
-import { openDoors } from './doors/doors.ts'
+import type { DoorName } from './doors/door.ts'
 import type { Place } from './doors/listen.ts'
 import { orUnavailable } from './doors/port-unavailable.ts'
-import type { Reports } from './doors/reports.ts'
-import { fleetOf, fleetOfOne } from './fleet.ts'
 import { type FollowedRules, type FollowParts, followRules } from './follow-rules.ts'
 import type { RoutesInForce, RoutesSource } from './gateway/routes-source.ts'
 import { openHotKeys } from './hot-keys/node-hot-keys.ts'
 import type { Log } from './log/log.ts'
 import { closeData, deskParts, liveQuotasOf, type NodeData, openData } from './node-data.ts'
+import { OneProcess } from './one-process.ts'
 import { plural } from './plural.ts'
+import type { Processes, ProcessParts } from './processes.ts'
 import type { NodeQuotas } from './quotas/node-quotas.ts'
-import { PassedOverLog } from './quotas/passed-over-log.ts'
 import { compatibilityLine } from './settings/compatibility.ts'
 import type { Config, GatewayConfig } from './settings/config.ts'
 import { packageVersion } from './settings/package-file.ts'
-import { requireFiles } from './settings/pem-files.ts'
 import { hasRemoteRules } from './settings/remote-rules.ts'
-import { starting } from './starting.ts'
-import { openTraces } from './traces/open-traces.ts'
-import { requireTracePackages } from './traces/trace-packages.ts'
+import { starting, type Undo } from './starting.ts'
 
 /** Where doors can be reached. A gateway has no other door for requests. */
 export type Addresses = Readonly<Record<'http' | 'grpc' | 'admin', string>> & { readonly gateway?: string }
@@ -50,14 +43,13 @@ export interface Service {
   close(): Promise<void>
   /** kill ends what would not end with this process. */
   kill(): void
+  /** Resolves when health checks have said yes: with a database, when its records are in force, or time is over. */
+  readonly ready: Promise<void>
   /** Rejects when the service cannot go on. */
   readonly failed: Promise<never>
 }
 
-/**
- * startService joins everything the service is made of, and starts it: in this process, or in several. A start that waits for
- * its rules rejects when the signal is aborted.
- */
+/** Starts a service, in this process or in several. A start that waits for its rules rejects when the signal is aborted. */
 export async function startService(
   config: Config,
   log: Log,
@@ -68,8 +60,7 @@ export async function startService(
   if (config.rules.length === 0 && !hasRemoteRules(config.remoteRules) && config.gateway === undefined)
     throw new SluiceError('RULES_MISSING', 'serve', 'no rules are given')
   if (config.compatibility !== undefined) log.info('config.compatibility', compatibilityLine(config.compatibility))
-  const given = { origin, signal }
-  return config.workers > 1 ? startWorkers(config, log, given) : startAlone(config, log, given)
+  return starting((undo) => start({ config, log, origin, signal }, undo))
 }
 
 /** placesOf says where each door listens. */
@@ -92,14 +83,6 @@ async function listenAll(
     addresses[name] = await orUnavailable(name, place, open(name, place))
   }
   return addresses
-}
-
-/** eitherFails rejects with the first of two. Those who are interested wait for it. */
-function eitherFails(one: Promise<never>, other: Promise<never> | undefined): Promise<never> {
-  if (other === undefined) return one
-  const first = Promise.race([one, other])
-  first.catch(() => {})
-  return first
 }
 
 /** reload is what SIGHUP asks for: rules are read again, and what others may have put aside is begun anew. */
@@ -142,11 +125,6 @@ async function routesOf(config: GatewayConfig): Promise<RoutesSource> {
   return new Source(config)
 }
 
-async function gatewayOf(config: Config, routes: RoutesSource, log: Log) {
-  const { gatewayDoor } = await import('./doors/gateway-door.ts')
-  return gatewayDoor(config, routes.current.plan, log)
-}
-
 /** followRoutes tells of every change of the routes, and of what may not be meant in them. */
 function followRoutes(
   routes: RoutesSource | undefined,
@@ -165,158 +143,89 @@ function followRoutes(
   if (routes !== undefined) warn(routes.current)
 }
 
-/** What a start is given beside its settings. */
+/** What a start is given. */
 interface Given {
+  readonly config: Config
+  readonly log: Log
   readonly origin: QuotaOrigin | undefined
   readonly signal: AbortSignal | undefined
 }
 
-function startAlone(config: Config, log: Log, given: Given): Promise<Service> {
-  return starting(async (undo) => {
-    const data = await openData(config, log, undo)
-    const node = data?.quotas
-    const routes = config.gateway && (await routesOf(config.gateway))
-    const rules = await followAll(config, log, { node, routes, signal: given.signal })
-    undo.push(rules.stop)
-    const origin = given.origin ?? node
-    const passedOver = origin && new PassedOverLog(log)
-    const quotas = liveQuotasOf(config, origin, passedOver?.hear)
-    const unfollow = quotas && (await origin?.follow(quotas))
-    if (unfollow !== undefined) undo.push(unfollow)
-    const outlet = openOutlet(config, log)
-    const doors = openDoors(config, rules.current, log, {
-      traces: await openTraces(config, log),
-      decisions: outlet?.send,
-      quotas: quotas?.current,
-      gateway: routes && (await gatewayOf(config, routes, log)),
-      passedOver,
-      usage: data && (async (news) => data.usage.take(news)),
-    })
-    undo.push(() => doors.close())
-    rules.watch(() => doors.rulesChanged())
-    followRoutes(routes, rules, log, ({ plan }) => doors.setRoutes(plan))
-    await doors.ready
-    const addresses = await listenAll(config, (door, place) => (doors.all[door] as Door).listen(place))
-    const hotKeys = openHotKeys(config, log, async () => [await doors.reports.hotKeys()])
-    undo.push(() => hotKeys.close())
-    const startedAtMs = Date.now()
-    let adminAddress: string | undefined
-    const desk = openDesk({
-      config,
-      rules: rules.current,
-      book: () => quotas?.current(),
-      ask: async (name, about) => [(await doors.reports[name](about)) as Reports[typeof name]],
-      workers: () => [{ id: '1', state: 'ready', startedAtMs, pid: process.pid }],
-      counters: doors.counters,
-      version: packageVersion(),
-      hotKeys: () => hotKeys.ask('fleet'),
-      fileChanges: rules.fileChanges,
-      adminAddress: () => adminAddress,
-      ...(data && deskParts(data)),
-    })
-    undo.push(() => desk.close())
-    const admin = await openAdmin(config, log, rules, { fleet: fleetOfOne(doors), hotKeys, data, desk })
-    adminAddress = admin.knownAs
-    node?.begin()
-    return {
-      addresses: { ...addresses, admin: admin.address },
-      storeName: doors.storeName,
-      rules: rules.current,
-      quotas: quotas?.current,
-      reload: () => reload(rules, outlet, data),
-      close: async () => {
-        rules.stop()
-        unfollow?.()
-        doors.notServing()
-        if (config.drainDelayMs > 0) await pause(config.drainDelayMs)
-        log.info('drain.closing', 'taking no new connections, answering what is under way')
-        await doors.close()
-        await outlet?.close()
-        await admin.flush()
-        await hotKeys.close()
-        await desk.close()
-        admin.close()
-        await closeData(data)
-      },
-      kill: () => {},
-      failed: node?.failed ?? new Promise<never>(() => {}),
-    }
+async function start({ config, log, origin: given, signal }: Given, undo: Undo): Promise<Service> {
+  const outlet = openOutlet(config, log)
+  const data = await openData(config, log, undo)
+  const node = data?.quotas
+  const origin = given ?? node
+  const routes = config.gateway && (await routesOf(config.gateway))
+  const processes = await processesOf({ config, log, data, origin, routes, outlet, rules: () => rules })
+  undo.push(() => processes.kill())
+  node?.readiness.watch((health) => processes.hear(health))
+  const rules = await followAll(config, log, { node, routes, changed: processes.rulesChanged, signal })
+  undo.push(rules.stop)
+  const quotas = liveQuotasOf(config, origin, processes.passedOver?.hear)
+  const unfollow = quotas && (await origin?.follow(processes.sinkFor(quotas)))
+  undo.push(
+    () => unfollow?.(),
+    () => processes.stop(async () => {}),
+    () => processes.kill(),
+  )
+  await processes.open(quotas)
+  followRoutes(routes, rules, log, (now) => processes.setRoutes(now))
+  const addresses = await listenAll(config, (door, place) => processes.listen(door, place))
+  const hotKeys = openHotKeys(config, log, async () => processes.ask('hotKeys'))
+  undo.push(() => hotKeys.close())
+  let adminAddress: string | undefined
+  const desk = openDesk({
+    config,
+    rules: rules.current,
+    book: () => quotas?.current(),
+    ask: processes.ask,
+    workers: () => processes.list(),
+    counters: processes.counters,
+    version: packageVersion(),
+    hotKeys: () => hotKeys.ask('fleet'),
+    fileChanges: rules.fileChanges,
+    adminAddress: () => adminAddress,
+    ...(data && deskParts(data)),
   })
+  undo.push(() => desk.close())
+  const admin = await openAdmin(config, log, rules, { processes, hotKeys, data, desk })
+  undo.push(admin.close)
+  adminAddress = admin.knownAs
+  await processes.start()
+  node?.begin()
+  return {
+    addresses: { ...addresses, admin: admin.address },
+    storeName: processes.storeName,
+    rules: rules.current,
+    quotas: quotas?.current,
+    reload: () => reload(rules, outlet, data),
+    close: async () => {
+      rules.stop()
+      unfollow?.()
+      await processes.stop(async () => admin.flush())
+      await outlet?.close()
+      await hotKeys.close()
+      await desk.close()
+      admin.close()
+      await closeData(data)
+    },
+    kill: () => processes.kill(),
+    ready: node?.readiness.ready ?? Promise.resolve(),
+    failed: eitherFails(processes.failed, node?.failed),
+  }
 }
 
-function startWorkers(config: Config, log: Log, given: Given): Promise<Service> {
-  requireFiles(config)
-  return starting(async (undo) => {
-    const { Primary } = await import('./workers/primary.ts')
-    // Workers would find out, too, and their reason would be told late.
-    if (config.traces !== undefined) requireTracePackages(config.traces)
-    const outlet = openOutlet(config, log)
-    const data = await openData(config, log, undo)
-    const node = data?.quotas
-    const origin = given.origin ?? node
-    const routes = config.gateway && (await routesOf(config.gateway))
-    const primary = new Primary(config, log, {
-      origin: () => rules.origin(),
-      decisions: (text) => void outlet?.send(text),
-      ...(data && { usage: data.usage.take }),
-      keySecret: origin && (() => origin.keySecret()),
-      routes: routes && ((inputs) => routes.inputFor(inputs)),
-    })
-    primary.prepare()
-    undo.push(() => primary.kill())
-    const changed = (from: RuleOrigin): void => primary.applyRules(from)
-    const rules = await followAll(config, log, { node, routes, changed, signal: given.signal })
-    const quotas = liveQuotasOf(config, origin)
-    const unfollow = quotas && (await origin?.follow(bothSinks(quotas, primary.quotas)))
-    undo.push(
-      rules.stop,
-      () => unfollow?.(),
-      () => primary.stop(),
-      () => primary.kill(),
-    )
-    followRoutes(routes, rules, log, ({ input }) => primary.applyRoutes(input))
-    const addresses = await listenAll(config, (door, place) => primary.listen(door, place))
-    const hotKeys = openHotKeys(config, log, async () => (await primary.reports('hotKeys')).map(({ report }) => report))
-    undo.push(() => hotKeys.close())
-    let adminAddress: string | undefined
-    const desk = openDesk({
-      config,
-      rules: rules.current,
-      book: () => quotas?.current(),
-      ask: async (name, about) => (await primary.reports(name, about)).map(({ report }) => report),
-      workers: () => primary.workerList(),
-      counters: undefined,
-      version: packageVersion(),
-      hotKeys: () => hotKeys.ask('fleet'),
-      fileChanges: rules.fileChanges,
-      adminAddress: () => adminAddress,
-      ...(data && deskParts(data)),
-    })
-    undo.push(() => desk.close())
-    const admin = await openAdmin(config, log, rules, { fleet: fleetOf(primary), hotKeys, data, desk })
-    undo.push(admin.close)
-    adminAddress = admin.knownAs
-    await primary.start()
-    node?.begin()
-    return {
-      addresses: { ...addresses, admin: admin.address },
-      storeName: primary.storeName,
-      rules: rules.current,
-      quotas: quotas?.current,
-      reload: () => reload(rules, outlet, data),
-      close: async () => {
-        rules.stop()
-        unfollow?.()
-        await admin.flush()
-        await primary.stop()
-        await outlet?.close()
-        await hotKeys.close()
-        await desk.close()
-        admin.close()
-        await closeData(data)
-      },
-      kill: () => primary.kill(),
-      failed: eitherFails(primary.failed, node?.failed),
-    }
-  })
+async function processesOf(parts: ProcessParts): Promise<Processes> {
+  if (parts.config.workers <= 1) return new OneProcess(parts)
+  const { WorkerProcesses } = await import('./worker-processes.ts')
+  return new WorkerProcesses(parts)
+}
+
+/** Rejects with the first of two failures. */
+function eitherFails(one: Promise<never>, other: Promise<never> | undefined): Promise<never> {
+  if (other === undefined) return one
+  const first = Promise.race([one, other])
+  first.catch(() => {})
+  return first
 }

@@ -9,7 +9,7 @@ const FLAGS = [...FLAGS_OF_DESK, { flag: 'customer', value: 'ID' }, { flag: 'lim
 const DEFAULT_LIMIT = 20
 const PAGE = 500
 const NO_ANCHOR =
-  'warning: its end was compared with nothing outside of the database, so an older copy of the whole log would look whole too. Start the service with --data DIR to keep the end of the log in a file.\n'
+  'warning: its end was compared with nothing outside of the database, so an older copy of the whole log would look whole too. A service with --redis keeps the end of the log in Redis, and one with --data DIR in a file: give the same here.\n'
 
 /** audit checks, lists and exports the log of all changes. */
 export async function audit(args: readonly string[]): Promise<void> {
@@ -25,9 +25,13 @@ export async function audit(args: readonly string[]): Promise<void> {
 }
 
 async function verify(desk: QuotaDesk): Promise<void> {
-  const { entries, problems, anchors } = await desk.verifyAudit()
+  const { entries, problems, anchors, unread } = await desk.verifyAudit()
+  for (const { anchor, reason } of unread) {
+    process.stderr.write(`warning: the log was not compared with ${anchor}: ${reason}\n`)
+  }
   if (problems.length === 0) {
-    const compared = anchors.length === 0 ? '' : `, as ${anchors.join(' and ')} says`
+    const compared =
+      anchors.length === 0 ? '' : `, as ${anchors.join(' and ')} ${anchors.length === 1 ? 'says' : 'say'}`
     process.stdout.write(`the audit log is whole: ${entries === 1 ? '1 entry' : `${entries} entries`}${compared}\n`)
     if (anchors.length === 0) process.stderr.write(NO_ANCHOR)
     return

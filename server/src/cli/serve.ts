@@ -30,8 +30,8 @@ export async function run(config: Config): Promise<void> {
   if (service === undefined) return leave(log)
   if (format === 'text') log.print(greeting(service, config))
   else logStart(service, config, log)
-  if (process.env.NOTIFY_SOCKET) await notifySystemd(log)
-  // Only workers that cannot be kept running end it without a signal.
+  if (process.env.NOTIFY_SOCKET) void notifySystemd(service, log)
+  // Only workers that cannot be kept running end it by themselves.
   await service.failed.catch(async (error: unknown) => {
     service.kill()
     await service.close()
@@ -41,11 +41,11 @@ export async function run(config: Config): Promise<void> {
 
 function ignore(): void {}
 
-/** Notifies systemd that the service is ready, and later that it stops. Loaded here, because only systemd needs it. */
-async function notifySystemd(log: Log): Promise<void> {
+/** tellSystemd says when the service is ready, and later that it ends. Loaded here: elsewhere nobody listens. */
+async function notifySystemd({ ready }: Service, log: Log): Promise<void> {
   const { SystemdNotices } = await import('../app/systemd/systemd-notices.ts')
   const notices = new SystemdNotices(process.env, log)
-  notices.ready()
+  void ready.then(() => notices.ready())
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => notices.stopping())
 }
 

@@ -1,8 +1,15 @@
 import { Timer, type TimerWheel } from '../net/timer-wheel.ts'
-import { COMPRESSED, type MessageRefusal } from './message-assembly.ts'
+import type { MessageRefusal } from './message-assembly.ts'
 import type { ServerStream } from './server-stream.ts'
 import type { Counters } from './stats.ts'
 import { GrpcStatus } from './status.ts'
+import { ACCEPTED_ENCODINGS } from './unpacking.ts'
+
+/** A client that learns what is accepted may send the same again. */
+export const UNKNOWN_ENCODING: MessageRefusal = {
+  status: GrpcStatus.UNIMPLEMENTED,
+  message: `grpc-encoding is not one of ${ACCEPTED_ENCODINGS}`,
+}
 
 /** What the runners of a server share. */
 export interface RunnerHost {
@@ -41,7 +48,8 @@ export class CallRunner {
 
   /** Answers a call that does not reach its handler. */
   refuse(stream: ServerStream, refusal: MessageRefusal): void {
-    if (refusal === COMPRESSED) stream.more.trailers = [{ name: 'grpc-accept-encoding', value: 'identity' }]
+    if (refusal === UNKNOWN_ENCODING)
+      stream.more.trailers = [{ name: 'grpc-accept-encoding', value: ACCEPTED_ENCODINGS }]
     stream.fail(refusal.status, refusal.message)
   }
 

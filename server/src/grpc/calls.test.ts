@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../net/manual-clock.suite.ts'
 import type { StreamCall, UnaryCall } from './call.ts'
@@ -228,9 +229,9 @@ describe('a message', () => {
     expect(held).toEqual([])
   })
 
-  const accepted = `${OK_HEAD} grpc-status=12 grpc-message=compressed messages are not supported; send them with grpc-encoding: identity grpc-accept-encoding=identity`
+  const noEncoding = 'a message is marked as compressed, but grpc-encoding does not say how'
   it.each([
-    ['is compressed', Buffer.concat([Buffer.of(1), uint32(1), Buffer.of(7)]), `HEADERS 1 END ${accepted}`],
+    ['is compressed somehow', Buffer.concat([Buffer.of(1), uint32(1), Buffer.of(7)]), failed(1, 13, noEncoding)],
     [
       'has a flag of 2',
       Buffer.concat([Buffer.of(2), uint32(1), Buffer.of(7)]),
@@ -252,6 +253,63 @@ describe('a message', () => {
     expect(lines[0]).toBe(expected.replace('HEADERS 1', 'HEADERS 3'))
     expect(server.stats.calls).toBe(0)
     expect(server.stats.callsFailed).toBe(2)
+  })
+
+  const zipped = gzipSync('abc')
+  const packed = Buffer.concat([Buffer.of(1), uint32(zipped.length), zipped])
+  const gzip = { 'grpc-encoding': 'gzip' }
+
+  it('that is compressed by gzip is unpacked, in one piece and byte by byte, and may be left as it is', async () => {
+    const { client } = await scene()
+    const head = (id: number) => headers(id, callFields(ECHO, gzip))
+    expect(await client.send(head(1), data(1, packed, END_STREAM))).toEqual(answered(1, 'abc'))
+    const bytes = [...packed].map((byte) => data(3, Buffer.of(byte)))
+    expect(await client.send(head(3), ...bytes, data(3, '', END_STREAM))).toEqual(answered(3, 'abc'))
+    expect(await client.send(head(5), data(5, packed))).toEqual([])
+    expect(await client.send(data(5, '', END_STREAM))).toEqual(answered(5, 'abc'))
+    expect(await client.send(head(7), data(7, message('plain'), END_STREAM))).toEqual(answered(7, 'plain'))
+  })
+
+  it.each(['deflate', 'snappy', 'GZIP', 'gzip,identity'])(
+    'of the encoding %s is refused before it comes',
+    async (encoding) => {
+      const { client, server } = await scene()
+      const lines = await client.send(headers(1, callFields(ECHO, { 'grpc-encoding': encoding })))
+      expect(lines).toEqual([
+        `${failed(1, 12, 'grpc-encoding is not one of identity,gzip')} grpc-accept-encoding=identity,gzip`,
+        'RST_STREAM 1 NO_ERROR',
+      ])
+      expect(server.stats.calls).toBe(0)
+    },
+  )
+
+  it('that is marked as compressed where the encoding is identity is refused', async () => {
+    const { client } = await scene()
+    const head = headers(1, callFields(ECHO, { 'grpc-encoding': 'identity' }))
+    expect(await client.send(head, data(1, packed, END_STREAM))).toEqual([failed(1, 13, noEncoding)])
+  })
+
+  it('that came in pieces, or was unpacked, counts until its call is answered', async () => {
+    const { client, server, held } = await scene()
+    const [large, small] = [Buffer.alloc(60_000), call(9, HOLD, 'a')]
+    const pieces = (id: number) => {
+      const whole = message(large)
+      return [0, 15_000, 30_000, 45_000, 60_000].map((at) =>
+        data(id, whole.subarray(at, at + 15_000), at === 60_000 ? END_STREAM : 0),
+      )
+    }
+    await client.send(headers(1, callFields(HOLD)), ...pieces(1))
+    const ofPieces = server.stats.bytesHeld
+    expect(ofPieces).toBeGreaterThan(large.length)
+    const bomb = gzipSync(large)
+    const body = Buffer.concat([Buffer.of(1), uint32(bomb.length), bomb])
+    await client.send(headers(3, callFields(HOLD, gzip)), data(3, body, END_STREAM))
+    expect(server.stats.bytesHeld - ofPieces).toBeGreaterThanOrEqual(large.length)
+    await client.send(small)
+    for (const each of held.splice(0)) each.fail(GrpcStatus.ABORTED)
+    await client.received()
+    expect(server.stats.streamsOpen).toBe(0)
+    expect(server.stats.bytesHeld).toBeLessThan(10_000)
   })
 
   it('of 64 KiB is taken, in frames of any size', async () => {
@@ -353,7 +411,7 @@ describe('a request', () => {
   })
 
   it('with a header list above the limit is answered 431, and the connection goes on', async () => {
-    const { client } = await scene()
+    const { client } = await scene({ limits: { maxHeaderListBytes: 16_384 } })
     const lines = await client.send(
       call(1, ECHO, '', { 'x-long': 'x'.repeat(20_000).slice(0, 16_100) }),
       call(3, ECHO, 'a'),

@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream'
 import type { Clock } from '../net/clock.ts'
 import type { Member } from '../net/crowds.ts'
 import { networkOf } from '../net/network.ts'
+import type { RateBudget } from '../net/rate-budget.ts'
 import { type BudgetName, ConnectionBudgets } from './budgets.ts'
 import { CallRunner, type RunnerHost } from './call-runner.ts'
 import { type Activity, type Complaint, ConnectionWatch } from './connection-watch.ts'
@@ -12,6 +13,7 @@ import { FrameReader, type FrameSink } from './frame-reader.ts'
 import { DEFAULT_WINDOW_BYTES, ErrorCode, FrameType, MAX_STREAM_ID } from './frames.ts'
 import type { HeaderField } from './hpack/hpack-encoder.ts'
 import type { GrpcLimits } from './limits.ts'
+import type { MessageRefusal } from './message-assembly.ts'
 import { type BufferPool, OutputBuffer } from './output-buffer.ts'
 import { addressOf, type Peer, peerOf } from './peer.ts'
 import { plainAnswer } from './plain-answer.ts'
@@ -79,6 +81,7 @@ export class Connection implements FrameSink, IntakeOwner, ControlOwner, Respons
   #phaseMs = 0
   #graceMs = 0
   #heldBytes = 0
+  #unpackBudget: RateBudget | undefined
 
   constructor(socket: Duplex, host: ConnectionHost) {
     const { limits, clock } = host
@@ -184,6 +187,12 @@ export class Connection implements FrameSink, IntakeOwner, ControlOwner, Respons
       default:
         this.spend('unknownFrames')
     }
+  }
+
+  unpack(message: Uint8Array): Uint8Array | MessageRefusal {
+    const { unpacking } = this.#host
+    this.#unpackBudget ??= unpacking.connectionBudget()
+    return unpacking.unpack(message, this.#unpackBudget, this.#address)
   }
 
   answerPlainly(stream: ServerStream, status: number): void {

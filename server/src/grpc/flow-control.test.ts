@@ -295,6 +295,19 @@ describe('a client that does not take its answers', () => {
     expect((await client.received()).at(-1)).toBe('HEADERS 3 END grpc-status=0')
   })
 
+  it('is not read from again when it stops to read again', async () => {
+    const { client, server } = await scene([[INITIAL_WINDOW, 1_000_000]], { limits: { outputHighWaterBytes: 1_000 } })
+    for (const id of [1, 5]) {
+      client.wire.reads = false
+      await client.send(call(id, BIG, '5000'))
+      const { calls } = server.stats
+      await client.send(call(id + 2, ECHO, 'a'))
+      expect(server.stats.calls).toBe(calls)
+      client.wire.reads = true
+      expect((await client.received()).at(-1)).toBe(`HEADERS ${id + 2} END grpc-status=0`)
+    }
+  })
+
   it('is not blamed for a frame that is not read to its end meanwhile', async () => {
     const { client, server, clock } = await scene([[INITIAL_WINDOW, 1_000_000]], {
       limits: { outputHighWaterBytes: 1_000 },

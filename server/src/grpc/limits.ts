@@ -17,7 +17,14 @@ export interface GrpcLimits {
   readonly maxConcurrentStreams: number
   /** The size of a request's message; larger ones are answered RESOURCE_EXHAUSTED. 65,536. */
   readonly maxMessageBytes: number
-  /** The size of a header list as HPACK counts it (RFC 9113, 6.5.2). 16,384. */
+  /** The size of a message that came as gzip, unpacked; larger ones are answered RESOURCE_EXHAUSTED. 1,048,576. */
+  readonly maxUnpackedBytes: number
+  /**
+   * What messages may unpack to in a second, beyond 64 KiB each and 16 times what was sent; past it they are answered
+   * RESOURCE_EXHAUSTED. Four times that for an address, and sixteen times for the server. 4,194,304.
+   */
+  readonly unpackRateBytes: number
+  /** The size of a header list as HPACK counts it (RFC 9113, 6.5.2). 32,768. */
   readonly maxHeaderListBytes: number
   /** Fields in a header list. 128. */
   readonly maxHeaderFields: number
@@ -29,7 +36,10 @@ export interface GrpcLimits {
   readonly maxSettingsEntries: number
   /** The flow control window of a connection; less than 65,535 counts as that. 1,048,576. */
   readonly connectionWindowBytes: number
-  /** Requests that are not complete yet, in memory; the call that goes past is answered RESOURCE_EXHAUSTED. 4,194,304. */
+  /**
+   * Requests that are not complete or not answered yet, in memory; the call that goes past is answered RESOURCE_EXHAUSTED. 4,194,304, or
+   * three of the largest messages.
+   */
   readonly maxPendingBytes: number
   /** Answers that wait for the client to open its flow control windows; past it the connection ends. 8,388,608. */
   readonly maxQueuedBytes: number
@@ -66,7 +76,9 @@ export const DEFAULT_LIMITS: GrpcLimits = Object.freeze({
   maxHeldBytes: 67_108_864,
   maxConcurrentStreams: 1_024,
   maxMessageBytes: 65_536,
-  maxHeaderListBytes: 16_384,
+  maxUnpackedBytes: 1_048_576,
+  unpackRateBytes: 4_194_304,
+  maxHeaderListBytes: 32_768,
   maxHeaderFields: 128,
   maxHeaderBlockBytes: 32_768,
   maxContinuations: 8,
@@ -86,6 +98,9 @@ export const DEFAULT_LIMITS: GrpcLimits = Object.freeze({
   budgets: DEFAULT_BUDGETS,
 })
 
+/** So many of the largest messages can be on their way, by default: one that grows takes its own length twice. */
+const MESSAGES_PENDING = 3
+
 const MOST: Partial<Record<keyof GrpcLimits, number>> = {
   maxConcurrentStreams: 0x7fff_ffff,
   maxMessageBytes: 0x3fff_ffff,
@@ -100,7 +115,8 @@ export type GrpcLimitOptions = Partial<Omit<GrpcLimits, 'budgets'>> & { readonly
 export function resolveLimits(options: GrpcLimitOptions = {}): GrpcLimits {
   const { budgets, ...numbers } = options
   const chosen = Object.fromEntries(Object.entries(numbers).filter(([, value]) => value !== undefined))
-  const limits = { ...DEFAULT_LIMITS, ...chosen, budgets: { ...DEFAULT_BUDGETS, ...budgets } }
+  const maxPendingBytes = Math.max(DEFAULT_LIMITS.maxPendingBytes, MESSAGES_PENDING * (numbers.maxMessageBytes ?? 0))
+  const limits = { ...DEFAULT_LIMITS, maxPendingBytes, ...chosen, budgets: { ...DEFAULT_BUDGETS, ...budgets } }
   for (const name of Object.keys(options) as (keyof GrpcLimits)[]) {
     if (!Object.hasOwn(DEFAULT_LIMITS, name)) throw new RangeError(`${name} is not a limit of a GrpcServer`)
     if (name !== 'budgets') requireLimit(name, limits[name])

@@ -9,9 +9,9 @@ export interface MessageRefusal {
   readonly message: string
 }
 
-export const COMPRESSED: MessageRefusal = {
-  status: GrpcStatus.UNIMPLEMENTED,
-  message: 'compressed messages are not supported; send them with grpc-encoding: identity',
+export const NO_ENCODING: MessageRefusal = {
+  status: GrpcStatus.INTERNAL,
+  message: 'a message is marked as compressed, but grpc-encoding does not say how',
 }
 export const BAD_FLAG: MessageRefusal = { status: GrpcStatus.INTERNAL, message: 'the flag of a message must be 0 or 1' }
 export const TOO_MANY: MessageRefusal = { status: GrpcStatus.UNIMPLEMENTED, message: 'the method takes one message' }
@@ -25,7 +25,7 @@ export function tooLarge(bytes: number, maxBytes: number): MessageRefusal {
 
 /** Reads the five bytes before a message: a flag and a length. */
 export function checkPrefix(bytes: Uint8Array, at: number, maxBytes: number): MessageRefusal | undefined {
-  if (bytes[at] !== 0) return bytes[at] === 1 ? COMPRESSED : BAD_FLAG
+  if (bytes[at] > 1) return BAD_FLAG
   const length = readUint32(bytes, at + 1)
   return length > maxBytes ? tooLarge(length, maxBytes) : undefined
 }

@@ -11,6 +11,7 @@ describe('Metadata', () => {
 
   it('decodes the first of several binary values, padded or not', () => {
     expect([...metadata.getBinary('raw-bin')!]).toEqual([0, 255])
+    expect([...new Metadata(['raw-bin', 'AP8,AAE']).getBinary('raw-bin')!]).toEqual([0, 255])
   })
 })
 
@@ -28,6 +29,9 @@ describe('requireMetadata', () => {
     ['grpc-status', '0', 'grpc-status cannot be set: it is reserved for the server'],
     ['content-type', 'a', 'content-type cannot be set: it is reserved for the server'],
     ['connection', 'close', 'connection cannot be set: it is reserved for the server'],
+    ['te', 'trailers', 'te cannot be set: it is reserved for the server'],
+    ['upgrade', 'h2c', 'upgrade cannot be set: it is reserved for the server'],
+    ['transfer-encoding', 'a', 'transfer-encoding cannot be set: it is reserved for the server'],
     ['x', 'a\nb', 'x: a value may have only the characters from space to "~"'],
     ['x', 'ä', 'x: a value may have only the characters from space to "~"'],
     ['x-bin', 'text', 'x-bin: names that end in -bin need bytes, all others need a string'],

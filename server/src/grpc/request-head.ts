@@ -15,6 +15,7 @@ export function bareHead(route: Omit<Route, 'bareHead'>): RequestHead {
     path: route.path,
     httpStatus: 0,
     timeoutMs: Number.POSITIVE_INFINITY,
+    encoding: '',
     contentLength: -1,
     fields: GONE_FIELDS,
     bytes: 0,
@@ -79,6 +80,7 @@ export class HeadReader {
   #host: string | undefined
   #contentType: string | undefined
   #timeoutMs = Number.POSITIVE_INFINITY
+  #encoding = ''
   #contentLength = -1
   #pseudoFields = 0
   #bytes = 0
@@ -93,6 +95,7 @@ export class HeadReader {
     this.#host = undefined
     this.#contentType = undefined
     this.#timeoutMs = Number.POSITIVE_INFINITY
+    this.#encoding = ''
     this.#contentLength = -1
     this.#pseudoFields = 0
     this.#bytes = 0
@@ -120,6 +123,7 @@ export class HeadReader {
       path: this.#path ?? '',
       httpStatus: this.#method !== 'POST' ? 405 : isGrpcContentType(this.#contentType ?? '') ? 0 : 415,
       timeoutMs: this.#timeoutMs,
+      encoding: this.#encoding,
       contentLength: this.#contentLength,
       fields: this.#fields,
       bytes: this.#bytes,
@@ -154,6 +158,9 @@ export class HeadReader {
         break
       case 'grpc-timeout':
         this.#timeoutMs = parseGrpcTimeout(value)
+        break
+      case 'grpc-encoding':
+        this.#encoding = value
         break
       case 'te':
         if (value !== 'trailers') this.#malformed = 'te may say "trailers" only (8.2.2)'

@@ -1,23 +1,25 @@
 import type { BudgetName } from './budgets.ts'
-import type { CallRunner } from './call-runner.ts'
+import { type CallRunner, UNKNOWN_ENCODING } from './call-runner.ts'
 import { streamWindowBytes } from './control-frames.ts'
 import { ErrorCode, Flag, MAX_STREAM_ID, readUint31 } from './frames.ts'
 import { HeaderBlocks } from './header-blocks.ts'
 import { HpackError } from './hpack/hpack-error.ts'
 import type { GrpcLimits } from './limits.ts'
-import type { MessageRefusal } from './message-assembly.ts'
+import { type MessageRefusal, NO_ENCODING } from './message-assembly.ts'
 import { GONE_FIELDS, type HeadReader, type RequestHead } from './request-head.ts'
 import type { Route } from './route.ts'
 import { ServerStream, type StreamOwner } from './server-stream.ts'
 import type { ClosedFor, Counters } from './stats.ts'
 import { GrpcStatus } from './status.ts'
 import { Closure, type StreamTable } from './stream-table.ts'
+import type { Unpacking } from './unpacking.ts'
 
 /** What the intakes of a server share. */
 export interface IntakeHost {
   readonly limits: GrpcLimits
   readonly counters: Counters
   readonly headReader: HeadReader
+  readonly unpacking: Unpacking
   route(path: string): Route | undefined
 }
 
@@ -25,6 +27,8 @@ export interface IntakeHost {
 export interface IntakeOwner extends StreamOwner {
   /** The time at which the chunk at hand was read. */
   readonly chunkMs: number
+  /** Unpacks a message, within the budgets of the connection. */
+  unpack(message: Uint8Array): Uint8Array | MessageRefusal
   /** Ends the connection. */
   fail(code: ErrorCode, reason: ClosedFor, rule: string): void
   resetStream(stream: ServerStream, code: ErrorCode): void
@@ -220,11 +224,26 @@ export class RequestIntake {
     if (head.httpStatus !== 0) return this.#owner.answerPlainly(stream, head.httpStatus)
     if (!stream.hasMessage) return this.#runner.refuse(stream, stream.incompleteness()!)
     if (this.#pendingBytes > this.#limits.maxPendingBytes) return this.#runner.refuse(stream, TOO_MUCH)
+    const refusal = stream.isCompressed ? this.#unpack(stream) : undefined
+    if (refusal !== undefined) return this.#runner.refuse(stream, refusal)
     this.#runner.run(stream)
-    if (stream.extras !== undefined && !stream.closed) {
-      stream.extras.assembly = undefined
-      this.recount(stream)
-    }
+    if (stream.extras !== undefined && !stream.closed) this.#letGo(stream)
+  }
+
+  #unpack(stream: ServerStream): MessageRefusal | undefined {
+    if (stream.head.encoding !== 'gzip') return NO_ENCODING
+    const unpacked = this.#owner.unpack(stream.message)
+    if (!(unpacked instanceof Uint8Array)) return unpacked
+    stream.unpacked(unpacked)
+    return undefined
+  }
+
+  /** Drops a message that the handler has had. Where the answer waits, what was decoded of it counts as long. */
+  #letGo(stream: ServerStream): void {
+    const { more, answered } = stream
+    more.messageBytes = answered ? 0 : Math.max(more.messageBytes, more.assembly?.bytes.length ?? 0)
+    more.assembly = undefined
+    this.recount(stream)
   }
 
   /** Copies what lies in a chunk that is about to go, and starts the time of requests that are not complete. */
@@ -270,7 +289,9 @@ export class RequestIntake {
   release(stream: ServerStream): void {
     this.#pendingBytes -= stream.heldBytes
     stream.heldBytes = 0
-    if (stream.extras !== undefined) stream.extras.assembly = undefined
+    if (stream.extras === undefined) return
+    stream.extras.assembly = undefined
+    stream.extras.messageBytes = 0
   }
 
   /** Returns what all streams hold, and the header block that is not complete. */
@@ -312,6 +333,7 @@ export const NO_HEAD: RequestHead = {
   path: '',
   httpStatus: 431,
   timeoutMs: Number.POSITIVE_INFINITY,
+  encoding: '',
   contentLength: -1,
   fields: GONE_FIELDS,
   bytes: 0,
@@ -330,6 +352,7 @@ function refusalOf(head: RequestHead): MessageRefusal | undefined {
   if (head.route === undefined)
     return { status: GrpcStatus.UNIMPLEMENTED, message: `unknown method ${shortened(head.path)}` }
   if (Number.isNaN(head.timeoutMs)) return { status: GrpcStatus.INTERNAL, message: 'grpc-timeout cannot be read' }
+  if (head.encoding !== '' && head.encoding !== 'gzip' && head.encoding !== 'identity') return UNKNOWN_ENCODING
   if (head.timeoutMs === 0) return { status: GrpcStatus.DEADLINE_EXCEEDED, message: 'the deadline has passed' }
   return undefined
 }

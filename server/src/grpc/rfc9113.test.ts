@@ -78,7 +78,7 @@ function rows(title: string, table: readonly Row[]): void {
 describe('the start of a connection', () => {
   it('3.4: the server sends its SETTINGS first and acknowledges those of the client', async () => {
     const client = new ScriptedClient(testServer())
-    expect(await client.received()).toEqual(['SETTINGS 3=1024 4=131082 6=16384', 'WINDOW_UPDATE 0 983041'])
+    expect(await client.received()).toEqual(['SETTINGS 3=1024 4=131082 6=32768', 'WINDOW_UPDATE 0 983041'])
     expect(await client.send(preface, settings())).toEqual(['SETTINGS ACK'])
   })
 
@@ -437,6 +437,8 @@ describe('limits that the server has announced', () => {
     const text = 'x'.repeat(16_000)
     const calls = Array.from({ length: 33 }, (_, i) => call(2 * i + 1, NEVER, text))
     expect(await client.send(...calls)).toEqual(['WINDOW_UPDATE 0 528165'])
+    const more = Array.from({ length: 33 }, (_, i) => call(2 * i + 67, NEVER, text))
+    expect(await client.send(...more)).toEqual(['WINDOW_UPDATE 0 528165'])
   })
 
   it('6.8: streams above the last one of a GOAWAY are ignored, and headers stay in step', async () => {
@@ -450,6 +452,23 @@ describe('limits that the server has announced', () => {
     expect(await client.send(call(5, ECHO, 'later'), windowUpdate(5, 1), reset(5))).toEqual([])
     expect(await client.send(reset(1))).toEqual([])
     expect(client.ended).toBe(true)
+    await client.leave()
+    await end
+  })
+
+  it('6.8: no GOAWAY names a higher stream than the one before it, whatever the client has opened since', async () => {
+    const server = testServer()
+    const client = await ScriptedClient.connect(server)
+    await client.send(call(1, NEVER))
+    const end = server.drain(60_000)
+    expect(await client.send(ping('goodbye!', ACK))).toEqual([
+      'GOAWAY 2147483647 NO_ERROR',
+      'PING goodbye!',
+      'GOAWAY 1 NO_ERROR',
+    ])
+    expect(await client.send(call(3, ECHO, 'late'))).toEqual([])
+    expect(await client.send(ping('goodbye!', ACK))).toEqual([])
+    expect(await client.send(windowUpdate(0, 0))).toEqual(['GOAWAY 1 PROTOCOL_ERROR'])
     await client.leave()
     await end
   })

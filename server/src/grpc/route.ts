@@ -18,6 +18,8 @@ export interface RequestHead {
   readonly httpStatus: number
   /** The value of grpc-timeout; Infinity without one, NaN if it cannot be read. */
   readonly timeoutMs: number
+  /** The value of grpc-encoding; '' without one. */
+  readonly encoding: string
   /** −1 without one. */
   readonly contentLength: number
   /** The fields that are not pseudo-header fields, names and values by turns. */

@@ -44,6 +44,8 @@ class Extras {
   outbox: Outbox | undefined
   /** A message that has not arrived whole, and the bytes that it holds. */
   assembly: MessageAssembly | undefined
+  /** What a message in pieces takes while its call waits for an answer: what was decoded of it holds on to it. */
+  messageBytes = 0
   timer: Timer | undefined
 }
 
@@ -66,6 +68,8 @@ export class ServerStream implements UnaryCall, StreamCall {
   /** What the client allows us to send, less what it allows on every new stream. */
   sendDelta = 0
   hasMessage = false
+  /** The message is as grpc-encoding says. */
+  isCompressed = false
   /** The client has sent its last frame. */
   remoteEnded = false
   /** The handler has the call. */
@@ -225,6 +229,7 @@ export class ServerStream implements UnaryCall, StreamCall {
       const messageEnd = start + PREFIX_BYTES + readUint32(bytes, start + 1)
       if (messageEnd < end) return TOO_MANY
       if (messageEnd === end) {
+        this.isCompressed = bytes[start] === 1
         this.#setMessage(bytes, start + PREFIX_BYTES, end)
         return undefined
       }
@@ -232,7 +237,10 @@ export class ServerStream implements UnaryCall, StreamCall {
     assembly ??= new MessageAssembly()
     this.more.assembly = assembly
     const refusal = assembly.add(bytes, start, end, maxBytes)
-    if (refusal === undefined && assembly.isComplete) this.#setMessage(assembly.bytes, PREFIX_BYTES, assembly.length)
+    if (refusal === undefined && assembly.isComplete) {
+      this.isCompressed = assembly.bytes[0] === 1
+      this.#setMessage(assembly.bytes, PREFIX_BYTES, assembly.length)
+    }
     return refusal
   }
 
@@ -252,7 +260,14 @@ export class ServerStream implements UnaryCall, StreamCall {
     this.#setMessage(copy.bytes, 0, copy.length)
   }
 
-  /** Releases the buffer that holds the message, which other messages share. */
+  /** Puts the message in the place of what it came as. */
+  unpacked(message: Uint8Array): void {
+    this.isCompressed = false
+    this.more.messageBytes = message.length
+    this.#setMessage(message, 0, message.length)
+  }
+
+  /** Lets go of the buffer that the message lies in, which others share. */
   releaseMessage(): void {
     this.#setMessage(NO_BYTES, 0, 0)
     this.hasMessage = false
@@ -269,7 +284,8 @@ export class ServerStream implements UnaryCall, StreamCall {
 
   /** Returns those of the request that the stream itself holds. */
   get pendingBytes(): number {
-    return this.extras?.assembly?.bytes.length ?? 0
+    const { extras } = this
+    return extras === undefined ? 0 : extras.messageBytes + (extras.assembly?.bytes.length ?? 0)
   }
 
   #setMessage(bytes: Uint8Array, start: number, end: number): void {

@@ -15,6 +15,7 @@ import { addressOf } from './peer.ts'
 import { bareHead, HeadReader } from './request-head.ts'
 import type { Route } from './route.ts'
 import { type GrpcStats, newCounters } from './stats.ts'
+import { Unpacking } from './unpacking.ts'
 
 export interface GrpcServerOptions {
   /** What clients may ask of the server; every limit has a default. */
@@ -211,6 +212,7 @@ export class GrpcServer {
       wheel: this.#wheel,
       pool: new BufferPool(),
       headReader: new HeadReader(),
+      unpacking: new Unpacking(this.#limits, () => this.#clock.nowMs()),
       route: (path) => this.#routes.get(path),
       markDirty: (connection) => this.#markDirty(connection),
       onHeld: (grownBytes) => {

@@ -45,6 +45,13 @@ describe('where all places are taken', () => {
     expect(gone()).toEqual([false, false, true])
   })
 
+  it('those with calls under way stay where the newcomer has half as many already', () => {
+    const { crowds, gone } = crowded(6, '10.0.0.1', ['busy', 'busy', 'busy', 'busy'])
+    for (let i = 0; i < 2; i++) crowds.add('10.0.0.2', new Guest('busy'))
+    expect(crowds.admits('10.0.0.2')).toBe(false)
+    expect(gone()).toEqual([false, false, false, false])
+  })
+
   it('they are of the address with the most', () => {
     const { crowds, gone } = crowded(5, '10.0.0.1', ['none', 'none'])
     const others = Array.from({ length: 3 }, () => new Guest('idle'))

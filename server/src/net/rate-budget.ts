@@ -19,13 +19,13 @@ export class RateBudget {
     this.#served = served
   }
 
-  /** Takes one, and says whether it was there. `served` counts what has been done for the client in all. */
-  spend(nowMs: number, served: number): boolean {
+  /** Takes one, or more, and says whether it was there. `served` counts what has been done for the client in all. */
+  spend(nowMs: number, served: number, amount = 1): boolean {
     this.#left = this.#earned(nowMs, served)
     this.#atMs = nowMs
     this.#served = served
-    if (this.#left < 1) return false
-    this.#left--
+    if (this.#left < amount) return false
+    this.#left -= amount
     return true
   }
 

@@ -55,14 +55,13 @@ describe('TimerWheel', () => {
 
   it('does not run what was cleared, or set again to another time', () => {
     const { clock, wheel, ran, startMs, timer } = scene()
-    const [a, b] = [timer('a'), timer('b')]
-    wheel.set(a, startMs + 50)
-    wheel.set(b, startMs + 50)
+    const [a, b, c] = [timer('a'), timer('b'), timer('c')]
+    for (const each of [a, c, b]) wheel.set(each, startMs + 50)
     wheel.clear(a)
     wheel.clear(a)
     wheel.set(b, startMs + 200)
     clock.advance(1_000)
-    expect(ran).toEqual(['b@200'])
+    expect(ran).toEqual(['c@50', 'b@200'])
   })
 
   it('lets a timer clear and set others, and itself', () => {
@@ -79,6 +78,16 @@ describe('TimerWheel', () => {
     wheel.set(again, startMs + 100)
     clock.advance(1_000)
     expect(ran).toEqual([100, 200, 300])
+  })
+
+  it('lets a timer move others that are due with it', () => {
+    const { clock, wheel, ran, startMs, timer } = scene()
+    const moved = timer('moved')
+    const mover = new Timer(() => wheel.set(moved, startMs + 300))
+    wheel.set(moved, startMs + 100)
+    wheel.set(mover, startMs + 100)
+    clock.advance(1_000)
+    expect(ran).toEqual(['moved@300'])
   })
 
   it('holds one timer of the clock while it has timers, and none while it is empty', () => {

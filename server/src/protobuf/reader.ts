@@ -12,6 +12,8 @@ const GROUP = 3
 const GROUP_END = 4
 const FIXED32 = 5
 const MAX_NESTED_GROUPS = 16
+/** More fields than any message has: as good as no bound. */
+const MANY = 0x3fff_ffff
 
 /** Returns the default message: every field has its default value. */
 const NO_BYTES = new Uint8Array(0)
@@ -37,16 +39,21 @@ export class ProtoReader {
   at = 0
   #start = 0
   #end = 0
+  #fieldsLeft = 0
   /** The whole message, once a value was read. */
   #text: string | undefined
   readonly #names = new Array<string>(NAMES).fill('')
 
-  /** Begins with a message: bytes[start, end). */
-  open(bytes: Uint8Array, start: number, end: number): void {
+  /**
+   * Begins with a message: bytes[start, end). A message of strangers has at most so many fields, in all of its parts:
+   * one can take two bytes and, as a text that is not UTF-8, a microsecond.
+   */
+  open(bytes: Uint8Array, start: number, end: number, maxFields = MANY): void {
     this.bytes = bytes
     this.at = start
     this.#start = start
     this.#end = end
+    this.#fieldsLeft = maxFields
     this.#text = undefined
   }
 
@@ -101,6 +108,7 @@ export class ProtoReader {
   /** Reads the number and the wire type of the next field, as on the wire: `number << 3 | type`. */
   tag(end: number): number {
     const tag = this.uint32(end)
+    if (this.#fieldsLeft-- === 0) throw new MalformedMessage('the message has too many fields')
     if (tag >>> 3 === 0) throw new MalformedMessage('a field has the number 0')
     return tag
   }

@@ -40,6 +40,25 @@ export interface Actor {
   readonly reason: string | undefined
 }
 
+/** A Confirmation is which nodes decide by what is in the database, with all of their processes. */
+export interface Confirmation {
+  /** How many were heard lately, this one among them. */
+  readonly nodes: number
+  readonly confirmed: number
+  /** The names of those that have not confirmed. */
+  readonly waitingFor: readonly string[]
+  /** The names of those that are silent and did not say that they end: they are not waited for. */
+  readonly away: readonly string[]
+}
+
+/** FleetConfirmations says what all nodes on the database have done. */
+export interface FleetConfirmations {
+  /** Resolves when every node decides by what is in the database now, or when time is over. Undefined: the database is away. */
+  wait(withinMs: number): Promise<Confirmation | undefined>
+  /** Everything that was counted before, by nodes that were heard lately, is written. */
+  completeUntilMs(): Promise<number>
+}
+
 /** A Page of a list, in a stable order. `next` is where the following page begins. */
 export interface Page<T> {
   readonly items: readonly T[]
@@ -83,7 +102,10 @@ export interface QuotaStore {
 
 /** A ListQuery narrows a list. */
 export interface ListQuery {
-  /** Exact values of fields, such as `{ tier: 'pro' }`, `{ hash: '…' }`, or, of a subject, `{ customerId: 'acme' }`, `{ keyId: '…' }`. */
+  /**
+   * Exact values of fields, such as `{ tier: 'pro' }`, `{ hash: '…' }`, or, of a subject, `{ customerId: 'acme' }`, `{ keyId: '…' }`;
+   * `{ ownerId: 'acme' }` is that customer and its keys.
+   */
   readonly where?: Readonly<Record<string, string>>
   /** The beginning of an id, a name or a key's prefix; customers are found by the prefixes of their keys, too. */
   readonly search?: string | undefined
@@ -167,6 +189,8 @@ export interface AuditVerification {
   readonly broken: { readonly sequence: number; readonly reason: string } | undefined
   /** What outside of the database the end was compared with. */
   readonly anchors: readonly string[]
+  /** Anchors with which it was not compared, and why. */
+  readonly unread: readonly { readonly anchor: string; readonly reason: string }[]
 }
 
 /** An AuditLog is read newest first. */
@@ -405,16 +429,23 @@ export interface LimitSource {
 
 /** A LimitState is one limit of a caller, and its counter now. */
 export interface LimitState {
-  /** `default`, or what stands below the tiered rule. */
+  /** `default`, or what stands below the caller's entry. */
   readonly descriptor: string
+  /** What stands before the caller's entry; '' is nothing. */
+  readonly above: string
   readonly domain: string
   readonly ruleId: string
+  readonly ruleName: string
+  /** It stands for values that are not known, each of which has a counter: nothing is known of their use. */
+  readonly isPattern: boolean
   readonly source: LimitSource
   readonly limit: number
   readonly used: number
   readonly remaining: number
   readonly windowMs: number
   readonly unit: string | undefined
+  /** Of a window that follows the calendar: whose. */
+  readonly timeZone: string | undefined
   readonly windowStartMs: number
   readonly resetAtMs: number
   /** Of which API key it is; undefined: of the customer. */
@@ -425,6 +456,12 @@ export interface LimitState {
    * Default: true.
    */
   readonly isUseKnown?: boolean
+}
+
+/** LimitStates are limits of callers, and how many descriptors more may have some: there are too many to look at. */
+export interface LimitStates {
+  readonly limits: readonly LimitState[]
+  readonly omitted: number
 }
 
 /** A CounterTarget is whose counters are meant: all of a customer, all of a key, or those that descriptors lead to. */
@@ -484,7 +521,7 @@ export interface CounterDesk {
   /** blockOf is what blocks the callers that descriptors name. */
   blockOf(target: CounterTarget & { readonly kind: 'descriptors' }): LookedBlock | undefined
   /** limitsOf is every limit of a customer or a key. */
-  limitsOf(target: CounterTarget & { readonly kind: 'customer' | 'key' }): Promise<readonly LimitState[]>
+  limitsOf(target: CounterTarget & { readonly kind: 'customer' | 'key' }): Promise<LimitStates>
   /** reset forgets counters and what nodes remember of them, and says how many. It is audited. */
   reset(target: CounterTarget, by: Actor): Promise<number>
   /** defaultOf is the plain limit of a tier, as its rules or its record say. */

@@ -6,6 +6,9 @@ import { readTime, timeText } from './times.ts'
 export type Row = Readonly<Record<string, unknown>>
 type Cells = Record<string, unknown>
 
+/** A ListFilter is a column that has to have a value, or a condition on the value, which is a parameter in SQL. */
+export type ListFilter = string | ((value: string) => string)
+
 /** What a kind of record is: everything about it follows from this. */
 export interface RecordSpec<F> {
   /** Its table in the database. Every table has a text `id` and a `version`. */
@@ -14,8 +17,8 @@ export interface RecordSpec<F> {
   readonly schemaName: string
   /** In the order in which they are answered. */
   readonly fields: F
-  /** What lists can be narrowed by: columns, by the name that callers of the store use. */
-  readonly filters: Readonly<Record<string, string>>
+  /** What lists can be narrowed by, under the name that callers of the store use. */
+  readonly filters: Readonly<Record<string, ListFilter>>
   /** The columns at whose beginning a search looks, in addition to the id. */
   readonly searched?: readonly string[]
   /** A condition that finds more, of a pattern in small letters. */
@@ -36,7 +39,7 @@ export interface RecordTable<Rec> {
   readonly table: string
   readonly columns: Readonly<Record<string, ColumnKind>>
   readonly optionalColumns: ReadonlySet<string>
-  readonly filters: Readonly<Record<string, string>>
+  readonly filters: Readonly<Record<string, ListFilter>>
   readonly searched: readonly string[]
   readonly foundBy: ((pattern: string) => string) | undefined
   idOf(record: Rec): string

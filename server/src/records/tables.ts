@@ -33,8 +33,8 @@ import {
 } from './shared-fields.ts'
 
 // What product owners sell and support changes: customers, their keys, and everything that changes what they may do. One table for each
-// kind: types, columns, requests, answers, forms of the dashboard and what workers receive follow from it (CONTRIBUTING.md, "A field
-// of a record"). A column needs a migration as well.
+// kind: types, columns, requests, answers, forms of the dashboard and what workers receive follow from it (CONTRIBUTING.md, "A new
+// field of a record"). A column needs a migration as well.
 
 const STATUS = { kind: 'choice', of: ['active', 'suspended'] } as const
 const MODE = { kind: 'choice', of: ['off', 'shadow', 'enforce'] } as const
@@ -120,6 +120,14 @@ export const api_keys = recordTable({
   customerOf: ({ customerId }) => customerId,
 })
 
+const OF_SUBJECT = {
+  customerId: 'customer_id',
+  keyId: 'api_key_id',
+  /** Of a customer, and of the keys of that customer. */
+  ownerId: (id: string) =>
+    `(customer_id = ${id} OR api_key_id IN (SELECT id FROM sluice.api_keys WHERE customer_id = ${id}))`,
+} as const
+
 /** An Override is a limit of one caller. */
 export const overrides = recordTable({
   table: 'sluice.quota_overrides',
@@ -144,7 +152,7 @@ export const overrides = recordTable({
     ...CREATED,
     ...UPDATED,
   },
-  filters: { customerId: 'customer_id', keyId: 'api_key_id', descriptor: 'descriptor', ticket: 'ticket' },
+  filters: { ...OF_SUBJECT, descriptor: 'descriptor', ticket: 'ticket' },
   searched: ['customer_id', 'descriptor'],
   customerOf: customerOfSubject,
   derived: PROBLEM,
@@ -183,7 +191,7 @@ export const blocks = recordTable({
     ...VERSION,
     ...CREATED,
   },
-  filters: { customerId: 'customer_id', keyId: 'api_key_id', cidr: 'cidr' },
+  filters: { ...OF_SUBJECT, cidr: 'cidr' },
   searched: ['customer_id', 'cidr'],
   customerOf: customerOfSubject,
 })

@@ -111,7 +111,21 @@ describe('sluice/compat/express-rate-limit, beyond what express-rate-limit does'
     expect((await get()).status).toBe(429)
   })
 
-  it('keeps the hit of a client that leaves, and takes back that of an answer that breaks, if configured so', async () => {
+  it('keeps the hit of a client that leaves, where only successful requests are free', async () => {
+    const limiter = rateLimit({ limit: 2, keyGenerator: () => 'k', skipSuccessfulRequests: true })
+    running = await runApp(limiter)
+    const responses: Response[] = []
+    running.app.get('/late', (_, response) => void responses.push(response))
+    for (const count of [1, 2]) {
+      const client = running.visit('/late')
+      await until('the request is counted', () => responses.length === count)
+      client?.leave()
+      await until('the client has left', () => responses[count - 1].closed)
+    }
+    expect((await running.get('/error')).status).toBe(429)
+  })
+
+  it('keeps the hit of a client that leaves, and takes back that of an answer that breaks, if told so', async () => {
     const limiter = rateLimit({
       limit: 5,
       keyGenerator: () => 'k',

@@ -29,9 +29,9 @@ describe.each(KIND_NAMES)('%s', (kind) => {
 function expectExactRetry(limit: Limit, { nowMs, cost, after, verdict }: Request): void {
   if (verdict.kind !== 'refused') return
   const { retryAfterMs } = verdict
-  expect(retryAfterMs).toBeGreaterThanOrEqual(1)
-  expect(step(after, limit, nowMs + retryAfterMs, cost).verdict.kind).toBe('allowed')
-  expect(step(after, limit, nowMs + retryAfterMs - 1, cost).verdict.kind).toBe('refused')
+  const [before, then] = [-1, 0].map((ms) => step(after, limit, nowMs + retryAfterMs + ms, cost).verdict.kind)
+  // One assertion for each request: they take longer than what they look at.
+  expect([retryAfterMs >= 1, before, then].join()).toBe('true,refused,allowed')
 }
 
 function expectExactRemaining(limit: Limit, { nowMs, after, verdict }: Request): void {

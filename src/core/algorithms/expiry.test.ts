@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { verdictOf } from '../decision.ts'
 import { compileLimit, type Limit, type LimitOptions } from '../limit.ts'
@@ -52,8 +53,9 @@ function expectForgettable(limit: Limit, { before, after, nowMs, cost }: Request
       const [kept, unused] = limit.isLog
         ? [onLog(recordsOf(after), limit, thenMs, later), onLog([], limit, thenMs, later)]
         : [onNumbers([out.at, out.first, out.second], limit, thenMs, later), onNumbers(UNUSED, limit, thenMs, later)]
-      expect(verdictOf(kept, limit)).toEqual(verdictOf(unused, limit))
-      expect(kept.expiresAtMs).toBe(unused.expiresAtMs)
+      const [found, wanted] = [kept, unused].map((each) => [verdictOf(each, limit), each.expiresAtMs])
+      // There are so many of them that assertions alone took half of the time.
+      if (!isDeepStrictEqual(found, wanted)) expect(found).toEqual(wanted)
     }
   }
 }

@@ -4,7 +4,7 @@ import type { Rule } from '../rules/rule-set.ts'
 import { FALLBACK_FIELD, fallbackValue } from './fallback-field.ts'
 import { FieldList } from './field-list.ts'
 import { retryAfterSeconds } from './retry-after.ts'
-import { plainName, quoted } from './structured-text.ts'
+import { plainName } from './structured-text.ts'
 
 /** The forms that RateLimit and RateLimit-Policy have had. `current` is that of draft-ietf-httpapi-ratelimit-headers-11. */
 export const FIELD_FORMS = ['current', 'draft-6', 'draft-7', 'draft-8'] as const
@@ -183,7 +183,7 @@ const renderedNames = new WeakMap<Rule, RenderedName>()
 function renderedNameOf(rule: Rule): RenderedName {
   const known = renderedNames.get(rule)
   if (known !== undefined) return known
-  const rendered = { name: quoted(plainName(rule.name)), policy: policyOf(rule, ';') }
+  const rendered = { name: `"${plainName(rule.name)}"`, policy: policyOf(rule, ';') }
   renderedNames.set(rule, rendered)
   return rendered
 }
@@ -191,7 +191,7 @@ function renderedNameOf(rule: Rule): RenderedName {
 /** Formats a rule as a member of RateLimit-Policy: `"name";q=100;w=60`. */
 function policyOf(rule: Rule, separator: string): string {
   const { max: limit, calendar, windowMs } = rule.limit
-  const member = `${quoted(plainName(rule.name))}${separator}q=${limit}`
+  const member = `"${plainName(rule.name)}"${separator}q=${limit}`
   if (holdsPermits(rule.limit)) return `${member}${separator}qu="concurrent-requests"`
   // A calendar's windows differ in length, a grant has none, and the parameter is optional.
   return calendar || isOnce(rule.limit) ? member : `${member}${separator}w=${wholeSeconds(windowMs)}`

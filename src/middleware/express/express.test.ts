@@ -51,9 +51,9 @@ describe('sluice/express', () => {
     expect(JSON.parse(body)).toMatchObject({
       type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
       status: 429,
-      'violated-policies': ['small "plan"'],
+      'violated-policies': ['small %22plan%22'],
     })
-    expect(parseList(headers.ratelimit)[0][0]).toBe('small "plan"')
+    expect(parseList(headers.ratelimit)[0][0]).toBe('small %22plan%22')
   })
 
   it('answers HEAD without a body, and says how long one would be', async () => {

@@ -27,6 +27,49 @@ describe.each(['exact', 'leased', 'eventual'] as const)(
   },
 )
 
+describe.each(['exact', 'leased', 'eventual'] as const)('a refusal (%s), when its domain is reset', (c) => {
+  const key = 'sluice:{1}:d|r|user=1'
+
+  it('is forgotten, and one that was made before and is heard after it is not remembered', async () => {
+    const scene = new Scene(0)
+    const slow = new SlowLender(scene.lender)
+    const node = scene.node({}, slow)
+    const one = charge(fixed, 1, c, key)
+    await spend(scene.node(), charge(fixed, 1, 'exact', key), 10)
+    const refused = charge(fixed, 1, c, 'sluice:{1}:d|r|user=2')
+    await spend(scene.node(), charge(fixed, 1, 'exact', refused.key), 10)
+    expect(await ask(node, refused)).toMatchObject({ kind: 'refused' })
+    slow.isSlow = true
+    const late = node.decide([one])
+    for (let i = 0; i < 16; i++) await undefined
+    scene.nowMs += 1
+    for (const each of [one, refused]) scene.lender.reset(each.key, fixed)
+    slow.listener?.noticed({ kind: 'reset_domain', key: 'd' })
+    await slow.letGo()
+    await slow.letGo()
+    expect(await late).toMatchObject([{ kind: 'refused' }])
+    slow.isSlow = false
+    scene.nowMs += 1
+    for (const each of [one, refused]) expect(await ask(node, each)).toMatchObject({ kind: 'allowed' })
+  })
+})
+
+describe('a reset of a domain', () => {
+  it('leaves the slices of other domains as they are', async () => {
+    const scene = new Scene()
+    const [node] = scene.nodes
+    const others = charge(limitOf(), 1, 'leased', 'sluice:{1}:d2|r|user=1')
+    const ours = charge(limitOf(), 1, 'leased', 'sluice:{1}:d|r|user=1')
+    for (const each of [others, ours]) await ask(node, each)
+    scene.lender.notify({ kind: 'reset_domain', key: 'd' })
+    const { length } = scene.lender.exchanges
+    await ask(node, others)
+    expect(scene.lender.exchanges).toHaveLength(length)
+    await ask(node, ours)
+    expect(scene.lender.exchanges).toHaveLength(length + 1)
+  })
+})
+
 describe('a node that hears no notices', () => {
   it.each(['leased', 'eventual'] as const)(
     'a %s refusal is kept for a second only while no notices arrive',

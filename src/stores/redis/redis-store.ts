@@ -36,6 +36,7 @@ import { laneOf } from './lane.ts'
 import { RedisAnswers } from './redis-answers.ts'
 import { RedisCounters } from './redis-counters.ts'
 import { RedisNotes } from './redis-notes.ts'
+import { RedisText } from './redis-text.ts'
 import { FunctionUse } from './scripts/function-use.ts'
 import { loadScript } from './scripts/scripts.ts'
 import { sendScript } from './scripts/send-script.ts'
@@ -87,6 +88,8 @@ export class RedisStore implements LendingStore {
   readonly hotKeyNotes: RedisNotes
   /** Notes of the nodes about themselves. */
   readonly nodeNotes: RedisNotes
+  /** The end of the audit log. */
+  readonly auditHead: RedisText
   /** What nodes answer to a notice that asks. */
   readonly answers: RedisAnswers
 
@@ -113,6 +116,7 @@ export class RedisStore implements LendingStore {
     this.hotKeyNotes = new RedisNotes(connection, keyPrefix, 'hot-keys')
     this.nodeNotes = new RedisNotes(connection, keyPrefix, 'nodes')
     this.answers = new RedisAnswers(connection, keyPrefix)
+    this.auditHead = new RedisText(connection, keyPrefix, 'audit-head')
     const breakers = new Map()
     this.#connection = connection
     this.#notices = notices

@@ -147,6 +147,21 @@ export function concurrencyClaims(s: Subject): void {
     expect([await s.remaining('a', limit), await s.remaining('b', other)]).toEqual([10, 3])
   })
 
+  it('finds permits of several places however many others stand between them', async () => {
+    for (const places of [2, 3]) {
+      const key = `apart ${places}`
+      const [first, between, last] = [
+        await s.take(key, limit, places),
+        await s.take(key, limit, 1),
+        await s.take(key, limit, 2),
+      ]
+      expect(await s.store.renew([first, last])).toEqual(['held', 'held'])
+      expect(await s.remaining(key, limit)).toBe(7 - places)
+      for (const permits of [first, between, last]) await s.store.release(permits)
+      expect(await s.remaining(key, limit)).toBe(10)
+    }
+  })
+
   it('renews all places of a counter that a group names twice', async () => {
     const { permits } = await s.use(charge('twice', limit, 2), charge('twice', limit, 3))
     s.at(START_MS + 30_000)

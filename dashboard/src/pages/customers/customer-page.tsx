@@ -1,6 +1,4 @@
 import { useEffect, useState } from 'preact/hooks'
-import { ask } from '../../api/client.ts'
-import type { AuditEntry } from '../../api/operations.ts'
 import type { Params } from '../../app/pages.ts'
 import { Card, PageHead, Skeleton, State } from '../../ui/parts.tsx'
 import { CustomerDialogs } from './customer-dialogs.tsx'
@@ -18,9 +16,6 @@ import { authorsOf } from './timeline.ts'
 import { TimelineCard } from './timeline-card.tsx'
 import { UsageCard } from './usage-card.tsx'
 import { useCustomer } from './use-customer.ts'
-import { useListing } from './use-listing.ts'
-
-const AUDIT_MS = 15_000
 
 export function CustomerPage({ params: { id = '' } }: { readonly params: Params }) {
   return (
@@ -34,11 +29,6 @@ export function CustomerPage({ params: { id = '' } }: { readonly params: Params 
 function OneCustomer({ id }: { readonly id: string }) {
   const [opened, setOpened] = useState<Opened>()
   const data = useCustomer(id, opened?.kind === 'remove')
-  const audit = useListing<AuditEntry>(
-    `audit ${id}`,
-    async ({ signal, ...asked }) => (await ask('listAudit', { query: { customer_id: id, ...asked }, signal })).body,
-    AUDIT_MS,
-  )
   const { data: customer, problem, reload } = data.customer
   const name = customer?.name ?? id
   useEffect(() => {
@@ -62,31 +52,27 @@ function OneCustomer({ id }: { readonly id: string }) {
       </>
     )
   }
-  const authors = authorsOf(audit.items ?? [])
-  const done = (): void => {
-    data.reload()
-    audit.reload()
-  }
+  const authors = authorsOf(data.changes.data?.items ?? [])
   return (
     <div class="stack">
       <CustomerHead customer={customer} data={data} authors={authors} onOpen={setOpened} />
       <LimitsCard data={data} authors={authors} onOpen={setOpened} />
       <div class="grid">
-        <UsageCard customerId={id} />
+        <UsageCard usage={data.usage} limits={data.limits.data ?? []} />
         <FactsCard customer={customer} onOpen={setOpened} />
         <OverridesCard data={data} authors={authors} onOpen={setOpened} />
         <GrantsCard data={data} authors={authors} onOpen={setOpened} />
-        <RefusalsCard customerId={id} keys={data.keys.data ?? []} />
+        <RefusalsCard refusals={data.refusals} keys={data.keys.data ?? []} />
         <KeysCard data={data} onOpen={setOpened} />
       </div>
-      <TimelineCard audit={audit} />
+      <TimelineCard customerId={id} changes={data.changes} />
       {opened && (
         <CustomerDialogs
           opened={opened}
           customer={customer}
           data={data}
           onClose={() => setOpened(undefined)}
-          onDone={done}
+          onDone={data.reload}
         />
       )}
     </div>

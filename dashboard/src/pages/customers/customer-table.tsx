@@ -1,21 +1,21 @@
 import type { ComponentChildren } from 'preact'
 import type { Customer } from '../../api/operations.ts'
+import type { Pages } from '../../api/pages.ts'
 import { Button } from '../../ui/button.tsx'
 import { Badge, Notice, Time } from '../../ui/parts.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { StatusBadge, TierBadge } from './badges.tsx'
 import { customerAddress } from './customer-address.ts'
 import type { Marks } from './marks.ts'
-import type { Listing } from './use-listing.ts'
 
 interface CustomerTableProps {
-  readonly list: Listing<Customer>
+  readonly list: Pages<Customer>
   readonly marks: (customerId: string) => Marks
   readonly empty: ComponentChildren
 }
 
 export function CustomerTable({ list, marks, empty }: CustomerTableProps) {
-  const { items, problem, hasMore, isBusy, isOld, more, reload } = list
+  const { items, problem, hasMore, isLoadingMore, isOld, more, reload } = list
   const columns: Column<Customer>[] = [
     { title: 'Customer', cell: (customer) => <Name customer={customer} /> },
     { title: 'Tier', isTight: true, cell: ({ tier }) => <TierBadge tier={tier} /> },
@@ -51,7 +51,7 @@ export function CustomerTable({ list, marks, empty }: CustomerTableProps) {
       {problem && items !== undefined && <Notice tone="bad">{problem.message}</Notice>}
       {hasMore && (
         <div class="more">
-          <Button isDisabled={isBusy} onClick={more}>
+          <Button isDisabled={isLoadingMore} onClick={more}>
             Show more
           </Button>
         </div>

@@ -1,6 +1,7 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { ask } from '../../api/client.ts'
 import type { Customer } from '../../api/operations.ts'
+import { usePages } from '../../api/pages.ts'
 import { useResource } from '../../api/resource.ts'
 import { go, place } from '../../state/router.ts'
 import { may } from '../../state/session.ts'
@@ -13,11 +14,8 @@ import { customerAddress } from './customer-address.ts'
 import { marksOf } from './marks.ts'
 import { NewCustomer } from './new-customer.tsx'
 import { QuotaTrouble, WithDatabase } from './quota-trouble.tsx'
-import { useListing } from './use-listing.ts'
 
 const MARKS_MS = 5_000
-/** A database that is starting is looked for again, without a key being pressed. */
-const LOOK_AGAIN_MS = 3_000
 
 export function CustomersPage() {
   return (
@@ -34,17 +32,12 @@ function Customers() {
   const tier = query.get('tier') ?? ''
   const status = statusOf(query.get('status'))
   const [isMaking, setMaking] = useState(false)
-  const [isAway, setAway] = useState(false)
-  const list = useListing<Customer>(
+  const list = usePages(
     JSON.stringify([search, tier, status]),
-    async ({ signal, ...asked }) => {
-      const { body } = await ask('listCustomers', { query: { search, tier, status, ...asked }, signal })
-      return body
-    },
-    isAway ? LOOK_AGAIN_MS : undefined,
+    async (cursor, signal) => (await ask('listCustomers', { query: { search, tier, status, cursor }, signal })).body,
+    { keepsOld: true },
   )
   const isWithout = list.problem !== undefined && list.items === undefined
-  useEffect(() => setAway(isWithout), [isWithout])
   const marks = useMarks()
   const isFiltered = search !== '' || tier !== '' || status !== undefined
 

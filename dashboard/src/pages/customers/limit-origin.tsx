@@ -12,7 +12,7 @@ interface OriginProps {
 
 /** LimitOrigin says where the number of a limit comes from, and leads there. */
 export function LimitOrigin({ limit, data, authors }: OriginProps) {
-  const { source, domain, rule_id } = limit
+  const { source, domain, rule_id, rule_name } = limit
   if (source.kind === 'tier') {
     const address = `/tiers?${new URLSearchParams({ domain, tier: source.id ?? '' })}`
     return (
@@ -26,8 +26,8 @@ export function LimitOrigin({ limit, data, authors }: OriginProps) {
     return (
       <>
         From rule{' '}
-        <a class="break" href={address}>
-          {rule_id}
+        <a class="break" href={address} title={rule_id}>
+          {rule_name}
         </a>
       </>
     )

@@ -26,6 +26,7 @@ export function LimitRow({ limit, data, authors, onOpen }: LimitRowProps) {
         <span class="break">{titleOf(limit)}</span>
         <span class="small faint break">
           {isGrant ? 'once' : `${rateText(limit.limit, limit.unit, limit.window_ms)} · ${limit.domain}`}
+          {limit.time_zone !== null && ` · days of ${limit.time_zone}`}
         </span>
       </div>
       <Use limit={limit} isOver={isOver} />
@@ -36,7 +37,7 @@ export function LimitRow({ limit, data, authors, onOpen }: LimitRowProps) {
         <LimitOrigin limit={limit} data={data} authors={authors} />
       </div>
       <div class="limit-actions row">
-        {may('operator') && !isGrant && (
+        {may('operator') && !isGrant && !limit.is_pattern && (
           <>
             {entriesOf(limit, customerId) && (
               <Button
@@ -64,6 +65,7 @@ export function LimitRow({ limit, data, authors, onOpen }: LimitRowProps) {
 
 function Use({ limit, isOver }: { readonly limit: LimitState; readonly isOver: boolean }) {
   const budget = budgetOf(limit)
+  if (limit.is_pattern) return <div class="limit-use small faint">Each value is counted by itself</div>
   if (!limit.is_use_known) {
     return (
       <div class="limit-use small faint" title="No request has carried this key to this node since it began.">
@@ -101,6 +103,7 @@ function Ends({ limit, data }: { readonly limit: LimitState; readonly data: Cust
       <>no end</>
     )
   }
+  if (limit.is_pattern) return null
   if (!limit.is_use_known || limit.used === 0) return <>unused</>
   return (
     <>

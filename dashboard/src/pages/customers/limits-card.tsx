@@ -21,7 +21,7 @@ interface LimitsProps {
 export function LimitsCard({ data, authors, onOpen }: LimitsProps) {
   const [isWhole, setWhole] = useState(false)
   const { data: limits, problem, reload } = data.limits
-  const groups = groupLimits(limits ?? [], data.keys.data ?? [])
+  const groups = groupLimits([...(limits ?? []), ...data.patterns], data.keys.data ?? [])
   const exhausted = (limits ?? []).filter(isExhausted).length
   // A key at its limit is shown, however many there are.
   const shown = isWhole ? groups : groups.filter((group, i) => i < FEW_GROUPS || group.limits.some(isExhausted))
@@ -38,7 +38,7 @@ export function LimitsCard({ data, authors, onOpen }: LimitsProps) {
       }
     >
       {limits === undefined && (problem === undefined ? <Skeleton /> : <Trouble problem={problem} retry={reload} />)}
-      {limits?.length === 0 && <NoLimits />}
+      {limits !== undefined && groups.length === 0 && <NoLimits />}
       {shown.map((group) => (
         <Group key={`${group.kind} ${group.keyId}`} group={group} {...{ data, authors, onOpen }} />
       ))}
@@ -46,6 +46,12 @@ export function LimitsCard({ data, authors, onOpen }: LimitsProps) {
         <div class="more">
           <Button onClick={() => setWhole(true)}>Show all {groups.length}</Button>
         </div>
+      )}
+      {data.omitted > 0 && (
+        <p class="more small soft">
+          {data.omitted.toLocaleString()} more descriptors of this customer may have limits. The first 1,000 were looked
+          at, and what was used lately is among them.
+        </p>
       )}
     </Card>
   )

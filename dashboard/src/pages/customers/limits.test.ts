@@ -3,7 +3,8 @@ import type { LimitState } from '../../api/operations.ts'
 import { alsoReplaced, budgetOf, burstOf, entriesOf, groupLimits, isExhausted, rateText, titleOf } from './limits.ts'
 
 const limit = (changes: Partial<LimitState> = {}): LimitState => ({
-  ...{ descriptor: 'default', domain: 'shop', rule_id: 'api_key', source: { kind: 'tier', id: 'pro' } },
+  ...{ descriptor: 'default', above: '', domain: 'shop', rule_id: 'api_key', rule_name: 'api_key' },
+  ...{ is_pattern: false, source: { kind: 'tier', id: 'pro' }, time_zone: null },
   ...{ limit: 600, used: 10, remaining: 590, window_ms: 60_000, unit: 'minute' },
   ...{ window_start: '2026-01-01T00:00:00Z', resets_at: '2026-01-01T00:01:00Z' },
   ...{ api_key_id: 'k1', api_key_prefix: 'sk_live', is_use_known: true },
@@ -59,6 +60,20 @@ describe('what a limit says', () => {
     expect(titleOf({ descriptor: 'default' })).toBe('Every request')
     expect(titleOf({ descriptor: 'endpoint:GET /' })).toBe('endpoint:GET /')
   })
+
+  it.each([
+    ['', 'month', 'month: any value'],
+    ['', 'path:/v1/*', 'path:/v1/*'],
+    ['', 'month/day', 'month=*/day=*'],
+    ['', 'month=2026-11/day', 'month=2026-11/day=*'],
+    ['region', 'default', 'region: any value · Every request'],
+  ])('a pattern before %j and below %j is %s', (above, descriptor, title) => {
+    expect(titleOf({ above, descriptor, is_pattern: true })).toBe(title)
+  })
+
+  it('what stands before the customer is named first', () => {
+    expect(titleOf({ above: 'plan=gold', descriptor: 'month:2026-11' })).toBe('plan=gold · month:2026-11')
+  })
 })
 
 describe('alsoReplaced', () => {
@@ -90,41 +105,24 @@ describe('burstOf', () => {
 
 describe('entriesOf', () => {
   it.each([
-    ['customer', 'default', [['customer', 'acme']]],
-    [
-      'plan=gold/customer',
-      'default',
-      [
-        ['plan', 'gold'],
-        ['customer', 'acme'],
-      ],
-    ],
-    [
-      'customer/endpoint=POST /api/v1/orders',
-      'endpoint:POST /api/v1/orders',
-      [
-        ['customer', 'acme'],
-        ['endpoint', 'POST /api/v1/orders'],
-      ],
-    ],
-    [
-      'customer/region=eu/endpoint=GET /a',
-      'region=eu/endpoint=GET /a',
-      [
-        ['customer', 'acme'],
-        ['region', 'eu'],
-        ['endpoint', 'GET /a'],
-      ],
-    ],
-  ])('the rule %s with %s is reached by its entries', (rule_id, descriptor, entries) => {
-    const found = entriesOf(ofCustomer({ rule_id, descriptor }), 'acme')
-    expect(found?.map(({ key, value }) => [key, value])).toEqual(entries)
+    ['customer', '', 'default', 'customer=acme'],
+    ['customer#2', '', 'default', 'customer=acme'],
+    ['plan=gold/customer', 'plan=gold', 'default', 'plan=gold customer=acme'],
+    ['region/customer', 'region=eu', 'default', 'region=eu customer=acme'],
+    ['customer/month', '', 'month:2026-11', 'customer=acme month=2026-11'],
+    ['customer/endpoint=POST /api', '', 'endpoint:POST /api', 'customer=acme endpoint=POST /api'],
+    ['customer/region=eu/endpoint=GET /a', '', 'region=eu/endpoint=GET /a', 'customer=acme region=eu endpoint=GET /a'],
+  ])('the rule %s behind %j with %s is reached by its entries', (rule_id, above, descriptor, entries) => {
+    const found = entriesOf(ofCustomer({ rule_id, above, descriptor }), 'acme')
+    expect(found?.map(({ key, value }) => `${key}=${value}`).join(' ')).toBe(entries)
   })
 
-  it('the counter of a key, a grant, and a rule of another form have none', () => {
+  it('the counter of a key, a grant, a pattern, and a rule of another form have none', () => {
     expect(entriesOf(limit(), 'acme')).toBeUndefined()
     expect(entriesOf(ofCustomer({ source: { kind: 'grant', id: 'g' } }), 'acme')).toBeUndefined()
+    expect(
+      entriesOf(ofCustomer({ rule_id: 'customer/month', descriptor: 'month', is_pattern: true }), 'acme'),
+    ).toBeUndefined()
     expect(entriesOf(ofCustomer({ rule_id: 'customer=acme' }), 'acme')).toBeUndefined()
-    expect(entriesOf(ofCustomer({ rule_id: 'customer', descriptor: 'endpoint:GET /' }), 'acme')).toBeUndefined()
   })
 })

@@ -36,9 +36,25 @@ function keyTitle({ api_key_id, api_key_prefix }: LimitState, keys: readonly Api
   return [`Key ${api_key_prefix ?? ''}…`, name].filter(Boolean).join(' · ')
 }
 
+interface Named {
+  readonly descriptor: string
+  readonly above?: string
+  readonly is_pattern?: boolean
+}
+
 /** titleOf names what a limit counts. */
-export function titleOf({ descriptor }: { readonly descriptor: string }): string {
-  return descriptor === 'default' ? 'Every request' : descriptor
+export function titleOf({ descriptor, above = '', is_pattern = false }: Named): string {
+  const open = is_pattern ? openText(descriptor) : descriptor
+  const below = descriptor === 'default' ? 'Every request' : open
+  return above === '' ? below : `${is_pattern ? openText(above) : above} · ${below}`
+}
+
+/** openText says of levels that are a key alone that they have any value. */
+function openText(path: string): string {
+  if (/^[^=]*:/.test(path) || path === 'default') return path
+  const levels = path.split(LEVEL)
+  if (levels.length === 1 && !path.includes('=')) return `${path}: any value`
+  return levels.map((level) => (level.includes('=') ? level : `${level}=*`)).join('/')
 }
 
 /** scopeOf names it within a sentence. */
@@ -67,8 +83,8 @@ export type Unit = (typeof UNITS)[number]
 export const asUnit = (unit: string | null): Unit | undefined => UNITS.find((each) => each === unit)
 
 /** idOf tells limits apart, for as long as the page shows them. */
-export const idOf = ({ domain, rule_id, descriptor, api_key_id, source }: LimitState): string =>
-  [domain, rule_id, descriptor, api_key_id, source.kind === 'grant' ? source.id : ''].join(' ')
+export const idOf = ({ domain, rule_id, above, descriptor, api_key_id, source }: LimitState): string =>
+  [domain, rule_id, above, descriptor, api_key_id, source.kind === 'grant' ? source.id : ''].join(' ')
 
 /**
  * alsoReplaced lists the other limits that an override of the customer would stand in for: it is for every tiered rule, whatever
@@ -93,26 +109,17 @@ interface Entry {
 }
 
 /**
- * entriesOf spells the descriptor that leads to a counter of the customer's id, by the path of its rule. Undefined for a counter of an
- * API key, which nobody keeps, and where the path does not say it.
+ * entriesOf returns the descriptor that leads to a counter of the customer's id, by the path of its rule. Undefined for a counter of an
+ * API key, which no one keeps, and where the path does not say it.
  */
-export function entriesOf(
-  { descriptor, rule_id, api_key_id, source }: LimitState,
-  customerId: string,
-): Entry[] | undefined {
-  if (api_key_id !== null || source.kind === 'grant') return undefined
+export function entriesOf(limit: LimitState, customerId: string): Entry[] | undefined {
+  const { above, descriptor, rule_id, api_key_id, source, is_pattern } = limit
+  if (api_key_id !== null || source.kind === 'grant' || is_pattern) return undefined
+  const before = above === '' ? [] : above.split(BELOW).map(entryOf)
+  const caller = rule_id.replace(/#\d+$/, '').split(LEVEL)[before.length]
+  if (caller === undefined || caller === '' || caller.includes('=')) return undefined
   const below = pathOf(descriptor)
-  const isInside = below === '' || rule_id.endsWith(`/${below}`)
-  const levels = (isInside ? rule_id.slice(0, below === '' ? undefined : -below.length - 1) : '').split(LEVEL)
-  const caller = levels.pop()
-  if (caller === undefined || caller === '' || caller.includes('=') || levels.some((level) => !level.includes('='))) {
-    return undefined
-  }
-  return [
-    ...levels.map(entryOf),
-    { key: caller, value: customerId },
-    ...(below === '' ? [] : below.split(BELOW).map(entryOf)),
-  ]
+  return [...before, { key: caller, value: customerId }, ...(below === '' ? [] : below.split(BELOW).map(entryOf))]
 }
 
 /** A level begins behind a slash; a slash may be part of a value, too. */

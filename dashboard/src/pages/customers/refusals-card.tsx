@@ -1,22 +1,17 @@
 import { durationText } from 'sluice/internal/core/duration-text'
-import { ask } from '../../api/client.ts'
 import type { ApiKey, Refusal } from '../../api/operations.ts'
-import { useResource } from '../../api/resource.ts'
+import type { Resource } from '../../api/resource.ts'
 import { Card, State, Time } from '../../ui/parts.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { reasonText } from './refusal-words.ts'
 
-const REFUSALS_MS = 4_000
-const SHOWN = 20
+interface RefusalsProps {
+  readonly refusals: Resource<readonly Refusal[]>
+  readonly keys: readonly ApiKey[]
+}
 
 /** RefusalsCard lists what was refused last: by which rule, and why. */
-export function RefusalsCard({ customerId, keys }: { readonly customerId: string; readonly keys: readonly ApiKey[] }) {
-  const { data, problem, reload } = useResource(
-    `refusals ${customerId}`,
-    async (signal) =>
-      (await ask('listRefusals', { query: { customer_id: customerId, limit: SHOWN }, signal })).body.refusals,
-    REFUSALS_MS,
-  )
+export function RefusalsCard({ refusals: { data, problem, reload }, keys }: RefusalsProps) {
   const columns: Column<Refusal>[] = [
     { title: 'When', isTight: true, cell: ({ at }) => <Time at={at} /> },
     {
@@ -53,11 +48,11 @@ export function RefusalsCard({ customerId, keys }: { readonly customerId: string
   )
 }
 
-function Rule({ refusal: { domain, rule, reason } }: { readonly refusal: Refusal }) {
+function Rule({ refusal: { domain, rule, rule_name, reason } }: { readonly refusal: Refusal }) {
   if (reason === 'blocked') return <span>every request</span>
   return (
-    <a class="break" href={`/rules?${new URLSearchParams({ domain, text: rule })}`}>
-      {rule}
+    <a class="break" href={`/rules?${new URLSearchParams({ domain, text: rule })}`} title={rule}>
+      {rule_name}
     </a>
   )
 }

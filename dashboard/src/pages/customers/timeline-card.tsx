@@ -1,13 +1,18 @@
 import type { AuditEntry } from '../../api/operations.ts'
-import { Button } from '../../ui/button.tsx'
 import { Icon } from '../../ui/icon.tsx'
 import { Card, Skeleton, State, Time, Trouble } from '../../ui/parts.tsx'
 import { detailsOf, storyOf } from './timeline.ts'
-import type { Listing } from './use-listing.ts'
+import type { CustomerData } from './use-customer.ts'
 
-/** TimelineCard tells who changed what, when and why, the newest first. */
-export function TimelineCard({ audit }: { readonly audit: Listing<AuditEntry> }) {
-  const { items, problem, hasMore, isBusy, more, reload } = audit
+interface TimelineProps {
+  readonly customerId: string
+  readonly changes: CustomerData['changes']
+}
+
+/** TimelineCard shows who changed what, when and why, the newest first. Older changes are in the audit log. */
+export function TimelineCard({ customerId, changes }: TimelineProps) {
+  const { data, problem, reload } = changes
+  const items = data?.items
   return (
     <Card title="Changes" isFlush>
       {items === undefined && (problem === undefined ? <Skeleton /> : <Trouble problem={problem} retry={reload} />)}
@@ -17,11 +22,11 @@ export function TimelineCard({ audit }: { readonly audit: Listing<AuditEntry> })
           <Entry key={entry.sequence} entry={entry} />
         ))}
       </ol>
-      {hasMore && (
+      {data?.has_more && (
         <div class="more">
-          <Button isDisabled={isBusy} onClick={more}>
-            Show more
-          </Button>
+          <a class="button" href={`/audit?${new URLSearchParams({ customer: customerId })}`}>
+            All changes
+          </a>
         </div>
       )}
     </Card>

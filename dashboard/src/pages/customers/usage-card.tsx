@@ -1,30 +1,24 @@
 import { useMemo, useState } from 'preact/hooks'
-import { ask } from '../../api/client.ts'
-import { useResource } from '../../api/resource.ts'
-import { Card, Choice, Count, Skeleton, State, Trouble } from '../../ui/parts.tsx'
-import { allPages, LARGEST_PAGE } from './all-pages.ts'
+import type { LimitState } from '../../api/operations.ts'
+import type { Resource } from '../../api/resource.ts'
+import { Card, Choice, Count, Skeleton, State, Time, Trouble } from '../../ui/parts.tsx'
 import { DayBars } from './day-bars.tsx'
-import { daysOf, limitsIn, sumOf, usageSpan } from './usage-days.ts'
+import { daysOf, limitsIn, sumOf, usageFrom } from './usage-days.ts'
+import type { UsagePart } from './use-customer.ts'
 
-const USAGE_MS = 30_000
+interface UsageProps {
+  readonly usage: Resource<UsagePart>
+  /** Usage is counted under the ids of rules; these know their names. */
+  readonly limits: readonly LimitState[]
+}
 
 /** UsageCard shows thirty days of one limit: a request counts under each of its limits, so they are looked at one by one. */
-export function UsageCard({ customerId }: { readonly customerId: string }) {
+export function UsageCard({ usage, limits: known }: UsageProps) {
   const [chosen, setChosen] = useState<string>()
   const [what, setWhat] = useState<'requests' | 'cost'>('requests')
-  const span = usageSpan(Date.now())
-  const usage = useResource(
-    `usage ${customerId} ${span.from}`,
-    (signal) =>
-      allPages(async (cursor) => {
-        const query = { customer_id: customerId, ...span, granularity: 'day', cursor, page_size: LARGEST_PAGE } as const
-        return (await ask('listUsage', { query, signal })).body
-      }),
-    USAGE_MS,
-  )
-  const limits = useMemo(() => limitsIn(usage.data ?? []), [usage.data])
+  const limits = useMemo(() => limitsIn(usage.data?.items ?? []), [usage.data])
   const limit = chosen !== undefined && limits.includes(chosen) ? chosen : limits[0]
-  const days = daysOf(usage.data ?? [], limit, span.from)
+  const days = daysOf(usage.data?.items ?? [], limit, usageFrom(Date.now()))
   const sum = sumOf(days)
   return (
     <Card
@@ -41,7 +35,7 @@ export function UsageCard({ customerId }: { readonly customerId: string }) {
             >
               {limits.map((each) => (
                 <option key={each} value={each}>
-                  {each}
+                  {nameOf(each, known)}
                 </option>
               ))}
             </select>
@@ -73,10 +67,20 @@ export function UsageCard({ customerId }: { readonly customerId: string }) {
             <Sum name="Cost" value={sum.cost} swatch={what === 'cost' ? 'plot-5' : undefined} />
           </dl>
           <DayBars days={days} what={what} />
+          {usage.data && (
+            <p class="small soft">
+              Complete until <Time at={usage.data.complete_until} />
+            </p>
+          )}
         </div>
       )}
     </Card>
   )
+}
+
+function nameOf(limit: string, known: readonly LimitState[]): string {
+  const state = known.find(({ domain, rule_id }) => `${domain}/${rule_id}` === limit)
+  return state === undefined ? limit : `${state.domain}/${state.rule_name}`
 }
 
 function Sum({ name, value, swatch }: { name: string; value: number; swatch: string | undefined }) {

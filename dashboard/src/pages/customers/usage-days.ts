@@ -11,13 +11,9 @@ export interface UsageDay {
   readonly cost: number
 }
 
-/** usageSpan is the last thirty days, today included: whole days of UTC, as usage is kept. */
-export function usageSpan(nowMs: number): { readonly from: string; readonly to: string } {
-  const today = Math.floor(nowMs / DAY_MS) * DAY_MS
-  return {
-    from: new Date(today - (SHOWN_DAYS - 1) * DAY_MS).toISOString(),
-    to: new Date(today + DAY_MS).toISOString(),
-  }
+/** usageFrom is when the last thirty days began, today included: whole days of UTC, as usage is kept. */
+export function usageFrom(nowMs: number): number {
+  return (Math.floor(nowMs / DAY_MS) - SHOWN_DAYS + 1) * DAY_MS
 }
 
 /** limitsIn lists the limits of rows, the busiest first. A request counts under each of its limits, so they are never added up. */
@@ -28,10 +24,10 @@ export function limitsIn(rows: readonly UsageRow[]): readonly string[] {
 }
 
 /** daysOf is every day of the span for one limit. A day without a row had no requests. */
-export function daysOf(rows: readonly UsageRow[], limit: string | undefined, from: string): readonly UsageDay[] {
+export function daysOf(rows: readonly UsageRow[], limit: string | undefined, fromMs: number): readonly UsageDay[] {
   const found = new Map(rows.filter((row) => row.limit === limit).map((row) => [Date.parse(row.at), row]))
   return Array.from({ length: SHOWN_DAYS }, (_, i) => {
-    const atMs = Date.parse(from) + i * DAY_MS
+    const atMs = fromMs + i * DAY_MS
     const { allowed = 0, refused = 0, cost = 0 } = found.get(atMs) ?? {}
     return { atMs, allowed, refused, cost }
   })

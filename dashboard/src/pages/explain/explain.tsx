@@ -16,15 +16,18 @@ import { type Explanation, withoutSecrets } from './verdict.ts'
 
 /** Counters move: the answer is asked for again so often. */
 const AGAIN_MS = 3_000
+/** The keys of so many patterns are offered. */
+const KNOWN_PATTERNS = 200
 const BLANK: Question = { domain: '', descriptors: [{ entries: [{ key: '', value: '' }] }] }
 
 /** Explain says why a request is refused. What is asked stands in the address, so that it can be sent to somebody: without secret values. */
 export function Explain() {
   const query = place.value.query.get('q') ?? ''
-  const tree = useRuleTree(undefined)
+  const tree = useRuleTree({ limit: 1 })
   const [typed, setTyped] = useState<Question>(() => questionOf(query) ?? BLANK)
   const [asked, setAsked] = useState<Question | undefined>(() => wholeOf(query))
   const [written, setWritten] = useState(query)
+  const ofDomain = useRuleTree({ domain: typed.domain, limit: KNOWN_PATTERNS })
   const given = understand(query)
   const notes = query !== '' && given.kind === 'understood' ? given.notes : []
 
@@ -63,7 +66,7 @@ export function Explain() {
       <div class="explain-grid">
         <div>
           <Card title="The request">
-            <RequestForm question={typed} tree={tree} onType={setTyped} onAsk={setAsked} />
+            <RequestForm question={typed} tree={tree} known={ofDomain.data} onType={setTyped} onAsk={setAsked} />
           </Card>
         </div>
         <div class="stack top">

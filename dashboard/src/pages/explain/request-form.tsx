@@ -9,6 +9,8 @@ import { type Entry, isWhole, type Question, understand } from './question.ts'
 interface FormProps {
   readonly question: Question
   readonly tree: Resource<RuleTree>
+  /** Rules of the domain that is asked about. */
+  readonly known: RuleTree | undefined
   readonly onType: (question: Question) => void
   readonly onAsk: (question: Question) => void
 }
@@ -31,9 +33,9 @@ export function RequestForm(props: FormProps) {
 
 const BLANK: Entry = { key: '', value: '' }
 
-function Fields({ question, tree, onType, onAsk }: FormProps) {
+function Fields({ question, tree, known, onType, onAsk }: FormProps) {
   const { domain, descriptors } = question
-  const keys = useMemo(() => keysOf(tree.data, domain), [tree.data, domain])
+  const keys = useMemo(() => keysOf(known, domain), [known, domain])
   const form = useRef<HTMLFormElement>(null)
   const change = (i: number, entries: readonly Entry[]): void =>
     onType({ domain, descriptors: descriptors.map((each, j) => (j === i ? { entries } : each)) })

@@ -7,6 +7,7 @@ import { blockHref, customerHref, explainHref } from './callers.ts'
 export interface Caller {
   readonly domain: string
   readonly rule: string
+  readonly rule_name: string
   readonly key: string
   readonly customer_id: string | null
   readonly api_key_id: string | null
@@ -17,8 +18,6 @@ export const callerKey = ({ domain, rule, key }: Caller): string => `${domain}\n
 /** Who is the customer, where one is known, and what the counter is kept for. */
 export function Who({ caller }: { readonly caller: Caller }) {
   const { customer_id: customer, key } = caller
-  // What blocks refuse is counted in one place: the callers of all of them.
-  if (customer === null && key === '') return <a href="/blocks">everybody who is blocked</a>
   return (
     <span class="who">
       {customer !== null && <a href={customerHref(customer)}>{customer}</a>}
@@ -29,13 +28,21 @@ export function Who({ caller }: { readonly caller: Caller }) {
   )
 }
 
-/** RuleName is a rule and its domain. */
-export function RuleName({ domain, id, isShadow = false }: { domain: string; id: string; isShadow?: boolean }) {
+interface RuleNameProps {
+  readonly domain: string
+  readonly id: string
+  readonly name: string
+  readonly isShadow?: boolean
+}
+
+/** RuleName is a rule, by the name that callers see, and its domain. What blocks refuse has no rule, and leads to them. */
+export function RuleName({ domain, id, name, isShadow = false }: RuleNameProps) {
+  const href = id === BLOCKED ? '/blocks' : `/rules?${new URLSearchParams({ domain, text: id })}`
   return (
     <span class="who">
       <span class="row">
-        <a class="mono clip" href={`/rules?${new URLSearchParams({ domain, text: id })}`} title={id}>
-          {id}
+        <a class="mono clip" href={href} title={id}>
+          {name}
         </a>
         {isShadow && <Badge tone="warn">shadow</Badge>}
       </span>
@@ -45,6 +52,8 @@ export function RuleName({ domain, id, isShadow = false }: { domain: string; id:
     </span>
   )
 }
+
+const BLOCKED = 'blocked'
 
 /** Actions lead to what can be done about a caller. */
 export function Actions({ caller, canBlock }: { readonly caller: Caller; readonly canBlock: boolean }) {

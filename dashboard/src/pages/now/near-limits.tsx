@@ -18,7 +18,7 @@ const WINDOWS = [
 
 const COLUMNS: readonly Column<NearLimit>[] = [
   { title: 'Who', cell: (row) => <Who caller={row} /> },
-  { title: 'Rule', cell: ({ domain, rule }) => <RuleName domain={domain} id={rule} /> },
+  { title: 'Rule', cell: ({ domain, rule, rule_name }) => <RuleName domain={domain} id={rule} name={rule_name} /> },
   {
     title: 'Used',
     cell: ({ limit, remaining, key }) => (

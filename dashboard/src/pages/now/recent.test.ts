@@ -37,6 +37,7 @@ describe('the busiest rules', () => {
   const rule = (id: string, allowed: number, refused: number) => ({
     domain: 'api',
     id,
+    name: id,
     allowed,
     refused,
     shadow_refused: 0,

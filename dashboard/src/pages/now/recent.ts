@@ -48,6 +48,7 @@ function meanOf(frames: readonly LiveFrame[], name: Amount): number {
 export interface BusyRule {
   readonly domain: string
   readonly id: string
+  readonly name: string
   readonly allowed: number
   readonly refused: number
   readonly shadow: number
@@ -56,18 +57,18 @@ export interface BusyRule {
 /** busiestRules lists rules by what was asked of them in the last seconds: those that refuse come first. */
 export function busiestRules(frames: readonly LiveFrame[], most: number): readonly BusyRule[] {
   const lately = frames.slice(-RULE_SECONDS)
-  const byName = new Map<string, { -readonly [K in keyof BusyRule]: BusyRule[K] }>()
+  const byKey = new Map<string, { -readonly [K in keyof BusyRule]: BusyRule[K] }>()
   for (const { rules } of lately) {
-    for (const { domain, id, allowed, refused, shadow_refused: shadow } of rules) {
-      const name = `${domain} ${id}`
-      const known = byName.get(name) ?? { domain, id, allowed: 0, refused: 0, shadow: 0 }
+    for (const { domain, id, name, allowed, refused, shadow_refused: shadow } of rules) {
+      const key = `${domain} ${id}`
+      const known = byKey.get(key) ?? { domain, id, name, allowed: 0, refused: 0, shadow: 0 }
       known.allowed += allowed / lately.length
       known.refused += refused / lately.length
       known.shadow += shadow / lately.length
-      byName.set(name, known)
+      byKey.set(key, known)
     }
   }
-  return [...byName.values()].sort(byTrouble).slice(0, most)
+  return [...byKey.values()].sort(byTrouble).slice(0, most)
 }
 
 function byTrouble(a: BusyRule, b: BusyRule): number {

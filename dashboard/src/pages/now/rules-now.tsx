@@ -13,7 +13,7 @@ const SHOWN_RULES = 12
 const ORDER_EVERY_MS = 5_000
 
 const COLUMNS: readonly Column<BusyRule>[] = [
-  { title: 'Rule', cell: ({ domain, id }) => <RuleName domain={domain} id={id} /> },
+  { title: 'Rule', cell: ({ domain, id, name }) => <RuleName domain={domain} id={id} name={name} /> },
   { title: 'Allowed/s', align: 'right', cell: ({ allowed }) => formatRate(allowed) },
   {
     title: 'Refused/s',

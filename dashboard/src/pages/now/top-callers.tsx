@@ -70,7 +70,9 @@ function columnsOf(by: By): readonly Column<TopKey>[] {
     { title: 'Who', cell: (row) => <Who caller={row} /> },
     {
       title: 'Rule',
-      cell: ({ domain, rule, is_shadow }) => <RuleName domain={domain} id={rule} isShadow={is_shadow} />,
+      cell: ({ domain, rule, rule_name, is_shadow }) => (
+        <RuleName domain={domain} id={rule} name={rule_name} isShadow={is_shadow} />
+      ),
     },
     { title: count, align: 'right', cell: (row) => <Count of={row.count} /> },
     {

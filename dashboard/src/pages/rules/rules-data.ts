@@ -11,10 +11,16 @@ const ACTIVITY_MS = 3_000
 const PAGE_SIZE = 500
 const MOST_SWITCHES = 5_000
 
-/** useRuleTree is the rules in force. They are read again when another set is. */
-export function useRuleTree(domain: string | undefined): Resource<RuleTree> {
-  const tree = useResource(`tree ${domain ?? ''}`, (signal) =>
-    ask('readRuleTree', { query: { domain }, signal }).then(({ body }) => body),
+/** How many patterns a page of the tree has. */
+export const PAGE_PATTERNS = 1_000
+
+type TreeQuery = Operations['readRuleTree']['query']
+
+/** useRuleTree is a page of the rules in force. They are read again when another set is. */
+export function useRuleTree(asked: TreeQuery): Resource<RuleTree> {
+  const query = { limit: PAGE_PATTERNS, ...asked }
+  const tree = useResource(`tree ${JSON.stringify(query)}`, (signal) =>
+    ask('readRuleTree', { query, signal }).then(({ body }) => body),
   )
   const version = frames.value.at(-1)?.rule_version
   const known = useRef(version)

@@ -8,10 +8,11 @@ import { activitiesOf, type Span } from './activity.ts'
 import { IncidentDialog } from './incident-dialog.tsx'
 import { LimitDialog } from './limit-dialog.tsx'
 import './rules.css'
-import { isWithoutDatabase, type SwitchData, useActive, useActivity, useRuleTree, useSwitches } from './rules-data.ts'
+import { isWithoutDatabase, type SwitchData, useActive, useActivity, useSwitches } from './rules-data.ts'
 import { SwitchDialog } from './switch-dialog.tsx'
 import { type Mode, NO_SWITCHES, ownSwitch } from './switch-state.ts'
-import { allKeys, firstOpen, MOST_ROWS, type Only, type PatternRow, STEP_ROWS, treeRows, WHOLE } from './tree-rows.ts'
+import { onlyOf, spanOf, TreePager, useTreePage } from './tree-page.tsx'
+import { allKeys, firstOpen, MOST_ROWS, type PatternRow, STEP_ROWS, treeRows, WHOLE } from './tree-rows.ts'
 import { TreeTable } from './tree-table.tsx'
 
 const NO_DATA: SwitchData = { switches: NO_SWITCHES, hands: new Map() }
@@ -36,11 +37,11 @@ interface Switching {
 export function Rules() {
   const { query } = place.value
   const domain = query.get('domain') ?? undefined
-  const tree = useRuleTree(domain)
+  const tree = useTreePage()
   const active = useActive()
   const switchData = useSwitches()
   const activity = useActivity()
-  const span = query.get('in') === 'hour' ? 'hour' : 'minute'
+  const span = spanOf(query)
   const activities = useMemo(() => activitiesOf(activity.data?.rules ?? [], span), [activity.data, span])
   const [switching, setSwitching] = useState<Switching>()
   const [edited, setEdited] = useState<PatternRow>()
@@ -181,7 +182,7 @@ interface TreeProps {
 function Tree({ tree, domain, data, active, canSwitch, activities, span, change, edit }: TreeProps) {
   const { query } = place.value
   const text = query.get('text') ?? ''
-  const only = readOnly(query.get('only'))
+  const only = onlyOf(query)
   const [open, setOpen] = useState<ReadonlySet<string>>(() => firstOpen(tree))
   const [lengths, setLengths] = useState<ReadonlyMap<string, number>>(new Map())
   const { switches } = data
@@ -216,19 +217,19 @@ function Tree({ tree, domain, data, active, canSwitch, activities, span, change,
           aria-label="Filter rules"
           placeholder="Filter by domain, key, value or name"
           value={text}
-          onInput={(event) => setQuery({ text: event.currentTarget.value })}
+          onInput={(event) => setQuery({ text: event.currentTarget.value, skip: '' })}
         />
         <Choice
           label="Show"
           options={ONLY}
           value={only}
-          onChoose={(chosen) => setQuery({ only: chosen === 'all' ? '' : chosen })}
+          onChoose={(chosen) => setQuery({ only: chosen === 'all' ? '' : chosen, skip: '' })}
         />
         <Choice
           label="Refusals in the last"
           options={SPANS}
           value={span}
-          onChoose={(chosen) => setQuery({ in: chosen === 'minute' ? '' : chosen })}
+          onChoose={(chosen) => setQuery({ in: chosen === 'minute' ? '' : chosen, skip: '' })}
         />
         <span class="row">
           <Button isSmall kind="quiet" onClick={() => setOpen(new Set(allKeys(tree)))}>
@@ -240,7 +241,7 @@ function Tree({ tree, domain, data, active, canSwitch, activities, span, change,
         </span>
         <span class="faint small num">{tree.limits.toLocaleString()} limits in force</span>
       </div>
-      <Omitted tree={tree} domain={domain} />
+      {domain !== undefined && <OneDomain name={domain} />}
       {rows.length > 0 ? (
         <TreeTable {...{ rows, active, data, canSwitch, activities, span, actions }} />
       ) : tree.limits === 0 ? (
@@ -249,49 +250,23 @@ function Tree({ tree, domain, data, active, canSwitch, activities, span, change,
         </State>
       ) : (
         <State icon="search" title={only === 'refusing' ? 'No rule refuses at the moment' : 'No rule is found'}>
-          <Button onClick={() => setQuery({ text: '', only: '' })}>Show all rules</Button>
+          <Button onClick={() => setQuery({ text: '', only: '', skip: '' })}>Show all rules</Button>
         </State>
       )}
+      <TreePager tree={tree} />
     </>
   )
 }
 
 const firstLength = (key: string): number => (key === WHOLE ? MOST_ROWS : STEP_ROWS)
 
-const readOnly = (text: string | null): Only => (text === 'shadow' || text === 'refusing' ? text : 'all')
-
-/** Omitted says that there is more than is listed, and lets one look at a domain alone. */
-function Omitted({ tree, domain }: { readonly tree: RuleTree; readonly domain: string | undefined }) {
-  if (domain !== undefined) {
-    return (
-      <p class="rule-note">
-        Only the domain <strong class="break">{domain}</strong>.{' '}
-        <Button isSmall onClick={() => setQuery({ domain: '' })}>
-          Show all domains
-        </Button>
-        {tree.omitted > 0 && ` ${tree.omitted.toLocaleString()} patterns are not listed, because there are so many.`}
-      </p>
-    )
-  }
-  if (tree.omitted === 0) return null
+function OneDomain({ name }: { readonly name: string }) {
   return (
-    <div class="rule-note row wrap">
-      <span>
-        {tree.omitted.toLocaleString()} patterns are not listed, because there are so many. Look at one domain:
-      </span>
-      <select
-        class="input"
-        aria-label="Domain"
-        value=""
-        onChange={(event) => setQuery({ domain: event.currentTarget.value })}
-      >
-        <option value="">Choose</option>
-        {tree.domains.map(({ name }) => (
-          <option key={name} value={name}>
-            {name}
-          </option>
-        ))}
-      </select>
-    </div>
+    <p class="rule-note">
+      Only the domain <strong class="break">{name}</strong>.{' '}
+      <Button isSmall onClick={() => setQuery({ domain: '', skip: '' })}>
+        Show all domains
+      </Button>
+    </p>
   )
 }

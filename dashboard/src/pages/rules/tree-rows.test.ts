@@ -20,8 +20,9 @@ const node = (id: string, below: RuleNode[] = [], limits = [limit(id)], tier: st
 })
 const treeOf = (...patterns: RuleNode[]): RuleTree => ({
   limits: patterns.length,
+  found: patterns.length,
   omitted: 0,
-  domains: [{ name: 'api', version: null, evaluates_path: false, patterns }],
+  domains: [{ name: 'api', version: null, evaluates_path: false, limits: 5, patterns }],
 })
 const SHOP = treeOf(
   node('user', [node('user', [], [limit('user')], 'pro'), node('user/endpoint=POST /orders')]),
@@ -51,6 +52,12 @@ test('an open tree names each pattern by what it adds, and a further limit in a 
   const rows = treeRows(SHOP, shown({ open: new Set(allKeys(SHOP)) }))
   expect(spelled(rows)).toEqual(['api', '  user', '    user', '    endpoint=POST /orders', '  ip', '  ip'])
   expect(rows.map((row) => row.kind === 'pattern' && row.isFurther)).toEqual([false, false, false, false, false, true])
+})
+
+test('a domain counts all of its limits, and says when none of them is on this page', () => {
+  const [other, ...rest] = treeRows({ ...SHOP, domains: [{ ...SHOP.domains[0], patterns: [] }] }, shown())
+  expect([other, rest]).toMatchObject([{ kind: 'domain', limits: 5, isElsewhere: true }, []])
+  expect(treeRows(SHOP, shown())[0]).toMatchObject({ limits: 5, isElsewhere: false })
 })
 
 test("a tier's limit repeats the rule that it stands in for", () => {

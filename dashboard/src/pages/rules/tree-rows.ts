@@ -16,7 +16,10 @@ export interface DomainRow extends Placed {
   readonly name: string
   readonly version: string | null
   readonly evaluatesPath: boolean
+  /** All of the domain, listed or not. */
   readonly limits: number
+  /** None of its patterns is on this page of the tree. */
+  readonly isElsewhere: boolean
   readonly isOpen: boolean
 }
 
@@ -119,13 +122,12 @@ class Walk {
     this.#isFiltered = this.#words.length > 0 || shown.only !== 'all'
   }
 
-  domain({ name, version, evaluates_path, patterns }: RuleTree['domains'][number]): TreeRow[] {
+  domain({ name, version, evaluates_path, limits, patterns }: RuleTree['domains'][number]): TreeRow[] {
     this.#seen = new Set()
     this.#plain = new Set(patterns.flatMap(plainRules))
     const wanted = this.#isFiltered ? patterns.filter((node) => this.#isWanted(name, node)) : patterns
     if (this.#isFiltered && wanted.length === 0) return []
     const isOpen = this.#isFiltered || this.#shown.open.has(name)
-    const limits = patterns.reduce((sum, node) => sum + limitsOf(node), 0)
     const row: DomainRow = {
       kind: 'domain',
       key: name,
@@ -134,6 +136,7 @@ class Walk {
       version,
       evaluatesPath: evaluates_path,
       limits,
+      isElsewhere: patterns.length === 0 && limits > 0,
       isOpen,
     }
     return isOpen ? [row, ...this.#below({ domain: name, id: '', within: null }, wanted, name, 1)] : [row]
@@ -211,8 +214,4 @@ function stepOf({ id, tier }: RuleNode, parentId: string): string {
 /** plainRules are the ids of rules that are there for every caller. */
 function plainRules({ tier, limits, below }: RuleNode): string[] {
   return tier === null ? [...limits.map(({ id }) => id), ...below.flatMap(plainRules)] : []
-}
-
-function limitsOf({ limits, below }: RuleNode): number {
-  return below.reduce((sum, node) => sum + limitsOf(node), limits.length)
 }

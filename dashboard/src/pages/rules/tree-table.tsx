@@ -92,11 +92,20 @@ function Domain({ row, active, actions }: { readonly row: DomainRow } & TreeProp
     <tr class="domain">
       <th scope="rowgroup" colSpan={6}>
         <div class="row wrap">
-          <Toggle isOpen={row.isOpen} name={row.name} onClick={() => actions.toggle(row.key)} />
+          {row.isElsewhere ? (
+            <span class="toggle" />
+          ) : (
+            <Toggle isOpen={row.isOpen} name={row.name} onClick={() => actions.toggle(row.key)} />
+          )}
           <span class="break">{row.name}</span>
           <span class="faint small num">
             {row.limits.toLocaleString()} {row.limits === 1 ? 'limit' : 'limits'}
           </span>
+          {row.isElsewhere && (
+            <a class="button small" href={`/rules?${new URLSearchParams({ domain: row.name })}`}>
+              Show them
+            </a>
+          )}
           {row.version !== null && <Badge>version {row.version}</Badge>}
           {row.evaluatesPath && <Badge>rules on the way apply, too</Badge>}
           <span class="source">

@@ -6,7 +6,7 @@ import type { ScopedReport } from '../../edge/admin/hot-keys-route.ts'
 import { observerOf } from '../../observe/door-observer.ts'
 import { HotKeys } from '../../observe/hot-keys/hot-keys.ts'
 import { CALLER_ENTRIES } from '../../quotas/book/caller-entries.ts'
-import { ask, bookOf, customer, hash, key, type Records } from '../../quotas/book/records.suite.ts'
+import { ask, block, bookOf, customer, hash, key, type Records } from '../../quotas/book/records.suite.ts'
 import { ProcessDesk } from '../desk/process-desk.ts'
 import type { AskProcesses } from '../doors/reports.ts'
 import { FleetQuestions } from './fleet-questions.ts'
@@ -94,6 +94,37 @@ describe('the busiest keys of all rules', () => {
     const { items } = await top.top('used', '1h', 50)
     expect(items).toMatchObject([{ customerId: 'acme', keyId: 'k1', count: 3 }])
     expect(items[0].key).toMatch(/^path=\/v1\|x-api-key=k1-a~[0-9a-f]{16}$/)
+  })
+
+  it('name whom a block refused: each customer, key and address range apart', async () => {
+    const { top, hits } = scene({
+      ...ACME,
+      customers: [
+        customer('acme'),
+        customer('beta', { status: 'suspended' }),
+        customer('gamma', { status: 'suspended' }),
+      ],
+      blocks: [
+        block('b-1', { kind: 'key', keyId: 'k1' }),
+        block('b-2', { kind: 'cidr', cidr: '10.0.0.0/8' }),
+        block('b-3', { kind: 'customer', customerId: 'unknown' }),
+      ],
+    })
+    await hits(`api_key=${SECRET}`, 5)
+    await hits('ip=10.1.2.3', 2)
+    await hits('ip=10.1.2.4', 2)
+    await hits('customer=unknown', 3)
+    await hits('customer=beta', 2)
+    await hits('customer=gamma', 1)
+    const { items } = await top.top('refused', '5m', 50)
+    expect(items.map(({ key: who, customerId, keyId, count }) => [who, customerId, keyId, count])).toEqual([
+      ['api_key=k1…', 'acme', 'k1', 5],
+      ['address=10.0.0.0/8', undefined, undefined, 4],
+      ['customer_id=unknown', undefined, undefined, 3],
+      ['customer_id=beta', 'beta', undefined, 2],
+      ['customer_id=gamma', 'gamma', undefined, 1],
+    ])
+    expect(items.every(({ rule }) => rule === 'blocked')).toBe(true)
   })
 
   it('are of this node alone where the fleet cannot be asked', async () => {

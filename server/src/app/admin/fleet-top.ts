@@ -1,5 +1,6 @@
 import type { KeyEncoder } from 'sluice/internal/core/key-encoder'
 import { TwoGenerations } from 'sluice/internal/core/two-generations'
+import { BLOCKED } from 'sluice/internal/engine/quotas'
 import type { ScopedReport } from '../../edge/admin/hot-keys-route.ts'
 import type { RuleReport } from '../../observe/hot-keys/hot-keys-report.ts'
 import type { WindowMinutes } from '../../observe/hot-keys/key-windows.ts'
@@ -7,7 +8,7 @@ import type { CallerEntries } from '../../quotas/book/caller-entries.ts'
 import type { QuotaBook } from '../../quotas/book/quota-book.ts'
 import { KeyRecord } from '../../quotas/book/records.ts'
 import type { TopKey, TopKeys, TopPeriod, TopRanking } from '../../quotas/ports.ts'
-import { customerOf } from '../desk/caller-limits.ts'
+import { customerOf } from '../desk/callers.ts'
 import { spelledSecret } from '../desk/key-owners.ts'
 import type { AskProcesses } from '../doors/reports.ts'
 import type { FleetQuestions } from './fleet-questions.ts'
@@ -51,7 +52,7 @@ export class FleetTop implements TopKeys {
 
   async top(by: TopRanking, period: TopPeriod, limit: number) {
     const minutes = MINUTES[period]
-    const { report, scope, nodes, nodesLeftOut } = await this.#report()
+    const { report, scope, nodes, nodesLeftOut } = await this.report()
     const ranked = report.rules
       .flatMap((rule) => keysOf(rule, by, minutes))
       .sort((a, b) => b.count - a.count)
@@ -65,7 +66,8 @@ export class FleetTop implements TopKeys {
     }
   }
 
-  #report(): Promise<ScopedReport> {
+  /** report is what the fleet knows of its keys, as of the last second. */
+  report(): Promise<ScopedReport> {
     const nowMs = this.#nowMs()
     if (this.#last === undefined || Math.abs(nowMs - this.#last.atMs) >= KEPT_MS) {
       this.#last = { atMs: nowMs, report: this.#parts.hotKeys() }
@@ -74,7 +76,7 @@ export class FleetTop implements TopKeys {
   }
 
   async #named(ranked: readonly Unnamed[]): Promise<readonly TopKey[]> {
-    const callers = ranked.map(({ key }) => this.#callerIn(key))
+    const callers = ranked.map(({ rule, key }) => (rule === BLOCKED ? this.#blockedIn(key) : this.#callerIn(key)))
     await this.#learn(callers.flatMap((caller) => (caller?.kind === 'keys' ? [caller.value] : [])))
     return ranked.map((each, i) => {
       const caller = callers[i]
@@ -98,6 +100,16 @@ export class FleetTop implements TopKeys {
     return undefined
   }
 
+  /** #blockedIn reads whom a block is about. Of a key, people see the first characters. */
+  #blockedIn(key: string): Caller | undefined {
+    const at = key.indexOf('=')
+    const [name, value] = [key.slice(0, at), key.slice(at + 1)]
+    if (name === 'customer_id') return { kind: 'customers', value, key }
+    if (name !== 'api_key_id') return undefined
+    const prefix = this.#parts.book()?.key(value)?.prefix
+    return { kind: 'ids', value, key: prefix === undefined ? key : `api_key=${prefix}…` }
+  }
+
   /** #hidden spells an API key that is in clear as it may be shown. Whose it is, the book knows. */
   #hidden(name: string, apiKey: string): string {
     const spelled = spelledSecret(this.#parts.keys, apiKey)
@@ -111,7 +123,7 @@ export class FleetTop implements TopKeys {
     const book = this.#parts.book()
     if (caller === undefined || book === undefined) return NOBODY
     if (caller.kind === 'customers') return { customerId: book.customer(caller.value)?.id, keyId: undefined }
-    const { keyId } = this.#owners.get(caller.value) ?? NOBODY
+    const keyId = caller.kind === 'ids' ? caller.value : this.#owners.get(caller.value)?.keyId
     const record = keyId === undefined ? undefined : book.key(keyId)
     return { customerId: customerOf(record)?.id, keyId: record?.id }
   }
@@ -136,7 +148,8 @@ export class FleetTop implements TopKeys {
 }
 
 interface Caller {
-  readonly kind: 'keys' | 'customers'
+  /** A key as it is spelled, the id of a customer, or the id of a key's record. */
+  readonly kind: 'keys' | 'customers' | 'ids'
   readonly value: string
   /** The whole key, as it may be shown. */
   readonly key: string
@@ -146,7 +159,7 @@ type Unnamed = Omit<TopKey, 'customerId' | 'keyId'>
 
 const NOBODY = { customerId: undefined, keyId: undefined }
 /** How a secret is spelled. */
-const HASHED = /~[0-9a-f]{16}$/
+export const HASHED = /~[0-9a-f]{16}$/
 
 function keysOf({ domain, rule, isShadow, windows }: RuleReport, by: TopRanking, minutes: WindowMinutes): Unnamed[] {
   const { total, missed, keys } = windows[minutes][by === 'used' ? 'active' : 'refused']
@@ -157,7 +170,7 @@ function keysOf({ domain, rule, isShadow, windows }: RuleReport, by: TopRanking,
 }
 
 /** unescaped reads a value as keys of counters spell it. */
-function unescaped(value: string): string {
+export function unescaped(value: string): string {
   return value.replace(/%([0-9a-f]{2})/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
 }
 

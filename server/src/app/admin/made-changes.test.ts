@@ -17,7 +17,7 @@ function auditOf(...items: AuditEntry[]) {
       asked.push(query)
       return { items, next: undefined }
     },
-    verify: async () => ({ ok: true, entries: 0, head: undefined, broken: undefined, anchors: [] }),
+    verify: async () => ({ ok: true, entries: 0, head: undefined, broken: undefined, anchors: [], unread: [] }),
   }
   return { audit, asked }
 }

@@ -8,6 +8,7 @@ import type { QuotaBook } from '../../quotas/book/quota-book.ts'
 import type { AuditLog, LiveFrame, WorkerState } from '../../quotas/ports.ts'
 import { CallerHoursReader } from '../../quotas/usage/caller-hours.ts'
 import { type TierUsageParts, TierUsageReader } from '../../quotas/usage/tier-usage.ts'
+import type { SeenKeys } from '../desk/callers.ts'
 import { type CounterDeskParts, Desk } from '../desk/counter-desk.ts'
 import { type DeskStore, memoryDeskStore } from '../desk/desk-store.ts'
 import { nameOf } from '../desk/process-desk.ts'
@@ -21,6 +22,7 @@ import { FleetQuestions } from './fleet-questions.ts'
 import { FleetTop } from './fleet-top.ts'
 import { LiveFrames } from './live-frames.ts'
 import { type FileChange, MadeChanges } from './made-changes.ts'
+import { MetCounters } from './met-counters.ts'
 import { NodeFigures } from './node-figures.ts'
 import { nodeName } from './node-name.ts'
 import { FleetCallers, fitting } from './recent-callers.ts'
@@ -74,12 +76,14 @@ const LEAVE_MS = 500
 export function openDesk(parts: DeskParts): OpenDesk {
   const { config, rules, book, ask, version } = parts
   const store = storeOf(parts)
+  const seen: SeenKeys = async (ids) => new Map((await ask('seenKeys', ids)).flatMap((each) => Object.entries(each)))
   const counters = new Desk({
     rules,
     book,
     entries: config.callerEntries,
     store,
-    seen: async (ids) => new Map((await ask('seenKeys', ids)).flatMap((each) => Object.entries(each))),
+    seen,
+    met: (target) => met.of(target),
     refusedCounters: async (target) => (await ask('refusals', [nameOf(target)])).flat().map(({ counter }) => counter),
     audited: parts.audited ?? (async () => {}),
   })
@@ -130,6 +134,10 @@ export function openDesk(parts: DeskParts): OpenDesk {
     book,
     keys,
     entries: config.callerEntries,
+  })
+  const met = new MetCounters({
+    ...{ recent, book, keys, seen, entries: config.callerEntries },
+    hotKeys: async () => (await top.report()).report,
   })
   const changes = new MadeChanges({ audit: parts.audit, files: parts.fileChanges })
   const problems = new RecordCheck({ rules, book, entries: config.callerEntries })

@@ -1,8 +1,6 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import { SluiceError } from 'sluice/internal/core/errors'
 import { KeyEncoder } from 'sluice/internal/core/key-encoder'
 import { PARTITIONS, sharedHash } from 'sluice/internal/engine/shared-hash'
-import { StoreFault } from 'sluice/internal/engine/store-fault'
 import { parseRedisUrl } from 'sluice/internal/stores/redis/connection/address'
 import { CompactKeys, readableKeys, type StoredKeys } from 'sluice/internal/stores/redis/formats/stored-keys'
 import type { RedisCounters } from 'sluice/internal/stores/redis/redis-counters'
@@ -14,6 +12,7 @@ import { credentialsOf, redisUrlOf } from '../settings/redis-settings.ts'
 import { SettingSources } from '../settings/setting-sources.ts'
 import { lastOf } from '../settings/setting-values.ts'
 import { SETTINGS, type SettingName } from '../settings/settings.ts'
+import { CONNECT_MS, whileOffline } from './while-offline.ts'
 
 const NAMES: readonly SettingName[] = [
   'redis',
@@ -28,10 +27,6 @@ const NAMES: readonly SettingName[] = [
 
 /** COUNTER_FLAGS are the flags of commands that look at counters. They mean what they mean to serve. */
 export const COUNTER_FLAGS = SETTINGS.filter(({ flag }) => NAMES.includes(flag))
-
-/** How long a command tries to reach Redis. */
-const CONNECT_MS = 5_000
-const RETRY_MS = 20
 
 /** Counters are those that a service with the same settings has in Redis. */
 export interface Counters {
@@ -84,25 +79,7 @@ export function openCounters(command: string, flags: Flags, env: NodeJS.ProcessE
   return {
     store,
     counters: store.counters,
-    whenConnected: (act) => retried(act, () => reason),
+    whenConnected: (act) => whileOffline(act, () => reason),
     close: () => store.close(),
-  }
-}
-
-/** retried does something again while there is no connection, and says in the end why there is none. */
-async function retried<T>(act: () => Promise<T>, reason: () => string): Promise<T> {
-  const endAt = performance.now() + CONNECT_MS
-  for (;;) {
-    try {
-      return await act()
-    } catch (error) {
-      if (!(error instanceof StoreFault)) throw error
-      const isOver = error.reason !== 'offline' || performance.now() >= endAt
-      if (isOver) {
-        const detail = error.reason === 'offline' ? `not connected: ${reason()}` : error.message
-        throw new SluiceError('REDIS_UNREACHABLE', error.shard, detail)
-      }
-    }
-    await pause(RETRY_MS)
   }
 }

@@ -4,26 +4,22 @@ import { onceLimit } from 'sluice/internal/core/limit'
 import type { Entry } from 'sluice/internal/core/request'
 import { DEFAULTS } from 'sluice/internal/core/rules/compile-rule'
 import { explain, type RuleSourceNote } from 'sluice/internal/core/rules/explain'
-import { type Account, type AccountLookup, stepInto, tierOf } from 'sluice/internal/core/rules/match'
-import type { Domain, Rule, RuleNode, RuleSet } from 'sluice/internal/core/rules/rule-set'
+import type { AccountLookup } from 'sluice/internal/core/rules/match'
+import type { Rule, RuleSet } from 'sluice/internal/core/rules/rule-set'
 import { GRANT_DOMAIN, grantEntries, grantRule } from 'sluice/internal/engine/quotas'
 import type { GrantRecord } from '../../quotas/book/grant-record.ts'
 import type { QuotaBook } from '../../quotas/book/quota-book.ts'
-import { CustomerRecord, KeyRecord } from '../../quotas/book/records.ts'
+import { type CustomerRecord, KeyRecord } from '../../quotas/book/records.ts'
 import type { LimitSource } from '../../quotas/ports.ts'
-
-/** A Caller is an entry that tells who is calling, and what is known of them. */
-export interface Caller {
-  /** The key of the entry, such as `api_key`. */
-  readonly key: string
-  /** Undefined: an API key that no request has carried since this node began. Its limits are known, and its counters not. */
-  readonly value: string | undefined
-  readonly account: CustomerRecord | KeyRecord | undefined
-}
+import { CallerWays, type MetCounter, metByCaller, type Way } from './caller-ways.ts'
+import type { Caller } from './callers.ts'
+import { descriptorOf, isOpen, type PatternEntry, pathText } from './entry-paths.ts'
 
 /** A FoundLimit is one limit of a caller: on which counter, and where its number comes from. */
 export interface FoundLimit {
   readonly domain: string
+  /** What stands before the caller's entry; '' is nothing. */
+  readonly above: string
   /** `default`, or what stands below the caller's entry. */
   readonly descriptor: string
   readonly rule: Rule
@@ -32,7 +28,9 @@ export interface FoundLimit {
   readonly caller: Caller
   /** The position of the caller's entry in the descriptor. */
   readonly callerAt: number
-  /** Undefined where the caller's value is not known. */
+  /** It is about values that are not known: each has a counter of its own. */
+  readonly isPattern: boolean
+  /** Undefined where the caller's value is not known, or another. */
   readonly key: string | undefined
 }
 
@@ -43,94 +41,77 @@ export interface LimitPlaces {
   readonly keys: KeyEncoder
 }
 
-/** How many patterns are looked at: rules may have tens of thousands, and one caller's page shows few. */
-const MAX_PATTERNS = 2_000
+/** How many descriptors of callers are looked at for one answer. */
+export const MAX_LOOKED = 1_000
+/** How many of them are there because they were met. */
+const MAX_MET = 500
 
-/** limitsOfCaller finds every limit whose descriptor begins with a caller, or with exact values before it. */
-export function limitsOfCaller(places: LimitPlaces, caller: Caller): readonly FoundLimit[] {
-  const found: FoundLimit[] = []
-  for (const domain of places.rules.domains.values()) {
-    for (const above of placesOf(domain, caller.key)) found.push(...limitsBelow(places, domain, above, caller))
-  }
-  return found
+/** CallerLimits are limits of callers, and of how many descriptors more there was no room to look. */
+export interface CallerLimits {
+  readonly found: readonly FoundLimit[]
+  readonly omitted: number
 }
 
-/** placesOf lists the entries that lead to patterns of a key. */
-function* placesOf(domain: Domain, key: string): Generator<readonly Entry[]> {
-  const waiting: { node: RuleNode; above: readonly Entry[] }[] = [{ node: domain.root, above: [] }]
-  for (let looked = 0; waiting.length > 0 && looked < MAX_PATTERNS; looked++) {
-    const { node, above } = waiting.shift() as (typeof waiting)[number]
-    if (node.branches.has(key)) yield above
-    for (const [name, { exact }] of node.branches) {
-      if (name === key) continue
-      for (const [value, next] of exact) waiting.push({ node: next, above: [...above, { key: name, value }] })
+/**
+ * limitsOfCallers finds the limits of callers, in an order that does not depend on what was used. Where there are many, those that were
+ * met are all there, as far as there is room, and of the others the first.
+ */
+export function limitsOfCallers(
+  places: LimitPlaces,
+  callers: readonly Caller[],
+  met: readonly MetCounter[],
+): CallerLimits {
+  const ways = new CallerWays(places.rules, places.book, true)
+  const byCaller = metByCaller(met)
+  let room = MAX_LOOKED - Math.min(met.length, MAX_MET)
+  let roomForMet = MAX_MET
+  let omitted = 0
+  const found: FoundLimit[] = []
+  for (const caller of callers) {
+    for (const way of ways.of(caller, byCaller)) {
+      if ((way.isMet ? roomForMet-- : room--) > 0) found.push(...limitsAt(places, way))
+      else omitted++
     }
   }
+  return { found, omitted }
 }
 
-function limitsBelow(
-  { rules: _rules, book, keys }: LimitPlaces,
-  domain: Domain,
-  above: readonly Entry[],
+/** limitsOfCaller finds every limit whose descriptor is known, however many there are. */
+export function limitsOfCaller(
+  places: LimitPlaces,
   caller: Caller,
+  met: readonly MetCounter[] = [],
 ): readonly FoundLimit[] {
+  const ways = new CallerWays(places.rules, places.book, false)
+  return [...ways.of(caller, metByCaller(met))].flatMap((way) => limitsAt(places, way))
+}
+
+function limitsAt({ book, keys }: LimitPlaces, { caller, domain, above, below }: Way): readonly FoundLimit[] {
   const entry: Entry = { key: caller.key, value: caller.value ?? '' }
-  let node: RuleNode | undefined = domain.root
-  for (const each of [...above, entry]) node = node && stepInto(node, each)
-  if (node === undefined) return []
-  const { account } = caller
-  const lookup: AccountLookup = (name, each) => (each === entry ? account : book?.accounts?.(name, each))
-  const set = tierOf(domain, node, account?.tier, book?.tiers)
+  const entries = [...above, entry, ...below]
+  const lookup: AccountLookup = (name, each) => (each === entry ? caller.account : book?.accounts?.(name, each))
+  const { rules, sources } = explain(domain, entries, undefined, lookup, book?.tiers)
   const found: FoundLimit[] = []
-  for (const below of belowOf(node, set, account)) {
-    const entries = [...above, entry, ...below]
-    const explained = explain(domain, entries, undefined, lookup, book?.tiers)
-    explained.rules.forEach((rule, i) => {
-      if (rule.unlimited || rule.path.length !== entries.length) return
-      const { limit } = rule
-      const source = sourceOf(explained.sources[i], book)
-      const key = caller.value === undefined ? undefined : keys.encode(domain.name, rule, entries)
-      found.push({
-        ...{ domain: domain.name, descriptor: descriptorOf(below), rule, limit, source },
-        ...{ caller, callerAt: above.length, key },
-      })
+  for (const [i, rule] of rules.entries()) {
+    if (rule.unlimited || rule.path.length !== entries.length) continue
+    const isPattern = entries.some((each, at) => isOpen(each) && rule.path[at].sharedAs === undefined)
+    const isKnown = caller.value !== undefined && !isPattern
+    found.push({
+      ...{ domain: domain.name, rule, limit: rule.limit, above: pathText(shown(rule, above, 0)) },
+      descriptor: descriptorOf(shown(rule, below, above.length + 1)),
+      ...{ source: sourceOf(sources[i], book), caller, callerAt: above.length, isPattern },
+      key: isKnown ? keys.encode(domain.name, rule, entries) : undefined,
     })
   }
   return found
 }
 
-/** belowOf lists what may stand below a caller's entry: values that rules, the tier, overrides and grants name. */
-function belowOf(node: RuleNode, set: RuleNode | undefined, account: Caller['account']): readonly (readonly Entry[])[] {
-  const byText = new Map<string, readonly Entry[]>([['', []]])
-  const walk = (from: RuleNode, above: readonly Entry[]): void => {
-    for (const [key, { exact }] of from.branches) {
-      for (const [value, next] of exact) {
-        if (byText.size >= MAX_PATTERNS) return
-        const entries = [...above, { key, value }]
-        byText.set(pathText(entries), entries)
-        walk(next, entries)
-      }
-    }
-  }
-  walk(node, [])
-  if (set !== undefined) walk(set, [])
-  for (const path of pathsOf(account)) byText.set(path, entriesIn(path))
-  return [...byText.values()]
+/** shown hides values that a rule calls secret. `from` is the position of the first entry in the descriptor. */
+function shown({ path }: Rule, entries: readonly PatternEntry[], from: number): readonly PatternEntry[] {
+  return entries.map((each, i) => (path[from + i].secret && each.pattern !== '' ? { ...each, pattern: SECRET } : each))
 }
 
-function pathsOf(account: Caller['account']): readonly string[] {
-  if (account === undefined) return []
-  const customer = customerOf(account)
-  return [...(account.overrides ?? []), ...(customer?.overrides ?? []), ...(customer?.grants ?? [])].map(
-    ({ path }) => path,
-  )
-}
-
-/** customerOf is the customer behind an account. */
-export function customerOf(account: Account | undefined): CustomerRecord | undefined {
-  if (account instanceof KeyRecord) return account.customer?.isKnown ? account.customer : undefined
-  return account instanceof CustomerRecord ? account : undefined
-}
+const SECRET = '(secret)'
 
 /** sourceOf names the record that a number comes from. */
 export function sourceOf(note: RuleSourceNote, book: QuotaBook | undefined): LimitSource {
@@ -138,25 +119,6 @@ export function sourceOf(note: RuleSourceNote, book: QuotaBook | undefined): Lim
   if (note.kind === 'rule') return { kind: 'rule', id: undefined }
   const kind = book?.ownerOf(note.id) instanceof KeyRecord ? 'key_override' : 'customer_override'
   return { kind, id: note.id }
-}
-
-export function pathText(entries: readonly Entry[]): string {
-  return entries.map(({ key, value }) => `${key}=${value}`).join('/')
-}
-
-/** descriptorOf spells what stands below a caller as overrides do. */
-export function descriptorOf(below: readonly Entry[]): string {
-  if (below.length === 0) return 'default'
-  return below.length === 1 ? `${below[0].key}:${below[0].value}` : pathText(below)
-}
-
-/** entriesIn reads a path of several levels: a slash before `key=` begins a level, any other is part of a value. */
-function entriesIn(path: string): readonly Entry[] {
-  if (path === '') return []
-  return path.split(/\/(?=[^/=]+=)/).map((level) => {
-    const at = level.indexOf('=')
-    return { key: level.slice(0, at), value: level.slice(at + 1) }
-  })
 }
 
 const GRANTED: Omit<Rule, 'limit'> = { ...DEFAULTS, id: 'grant', name: 'grant', path: [] }

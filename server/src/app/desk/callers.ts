@@ -1,8 +1,17 @@
+import type { Account } from 'sluice/internal/core/rules/match'
 import type { CallerEntries } from '../../quotas/book/caller-entries.ts'
 import type { QuotaBook } from '../../quotas/book/quota-book.ts'
-import type { CustomerRecord, KeyRecord } from '../../quotas/book/records.ts'
+import { CustomerRecord, KeyRecord } from '../../quotas/book/records.ts'
 import type { CounterTarget } from '../../quotas/ports.ts'
-import type { Caller } from './caller-limits.ts'
+
+/** A Caller is an entry that tells who is calling, and what is known of them. */
+export interface Caller {
+  /** The key of the entry, such as `api_key`. */
+  readonly key: string
+  /** Undefined: an API key that no request has carried since this node began. Its limits are known, and its counters not. */
+  readonly value: string | undefined
+  readonly account: CustomerRecord | KeyRecord | undefined
+}
 
 /** SeenKeys finds the API keys that requests have carried, by the ids of their records. */
 export type SeenKeys = (ids: readonly string[]) => Promise<ReadonlyMap<string, string>>
@@ -43,4 +52,10 @@ export function keysOf(book: QuotaBook, target: CallerTarget): readonly KeyRecor
 
 function textOf(target: CallerTarget, { id }: KeyRecord, texts: ReadonlyMap<string, string>): string | undefined {
   return (target.kind === 'key' ? target.apiKey : undefined) ?? texts.get(id)
+}
+
+/** customerOf is the customer behind an account. */
+export function customerOf(account: Account | undefined): CustomerRecord | undefined {
+  if (account instanceof KeyRecord) return account.customer?.isKnown ? account.customer : undefined
+  return account instanceof CustomerRecord ? account : undefined
 }

@@ -20,7 +20,8 @@ import {
   ruleSwitch,
   tier,
 } from '../../quotas/book/records.suite.ts'
-import type { Actor, CounterTarget, LimitState } from '../../quotas/ports.ts'
+import type { Actor, CounterTarget, LimitStates } from '../../quotas/ports.ts'
+import type { MetCounter } from './caller-ways.ts'
 import { Desk } from './counter-desk.ts'
 import { memoryDeskStore } from './desk-store.ts'
 
@@ -47,17 +48,18 @@ const RULES = compileObjects([
 ])
 const BY: Actor = { id: 't1', name: 'ann', address: undefined, reason: 'a call' }
 
-/** scene is a desk and a limiter on the same counters. */
-function scene(records: Records) {
+/** scene is a desk and a limiter on the same counters. `met` is what nodes remember. */
+function scene(records: Records, rules = RULES, met: readonly MetCounter[] = []) {
   const { book, put, time, clock } = bookOf(records)
   const memory = new MemoryStore({ clock })
   const hash = randomHash()
   const audited: string[] = []
   const desk = new Desk({
-    rules: () => RULES,
+    rules: () => rules,
     book: () => book,
     entries: CALLER_ENTRIES,
     store: memoryDeskStore(memory, new KeyEncoder(hash)),
+    met: async () => met,
     seen: async (ids) =>
       new Map(
         ids.flatMap((id) => {
@@ -69,7 +71,7 @@ function scene(records: Records) {
     audited: async (action, { kind, id }, by) => void audited.push(`${by.name} ${action} ${kind} ${id}`),
     nowMs: clock.nowMs,
   })
-  const limiter = new Limiter(() => RULES, memory, { hash, quotas: () => book })
+  const limiter = new Limiter(() => rules, memory, { hash, quotas: () => book })
   const hits = (text: string, count: number): string =>
     Array.from({ length: count }, () => (limiter.check(ask(text)).allowed ? '+' : '-')).join('')
   return { desk, hits, book, put, time, audited }
@@ -79,7 +81,7 @@ const descriptors = (...texts: string[]): CounterTarget & { kind: 'descriptors' 
   const all: readonly Entry[][] = texts.map(entriesOf)
   return { kind: 'descriptors', domain: 'api', descriptors: all }
 }
-const lines = (limits: readonly LimitState[]): string[] =>
+const lines = ({ limits }: LimitStates): string[] =>
   limits.map(({ ruleId, descriptor, used, limit: most, source, keyId }) =>
     `${keyId ?? '-'} ${ruleId} ${descriptor} ${used}/${most} ${source.kind} ${source.id ?? ''}`.trim(),
   )
@@ -164,15 +166,119 @@ describe('the limits of a customer', () => {
 
   it('name their unit and window', async () => {
     const { desk, time } = scene(ACME)
-    const [first] = await desk.limitsOf({ kind: 'key', keyId: 'k1' })
+    const { limits } = await desk.limitsOf({ kind: 'key', keyId: 'k1' })
+    const [first] = limits
     const startMs = Math.floor(time.nowMs / 86_400_000) * 86_400_000
     expect(first).toMatchObject({ unit: 'day', windowStartMs: startMs, resetAtMs: startMs + 86_400_000 })
   })
 
   it('of a customer without keys are known all the same', async () => {
     const { desk } = scene({ customers: [customer('new', { tier: 'free' })] })
-    const limits = await desk.limitsOf({ kind: 'customer', customerId: 'new' })
-    expect(lines(limits)).toContain('- api_key default 0/100 tier free')
+    const found = await desk.limitsOf({ kind: 'customer', customerId: 'new' })
+    expect(lines(found)).toContain('- api_key default 0/100 tier free')
+  })
+})
+
+/** NESTED are limits below and above a customer's entry, by values that rules leave open. */
+const NESTED = compileObjects([
+  {
+    domain: 'api',
+    descriptors: [
+      {
+        key: 'customer',
+        descriptors: [
+          { key: 'month', rate_limit: limit(100), descriptors: [{ key: 'day', rate_limit: limit(9) }] },
+          { key: 'month', value: 'trial', rate_limit: limit(7) },
+          { key: 'path', value: '/v1/*', rate_limit: limit(20) },
+          { key: 'path', value: '/bulk/*', share_threshold: true, rate_limit: limit(5) },
+          { key: 'ip', cidr: ['10.0.0.0/8'], rate_limit: limit(4) },
+          { key: 'token', value: 'planted', secret: true, rate_limit: limit(6) },
+        ],
+      },
+      { key: 'region', descriptors: [{ key: 'customer', rate_limit: limit(30) }] },
+    ],
+  },
+])
+const ofAcme = (below: string, above = ''): MetCounter => {
+  const entries = (text: string) => (text === '' ? [] : entriesOf(text))
+  return { domain: 'api', keyId: undefined, key: 'customer', above: entries(above), below: entries(below) }
+}
+
+describe('the limits of a customer that no rule names by their values', () => {
+  const acme = { customers: [customer('acme')] }
+  const look = (desk: Desk) => desk.limitsOf({ kind: 'customer', customerId: 'acme' })
+  const shown = ({ limits }: LimitStates): string[] =>
+    limits.map(({ above, descriptor, used, limit: most, isPattern, isUseKnown }) =>
+      [above, descriptor, isPattern ? 'pattern' : `${used}/${most}`, isUseKnown ? '' : '?'].filter(Boolean).join(' '),
+    )
+
+  it('are shown as patterns, whose use is not known; a counter that all values share is looked at', async () => {
+    const { desk, hits } = scene(acme, NESTED)
+    hits('customer=acme path=/bulk/a', 2)
+    expect(shown(await look(desk))).toEqual([
+      'month:trial 0/7',
+      'month pattern ?',
+      'month/day pattern ?',
+      'path:/v1/* pattern ?',
+      'path:/bulk/* 2/5',
+      'ip:10.0.0.0/8 pattern ?',
+      'token:(secret) 0/6',
+      'region default pattern ?',
+    ])
+  })
+
+  it('are shown with their use where nodes remember the value, in an order that use does not change', async () => {
+    const met = ['month=2026-12', 'month=2026-11', 'month=trial', 'month=2026-11 day=3', 'path=/v1/a/b'].map((each) =>
+      ofAcme(each),
+    )
+    const { desk, hits } = scene(acme, NESTED, [...met, ofAcme('', 'region=eu'), ofAcme('nothing=there')])
+    expect(hits('customer=acme month=2026-11', 101)).toMatch(/^\+{100}-$/)
+    hits('region=eu customer=acme', 3)
+    expect(shown(await look(desk)).filter((line) => !line.includes('pattern'))).toEqual([
+      'month:trial 0/7',
+      'path:/bulk/* 0/5',
+      'token:(secret) 0/6',
+      'month:2026-11 100/100',
+      'month=2026-11/day=3 0/9',
+      'month:2026-12 0/100',
+      'path:/v1/a/b 0/20',
+      'region=eu default 3/30',
+    ])
+  })
+
+  it('of another caller are not shown', async () => {
+    const { desk } = scene({ ...acme, api_keys: [key('k1', 'acme')] }, NESTED, [
+      { ...ofAcme('month=2026-11'), keyId: 'k1' },
+      { ...ofAcme('month=2026-11'), key: 'tenant' },
+      { ...ofAcme('month=2026-11'), domain: 'other' },
+    ])
+    expect(shown(await look(desk))).not.toContain('month:2026-11 0/100')
+  })
+
+  it('have the names of their rules', async () => {
+    const named = compileObjects([
+      { domain: 'api', descriptors: [{ key: 'customer', rate_limit: { ...limit(1), name: 'calls' } }] },
+    ])
+    const { limits } = await look(scene(acme, named).desk)
+    expect(limits.map(({ ruleId, ruleName }) => [ruleId, ruleName])).toEqual([['customer', 'calls']])
+  })
+
+  it('are no more than 1,000 descriptors: what was met comes first, and the rest is counted', async () => {
+    const values = Array.from({ length: 1_200 }, (_, i) => ({ key: 'plan', value: `${i}`, rate_limit: limit(1) }))
+    const many = compileObjects([{ domain: 'api', descriptors: [{ key: 'customer', descriptors: values }] }])
+    const { desk, hits } = scene(acme, many, [ofAcme('plan=1199')])
+    hits('customer=acme plan=1199', 1)
+    const { limits, omitted } = await look(desk)
+    // One descriptor is the customer itself, without a limit.
+    expect([limits.length, omitted]).toEqual([999, 201])
+    expect(limits.at(-1)).toMatchObject({ descriptor: 'plan:1199', used: 1 })
+  })
+
+  it('are forgotten by a reset', async () => {
+    const { desk, hits } = scene(acme, NESTED, [ofAcme('month=2026-11')])
+    hits('customer=acme month=2026-11', 50)
+    expect(await desk.reset({ kind: 'customer', customerId: 'acme' }, BY)).toBe(1)
+    expect(hits('customer=acme month=2026-11', 101)).toMatch(/^\+{100}-$/)
   })
 })
 
@@ -198,7 +304,8 @@ describe('a reset', () => {
     hits('api_key=k1-secret', 1)
     hits('api_key=k2-secret', 1)
     expect(await desk.reset({ kind: 'key', keyId: 'k1' }, BY)).toBe(1)
-    const used = (await desk.limitsOf({ kind: 'customer', customerId: 'acme' })).map((each) => each.used)
+    const { limits } = await desk.limitsOf({ kind: 'customer', customerId: 'acme' })
+    const used = limits.map((each) => each.used)
     expect(used.filter((count) => count > 0)).toEqual([1])
   })
 
@@ -222,6 +329,7 @@ describe('a reset', () => {
         reset: async () => expect.unreachable('it was reset'),
       },
       seen: async () => new Map(),
+      met: async () => [],
       refusedCounters: async () => [],
       audited: () => Promise.reject(new Error('no database')),
     })

@@ -15,22 +15,23 @@ import type {
   CounterDesk,
   CounterTarget,
   LimitState,
+  LimitStates,
   LookedBlock,
   LookedCounter,
   LookedGrant,
 } from '../../quotas/ports.ts'
 import {
-  type Caller,
-  customerOf,
   type FoundGrant,
   type FoundLimit,
   grantsOf,
   limitsOfCaller,
-  pathText,
+  limitsOfCallers,
   sourceOf,
 } from './caller-limits.ts'
-import { type CallerTarget, callersOf, MAX_SHOWN_KEYS, type SeenKeys } from './callers.ts'
+import type { MetCounter } from './caller-ways.ts'
+import { type Caller, type CallerTarget, callersOf, customerOf, MAX_SHOWN_KEYS, type SeenKeys } from './callers.ts'
 import type { Counter, DeskStore } from './desk-store.ts'
+import { pathText } from './entry-paths.ts'
 import { windowOf } from './window.ts'
 
 export type DescriptorTarget = CounterTarget & { readonly kind: 'descriptors' }
@@ -41,6 +42,8 @@ export interface CounterDeskParts {
   readonly entries: CallerEntries
   readonly store: DeskStore
   readonly seen: SeenKeys
+  /** Counters of a caller that nodes remember, whatever rules name. */
+  readonly met: (target: CallerTarget) => Promise<readonly MetCounter[]>
   /** Counters that refused a caller lately, which no rule names by its value. */
   readonly refusedCounters: (target: CallerTarget) => Promise<readonly Counter[]>
   /** audited notes a reset. It rejects when that cannot be done: then nothing is reset. */
@@ -72,24 +75,33 @@ export class Desk implements CounterDesk {
     return { id: block.id, reason: block.reason, status: block.status, endsInMs }
   }
 
-  async limitsOf(target: CallerTarget): Promise<readonly LimitState[]> {
+  async limitsOf(target: CallerTarget): Promise<LimitStates> {
     const book = this.#parts.book()
-    if (book === undefined) return []
+    if (book === undefined) return { limits: [], omitted: 0 }
     const customer = target.kind === 'customer' ? book.customer(target.customerId) : customerOf(book.key(target.keyId))
-    const { entries, seen } = this.#parts
-    return this.#statesOf(await callersOf(book, entries, target, seen, MAX_SHOWN_KEYS), customer)
+    const { entries, seen, met } = this.#parts
+    const [callers, remembered] = await Promise.all([
+      callersOf(book, entries, target, seen, MAX_SHOWN_KEYS),
+      met(target),
+    ])
+    const { found, omitted } = limitsOfCallers(this.#places(), callers, remembered)
+    return { limits: await this.#statesOf(found, customer), omitted }
   }
 
-  /** limitsOfKey is limitsOf for a key itself, whether anybody has it or not. */
+  /** limitsOfKey returns the known limits of a key itself, whether anybody has it or not. */
   limitsOfKey(apiKey: string, account: KeyRecord | undefined): Promise<readonly LimitState[]> {
     const callers = this.#parts.entries.keys.map((key): Caller => ({ key, value: apiKey, account }))
-    return this.#statesOf(callers, customerOf(account))
+    const found = callers.flatMap((caller) => limitsOfCaller(this.#places(), caller))
+    return this.#statesOf(found, customerOf(account))
   }
 
-  async #statesOf(callers: readonly Caller[], customer: CustomerRecord | undefined): Promise<readonly LimitState[]> {
-    const { store, rules } = this.#parts
-    const places = { rules: rules(), book: this.#parts.book(), keys: store.keys }
-    const found = callers.flatMap((caller) => limitsOfCaller(places, caller))
+  #places() {
+    const { store, rules, book } = this.#parts
+    return { rules: rules(), book: book(), keys: store.keys }
+  }
+
+  async #statesOf(found: readonly FoundLimit[], customer: CustomerRecord | undefined): Promise<readonly LimitState[]> {
+    const { store } = this.#parts
     const grants = grantsOf(customer, store.keys, this.#nowMs())
     const states = found.map(async (limit) =>
       this.#stateOf(limit, limit.key === undefined ? undefined : await store.look(limit.key, limit.limit, limit.rule)),
@@ -199,13 +211,13 @@ export class Desk implements CounterDesk {
   }
 
   async #countersOfCallers(target: CallerTarget): Promise<readonly Counter[]> {
-    const { store, rules, entries, seen, refusedCounters } = this.#parts
+    const { store, entries, seen, met, refusedCounters } = this.#parts
     const book = this.#parts.book()
     if (book === undefined) return []
-    const places = { rules: rules(), book, keys: store.keys }
-    const callers = await callersOf(book, entries, target, seen)
+    const places = this.#places()
+    const [callers, remembered] = await Promise.all([callersOf(book, entries, target, seen), met(target)])
     const known = callers.flatMap((caller) => [
-      ...limitsOfCaller(places, caller),
+      ...limitsOfCaller(places, caller, remembered),
       // What was counted before an override or a tier is forgiven with the rest.
       ...limitsOfCaller(places, { ...caller, account: undefined }),
     ])
@@ -215,16 +227,18 @@ export class Desk implements CounterDesk {
     return [...counters, ...grants, ...(await refusedCounters(target))]
   }
 
-  #stateOf({ domain, descriptor, rule, limit, source, caller }: FoundLimit, verdict: Verdict | undefined): LimitState {
+  #stateOf(found: FoundLimit, verdict: Verdict | undefined): LimitState {
+    const { domain, above, descriptor, rule, limit, source, caller, isPattern } = found
     const { account } = caller
     const key = account instanceof KeyRecord ? { keyId: account.id, keyPrefix: account.prefix } : {}
     const { used, remaining } = figuresOf(limit, verdict)
     const window = windowOf(limit, verdict?.resetAfterMs ?? 0, this.#nowMs())
     const isAnswered = verdict !== undefined && verdict.fallback === undefined
-    const isUseKnown = isAnswered || this.#parts.store.state() === 'memory'
+    const isUseKnown = !isPattern && (isAnswered || this.#parts.store.state() === 'memory')
     return {
-      ...{ descriptor, domain, ruleId: rule.id, source, limit: limit.max, used, remaining },
-      ...{ windowMs: limit.windowMs, unit: unitOf(limit), ...window, ...key, isUseKnown },
+      ...{ descriptor, above, domain, ruleId: rule.id, ruleName: rule.name, source, isPattern },
+      ...{ limit: limit.max, used, remaining, windowMs: limit.windowMs, unit: unitOf(limit) },
+      ...{ timeZone: limit.calendar?.timeZone, ...window, ...key, isUseKnown },
     }
   }
 
@@ -235,15 +249,8 @@ export class Desk implements CounterDesk {
     const span = { windowStartMs: grant.effectiveAtMs, resetAtMs: endMs, windowMs: endMs - grant.effectiveAtMs }
     const source = { kind: 'grant', id: grant.id } as const
     return {
-      descriptor,
-      domain: '',
-      ruleId: 'grant',
-      source,
-      limit: grant.amount,
-      used,
-      remaining,
-      unit: undefined,
-      ...span,
+      ...{ descriptor, above: '', domain: '', ruleId: 'grant', ruleName: 'grant', source, isPattern: false },
+      ...{ limit: grant.amount, used, remaining, unit: undefined, timeZone: undefined, ...span },
     }
   }
 }

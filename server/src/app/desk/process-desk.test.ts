@@ -64,7 +64,9 @@ describe('what a process remembers', () => {
   it('is also whom a block refused, and why', async () => {
     const { desk, hits } = scene({ ...ACME, blocks: [block('b-1', ofCustomer('acme'), { reason: 'abuse' })] })
     await hits('api_key=k1-secret')
-    expect(desk.refusalsOf(['customer acme'])).toMatchObject([{ rule: 'blocked', reason: 'blocked', detail: 'abuse' }])
+    expect(desk.refusalsOf(['customer acme'])).toMatchObject([
+      { rule: 'blocked', reason: 'blocked', detail: 'abuse', key: expect.stringMatching(/^api_key=~[0-9a-f]{16}$/) },
+    ])
   })
 
   it('is who has used 80 % of a limit', async () => {

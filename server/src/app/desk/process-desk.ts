@@ -11,8 +11,7 @@ import { type CallerEntries, kindsOf } from '../../quotas/book/caller-entries.ts
 import { QuotaBook } from '../../quotas/book/quota-book.ts'
 import { KeyRecord } from '../../quotas/book/records.ts'
 import type { LimitState, OwnUsage } from '../../quotas/ports.ts'
-import { customerOf } from './caller-limits.ts'
-import type { CallerTarget } from './callers.ts'
+import { type CallerTarget, customerOf } from './callers.ts'
 import { Desk } from './counter-desk.ts'
 import type { DeskStore } from './desk-store.ts'
 import { keyOwners } from './key-owners.ts'
@@ -51,6 +50,7 @@ export class ProcessDesk implements OwnUsage {
       entries: parts.entries,
       store: storeOf(parts),
       seen: async (ids) => new Map(Object.entries(this.seenKeys(ids))),
+      met: async () => [],
       refusedCounters: async (target) => this.refusalsOf([nameOf(target)]).map(({ counter }) => counter),
       audited: async () => {},
     })

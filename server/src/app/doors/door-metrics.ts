@@ -26,12 +26,16 @@ export class DoorMetrics {
   readonly decisions: DecisionMetrics
   readonly store = new StoreMetrics()
   readonly #process = new ProcessMetrics()
-  readonly #sources: readonly MetricsSource[]
+  readonly #sources: MetricsSource[]
 
-  /** `more` are sources beside those that are here anyway. */
-  constructor(rules: () => RuleSet, maxRules: number, more: readonly MetricsSource[] = []) {
+  constructor(rules: () => RuleSet, maxRules: number) {
     this.decisions = new DecisionMetrics(rules, maxRules)
-    this.#sources = [this.decisions, this.store, this.#process, ...more]
+    this.#sources = [this.decisions, this.store, this.#process]
+  }
+
+  /** Includes more sources in every report; undefined: the process does not have that part. */
+  add(...sources: readonly (MetricsSource | undefined)[]): void {
+    for (const source of sources) if (source !== undefined) this.#sources.push(source)
   }
 
   report(elsewhere: CountedElsewhere): MetricsReport {

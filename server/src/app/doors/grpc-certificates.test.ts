@@ -72,7 +72,7 @@ describe('CertificateWatch', () => {
     expect(used).toEqual([])
     expect(logged).toEqual([
       'tls.refused: changed certificates are refused, the last good ones stay in use:\n' +
-        `TLS_FILE_INVALID: ${keyFile}: the key does not match ${certFile}; ` +
+        `TLS_FILE_INVALID: ${keyFile}: the key does not match ${certFile}. ` +
         'Certificates and private keys must be PEM files, and the key must match its certificate.',
     ])
     write('client.crt', 'client.key')

@@ -12,7 +12,7 @@ import type {
   ProposedChange,
   RuleActivities,
 } from '../../quotas/ports.ts'
-import { customerOf } from '../desk/caller-limits.ts'
+import { customerOf } from '../desk/callers.ts'
 import type { RecordChange } from './affected.ts'
 import { RecordEffects } from './record-effects.ts'
 import { RuleEffects } from './rule-effects.ts'

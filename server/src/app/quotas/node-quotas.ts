@@ -1,19 +1,22 @@
 import { type ErrorCode, SluiceError } from 'sluice/internal/core/errors'
+import type { InForce } from '../../quotas/book/in-force.ts'
 import type { QuotaOrigin, QuotaSink } from '../../quotas/book/live-quotas.ts'
 import type { DatabasePlace } from '../../quotas/database/open-database.ts'
 import type { QuotaTable } from '../../quotas/model.ts'
 import { keepOpening, type Quotas, quotasAt } from '../../quotas/open/open-quotas.ts'
 import { type FeedState, QuotaFeed } from '../../quotas/records/quota-feed.ts'
+import { nodeName } from '../admin/node-name.ts'
 import type { Log } from '../log/log.ts'
 import type { Config } from '../settings/config.ts'
+import { anchorsOf } from './audit-anchors.ts'
 import { writeFirstToken } from './first-token-file.ts'
+import { FleetForce } from './fleet-force.ts'
 import { QuotaNotices } from './quota-notices.ts'
+import { Readiness } from './readiness.ts'
 import { TableRules } from './table-rules.ts'
 
 /** How long the doors wait for a PostgreSQL that is there: without the quotas, who is blocked would pass. */
 const WAIT_MS = 2_000
-/** How long a node says that it is not ready because it has no quotas. A limiter that is away altogether would be worse. */
-const READY_WITHIN_MS = 10_000
 
 /** What no waiting mends. */
 const FATAL: ReadonlySet<ErrorCode> = new Set(['SCHEMA_NEWER', 'SECRET_CHANGED', 'DATABASE_VERSION_UNSUPPORTED'])
@@ -26,12 +29,15 @@ export interface QuotaFigures {
   readonly errors: number
   /** How long ago what is in force was last known to be what the database has. */
   readonly ageMs: number
+  /** Every process decides by the records. */
+  readonly isInForce: boolean
 }
 
 /** openNodeQuotas makes what a node has of its database; undefined where it has none. The database itself may be away. */
 export async function openNodeQuotas(config: Config, log: Log): Promise<NodeQuotas | undefined> {
   if (config.database === undefined) return undefined
-  const stores = await quotasAt(config.database, { secret: config.secret, dataDir: config.dataDir })
+  const { secret, dataDir } = config
+  const stores = await quotasAt(config.database, { secret, dataDir, anchors: anchorsOf(config) })
   return new NodeQuotas(config.database, stores, { config, log })
 }
 
@@ -42,6 +48,12 @@ export async function openNodeQuotas(config: Config, log: Log): Promise<NodeQuot
 export class NodeQuotas implements QuotaOrigin {
   readonly stores: Quotas
   readonly rules: TableRules
+  readonly readiness: Readiness
+  readonly fleet: FleetForce
+  /** What others call this node. */
+  name: string
+  /** Everything that this node counted before is written. */
+  usageUntilMs: () => number = Date.now
   /** Rejects when the database can never be used. */
   readonly failed: Promise<never>
   readonly #isLocal: boolean
@@ -49,11 +61,9 @@ export class NodeQuotas implements QuotaOrigin {
   readonly #firstTokenFile: string | undefined
   readonly #notices: QuotaNotices
   readonly #end = new AbortController()
-  readonly #startedAtMs = Date.now()
   readonly #feed: QuotaFeed
   readonly #settled: Promise<void>
   #settle = (): void => {}
-  #isSettled = false
   #fail: (error: unknown) => void = () => {}
   #sink: QuotaSink | undefined
   #begun: Promise<void> | undefined
@@ -64,17 +74,26 @@ export class NodeQuotas implements QuotaOrigin {
     this.#hasTokens = config.adminTokens.length > 0
     this.#firstTokenFile = config.firstTokenFile
     this.#notices = new QuotaNotices(log)
+    this.name = nodeName(config, undefined)
+    this.fleet = new FleetForce({
+      table: stores.nodes,
+      isAlone: this.#isLocal,
+      name: () => this.name,
+      usageUntilMs: () => this.usageUntilMs(),
+    })
     this.rules = new TableRules(stores.rules, config)
     this.#settled = new Promise((resolve) => {
-      this.#settle = () => {
-        this.#isSettled = true
-        resolve()
-      }
+      this.#settle = resolve
     })
     this.failed = new Promise((_, reject) => {
       this.#fail = reject
     })
     this.failed.catch(() => {})
+    const { readyWithinMs } = config
+    this.readiness = new Readiness(readyWithinMs, {
+      inForce: (revision) => this.#notices.inForce(this.#feed.counts, revision),
+      degraded: () => this.#notices.degraded(readyWithinMs),
+    })
     this.#feed = new QuotaFeed(stores.store, {
       replaced: (snapshot) => void this.#replaced(snapshot),
       changed: (changes) => this.#sink?.apply(changes),
@@ -118,8 +137,9 @@ export class NodeQuotas implements QuotaOrigin {
       signal: this.#end.signal,
     })
     if (opened === undefined || this.#end.signal.aborted) return
-    this.rules.follow()
+    this.rules.follow((version) => this.readiness.rulesRead(version))
     this.#feed.start()
+    this.fleet.start()
   }
 
   async #attempt(): Promise<true> {
@@ -144,7 +164,7 @@ export class NodeQuotas implements QuotaOrigin {
 
   async #replaced(snapshot: Parameters<QuotaSink['load']>[0]): Promise<void> {
     await this.#sink?.load(snapshot)
-    this.#notices.loaded(this.#feed.counts, snapshot.revision)
+    this.readiness.read(snapshot.revision)
     this.#settle()
   }
 
@@ -154,22 +174,24 @@ export class NodeQuotas implements QuotaOrigin {
     if (state.kind !== 'fresh') this.#settle()
   }
 
-  /** unready says why a node should not take requests yet. */
-  unready(): string {
-    const isWaiting = !this.#isSettled && Date.now() - this.#startedAtMs < READY_WITHIN_MS
-    return isWaiting ? 'quotas were not read yet' : ''
+  /** has is told what every process of the node decides by. */
+  has(now: InForce): void {
+    this.readiness.has(now)
+    this.fleet.has(now)
   }
 
   figures(): QuotaFigures {
     const { state, revision = 0, counts } = this.#feed
     const ageMs = state.kind === 'fresh' ? 0 : Date.now() - state.sinceMs
-    return { records: counts, revision, ...this.stores.health(), ageMs }
+    return { records: counts, revision, ...this.stores.health(), ageMs, isInForce: this.readiness.isInForce }
   }
 
   async close(): Promise<void> {
     this.#end.abort()
+    this.readiness.close()
     this.rules.stop()
     this.#feed.stop()
+    await this.fleet.leave()
     await this.stores.close().catch(() => {})
   }
 }

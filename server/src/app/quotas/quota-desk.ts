@@ -3,15 +3,22 @@ import { tokenJson } from '../../edge/admin/api/token-forms.ts'
 import { entryJson } from '../../edge/admin/operations/audit.ts'
 import { openQuotas, type Quotas } from '../../quotas/open/open-quotas.ts'
 import type { Actor, Role } from '../../quotas/ports.ts'
+import { keyPrefixOf, redisTlsOf } from '../settings/counter-settings.ts'
 import { databaseOf, dataDirOf } from '../settings/database-settings.ts'
 import type { Flags } from '../settings/flags.ts'
+import { auditFileOf } from '../settings/log-settings.ts'
+import { redisUrlOf } from '../settings/redis-settings.ts'
 import { SettingSources } from '../settings/setting-sources.ts'
+import { lastOf } from '../settings/setting-values.ts'
 import { SETTINGS } from '../settings/settings.ts'
+import { type AnchorConfig, anchorsOf } from './audit-anchors.ts'
+
+const OF_DATABASE = ['database', 'data', 'first-token-file', 'secret', 'config']
+/** Where the end of the audit log is known, too. */
+const OF_ANCHORS = ['redis', 'redis-ca', 'redis-cert', 'redis-key', 'key-prefix', 'audit-file']
 
 /** DESK_FLAGS are the flags that say where a database is. They mean what they mean to serve. */
-export const DESK_FLAGS = SETTINGS.filter(({ flag }) =>
-  ['database', 'data', 'first-token-file', 'secret', 'config'].includes(flag),
-)
+export const DESK_FLAGS = SETTINGS.filter(({ flag }) => [...OF_DATABASE, ...OF_ANCHORS].includes(flag))
 
 /** A ShownToken is a token as the admin API shows it. */
 export type ShownToken = ReturnType<typeof tokenJson>
@@ -45,6 +52,8 @@ export interface DeskVerification {
   readonly entries: number
   /** What outside of the database the end was compared with. */
   readonly anchors: readonly string[]
+  /** Anchors with which it was not compared, and why. */
+  readonly unread: readonly { readonly anchor: string; readonly reason: string }[]
   readonly problems: readonly { readonly sequence: number; readonly what: string }[]
 }
 
@@ -53,7 +62,23 @@ export async function openDirectDesk(flags: Flags, env: NodeJS.ProcessEnv): Prom
   const from = new SettingSources(flags, env)
   const place = databaseOf(from)
   if (place === undefined) return undefined
-  return directDesk(await openQuotas(place, { secret: from.value('secret'), dataDir: dataDirOf(from) }))
+  const options = {
+    secret: from.value('secret'),
+    dataDir: dataDirOf(from),
+    anchors: anchorsOf(anchorConfigOf(from, env)),
+  }
+  return directDesk(await openQuotas(place, options))
+}
+
+function anchorConfigOf(from: SettingSources, env: NodeJS.ProcessEnv): AnchorConfig {
+  const redis = from.given('redis')
+  return {
+    redisUrl: redis && redisUrlOf(lastOf(redis), redis.where, env),
+    keyPrefix: keyPrefixOf(from),
+    redisTls: redisTlsOf(from, env),
+    redisSentinelAuth: env.REDIS_SENTINEL_AUTH || undefined,
+    auditFile: auditFileOf(from),
+  }
 }
 
 const BY: Actor = { id: 'cli', name: 'sluice', address: undefined, reason: undefined }

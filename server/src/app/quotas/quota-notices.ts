@@ -6,7 +6,7 @@ import type { Log } from '../log/log.ts'
 export class QuotaNotices {
   readonly #log: Log
   #reason: string | undefined
-  #isLoaded = false
+  #isInForce = false
 
   constructor(log: Log) {
     this.#log = log
@@ -29,11 +29,18 @@ export class QuotaNotices {
     this.#log.info('database.back', 'the database is back')
   }
 
-  loaded(counts: Readonly<Record<QuotaTable, number>>, revision: number): void {
-    if (this.#isLoaded) return
-    this.#isLoaded = true
+  /** inForce is told when every process decides by the records. */
+  inForce(counts: Readonly<Record<QuotaTable, number>>, revision: number): void {
+    if (this.#isInForce) return
+    this.#isInForce = true
     const { customers, api_keys, overrides, blocks } = counts
     this.#log.info('quotas.loaded', 'quotas are in force', { revision, customers, api_keys, overrides, blocks })
+  }
+
+  /** degraded is told when the node takes requests before every process has the records. */
+  degraded(afterMs: number): void {
+    const meanwhile = 'it takes requests now, and callers who are blocked, or have limits of their own, may be missed'
+    this.#log.error('quotas.degraded', `the records are not in force after ${afterMs} ms: ${meanwhile}`, { afterMs })
   }
 
   firstToken(file: string): void {

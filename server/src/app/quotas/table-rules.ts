@@ -1,13 +1,12 @@
 import type { RuleInput } from 'sluice/internal/core/rules/load'
 import type { RuleReceiver, RuleSource } from 'sluice/internal/engine/rule-source'
 import { ThreadLoader } from 'sluice/internal/sources/thread-loader'
+import { RULES_TABLE } from '../../quotas/book/in-force.ts'
 import { Turns } from '../../quotas/database/turns.ts'
 import type { RuleFigures, RuleTable } from '../../quotas/tables/rule-table.ts'
 import { compileOptionsOf } from '../settings/compatibility.ts'
 import type { Config } from '../settings/config.ts'
 
-/** What inputs of the table are called, in errors too, before their version. */
-const NAME = 'rules table'
 /** How often it is looked whether there is a version that nobody told of. */
 const LOOK_EVERY_MS = 30_000
 
@@ -16,7 +15,7 @@ const LOOK_EVERY_MS = 30_000
  * that a service starts with its files alone, and keeps what it had while the database is away.
  */
 export class TableRules implements RuleSource {
-  readonly name = NAME
+  readonly name = RULES_TABLE
   readonly #table: RuleTable
   readonly #config: Pick<Config, 'mergeDomains' | 'compatibility'>
   readonly #loader = new ThreadLoader()
@@ -25,6 +24,7 @@ export class TableRules implements RuleSource {
   #unfollow: (() => void) | undefined
   #looking: NodeJS.Timeout | undefined
   #isStopped = false
+  #version = 0
 
   constructor(table: RuleTable, config: Pick<Config, 'mergeDomains' | 'compatibility'>) {
     this.#table = table
@@ -36,10 +36,17 @@ export class TableRules implements RuleSource {
     return receiver.apply([])
   }
 
-  /** follow begins to read, when the database is open. Texts are checked together with what the other sources have. */
-  follow(): void {
+  /**
+   * follow begins to read, when the database is open. Texts are checked together with what the other sources have. After each
+   * reading, `read` is told which version is in force in this process; 0: none was read, or what was read is wrong.
+   */
+  follow(read: (version: number) => void): void {
     if (this.#isStopped) return
-    const look = (): void => void this.#read().catch(() => false)
+    const look = (): void =>
+      void this.#read().then(
+        () => read(this.#version),
+        () => {},
+      )
     this.#unfollow = this.#table.follow(look)
     this.#looking = setInterval(look, LOOK_EVERY_MS).unref()
     look()
@@ -52,8 +59,8 @@ export class TableRules implements RuleSource {
 
   async #check(inputs: readonly RuleInput[], text: string): Promise<RuleFigures> {
     const options = compileOptionsOf(this.#config.mergeDomains, this.#config.compatibility)
-    const own = { file: NAME, text }
-    const others = inputs.filter(({ file }) => !file.startsWith(`${NAME}, version `))
+    const own = { file: RULES_TABLE, text }
+    const others = inputs.filter(({ file }) => !file.startsWith(`${RULES_TABLE}, version `))
     await this.#loader.load([...others, own], options)
     const { rules } = await this.#loader.load([own], options)
     return { limits: rules.ruleCount, domains: [...rules.domains.keys()] }
@@ -67,8 +74,11 @@ export class TableRules implements RuleSource {
   async #read(): Promise<boolean> {
     const active = await this.#table.read()
     if (this.#isStopped || this.#receiver === undefined) return false
-    const inputs = active === undefined ? [] : [{ file: `${NAME}, version ${active.version}`, text: active.text }]
-    return this.#receiver.apply(inputs)
+    const inputs =
+      active === undefined ? [] : [{ file: `${RULES_TABLE}, version ${active.version}`, text: active.text }]
+    const isInForce = await this.#receiver.apply(inputs)
+    if (isInForce) this.#version = active?.version ?? 0
+    return isInForce
   }
 
   stop(): void {

@@ -72,7 +72,9 @@ export interface Config {
   readonly dataDir: string | undefined
   /** Where the first token of the admin API is written. Undefined: no node makes one. */
   readonly firstTokenFile: string | undefined
-  /** Which entries identify a caller, for quotas. */
+  /** How long a node waits for the records of its database before it takes requests without them. */
+  readonly readyWithinMs: number
+  /** Which entries tell who is calling, for quotas. */
   readonly callerEntries: CallerEntries
   readonly host: string
   readonly httpPort: number
@@ -194,6 +196,7 @@ export function readConfig(args: readonly string[], env: Env, command: CommandFl
     database: databaseOf(from),
     dataDir: dataDirOf(from),
     firstTokenFile: firstTokenFileOf(from),
+    readyWithinMs: from.value('ready-within'),
     callerEntries: {
       keys: from.value('api-key-entries'),
       customers: from.value('customer-entries'),

@@ -258,6 +258,8 @@ const TABLE = {
       text: 'data directory; without a database: customers and their quotas, for one node; with one: the end of the audit log' },
     'first-token-file': { kind: 'text', value: 'FILE', unset: 'first-token in --data, else none',
       text: 'file for the first admin API token, readable only by this user; `sluice token first` prints it' },
+    'ready-within': { kind: 'duration', default: '60s',
+      text: 'how long a node waits, not ready, until all its processes have the records of the database; then it is ready but degraded' },
     'api-key-entries': { kind: 'paths', value: 'KEYS', default: 'api_key,x-api-key',
       text: 'descriptor keys whose value is an API key, separated by commas' },
     'customer-entries': { kind: 'paths', value: 'KEYS', default: 'customer,customer_id,tenant',

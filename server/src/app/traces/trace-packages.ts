@@ -1,5 +1,5 @@
-import { createRequire } from 'node:module'
 import { SluiceError } from 'sluice/internal/core/errors'
+import { isInstalled, type Resolve } from '../../quotas/optional-package.ts'
 import type { TraceProtocol, TracesConfig } from '../settings/otel-settings.ts'
 
 /** What traces need, in the lines that run on every Node.js that Sluice does. */
@@ -10,12 +10,9 @@ const EXPORTERS: Readonly<Record<TraceProtocol, string>> = {
 }
 
 /** requireTracePackages throws where traces are asked for, and something for them is not installed. It loads nothing. */
-export function requireTracePackages(
-  { protocol, askedBy }: TracesConfig,
-  resolve: (name: string) => unknown = createRequire(import.meta.url).resolve,
-): void {
+export function requireTracePackages({ protocol, askedBy }: TracesConfig, resolve?: Resolve): void {
   const needed = [...ALWAYS, EXPORTERS[protocol]]
-  const missing = needed.map(nameOf).filter((name) => !isThere(name, resolve))
+  const missing = needed.map(nameOf).filter((name) => !isInstalled(name, resolve))
   if (missing.length === 0) return
   const detail = `${missing.join(', ')} cannot be found; install them beside it: npm install ${needed.join(' ')}`
   throw new SluiceError('TRACES_PACKAGES_MISSING', askedBy, detail)
@@ -23,13 +20,4 @@ export function requireTracePackages(
 
 function nameOf(spec: string): string {
   return spec.slice(0, spec.lastIndexOf('@'))
-}
-
-function isThere(name: string, resolve: (name: string) => unknown): boolean {
-  try {
-    resolve(name)
-    return true
-  } catch {
-    return false
-  }
 }

@@ -1,11 +1,10 @@
-import { type FileHandle, open } from 'node:fs/promises'
-import type { AuditRow } from '../../quotas/audit/audit-entry.ts'
+import { truncate } from 'node:fs/promises'
+import type { AuditHead, AuditRow } from '../../quotas/audit/audit-entry.ts'
 import { auditLine } from '../../quotas/sinks/audit-line.ts'
 import type { AuditSink } from '../../quotas/sinks/audit-sink.ts'
 import { RotatingFile, type RotatingFileOptions } from '../decisions/rotating-file.ts'
+import { lastLine } from './last-line.ts'
 
-const BLOCK_BYTES = 65_536
-const NEWLINE = 10
 /** A text of many lines is written in pieces: where a file is full, another is begun between two of them. */
 const TEXT_CHARACTERS = 1_048_576
 
@@ -69,45 +68,17 @@ export class FileSink implements AuditSink {
 
 /** lastSequence reads the number of the last whole line of a file, and cuts off what comes after it; undefined: there is none. */
 async function lastSequence(path: string): Promise<number | undefined> {
-  let file: FileHandle
-  try {
-    file = await open(path, 'r+')
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw error
-  }
-  try {
-    const stat = await file.stat()
-    // A pipe or a device cannot be read back.
-    if (!stat.isFile()) return undefined
-    const end = (await newlineBefore(file, stat.size)) + 1
-    if (end < stat.size) await file.truncate(end)
-    if (end === 0) return undefined
-    const start = (await newlineBefore(file, end - 1)) + 1
-    const line = Buffer.alloc(end - start)
-    await file.read(line, 0, line.length, start)
-    return sequenceOf(line.toString('utf8'), path)
-  } finally {
-    await file.close()
-  }
+  const line = await lastLine(path)
+  if (line === undefined) return undefined
+  await truncate(path, line.end)
+  return line.text === '' ? undefined : entryIn(line.text, path).sequence
 }
 
-function sequenceOf(line: string, path: string): number {
+/** entryIn reads which entry a line of an audit file is. */
+export function entryIn(line: string, path: string): AuditHead {
   try {
-    const { sequence } = JSON.parse(line)
-    if (Number.isSafeInteger(sequence) && sequence > 0) return sequence
+    const { sequence, hash } = JSON.parse(line)
+    if (Number.isSafeInteger(sequence) && sequence > 0) return { sequence, hash: String(hash) }
   } catch {}
   throw new Error(`the last line of ${path} is not an entry of the audit log`)
-}
-
-/** newlineBefore finds the last line break before a place; -1: there is none. */
-async function newlineBefore(file: FileHandle, before: number): Promise<number> {
-  const block = Buffer.alloc(BLOCK_BYTES)
-  for (let end = before; end > 0; end -= BLOCK_BYTES) {
-    const start = Math.max(0, end - BLOCK_BYTES)
-    const { bytesRead } = await file.read(block, 0, end - start, start)
-    const at = block.subarray(0, bytesRead).lastIndexOf(NEWLINE)
-    if (at >= 0) return start + at
-  }
-  return -1
 }

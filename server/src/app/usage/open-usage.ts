@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
+import type { Anchor } from '../../quotas/audit/anchor.ts'
+import { AnchorKeeper } from '../../quotas/audit/anchor-keeper.ts'
 import type { Quotas } from '../../quotas/open/open-quotas.ts'
+import { requirePackage } from '../../quotas/optional-package.ts'
 import type { WebhookStore } from '../../quotas/ports.ts'
 import type { AuditSink } from '../../quotas/sinks/audit-sink.ts'
-import { connectKafka, requireKafkaPackage } from '../../quotas/sinks/kafka-producer.ts'
+import { connectKafka, KAFKA_PACKAGE } from '../../quotas/sinks/kafka-producer.ts'
 import { KafkaSink } from '../../quotas/sinks/kafka-sink.ts'
 import { SinkRunner } from '../../quotas/sinks/sink-runner.ts'
 import { Leases } from '../../quotas/tables/leases.ts'
@@ -54,7 +57,7 @@ export interface NodeUsage {
 
 /** requireUsagePackages throws where something is asked for that needs a package which is not there. */
 export function requireUsagePackages({ auditKafka }: Pick<Config, 'auditKafka'>): void {
-  if (auditKafka !== undefined) requireKafkaPackage()
+  if (auditKafka !== undefined) requirePackage(KAFKA_PACKAGE)
 }
 
 /** openUsage starts to write usage, to send webhooks, and to bring the audit log to where it is wanted. */
@@ -69,7 +72,8 @@ export function openUsage({ quotas, config, log, now = Date.now }: UsageParts): 
   const file = fileSinkOf(config)
   const sinks = [file, kafkaSinkOf(config)].filter((sink) => sink !== undefined)
   const runners = sinks.map((sink) => new SinkRunner(sink, { db, audit, leases, events: sinkEvents(log, sink) }))
-  const metrics = new UsageMetrics(writer, runners)
+  const keeper = new AnchorKeeper(audit, anchorEvents(log))
+  const metrics = new UsageMetrics(writer, runners, keeper)
   const courier = new WebhookCourier({
     db,
     sealed,
@@ -101,7 +105,7 @@ export function openUsage({ quotas, config, log, now = Date.now }: UsageParts): 
       })
   }, WRITE_EVERY_MS).unref()
   const upkeep = setInterval(() => void keepUp(quotas, leases, now).catch(() => {}), UPKEEP_EVERY_MS).unref()
-  for (const runner of runners) runner.start()
+  for (const runner of [...runners, keeper]) runner.start()
   return {
     webhooks,
     metrics,
@@ -123,7 +127,7 @@ export function openUsage({ quotas, config, log, now = Date.now }: UsageParts): 
       const { waiting } = writer.figures
       if (waiting > 0)
         log.error('usage.lost', `${waiting} rows of usage could not be written, and are lost`, { waiting })
-      await within(CLOSE_MS, () => Promise.all([courier.close(), ...runners.map((runner) => runner.close())]))
+      await within(CLOSE_MS, () => Promise.all([courier.close(), ...[...runners, keeper].map((each) => each.close())]))
     },
   }
 }
@@ -173,6 +177,25 @@ function sinkEvents(log: Log, { kind, name }: AuditSink) {
         has,
         head,
       }),
+  }
+}
+
+function anchorEvents(log: Log) {
+  const fields = ({ name }: Anchor) => ({ anchor: name })
+  return {
+    failed: (anchor: Anchor, reason: string) =>
+      log.error('audit.anchor_failed', `the end of the audit log does not get to ${anchor.name}: ${reason}`, {
+        ...fields(anchor),
+        reason,
+      }),
+    recovered: (anchor: Anchor) =>
+      log.info('audit.anchor_recovered', `the end of the audit log gets to ${anchor.name} again`, fields(anchor)),
+    ahead: (anchor: Anchor) =>
+      log.error(
+        'audit.anchor_ahead',
+        `${anchor.name} knows an entry that the audit log does not have, and stays as it is: see sluice audit verify`,
+        fields(anchor),
+      ),
   }
 }
 

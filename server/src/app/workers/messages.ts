@@ -1,6 +1,8 @@
 import type { RuleInput } from 'sluice/internal/core/rules/load'
 import type { RulePart } from 'sluice/internal/core/rules/packed-rules'
+import type { NodeHealth } from '../../edge/health/health.ts'
 import type { MetricsReport } from '../../observe/metrics/metrics-report.ts'
+import type { InForce } from '../../quotas/book/in-force.ts'
 import type { UsageNews } from '../../quotas/usage/usage-news.ts'
 import type { DoorName } from '../doors/door.ts'
 import type { ReportName, Reports } from '../doors/reports.ts'
@@ -15,6 +17,7 @@ export type ToWorker =
       readonly id: number
       readonly config: Config
       readonly inputs: readonly RuleInput[]
+      readonly health: NodeHealth
       /** The routes file of the gateway, where there is one. */
       readonly routes: RuleInput | undefined
       /** Undefined: there are none. */
@@ -23,13 +26,20 @@ export type ToWorker =
   /** With the routes of a gateway that go with them. */
   | { readonly type: 'rules'; readonly inputs: readonly RuleInput[]; readonly routes: RuleInput | undefined }
   | { readonly type: 'routes'; readonly input: RuleInput }
-  /** There are new rules, in parts that it may ask for. The routes wait for the last part. */
-  | { readonly type: 'packed-rules'; readonly version: number; readonly routes: RuleInput | undefined }
+  /** There are new rules, in parts that it may ask for, with those of the database in that version. The routes wait for the last part. */
+  | {
+      readonly type: 'packed-rules'
+      readonly version: number
+      readonly table: number
+      readonly routes: RuleInput | undefined
+    }
   | { readonly type: 'rule-part'; readonly version: number; readonly part: RulePart }
   | { readonly type: 'connection'; readonly door: DoorName; readonly number: number }
   /** Others have fewer connections: so many are to connect anew. */
   | { readonly type: 'shed'; readonly door: DoorName; readonly count: number }
   | { readonly type: 'not-serving' }
+  /** What health checks are to say. */
+  | { readonly type: 'health'; readonly health: NodeHealth }
   | { readonly type: 'drain' }
   /** To be answered with a report of that name. */
   | { readonly type: 'ask'; readonly question: number; readonly name: ReportName; readonly about?: readonly string[] }
@@ -44,6 +54,8 @@ export type FromWorker =
   /** It asks for a part of the quotas. */
   | { readonly type: 'quota-part'; readonly version: number; readonly at: number }
   | { readonly type: 'ready'; readonly storeName: string }
+  /** What it decides by from now on. */
+  | { readonly type: 'in-force'; readonly inForce: InForce }
   /** It cannot start, for a reason that somebody has to mend. */
   | { readonly type: 'failed'; readonly message: string }
   | { readonly type: 'log'; readonly entry: LogEntry }

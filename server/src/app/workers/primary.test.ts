@@ -19,6 +19,7 @@ const { FakeWorker } = vi.hoisted(() => {
     readonly given: Connection[] = []
     grpcConnections = 0
     state = 'starting'
+    inForce = { revision: -1, rules: 0 }
     #end = (): void => {}
     readonly ended = new Promise<void>((resolve) => {
       this.#end = resolve
@@ -52,6 +53,10 @@ const { FakeWorker } = vi.hoisted(() => {
       this.#events.told(this as never, { type: 'leaving' })
     }
 
+    decideBy(revision: number, rules: number): void {
+      this.#events.told(this as never, { type: 'in-force', inForce: { revision, rules } })
+    }
+
     becomeReady(): void {
       this.#events.told(this as never, { type: 'ready', storeName: 'memory' })
     }
@@ -67,6 +72,8 @@ const { FakeWorker } = vi.hoisted(() => {
 vi.mock('./worker-process.ts', () => ({ WorkerProcess: FakeWorker }))
 
 const logged: string[] = []
+/** What the primary has told of what is in force, as revisions and versions of rules. */
+const inForce: string[] = []
 
 /** startPrimary returns a primary with a number of workers that are not ready yet, and the port of its HTTP door. */
 async function startPrimary(workers = 1, args: string[] = []) {
@@ -79,11 +86,15 @@ async function makePrimary(workers = 1, args: string[] = []) {
   const primary = new Primary(
     config,
     logTo(({ event, message }) => logged.push(`${event}: ${message}`)),
-    { origin: () => ({ inputs: [], parts: undefined }) },
+    {
+      origin: () => ({ inputs: [], parts: undefined }),
+      inForce: ({ revision, rules }) => inForce.push(`${revision} ${rules}`),
+    },
   )
   onTestFinished(() => primary.stop())
   FakeWorker.all = []
   logged.length = 0
+  inForce.length = 0
   const address = await primary.listen('http', { host: '127.0.0.1', port: 0 })
   return { primary, port: Number(address.split(':')[1]), workers: FakeWorker.all }
 }
@@ -97,6 +108,36 @@ async function connected(port: number): Promise<Socket> {
 }
 
 const isOpen = ({ readyState }: Socket): boolean => readyState === 'open'
+
+describe('what is in force', () => {
+  it('is what every worker has that answers requests', async () => {
+    const { workers, starting } = await startPrimary(2)
+    workers[0].decideBy(7, 2)
+    workers[0].becomeReady()
+    expect(inForce).toEqual([])
+    workers[1].becomeReady()
+    await starting
+    workers[1].decideBy(6, 3)
+    workers[1].decideBy(8, 3)
+    expect(inForce).toEqual(['-1 0', '6 2', '7 2'])
+    workers[0].leave()
+    workers[2].decideBy(9, 4)
+    expect(inForce.at(-1)).toBe('7 2')
+    workers[2].becomeReady()
+    await until('the first worker is gone', () => inForce.at(-1) === '8 3')
+    workers[1].kill()
+    expect(inForce.at(-1)).toBe('9 4')
+  })
+
+  it('is nothing while no worker answers requests', async () => {
+    const { workers, starting } = await startPrimary(1)
+    workers[0].decideBy(7, 2)
+    workers[0].becomeReady()
+    await starting
+    workers[0].kill()
+    expect(inForce).toEqual(['7 2', '-1 0'])
+  })
+})
 
 describe('connections', () => {
   it('wait while no worker is ready, up to 1,024 of them', async () => {

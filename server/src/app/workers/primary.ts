@@ -3,10 +3,12 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { SluiceError } from 'sluice/internal/core/errors'
 import type { RuleInput } from 'sluice/internal/core/rules/load'
 import type { RuleOrigin } from 'sluice/internal/engine/live-rules'
+import type { NodeHealth } from '../../edge/health/health.ts'
 import { FleetMetrics } from '../../observe/metrics/fleet-metrics.ts'
 import type { MergedMetrics } from '../../observe/metrics/merge-reports.ts'
 import { isMetricsReport } from '../../observe/metrics/metrics-report.ts'
 import type { CountsReport } from '../../observe/statsd/statsd-counts.ts'
+import { type InForce, leastOf, tableVersionIn } from '../../quotas/book/in-force.ts'
 import type { WorkerState } from '../../quotas/ports.ts'
 import type { UsageNews } from '../../quotas/usage/usage-news.ts'
 import { DOOR_NAMES, type DoorName } from '../doors/door.ts'
@@ -40,6 +42,8 @@ export interface PrimaryParts {
   readonly decisions?: (text: string) => void
   /** Takes what customers used. */
   readonly usage?: (news: UsageNews) => void
+  /** Hears what every worker decides by: the least of theirs. */
+  readonly inForce?: (least: InForce) => void
   /** What keys of quotas are hashed under. Undefined: there are no quotas. */
   readonly keySecret?: (() => string) | undefined
   /** The routes file of the gateway that goes with some rules, where there is one. */
@@ -74,6 +78,7 @@ export class Primary {
   #isStarted = false
   #isStopping = false
   #isKilled = false
+  #health: NodeHealth = { unready: '', degraded: '' }
   #storeName = ''
   #whenReady: () => void = () => {}
   #fail: (error: Error) => void = () => {}
@@ -88,14 +93,16 @@ export class Primary {
     () => this.#keySecret?.() ?? '',
   )
   readonly #keySecret: (() => string) | undefined
+  readonly #inForce: (least: InForce) => void
   readonly #routes: PrimaryParts['routes']
 
   constructor(config: Config, log: Log, parts: PrimaryParts) {
-    const { origin, decisions = () => {}, usage = () => {}, keySecret, routes } = parts
+    const { origin, decisions = () => {}, usage = () => {}, inForce = () => {}, keySecret, routes } = parts
     this.#routes = routes
     this.#decisions = decisions
     this.#usage = usage
     this.#keySecret = keySecret
+    this.#inForce = inForce
     this.#config = config
     this.#log = log
     this.#origin = origin
@@ -148,7 +155,11 @@ export class Primary {
     if (!this.#hasRules) return
     const routes = this.#routes?.(inputs)
     for (const worker of this.#workers) {
-      worker.tell(parts === undefined ? { type: 'rules', inputs, routes } : { type: 'packed-rules', version, routes })
+      worker.tell(
+        parts === undefined
+          ? { type: 'rules', inputs, routes }
+          : { type: 'packed-rules', version, table: tableVersionIn(inputs), routes },
+      )
     }
   }
 
@@ -161,6 +172,12 @@ export class Primary {
   #tellPart(worker: WorkerProcess, version: number, at: number): void {
     const part = this.#origin().parts?.[at]
     if (version === this.#version && part !== undefined) worker.tell({ type: 'rule-part', version, part })
+  }
+
+  /** hear has the health checks of every worker say what the node says. */
+  hear(health: NodeHealth): void {
+    this.#health = health
+    if (this.#hasRules) for (const worker of this.#workers) worker.tell({ type: 'health', health })
   }
 
   /** stats are the sums of all workers that answer. */
@@ -277,7 +294,9 @@ export class Primary {
     this.#awaitReady(worker)
     const quotas = this.#keySecret && this.quotas.announce()
     const { inputs } = this.#origin()
-    worker.tell({ type: 'start', id: worker.id, config: this.#config, inputs, routes: this.#routes?.(inputs), quotas })
+    const health = this.#health
+    const routes = this.#routes?.(inputs)
+    worker.tell({ type: 'start', id: worker.id, config: this.#config, inputs, health, routes, quotas })
   }
 
   #give(connection: Connection): void {
@@ -300,6 +319,7 @@ export class Primary {
     else if (message.type === 'log') this.#log.write({ ...message.entry, worker: worker.id })
     else if (message.type === 'decisions') this.#decisions(message.text)
     else if (message.type === 'usage') this.#usage(message.news)
+    else if (message.type === 'in-force') this.#hasInForce(worker, message.inForce)
     else if (message.type === 'ready') this.#isReady(worker, message.storeName)
     else if (message.type === 'leaving') this.#replace(worker)
     else if (message.type === 'counted') this.#fleet.heard({ worker: worker.id, report: message.report })
@@ -321,6 +341,19 @@ export class Primary {
     for (const connection of this.#waiting.splice(0)) this.#give(connection)
     this.#rebalance()
     this.#whenReady()
+    this.#tellInForce()
+  }
+
+  #hasInForce(worker: WorkerProcess, inForce: InForce): void {
+    worker.inForce = inForce
+    this.#tellInForce()
+  }
+
+  /** #tellInForce tells what all workers have that answer requests: those that leave still do. */
+  #tellInForce(): void {
+    if (!this.#isStarted) return
+    const answering = this.#workers.filter(({ state }) => state !== 'starting')
+    this.#inForce(leastOf(answering.map(({ inForce }) => inForce)))
   }
 
   /** #awaitReady has a worker killed that hangs before it is ready: nothing else would ever end its start. */
@@ -382,6 +415,7 @@ export class Primary {
     worker.heartbeat?.stop()
     this.#fleet.ended(worker.pid)
     this.#workers = this.#workers.filter((other) => other !== worker)
+    this.#tellInForce()
     for (const connection of worker.untaken()) this.#give(connection)
     if (this.#isStopping || worker.state === 'leaving' || worker.hasSuccessor) return
     const { id, readyAtMs, lastWords: reason } = worker

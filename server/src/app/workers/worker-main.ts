@@ -4,6 +4,7 @@ import type { CompileOptions } from 'sluice/internal/core/rules/compile'
 import type { RuleInput } from 'sluice/internal/core/rules/load'
 import type { RulePart } from 'sluice/internal/core/rules/packed-rules'
 import type { GatewayPlan } from '../../edge/gateway-rules/file/compile-routes.ts'
+import { type InForce, NOTHING_IN_FORCE, tableVersionIn } from '../../quotas/book/in-force.ts'
 import { hashApiKey } from '../../quotas/tables/api-key-hash.ts'
 import type { UsageNews } from '../../quotas/usage/usage-news.ts'
 import type { DoorName } from '../doors/door.ts'
@@ -38,6 +39,9 @@ let passedOver: PassedOverLog | undefined
 let keySecret = ''
 let options: CompileOptions = {}
 let isLeaving = false
+/** The versions of the rules in the database: of those in force, and of those that come in parts. */
+const tables = { inForce: 0, announced: 0 }
+let told: InForce = NOTHING_IN_FORCE
 /** Reads routes, where this worker has a gateway. */
 let planOf: ((input: RuleInput) => GatewayPlan) | undefined
 
@@ -51,9 +55,23 @@ function tellUsage(news: UsageNews): Promise<void> {
   return new Promise((resolve) => tell({ type: 'usage', news }, resolve))
 }
 
-async function start({ config, inputs, routes, quotas: first }: Extract<ToWorker, { type: 'start' }>): Promise<void> {
+/** tellInForce tells the primary what this worker decides by, when that is news. */
+function tellInForce(): void {
+  const inForce = { revision: quotas?.revision ?? -1, rules: tables.inForce }
+  if (inForce.revision === told.revision && inForce.rules === told.rules) return
+  told = inForce
+  tell({ type: 'in-force', inForce })
+}
+
+async function start({
+  config,
+  inputs,
+  health,
+  routes,
+  quotas: first,
+}: Extract<ToWorker, { type: 'start' }>): Promise<void> {
   options = compileOptionsOf(config.mergeDomains, config.compatibility)
-  rules.apply(inputs, options)
+  useRules(inputs)
   if (first !== undefined) {
     passedOver = new PassedOverLog(log)
     const hash = (key: string): string => hashApiKey(keySecret, key)
@@ -70,9 +88,11 @@ async function start({ config, inputs, routes, quotas: first }: Extract<ToWorker
     passedOver,
     usage: tellUsage,
   })
+  doors.hear(health)
   const { storeName, ready } = doors
   // Without the quotas, who is blocked would pass.
   await Promise.all([ready, quotas?.arrived])
+  tellInForce()
   tell({ type: 'ready', storeName })
 }
 
@@ -84,9 +104,15 @@ async function openGateway(config: Config, routes: RuleInput) {
 }
 
 function applyRules(inputs: readonly RuleInput[], routes: RuleInput | undefined): void {
-  rules.apply(inputs, options)
+  useRules(inputs)
   setRoutes(routes)
   doors?.rulesChanged()
+  tellInForce()
+}
+
+function useRules(inputs: readonly RuleInput[]): void {
+  rules.apply(inputs, options)
+  tables.inForce = tableVersionIn(inputs)
 }
 
 /** setRoutes has the gateway go by routes, in this very turn: no request is to meet rules of one version and routes of another. */
@@ -95,8 +121,9 @@ function setRoutes(routes: RuleInput | undefined): void {
 }
 
 function takePart(version: number, part: RulePart): void {
-  rules.take(version, part)
+  if (rules.take(version, part)) tables.inForce = tables.announced
   doors?.rulesChanged()
+  tellInForce()
 }
 
 function take(door: DoorName, number: number, socket: Socket | undefined): void {
@@ -132,6 +159,12 @@ function isQuotaNews(message: ToWorker): message is QuotaNews {
 function hearQuotas(news: QuotaNews): void {
   if (news.type === 'quotas') keySecret = news.keySecret
   quotas?.hear(news)
+  tellInForce()
+}
+
+function announceRules({ version, table, routes }: Extract<ToWorker, { type: 'packed-rules' }>): void {
+  tables.announced = table
+  rules.announce(version, () => setRoutes(routes))
 }
 
 function receive(message: ToWorker, socket?: Socket): void {
@@ -139,10 +172,11 @@ function receive(message: ToWorker, socket?: Socket): void {
   else if (message.type === 'start') void start(message).catch(crash)
   else if (message.type === 'rules') applyRules(message.inputs, message.routes)
   else if (message.type === 'routes') rules.whenInForce(() => setRoutes(message.input))
-  else if (message.type === 'packed-rules') rules.announce(message.version, () => setRoutes(message.routes))
+  else if (message.type === 'packed-rules') announceRules(message)
   else if (message.type === 'rule-part') takePart(message.version, message.part)
   else if (message.type === 'shed') doors?.all[message.door]?.shed(message.count)
   else if (message.type === 'not-serving') doors?.notServing()
+  else if (message.type === 'health') doors?.hear(message.health)
   else if (message.type === 'drain') void leave()
   else if (isQuotaNews(message)) hearQuotas(message)
   else if (message.type === 'beat') tell({ type: 'alive' })

@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import type { Socket } from 'node:net'
 import { fileURLToPath } from 'node:url'
+import { type InForce, NOTHING_IN_FORCE } from '../../quotas/book/in-force.ts'
 import { DOOR_NAMES, type DoorName } from '../doors/door.ts'
 import type { Heartbeat } from './heartbeat.ts'
 import type { FromWorker, ToWorker } from './messages.ts'
@@ -36,6 +37,8 @@ export class WorkerProcess {
   #given = 0
   /** starting: not yet of use; ready: takes connections; leaving: takes none any more. */
   state: 'starting' | 'ready' | 'leaving' = 'starting'
+  /** What it decides by, as it last said. */
+  inForce: InForce = NOTHING_IN_FORCE
   /** Why it could not go on, if it could say so. */
   lastWords: string | undefined
   /** Another one is to take its place. */

@@ -20,6 +20,7 @@ export class WorkerQuotas {
   #making:
     | { readonly version: number; readonly book: QuotaBook; readonly changes: QuotaChange[]; asked: number }
     | undefined
+  #isLoaded = false
   #arrive = (): void => {}
   /** Resolves when the first set is in force. */
   readonly arrived = new Promise<void>((resolve) => {
@@ -33,6 +34,11 @@ export class WorkerQuotas {
   }
 
   readonly current = (): QuotaBook => this.#book
+
+  /** The revision of the records in force; -1: the primary has none yet. */
+  get revision(): number {
+    return this.#isLoaded ? this.#book.revision : -1
+  }
 
   hear(news: QuotaNews): void {
     if (news.type === 'quotas') this.#announced(news.version)
@@ -63,6 +69,8 @@ export class WorkerQuotas {
     making.book.arriveAt(news.revision)
     making.book.apply(making.changes)
     this.#book = making.book
+    // The version before the first is that of a primary that has read nothing.
+    this.#isLoaded = making.version > 0
     this.#making = undefined
     this.#arrive()
   }

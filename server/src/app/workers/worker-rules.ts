@@ -50,19 +50,21 @@ export class WorkerRules {
     else this.#unpacking.inForce = run
   }
 
-  take(version: number, part: RulePart): void {
+  /** Returns whether that was the last part: the version is in force. */
+  take(version: number, part: RulePart): boolean {
     const unpacking = this.#unpacking
-    if (unpacking?.version !== version) return
+    if (unpacking?.version !== version) return false
     const rules = unpacking.unpacker.add(part)
     unpacking.taken++
     if (rules === undefined) {
       // Requests have their turn first.
       setImmediate(() => this.#askAgain(version))
-      return
+      return false
     }
     this.#rules = rules
     this.#unpacking = undefined
     unpacking.inForce()
+    return true
   }
 
   #askAgain(version: number): void {

@@ -1,5 +1,5 @@
 import { SluiceError } from 'sluice/internal/core/errors'
-import type { QuotaDesk, ShownEntry, ShownToken } from '../../app/quotas/quota-desk.ts'
+import type { DeskVerification, QuotaDesk, ShownEntry, ShownToken } from '../../app/quotas/quota-desk.ts'
 
 const TIMEOUT_MS = 60_000
 
@@ -23,8 +23,13 @@ export function remoteDesk(admin: URL, token: string | undefined): QuotaDesk {
       return { items: page.items, next: page.next_cursor ?? undefined }
     },
     async verifyAudit() {
-      const { entries, broken, anchors } = (await ask('GET', 'audit/verify')) as Verified
-      return { entries, anchors, problems: broken === null ? [] : [{ sequence: broken.sequence, what: broken.reason }] }
+      const { entries, broken, anchors, unread } = (await ask('GET', 'audit/verify')) as Verified
+      return {
+        entries,
+        anchors,
+        unread,
+        problems: broken === null ? [] : [{ sequence: broken.sequence, what: broken.reason }],
+      }
     },
     close: async () => {},
   }
@@ -33,6 +38,7 @@ export function remoteDesk(admin: URL, token: string | undefined): QuotaDesk {
 interface Verified {
   readonly entries: number
   readonly anchors: readonly string[]
+  readonly unread: DeskVerification['unread']
   readonly broken: { readonly sequence: number; readonly reason: string } | null
 }
 

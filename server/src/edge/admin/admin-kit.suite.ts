@@ -243,6 +243,7 @@ export async function startAdmin(options: KitOptions = {}): Promise<AdminKit> {
         },
       },
       problems,
+      fleet: undefined,
       apiKeys: { hash: (key) => createHmac('sha256', 'installation').update(key).digest('hex') },
       webhooks,
       rules: () => rules,

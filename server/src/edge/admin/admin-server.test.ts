@@ -42,6 +42,7 @@ const stats: Stat[] = [
 ]
 
 let unready = ''
+let degraded = ''
 let server: Server
 let url = ''
 beforeAll(async () => {
@@ -53,7 +54,7 @@ beforeAll(async () => {
       mergeInto(metrics, { ratelimit_config_rules: { labels: [''], values: Float64Array.of(3) } }, '1')
       return metrics
     },
-    unready: async () => unready,
+    health: async () => ({ unready, degraded }),
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -115,6 +116,10 @@ describe('adminServer', () => {
     const response = await fetch(`${url}/readyz`)
     expect([response.status, await response.text()]).toEqual([503, 'not ready: workers are starting\n'])
     unready = ''
+    degraded = 'the records are missing'
+    const without = await fetch(`${url}/readyz`)
+    expect([without.status, await without.text()]).toEqual([200, 'degraded: the records are missing\n'])
+    degraded = ''
   })
 
   it('takes nothing', async () => {

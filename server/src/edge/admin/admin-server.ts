@@ -2,6 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import type { MaybePromise } from 'sluice/internal/engine/ports'
 import type { MergedMetrics } from '../../observe/metrics/merge-reports.ts'
+import type { NodeHealth } from '../health/health.ts'
 import { LIVEZ, readyz } from '../health/probe-routes.ts'
 import type { HttpBounds } from '../http/bounds.ts'
 import { HostNames } from '../http/host-names.ts'
@@ -28,8 +29,8 @@ export interface AdminSources {
   stats(): MaybePromise<Iterable<Stat>>
   /** Everything that Prometheus is told. Not there: metrics are off. */
   metrics?(): MaybePromise<MergedMetrics>
-  /** Why the node cannot take requests; '' if it can. Default: it can. */
-  unready?(): MaybePromise<string>
+  /** Default: it takes requests, and nothing is missing. */
+  health?(): MaybePromise<NodeHealth>
   /** The keys that rules refuse most, and are asked about most. */
   readonly hotKeys?: HotKeysSource
   /** Told of errors of our own. */
@@ -80,10 +81,10 @@ export function adminServer(sources: AdminSources, names: readonly string[] = []
   add('/stats', 'what was counted, as lines; ?format=json as JSON', async (request, response) => {
     writeStats(request, response, await sources.stats())
   })
-  const { metrics, unready = () => '' } = sources
+  const { metrics, health = () => ({ unready: '', degraded: '' }) } = sources
   if (metrics !== undefined) addRoute('/metrics', 'everything for Prometheus', metricsRoute(metrics))
   addRoute('/livez', 'whether this process runs', LIVEZ)
-  addRoute('/readyz', 'whether the node takes requests: 200, or 503 and why not', readyz(unready))
+  addRoute('/readyz', 'whether the node takes requests: 200, or 503 and why not', readyz(health))
   if (sources.hotKeys !== undefined) {
     add('/admin/v1/hot-keys', 'the keys that rules refuse most, or are asked about most', hotKeysRoute(sources.hotKeys))
   }

@@ -12,6 +12,7 @@ import type {
   CounterDesk,
   CounterTarget,
   LimitState,
+  LimitStates,
   ListQuery,
   LiveFigures,
   LiveFrame,
@@ -91,7 +92,14 @@ export class MemoryAudit implements AuditLog {
   }
 
   async verify() {
-    return { ok: true, entries: this.entries.length, head: this.entries.at(-1)?.hash, broken: undefined, anchors: [] }
+    return {
+      ok: true,
+      entries: this.entries.length,
+      head: this.entries.at(-1)?.hash,
+      broken: undefined,
+      anchors: [],
+      unread: [],
+    }
   }
 }
 
@@ -165,13 +173,20 @@ export class MemoryQuotas implements QuotaStore {
     }
   }
 
+  #ownerOf(record: object): string | undefined {
+    const key = this.#table('api_keys').get(fieldOf(record, 'keyId') ?? '')
+    return fieldOf(key ?? record, 'customerId')
+  }
+
   async list<T extends QuotaTable>(
     table: T,
     { where = {}, search, ...page }: ListQuery,
   ): Promise<Page<QuotaRecords[T]>> {
     const all = [...this.#table(table).values()] as QuotaRecords[T][]
+    const { ownerId, ...exact } = where
     const found = all
-      .filter((record) => Object.entries(where).every(([field, value]) => fieldOf(record, field) === value))
+      .filter((record) => Object.entries(exact).every(([field, value]) => fieldOf(record, field) === value))
+      .filter((record) => ownerId === undefined || this.#ownerOf(record) === ownerId)
       .filter(
         (record) =>
           search === undefined || ['id', 'name', 'prefix'].some((f) => fieldOf(record, f)?.startsWith(search)),
@@ -329,8 +344,8 @@ export class MemoryCounters implements CounterDesk {
     return this.block
   }
 
-  async limitsOf(): Promise<readonly LimitState[]> {
-    return this.limits
+  async limitsOf(): Promise<LimitStates> {
+    return { limits: this.limits, omitted: 0 }
   }
 
   async reset(target: CounterTarget, by: Actor): Promise<number> {

@@ -34,6 +34,7 @@ export const NO_PORTS: Omit<AdminPorts, 'rules'> = Object.freeze({
   activity: undefined,
   changes: undefined,
   problems: undefined,
+  fleet: undefined,
 })
 
 export interface AdminApiOptions {
@@ -80,7 +81,12 @@ async function loadApi(options: AdminApiOptions, access: Access): Promise<AdminA
   const { ports, secret, nowMs = Date.now, failed = () => {}, version } = options
   const { frameJson } = await import('./operations/live.ts')
   const { operationsOf } = await import('./operations/operations.ts')
-  const desk: AdminDesk = { ...ports, access, streams: new LiveStreams(frameJson, nowMs, options.streamBounds) }
+  const { ruleNames } = await import('./operations/rule-names.ts')
+  const desk: AdminDesk = {
+    ...ports,
+    access,
+    streams: new LiveStreams((frame) => frameJson(frame, ruleNames(ports.rules())), nowMs, options.streamBounds),
+  }
   return new AdminApi(operationsOf(version), {
     desk,
     cursors: new Cursors(secret),

@@ -74,7 +74,10 @@ describe('quotas of an API key', () => {
   it('show what was used', async () => {
     const { ask, counters, clock } = await startAdmin()
     await ask('PUT', 'quotas/abc123', { body: PUT })
-    const limit = { domain: 'shop', ruleId: 'api_key', windowMs: 60_000, unit: 'minute' } as const
+    const limit = {
+      ...{ domain: 'shop', above: '', ruleId: 'api_key', ruleName: 'api_key', isPattern: false },
+      ...{ windowMs: 60_000, unit: 'minute', timeZone: undefined },
+    } as const
     const startMs = clock.ms - (clock.ms % 60_000)
     const window = { windowStartMs: startMs, resetAtMs: startMs + 60_000 }
     counters.limits = [

@@ -78,7 +78,7 @@ export function checkServer(limiter: ReservingPort, options: CheckServerOptions 
     ['/json', post((asked, response) => rateLimit(rls, asked, response), true)],
     ['/healthcheck', { methods: ['GET', 'HEAD'], answer: (_, response) => answerHealth(health, response) }],
     ['/livez', LIVEZ],
-    ['/readyz', readyz(() => health.unready)],
+    ['/readyz', readyz(() => health)],
   ]
   if (options.ownUsage !== undefined) routes.push(['/v1/usage', ownUsageRoute(options.ownUsage)])
   return routeServer(new Map(routes), { failed: options.failed, bounds: options.bounds })

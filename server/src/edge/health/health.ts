@@ -1,7 +1,17 @@
-/** Whether this process wants new requests. The process turns it off before it drains, which notifies watchers. */
+/** What the node says of all of its processes. */
+export interface NodeHealth {
+  /** Why it takes no requests yet; '': it does. */
+  readonly unready: string
+  /** What is missing though it takes requests; '': nothing. */
+  readonly degraded: string
+}
+
+/** Says whether this process wants new requests. The process turns it off before it drains, and tells watchers. */
 export class Health {
   #isServing = true
   #reason = ''
+  /** What is missing though it serves; '': nothing. */
+  degraded = ''
   readonly #watchers = new Set<(isServing: boolean) => void>()
   readonly #leavers = new Set<() => void>()
 

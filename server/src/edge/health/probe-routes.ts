@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { MaybePromise } from 'sluice/internal/engine/ports'
 import type { Route } from '../http/routes.ts'
 import { write } from '../http/write.ts'
+import type { NodeHealth } from './health.ts'
 
 /** Answers 200 as long as the event loop of this process has turns. Nothing else is asked. */
 export const LIVEZ: Route = {
@@ -9,14 +10,14 @@ export const LIVEZ: Route = {
   answer: (_, response) => answerText(response, 200, 'ok'),
 }
 
-/** Answers 200 while requests are wanted here, and 503 with the reason while they are not. '' is no reason. */
-export function readyz(unready: () => MaybePromise<string>): Route {
+/** Answers 200 while requests are wanted here, and says what is missing; 503 with the reason while they are not. */
+export function readyz(health: () => MaybePromise<NodeHealth>): Route {
   return {
     methods: ['GET', 'HEAD'],
     answer: async (_, response) => {
-      const reason = await unready()
-      if (reason === '') answerText(response, 200, 'ok')
-      else answerText(response, 503, `not ready: ${reason}`)
+      const { unready, degraded } = await health()
+      if (unready !== '') answerText(response, 503, `not ready: ${unready}`)
+      else answerText(response, 200, degraded === '' ? 'ok' : `degraded: ${degraded}`)
     },
   }
 }

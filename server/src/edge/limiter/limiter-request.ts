@@ -8,12 +8,14 @@ import { MAX_DESCRIPTORS, MAX_ENTRIES, readEntry, UNITS } from '../rls/rls-reque
 export const MAX_REQUESTS = 256
 /** One for each request. A limit that was not seen before is compiled, which takes as long as deciding ten requests. */
 export const MAX_LIMITS = 256
+/** Fields of a message of several requests. */
+export const MAX_BATCH_FIELDS = 32_768
 
 /** Reads sluice.v1.CheckRequest. */
 export function decodeCheckRequest(reader: ProtoReader, bytes: Uint8Array): readonly CheckRequest[] {
   const requests: CheckRequest[] = []
   const end = bytes.length
-  reader.open(bytes, 0, end)
+  reader.open(bytes, 0, end, MAX_BATCH_FIELDS)
   while (reader.at < end) {
     const tag = reader.tag(end)
     if (tag !== 0x0a) reader.skip(tag, end)
@@ -36,7 +38,7 @@ function countLimits(requests: readonly CheckRequest[]): number {
 export function decodeAcquireRequest(reader: ProtoReader, bytes: Uint8Array): CheckRequest {
   const request = new Request()
   const end = bytes.length
-  reader.open(bytes, 0, end)
+  reader.open(bytes, 0, end, MAX_BATCH_FIELDS)
   while (reader.at < end) {
     const tag = reader.tag(end)
     if (tag === 0x0a) readRequest(reader, reader.part(end), request)
@@ -50,7 +52,7 @@ export function decodeAcquireRequest(reader: ProtoReader, bytes: Uint8Array): Ch
 export function decodeReleaseRequest(reader: ProtoReader, bytes: Uint8Array): string {
   let lease = ''
   const end = bytes.length
-  reader.open(bytes, 0, end)
+  reader.open(bytes, 0, end, MAX_BATCH_FIELDS)
   while (reader.at < end) {
     const tag = reader.tag(end)
     if (tag === 0x0a) lease = reader.text(reader.part(end))
@@ -64,7 +66,7 @@ export function decodeReleaseRequest(reader: ProtoReader, bytes: Uint8Array): st
 export function decodeRenewRequest(reader: ProtoReader, bytes: Uint8Array): readonly string[] {
   const leases: string[] = []
   const end = bytes.length
-  reader.open(bytes, 0, end)
+  reader.open(bytes, 0, end, MAX_BATCH_FIELDS)
   while (reader.at < end) {
     const tag = reader.tag(end)
     if (tag !== 0x0a) reader.skip(tag, end)

@@ -4,7 +4,7 @@ import { RLS_REQUEST } from '../../protobuf/protos.suite.ts'
 import { MalformedMessage, ProtoReader } from '../../protobuf/reader.ts'
 import { texts } from '../../protobuf/texts.suite.ts'
 import { bytesField, join, messageField, numberField, textField } from '../../protobuf/writer.ts'
-import { decodeRlsRequest, type RlsDescriptor, type RlsRequest } from './rls-request.ts'
+import { decodeRlsRequest, MAX_FIELDS, type RlsDescriptor, type RlsRequest } from './rls-request.ts'
 
 const reader = new ProtoReader()
 const decode = (bytes: Uint8Array): RlsRequest => decodeRlsRequest(reader, bytes)
@@ -205,6 +205,14 @@ describe('decodeRlsRequest', () => {
     const entries = Array.from({ length: 32 }, (_, i) => ({ key: `k${i}`, value: 'v' }))
     const read = decodeTheirs({ domain: 'd', descriptors: Array.from({ length: 64 }, () => ({ entries })) })
     expect(read.descriptors.map((each) => each.entries.length)).toEqual(new Array(64).fill(32))
+  })
+
+  it('has no more fields than all that is read can have, and some', () => {
+    const many = (count: number) => Buffer.alloc(2 * count, Buffer.of(0x18, 0))
+    expect(decode(many(MAX_FIELDS)).hitsAddend).toBe(0)
+    expect(() => decode(many(MAX_FIELDS + 1))).toThrow('the message has too many fields')
+    const most = { entries: Array.from({ length: 32 }, () => ({ key: 'a', value: 'b' })) }
+    expect(decodeTheirs({ domain: 'a', descriptors: Array(64).fill(most) }).descriptors).toHaveLength(64)
   })
 
   it('keeps callers apart whose names are not UTF-8', () => {

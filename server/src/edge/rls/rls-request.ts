@@ -5,10 +5,13 @@ import { MalformedMessage, type ProtoReader } from '../../protobuf/reader.ts'
 export const MAX_DESCRIPTORS = 64
 export const MAX_ENTRIES = 32
 /**
- * The maximum length of a message. Envoy accepts 60 KiB of headers, and may put one header into several descriptors: a
- * caller that could make the message too long would pass without a limit, where Envoy lets failed calls pass.
+ * How long a message may be: as envoyproxy/ratelimit takes it, where it is the default of grpc-go. Envoy takes 60 KiB of headers, and may
+ * put one header into several descriptors: a caller who could make the message too long would pass without a limit, where Envoy lets
+ * calls pass that failed.
  */
-export const MAX_MESSAGE_BYTES = 524_288
+export const MAX_MESSAGE_BYTES = 4_194_304
+/** Fields of a message: all that 64 descriptors with 32 entries can have, and some that a later version may add. */
+export const MAX_FIELDS = 8_192
 
 /** Envoy.service.ratelimit.v3.RateLimitRequest as the engine reads it. */
 export interface RlsRequest extends CheckRequest {
@@ -63,7 +66,7 @@ export function decodeRlsRequest(
   end: number = bytes.length,
 ): RlsRequest {
   const request = new Request()
-  reader.open(bytes, start, end)
+  reader.open(bytes, start, end, MAX_FIELDS)
   while (reader.at < end) {
     const tag = reader.tag(end)
     if (tag === 0x12) request.descriptors.push(readDescriptor(reader, reader.part(end), request))

@@ -168,13 +168,15 @@ describe('an answer of the rate limit service', () => {
     expect(forms.of(rule)).toMatchObject({ unit: unit || 'UNKNOWN', multiplier: multiplier ?? 1 })
   })
 
-  it('names a limit as its author did, without what would break a header of Envoy', () => {
+  it('names a limit as fields do, so that Envoy can put the name between quotes', () => {
     const named = (rule: Rule): unknown =>
       (binding(1, [verdictBy(rule, allowed(1))]) as { statuses: { currentLimit: { name?: string } }[] }).statuses[0]
         .currentLimit.name
     expect(named({ ...ruleNamed('user/path'), name: 'per user', isNamed: true })).toBe('per user')
     expect(named({ ...ruleNamed('user/path'), isNamed: true })).toBe('user/path')
-    expect(named({ ...ruleNamed('user/path'), name: 'a"b\\c\r\nd é制🎉', isNamed: true })).toBe('a_b_c__d é制🎉')
+    expect(named({ ...ruleNamed('user/path'), name: 'a"b\\c\r\nd é制', isNamed: true })).toBe(
+      'a%22b%5Cc%0D%0Ad %C3%A9%E5%88%B6',
+    )
     expect(named(ruleNamed('user/path'))).toBeUndefined()
     expect(named({ ...ruleNamed('/override'), name: 'override' })).toBeUndefined()
   })

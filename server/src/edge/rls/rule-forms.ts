@@ -1,3 +1,4 @@
+import { plainName } from 'sluice/internal/core/http/structured-text'
 import { holdsPermits, type Limit } from 'sluice/internal/core/limit'
 import { UNIT_MS } from 'sluice/internal/core/rules/compile-rule'
 import type { Rule } from 'sluice/internal/core/rules/rule-set'
@@ -99,11 +100,6 @@ function multipleOf(limit: Limit): Window {
   if (holdsPermits(limit) || limit.calendar !== undefined) return unitOf(limit)
   const [ms, unit] = [...UNIT_OF_MS].reverse().find(([each]) => windowMs % each === 0) ?? [windowMs, NO_UNIT.unit]
   return { unit, multiplier: windowMs / ms }
-}
-
-/** Leaves out what would break the header that Envoy puts a name into, in quotes. Other letters pass as UTF-8. */
-function plainName(name: string): string {
-  return name.replace(/[\p{Cc}\p{Cs}"\\]/gu, '_')
 }
 
 function refusalOf({ response }: Rule): { headers: readonly Header[]; body: Uint8Array | undefined } {

@@ -59,11 +59,10 @@ export class Refusals implements DoorObserver {
     const charge = charges[at]
     const verdict = decision.verdicts[at]
     const nowMs = this.#nowMs()
-    // A block has no counter: all that it refuses is one.
-    const name = charge.key === '' ? `block ${verdict.verdict.block?.id}` : charge.key
-    if (nowMs - (this.#lately.get(name) ?? Number.NEGATIVE_INFINITY) < SAME_MS) return
+    // All that one block refuses is one: its key is that of the block.
+    if (nowMs - (this.#lately.get(charge.key) ?? Number.NEGATIVE_INFINITY) < SAME_MS) return
     if (this.#lately.size >= MAX_REFUSALS) this.#lately.clear()
-    this.#lately.set(name, nowMs)
+    this.#lately.set(charge.key, nowMs)
     this.#ring[this.#at] = { charge, verdict, atMs: nowMs }
     this.#at = (this.#at + 1) % MAX_REFUSALS
   }

@@ -80,6 +80,10 @@ export const FAMILIES: readonly Family[] = [
   counter('ratelimit_hot_keys_detected_total', 'Times that a single key took an unusual share of a rule.'),
   sum('ratelimit_keys_exhausted', 'Tracked keys without budget for five minutes or longer.'),
   max('ratelimit_quotas_records', 'Records that the node holds, by table.'),
+  max(
+    'ratelimit_quotas_in_force',
+    '1: every process of the node decides by the records that the database had at its start; 0: not yet.',
+  ),
   max('ratelimit_quotas_revision', 'The last change of quotas that is in force.'),
   max(
     'ratelimit_quotas_age_seconds',
@@ -98,6 +102,7 @@ export const FAMILIES: readonly Family[] = [
   counter('ratelimit_webhook_deliveries_total', 'Attempts to deliver a webhook, by outcome.'),
   counter('ratelimit_audit_sink_entries_total', 'Entries of the audit log that this node delivered to a sink.'),
   max('ratelimit_audit_sink_lag', 'Entries of the audit log that a sink does not have yet.'),
+  max('ratelimit_audit_anchor_ok', 'Whether an anchor has the end of the audit log.'),
   sum('ratelimit_grpc_connections', 'Open gRPC connections.'),
   counter('ratelimit_grpc_calls_total', 'gRPC calls, by result.'),
   counter('ratelimit_grpc_closed_total', 'gRPC connections that the server ended, by reason.'),

@@ -10,7 +10,7 @@ import type {
   Sql,
   WholeDatabase,
 } from '../ports.ts'
-import type { AuditAnchor, SignedHead } from './audit-anchor.ts'
+import type { Anchor, AnchoredHead } from './anchor.ts'
 import {
   type AuditEntry,
   type AuditHead,
@@ -19,23 +19,48 @@ import {
   BEFORE_GENESIS,
   COLUMNS,
   genesis,
+  NO_ENTRY,
   SLUICE,
 } from './audit-entry.ts'
 import { readCursor, writeCursor } from './cursor.ts'
+import type { FileAnchor } from './file-anchor.ts'
+import type { HeadSignatures, SignedHead } from './signed-head.ts'
 import { type AuditReport, verifyAudit } from './verify-audit.ts'
 
 const MOST = 1000
 const AT_ONCE = 5000
 
+/** An AppendedHead is the end of the log behind entries that were appended, and what they follow. */
+export interface AppendedHead extends SignedHead {
+  readonly previous: AuditHead
+}
+
+/** Where the end of the log is known outside of the database. */
+export interface AuditAnchors {
+  readonly file?: FileAnchor | undefined
+  readonly others?: readonly Anchor[]
+}
+
 /** The AuditLog is only added to, within the transaction of the change that it tells of. */
 export class AuditLog implements AuditLogPort {
   readonly #db: WholeDatabase
-  readonly #anchor: AuditAnchor
+  readonly #signatures: HeadSignatures
+  readonly #file: FileAnchor | undefined
   readonly #now: () => number
+  readonly anchors: readonly Anchor[]
+  /** Called after a commit that appended entries. */
+  onCommitted: () => void = () => {}
 
-  constructor(db: WholeDatabase, anchor: AuditAnchor, now: () => number = Date.now) {
+  constructor(
+    db: WholeDatabase,
+    signatures: HeadSignatures,
+    { file, others = [] }: AuditAnchors = {},
+    now: () => number = Date.now,
+  ) {
     this.#db = db
-    this.#anchor = anchor
+    this.#signatures = signatures
+    this.#file = file
+    this.anchors = file === undefined ? others : [file, ...others]
     this.#now = now
   }
 
@@ -48,20 +73,21 @@ export class AuditLog implements AuditLogPort {
       if (!(await isNew(tx))) return undefined
       const row = auditRow(BEFORE_GENESIS, genesis(), SLUICE, this.#now())
       await tx.query(INSERT, [JSON.stringify([row])])
-      const signed = this.#anchor.sign(row)
+      const signed = this.#signatures.sign(row)
       await tx.query('INSERT INTO sluice.audit_head (sequence, hash, signature) VALUES ($1, $2, $3)', [
         signed.sequence,
         signed.hash,
         signed.signature,
       ])
-      return signed
+      return { ...signed, previous: BEFORE_GENESIS }
     })
     if (head !== undefined) this.committed(head)
   }
 
   /** append adds entries to the log. Who appends holds the log until the commit; call `committed` after it. */
-  async append(tx: Sql, entries: readonly AuditEntry[], by: Actor): Promise<SignedHead> {
-    let head = await this.#lockHead(tx)
+  async append(tx: Sql, entries: readonly AuditEntry[], by: Actor): Promise<AppendedHead> {
+    const previous = await this.#lockHead(tx)
+    let head = previous
     const atMs = this.#now()
     const rows = entries.map((entry) => {
       const row = auditRow(head, entry, by, atMs)
@@ -71,13 +97,13 @@ export class AuditLog implements AuditLogPort {
     for (let at = 0; at < rows.length; at += AT_ONCE) {
       await tx.query(INSERT, [JSON.stringify(rows.slice(at, at + AT_ONCE))])
     }
-    const signed = this.#anchor.sign(head)
+    const signed = this.#signatures.sign(head)
     await tx.query('UPDATE sluice.audit_head SET sequence = $1, hash = $2, signature = $3', [
       signed.sequence,
       signed.hash,
       signed.signature,
     ])
-    return signed
+    return { ...signed, previous }
   }
 
   /**
@@ -90,17 +116,52 @@ export class AuditLog implements AuditLogPort {
        SELECT coalesce(max(sequence), 0), '', '' FROM sluice.audit ON CONFLICT (only_row) DO NOTHING`,
     )
     const [head] = await tx.query<SignedHead>('SELECT sequence, hash, signature FROM sluice.audit_head FOR UPDATE')
-    return this.#anchor.isSigned(head) ? head : { sequence: head.sequence, hash: LOST }
+    return this.#signatures.isSigned(head) ? head : { sequence: head.sequence, hash: LOST }
   }
 
   /** committed keeps the head outside of the database, too, when all that surrounds the change is committed. */
-  committed(head: SignedHead): void {
-    this.#db.afterCommit(() => this.#anchor.write(head))
+  committed(head: AppendedHead): void {
+    this.#db.afterCommit(() => {
+      this.#file?.follow(head.previous, head)
+      this.onCommitted()
+    })
+  }
+
+  /**
+   * Brings the end of the log to an anchor that the log continues. Returns false for one that knows an entry that the log does not have:
+   * it stays as it is.
+   */
+  async keep(anchor: Anchor): Promise<boolean> {
+    const there = await anchor.read()
+    const [head] = await this.#db.query<SignedHead & { readonly known: string | null }>(
+      `SELECT sequence, hash, signature, (SELECT hash FROM sluice.audit WHERE sequence = $1::int8) AS known FROM sluice.audit_head`,
+      [there?.sequence ?? BEFORE_GENESIS.sequence],
+    )
+    if (head === undefined || !this.#signatures.isSigned(head)) return false
+    if (there?.sequence === head.sequence) return there.hash === head.hash
+    // A log that an older version began has no entry 0.
+    const known = there?.sequence === NO_ENTRY.sequence ? (head.known ?? NO_ENTRY.hash) : head.known
+    if (there !== undefined && (known !== there.hash || !this.#isGenuine(there))) return false
+    await anchor.replace?.(there, this.#signatures.sign(head))
+    return true
+  }
+
+  async isReachable(): Promise<boolean> {
+    try {
+      await this.#db.query('SELECT sequence FROM sluice.audit_head')
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  #isGenuine({ sequence, hash, signature }: AnchoredHead): boolean {
+    return signature === undefined || this.#signatures.isSigned({ sequence, hash, signature })
   }
 
   /** record appends in a transaction with other work, which says what it did. */
   async record<T>(by: Actor, work: (tx: Sql) => Promise<{ result: T; entries: readonly AuditEntry[] }>): Promise<T> {
-    let head: SignedHead | undefined
+    let head: AppendedHead | undefined
     const done = await this.#db.transaction(async (tx) => {
       const { result, entries } = await work(tx)
       if (entries.length > 0) head = await this.append(tx, entries, by)
@@ -141,17 +202,18 @@ export class AuditLog implements AuditLogPort {
 
   /** report reads the whole log, and says everything that is wrong with it. */
   report(): Promise<AuditReport> {
-    return verifyAudit(this.#db, this.#anchor)
+    return verifyAudit(this.#db, this.#signatures, this.anchors)
   }
 
   async verify(): Promise<AuditVerification> {
-    const { entries, head, problems, anchors } = await this.report()
+    const { entries, head, problems, anchors, unread } = await this.report()
     const [first] = [...problems].sort((a, b) => a.sequence - b.sequence)
     return {
       ok: first === undefined,
       entries,
       head: head.hash === '' ? undefined : head.hash,
       anchors,
+      unread,
       broken: first && { sequence: first.sequence, reason: first.what },
     }
   }

@@ -6,8 +6,8 @@ import { makeDataDir, SLOW_MS, type TestDatabase, testDatabases } from '../datab
 import { type Quotas, quotasOn } from '../open/open-quotas.ts'
 import type { Actor, WholeDatabase } from '../ports.ts'
 import { customer, SUPPORT } from '../records/quota-store.suite.ts'
-import { AuditAnchor } from './audit-anchor.ts'
 import { hashOf, NO_ENTRY } from './audit-entry.ts'
+import { HeadSignatures } from './signed-head.ts'
 
 const NIGHT: Actor = { id: 'token-2', name: 'Nächte', address: undefined, reason: undefined }
 
@@ -112,12 +112,17 @@ describe.each(testDatabases)('the audit log on %s', { timeout: SLOW_MS }, (_, ma
     expect(await problems()).toEqual(['2: it was changed'])
   })
 
-  it('shows an edit whose hash was computed anew', async () => {
-    const { tamper, quotas, problems } = await fiveEntries()
-    const [, second] = await quotas.audit.unconfirmed('none', 2)
-    const forged = { ...second, actor_name: 'nobody' }
-    await tamper(`UPDATE sluice.audit SET actor_name = 'nobody', hash = '${hashOf(forged)}' WHERE sequence = 2`)
-    expect(await problems()).toEqual(['3: it does not follow the one before'])
+  it('shows edits whose hashes were computed anew, also of the last entry, which nothing follows', async () => {
+    const { tamper, quotas, problems, file } = await fiveEntries()
+    const entries = await quotas.audit.unconfirmed('none', 5)
+    for (const at of [1, 4]) {
+      const hash = hashOf({ ...entries[at], actor_name: 'nobody' })
+      await tamper(`UPDATE sluice.audit SET actor_name = 'nobody', hash = '${hash}' WHERE sequence = ${at + 1}`)
+    }
+    const seen = ['3: it does not follow the one before', '5: it is not the last entry that was written']
+    expect(await problems()).toEqual([...seen, '5: it is not the entry that audit-head.json knows'])
+    rmSync(file)
+    expect(await problems()).toEqual(seen)
   })
 
   it('shows entries that were removed', async () => {
@@ -147,13 +152,16 @@ describe.each(testDatabases)('the audit log on %s', { timeout: SLOW_MS }, (_, ma
     const [noted] = await place.asSuperuser('SELECT sequence, hash, signature FROM sluice.audit_head')
     expect(noted.sequence === 5 || noted.sequence === '5').toBe(true)
     await tamper('DELETE FROM sluice.audit WHERE sequence = 5')
-    expect(await problems()).toEqual(['5: the end is missing, up to entry 5'])
+    expect(await problems()).toEqual([
+      '5: the end is missing, up to entry 5',
+      '5: the end is missing, up to entry 5, as audit-head.json says',
+    ])
     await place.asSuperuser(
       'UPDATE sluice.audit_head SET sequence = 4, hash = (SELECT hash FROM sluice.audit WHERE sequence = 4)',
     )
     expect(await problems()).toEqual([
       '4: the note of the last entry has a wrong signature',
-      '5: the end is missing, up to entry 5',
+      '5: the end is missing, up to entry 5, as audit-head.json says',
     ])
   })
 
@@ -165,13 +173,16 @@ describe.each(testDatabases)('the audit log on %s', { timeout: SLOW_MS }, (_, ma
     await place.asSuperuser(
       `UPDATE sluice.audit_head SET sequence = ${old.sequence}, hash = '${old.hash}', signature = '${old.signature}'`,
     )
-    expect(await problems()).toEqual(['6: the end is missing, up to entry 6'])
+    expect(await problems()).toEqual(['6: the end is missing, up to entry 6, as audit-head.json says'])
   })
 
   it('shows that everything was removed', async () => {
     const { tamper, problems } = await fiveEntries()
     await tamper('DELETE FROM sluice.audit')
-    expect(await problems()).toEqual(['0: the end is missing, up to entry 5'])
+    expect(await problems()).toEqual([
+      '0: the end is missing, up to entry 5',
+      '0: the end is missing, up to entry 5, as audit-head.json says',
+    ])
   })
 
   it('shows that everything was removed, with every note of it in the database', async () => {
@@ -232,8 +243,7 @@ describe.each(testDatabases)('the audit log on %s', { timeout: SLOW_MS }, (_, ma
     const options = { secret: 's'.repeat(32) }
     const quotas = await quotasOn(await place.open(), options)
     const off = 'ALTER TABLE sluice.audit DISABLE TRIGGER ALL; DELETE FROM sluice.audit'
-    const anchor = new AuditAnchor(() => quotas.keys.keyFor('audit'), undefined)
-    const { signature } = anchor.sign(NO_ENTRY)
+    const { signature } = new HeadSignatures(() => quotas.keys.keyFor('audit')).sign(NO_ENTRY)
     await place.asSuperuser(
       `${off}; UPDATE sluice.audit_head SET sequence = 0, hash = '', signature = '${signature}'; ALTER TABLE sluice.audit ENABLE TRIGGER ALL`,
     )
@@ -258,9 +268,10 @@ describe.each(testDatabases)('the audit log on %s', { timeout: SLOW_MS }, (_, ma
     writeFileSync(file, text)
     expect(await problems()).toEqual([])
     writeFileSync(file, text.replace('"sequence":5', '"sequence":4'))
-    expect(await problems()).toEqual(['4: the file audit-head.json has a wrong signature'])
+    const unsigned = 'what audit-head.json has was not signed by Sluice, or by another installation'
+    expect(await problems()).toEqual([`4: ${unsigned}`])
     writeFileSync(file, 'nonsense')
-    expect(await problems()).toEqual(['0: the file audit-head.json has a wrong signature'])
+    expect(await problems()).toEqual([`0: ${unsigned}`])
   })
 
   it('does not tell what is kept of an API key', async () => {
@@ -294,6 +305,7 @@ describe.each(testDatabases)('the audit log on %s', { timeout: SLOW_MS }, (_, ma
       head: items[0].hash,
       broken: undefined,
       anchors: ['audit-head.json'],
+      unread: [],
     })
     await tamper("UPDATE sluice.audit SET reason = 'x' WHERE sequence IN (2, 4)")
     const broken = { sequence: 2, reason: 'it was changed' }

@@ -4,6 +4,7 @@ import type { Block } from '../model.ts'
 /** A BlockRecord is what decisions need of a block. */
 export class BlockRecord implements KnownBlock {
   readonly id: string
+  readonly who: string
   readonly subject: Block['subject']
   readonly reason: string | undefined
   readonly status: number
@@ -14,6 +15,7 @@ export class BlockRecord implements KnownBlock {
 
   constructor({ id, subject, reason, status, body, effectiveAtMs, expiresAtMs }: Block) {
     this.id = id
+    this.who = whoIs(subject)
     this.subject = subject
     this.reason = reason
     this.status = status
@@ -31,10 +33,13 @@ export class BlockRecord implements KnownBlock {
   }
 }
 
-/** SUSPENDED is the block of customers who are suspended. */
-export const SUSPENDED: KnownBlock = Object.freeze({
-  id: 'suspended',
-  reason: 'the customer is suspended',
-  status: 403,
-  body: undefined,
-})
+function whoIs(subject: Block['subject']): string {
+  if (subject.kind === 'cidr') return `address=${subject.cidr}`
+  return subject.kind === 'key' ? `api_key_id=${subject.keyId}` : `customer_id=${subject.customerId}`
+}
+
+/** suspensionOf makes the block of a customer that is suspended. */
+export function suspensionOf(customerId: string): KnownBlock {
+  const who = whoIs({ kind: 'customer', customerId })
+  return Object.freeze({ id: 'suspended', who, reason: 'the customer is suspended', status: 403, body: undefined })
+}

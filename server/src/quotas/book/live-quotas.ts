@@ -39,6 +39,11 @@ export class LiveQuotas implements QuotaSink {
 
   readonly current = (): QuotaBook => this.#book
 
+  /** The revision of the records in force; -1: there are none yet. */
+  get revision(): number {
+    return this.#isLoaded ? this.#book.revision : -1
+  }
+
   async load(snapshot: QuotaSnapshot): Promise<void> {
     // Nothing was missed.
     if (this.#isLoaded && snapshot.revision === this.#book.revision) return
@@ -61,6 +66,20 @@ export class LiveQuotas implements QuotaSink {
   apply(changes: readonly QuotaChange[]): void {
     this.#book.apply(changes)
     this.#making?.changes.push(...changes)
+  }
+}
+
+/** watchedSink calls back whenever a sink has put something in force. */
+export function watchedSink(sink: QuotaSink, changed: () => void): QuotaSink {
+  return {
+    load: async (snapshot) => {
+      await sink.load(snapshot)
+      changed()
+    },
+    apply: (changes) => {
+      sink.apply(changes)
+      changed()
+    },
   }
 }
 

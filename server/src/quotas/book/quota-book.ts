@@ -13,7 +13,6 @@ import { tierId } from '../../records/tables.ts'
 import type { ApiKey, Customer, Grant, Override, QuotaChange, QuotaRecords, QuotaTable } from '../model.ts'
 import type { Callers } from '../ports.ts'
 import { BlockList } from './block-list.ts'
-import { SUSPENDED } from './block-record.ts'
 import { CALLER_ENTRIES, type CallerEntries, type CallerKind, kindsOf } from './caller-entries.ts'
 import { byEnd, GrantRecord } from './grant-record.ts'
 import { KeyFinder, type KeyHash } from './key-finder.ts'
@@ -227,7 +226,8 @@ export class QuotaBook implements Quotas {
       (found && this.#blocks.ofKey(found.id, nowMs)) ??
       (customerId === undefined ? undefined : this.#blocks.ofCustomer(customerId, nowMs))
     if (block !== undefined) return { block, descriptor, endsInMs: block.endsInMs(nowMs) }
-    if (customer?.isKnown && customer.isSuspended) return { block: SUSPENDED, descriptor, endsInMs: undefined }
+    if (customer?.isKnown && customer.isSuspended)
+      return { block: customer.suspension, descriptor, endsInMs: undefined }
     return undefined
   }
 

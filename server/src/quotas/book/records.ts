@@ -1,6 +1,8 @@
 import type { Limit } from 'sluice/internal/core/limit'
 import type { Account, OwnLimit } from 'sluice/internal/core/rules/account'
 import type { Rule } from 'sluice/internal/core/rules/rule-set'
+import type { KnownBlock } from 'sluice/internal/engine/quotas'
+import { suspensionOf } from './block-record.ts'
 import type { GrantRecord } from './grant-record.ts'
 import { inForce, type OverrideRecord } from './override-record.ts'
 import type { PassOver } from './passed-over.ts'
@@ -33,6 +35,7 @@ export class CustomerRecord implements Account {
   overrides: OverrideRecord[] | undefined
   /** The first to end comes first. */
   grants: GrantRecord[] | undefined
+  #suspension: KnownBlock | undefined
 
   constructor(id: string, frame: BookFrame) {
     this.id = id
@@ -41,6 +44,12 @@ export class CustomerRecord implements Account {
 
   get tier(): string | undefined {
     return this.isKnown ? this.ownTier : undefined
+  }
+
+  /** What refuses its requests while it is suspended: one object, as of any block. */
+  get suspension(): KnownBlock {
+    this.#suspension ??= suspensionOf(this.id)
+    return this.#suspension
   }
 
   /** True when nothing refers to it any more. */

@@ -31,7 +31,7 @@ export async function migrate(db: Database, migrations: readonly Migration[] = M
 
 /** prepare makes the schema unless an administrator has: even IF NOT EXISTS asks for the right to make it. */
 async function prepare(tx: Sql): Promise<void> {
-  const [{ there }] = await tx.query<{ there: boolean }>("SELECT to_regnamespace('sluice') IS NOT NULL AS there")
+  const [{ there }] = await tx.query<{ there: boolean }>(HAS_SCHEMA)
   if (!there) await tx.query('CREATE SCHEMA sluice')
   await tx.query(`CREATE TABLE IF NOT EXISTS sluice.migrations (
     version integer PRIMARY KEY,
@@ -45,9 +45,14 @@ async function apply(tx: Sql, { version, name, sql }: Migration): Promise<void> 
   await tx.query('INSERT INTO sluice.migrations (version, name) VALUES ($1, $2)', [version, name])
 }
 
+// Read as rows: to_regclass() answers from a cache, which may be older than the wait for another node's migration.
+const HAS_SCHEMA = "SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = 'sluice') AS there"
+const HAS_MIGRATIONS =
+  "SELECT EXISTS (SELECT FROM pg_tables WHERE schemaname = 'sluice' AND tablename = 'migrations') AS there"
+
 /** versionOf is 0 where nothing was ever migrated. */
 async function versionOf(tx: Sql): Promise<number> {
-  const [found] = await tx.query<{ there: boolean }>("SELECT to_regclass('sluice.migrations') IS NOT NULL AS there")
+  const [found] = await tx.query<{ there: boolean }>(HAS_MIGRATIONS)
   if (!found.there) return 0
   const [row] = await tx.query<{ version: number }>(
     'SELECT coalesce(max(version), 0)::int AS version FROM sluice.migrations',

@@ -1,3 +1,4 @@
+import { type OptionalPackage, requirePackage } from '../optional-package.ts'
 import type { Database } from '../ports.ts'
 import { PgliteDatabase } from './pglite-database.ts'
 import { openPostgres } from './postgres-database.ts'
@@ -7,7 +8,17 @@ export type DatabasePlace =
   | { readonly url: string; readonly listenUrl?: string | undefined }
   | { readonly dataDir: string }
 
-/** openDatabase makes a database without asking it anything: nothing fails but an address that is none. */
+/** 27 MB that services with a PostgreSQL, or without quotas, do not need. */
+const PGLITE_PACKAGE: OptionalPackage = {
+  name: '@electric-sql/pglite',
+  version: '0.5',
+  setting: '--data',
+  code: 'PGLITE_PACKAGE_MISSING',
+}
+
+/** Creates a database without connecting to it. Throws if an address cannot be read, or if PGlite is needed and is not installed. */
 export async function openDatabase(place: DatabasePlace): Promise<Database> {
-  return 'url' in place ? openPostgres(place) : new PgliteDatabase(place)
+  if ('url' in place) return openPostgres(place)
+  requirePackage(PGLITE_PACKAGE)
+  return new PgliteDatabase(place)
 }

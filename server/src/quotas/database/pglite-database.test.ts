@@ -62,7 +62,7 @@ describe('PGlite', () => {
     await expect(db.query('SELECT 1')).rejects.toThrow('DATABASE_VERSION_UNSUPPORTED')
     writeFileSync(join(dataDir, 'postgres', 'PG_VERSION'), '16\n')
     await expect(db.query('SELECT 1')).rejects.toThrow(
-      `DATABASE_VERSION_UNSUPPORTED: ${dataDir}: got version 16, not 18; `,
+      `DATABASE_VERSION_UNSUPPORTED: ${dataDir}: got version 16, not 18. `,
     )
     expect(readdirSync(join(dataDir, 'postgres')).sort()).toEqual(['PG_VERSION', 'notes.txt'])
   })

@@ -1,5 +1,7 @@
-import { AuditAnchor } from '../audit/audit-anchor.ts'
+import type { Anchor } from '../audit/anchor.ts'
 import { AuditLog } from '../audit/audit-log.ts'
+import { FileAnchor } from '../audit/file-anchor.ts'
+import { HeadSignatures } from '../audit/signed-head.ts'
 import type { AuditReport } from '../audit/verify-audit.ts'
 import { Backoff } from '../database/backoff.ts'
 import { type DatabaseHealth, GatedDatabase } from '../database/gated-database.ts'
@@ -9,6 +11,7 @@ import type { Database, QuotaStore } from '../ports.ts'
 import { SqlQuotaStore } from '../records/sql-quota-store.ts'
 import { ApiKeyHash } from '../tables/api-key-hash.ts'
 import { IdempotencyKeys } from '../tables/idempotency-keys.ts'
+import { NodeTable } from '../tables/node-table.ts'
 import { RuleTable } from '../tables/rule-table.ts'
 import { SecretKeys } from '../tables/secret-keys.ts'
 import { TokenStore } from '../tables/token-store.ts'
@@ -25,6 +28,7 @@ export interface Quotas {
   readonly tokens: TokenStore
   readonly usage: UsageStore
   readonly rules: RuleTable
+  readonly nodes: NodeTable
   readonly idempotency: IdempotencyKeys
   /** open brings the schema up to date, and rejects when it cannot. It may be tried again. */
   open(): Promise<void>
@@ -38,6 +42,8 @@ export interface QuotaOptions {
   readonly secret?: string | undefined
   /** Where the head of the audit log is kept, too. PGlite's own is the default. */
   readonly dataDir?: string | undefined
+  /** What else knows the end of the audit log. They are closed with the quotas. */
+  readonly anchors?: readonly Anchor[]
   readonly now?: () => number
   readonly refreshEveryMs?: number
 }
@@ -68,11 +74,12 @@ export async function quotasOn(db: Database, options: QuotaOptions = {}): Promis
 }
 
 function makeQuotas(raw: Database, options: QuotaOptions): Quotas {
-  const { now = Date.now, refreshEveryMs } = options
+  const { now = Date.now, refreshEveryMs, dataDir, anchors = [] } = options
   const db = new GatedDatabase(raw)
   const keys = new SecretKeys(options.secret)
-  const anchor = new AuditAnchor(() => keys.keyFor('audit'), options.dataDir)
-  const audit = new AuditLog(db, anchor, now)
+  const file = dataDir === undefined ? undefined : new FileAnchor(dataDir)
+  const signatures = new HeadSignatures(() => keys.keyFor('audit'))
+  const audit = new AuditLog(db, signatures, { file, others: anchors }, now)
   const tokens = new TokenStore(db, audit, now)
   return {
     db,
@@ -83,6 +90,7 @@ function makeQuotas(raw: Database, options: QuotaOptions): Quotas {
     apiKeys: new ApiKeyHash(keys),
     usage: new UsageStore(db, now),
     rules: new RuleTable(db, audit, now),
+    nodes: new NodeTable(db),
     idempotency: new IdempotencyKeys(db),
     open: () =>
       db.openWith(async (it) => {
@@ -94,6 +102,7 @@ function makeQuotas(raw: Database, options: QuotaOptions): Quotas {
     verifyAudit: () => audit.report(),
     async close() {
       await tokens.flush().catch(() => {})
+      await Promise.allSettled(anchors.map((anchor) => anchor.close?.()))
       await db.close()
     },
   }

@@ -16,7 +16,9 @@ export function listSql(table: RecordTable<unknown>, query: ListQuery): { sql: s
   const parameter = (value: unknown): string => `$${values.push(value)}`
   const conditions = Object.entries(query.where ?? {}).map(([field, value]) => {
     if (!Object.hasOwn(table.filters, field)) throw unknownFilter(table, field)
-    return `${table.filters[field]} = ${parameter(value)}::text`
+    const filter = table.filters[field]
+    const given = `${parameter(value)}::text`
+    return typeof filter === 'string' ? `${filter} = ${given}` : filter(given)
   })
   if (query.search !== undefined && query.search !== '') {
     const search = query.search.slice(0, LONGEST_SEARCH)

@@ -1,8 +1,7 @@
 import { SluiceError } from 'sluice/internal/core/errors'
 import type { Row } from '../../records/record-table.ts'
 import { QUOTA_TABLES, tableOf } from '../../records/tables.ts'
-import type { SignedHead } from '../audit/audit-anchor.ts'
-import type { AuditLog } from '../audit/audit-log.ts'
+import type { AppendedHead, AuditLog } from '../audit/audit-log.ts'
 import { writeCursor } from '../audit/cursor.ts'
 import { DatabaseFault } from '../database/database-fault.ts'
 import type { QuotaChange, QuotaRecords, QuotaSnapshot, QuotaTable } from '../model.ts'
@@ -93,7 +92,7 @@ export class SqlQuotaStore implements QuotaStore {
   }
 
   async #change(changes: readonly Change[], by: Actor): Promise<readonly Step[]> {
-    let head: SignedHead | undefined
+    let head: AppendedHead | undefined
     const work = async (tx: Sql): Promise<readonly Step[]> => {
       const [{ revision }] = await tx.query<{ revision: number }>(
         'UPDATE sluice.revision SET revision = revision + 1 RETURNING revision',

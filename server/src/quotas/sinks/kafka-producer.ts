@@ -1,6 +1,5 @@
-import { createRequire } from 'node:module'
 import { hostname } from 'node:os'
-import { SluiceError } from 'sluice/internal/core/errors'
+import type { OptionalPackage } from '../optional-package.ts'
 import type { KafkaMessage, KafkaProducer } from './kafka-sink.ts'
 
 export interface KafkaSettings {
@@ -10,7 +9,7 @@ export interface KafkaSettings {
   readonly sasl: { readonly mechanism: string; readonly username: string; readonly password: string } | undefined
 }
 
-/** KafkaClient is what is used of @platformatic/kafka. It runs on Node.js 20 in its 1.x line only. */
+/** The part of @platformatic/kafka that is used. */
 export interface KafkaClient {
   readonly Producer: new (
     options: Record<string, unknown>,
@@ -22,22 +21,18 @@ export interface KafkaClient {
   readonly compatibilityPartitioner: unknown
 }
 
-const PACKAGE = '@platformatic/kafka'
+/** The 1.x line is the last one that runs on Node.js 20. */
+export const KAFKA_PACKAGE: OptionalPackage = {
+  name: '@platformatic/kafka',
+  version: '1',
+  setting: '--audit-kafka',
+  code: 'KAFKA_PACKAGE_MISSING',
+}
 const ALL_REPLICAS = -1
 const TIMEOUT_MS = 10_000
 const RETRIES = 3
 /** A broker takes batches of 1 MiB, unless told otherwise. */
 const BATCH_CHARACTERS = 524_288
-
-/** requireKafkaPackage throws where the package is not installed. It loads nothing. */
-export function requireKafkaPackage(resolve: (name: string) => unknown = createRequire(import.meta.url).resolve): void {
-  try {
-    resolve(PACKAGE)
-  } catch {
-    const detail = `${PACKAGE} cannot be found; install it beside it: npm install ${PACKAGE}@1`
-    throw new SluiceError('KAFKA_PACKAGE_MISSING', '--audit-kafka', detail)
-  }
-}
 
 /**
  * connectKafka makes a producer that waits for all replicas and is idempotent: what it repeats by itself is there once. Keys lead to the
@@ -45,7 +40,7 @@ export function requireKafkaPackage(resolve: (name: string) => unknown = createR
  */
 export async function connectKafka(
   settings: KafkaSettings,
-  load: () => Promise<KafkaClient> = () => import(PACKAGE as string),
+  load: () => Promise<KafkaClient> = () => import(KAFKA_PACKAGE.name),
 ): Promise<KafkaProducer> {
   const { Producer, stringSerializers, compatibilityPartitioner } = await load()
   const producer = new Producer({

@@ -2,6 +2,7 @@ import { SluiceError } from 'sluice/internal/core/errors'
 import { loadRules } from 'sluice/internal/core/rules/load'
 import type { AuditLog } from '../audit/audit-log.ts'
 import { readCursor, writeCursor } from '../audit/cursor.ts'
+import { RULES_TABLE } from '../book/in-force.ts'
 import type { Actor, Database, ListQuery, Page, RuleTable as RuleTablePort, RuleVersion, Sql } from '../ports.ts'
 
 /** What a text of rules comes to. */
@@ -140,7 +141,7 @@ async function activeIn(tx: Sql): Promise<number> {
 
 /** figuresOf compiles a text alone. */
 export function figuresOf(text: string): RuleFigures {
-  const { ruleCount, domains } = loadRules([{ file: 'rules table', text }])
+  const { ruleCount, domains } = loadRules([{ file: RULES_TABLE, text }])
   return { limits: ruleCount, domains: [...domains.keys()] }
 }
 

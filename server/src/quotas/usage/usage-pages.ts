@@ -1,7 +1,7 @@
 import { readCursor, writeCursor } from '../audit/cursor.ts'
 import type { Database, Page, UsageQuery, UsageRow, UsageStore } from '../ports.ts'
 
-const MOST = 500
+const MOST = 5_000
 
 /** UsagePages reads usage for the admin API: by time, then customer, then limit; all keys of a customer together. */
 export class UsagePages implements UsageStore {

@@ -107,6 +107,39 @@ describe('a UsageWriter', () => {
     expect(target.batches.map(({ counts }) => counts[0].customerId)).toEqual(['beta'])
   })
 
+  it('gives up a batch only after ten refusals of its own, and for none while the database is away', async () => {
+    const { writer, target } = open()
+    const refused = new SluiceError('DATABASE_FAILED', 'database', 'no')
+    const write = async (fault: unknown, times: number): Promise<void> => {
+      target.fault = fault
+      for (let n = 0; n < times; n++) await writer.write()
+    }
+    for (const name of ['acme', 'beta', 'gamma']) {
+      writer.take(news(HOUR, delta(name)))
+      await write(refused, 9)
+      await write(AWAY, 20)
+      await write(undefined, 1)
+    }
+    expect(writer.figures).toMatchObject({ written: 3, dropped: 0 })
+    writer.take(news(HOUR, delta('delta')))
+    await write(refused, 10)
+    writer.take(news(HOUR, delta('epsilon')))
+    await write(refused, 9)
+    await write(undefined, 1)
+    expect(writer.figures).toMatchObject({ written: 4, dropped: 1 })
+  })
+
+  it('writes what is much in batches of 5,000 rows', async () => {
+    const { writer, target } = open(20_000)
+    writer.take(news(HOUR, ...Array.from({ length: 10_001 }, (_, n) => delta(`c-${n}`))))
+    await writer.write()
+    expect(target.batches.map(({ id, counts }) => [id, counts.length])).toEqual([
+      ['1', 5_000],
+      ['2', 5_000],
+      ['3', 1],
+    ])
+  })
+
   it('spells what no database can keep in another way', async () => {
     const { writer, target } = open()
     writer.take(news(HOUR, delta('acme', { limit: 'a\0b\ud800', cost: 2 ** 60 })))

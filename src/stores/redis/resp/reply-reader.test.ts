@@ -34,6 +34,13 @@ describe('ReplyReader', () => {
     expect(read(ALL)).toEqual(MEANT)
   })
 
+  it('reads the longest numbers exactly', () => {
+    expect(read(':9007199254740991\r\n:-9007199254740991\r\n')).toEqual([
+      Number.MAX_SAFE_INTEGER,
+      Number.MIN_SAFE_INTEGER,
+    ])
+  })
+
   it('reads them in whatever two pieces they come', () => {
     for (let at = 1; at < ALL.length; at++) expect(read(ALL.slice(0, at), ALL.slice(at))).toEqual(MEANT)
   })

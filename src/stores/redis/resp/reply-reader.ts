@@ -101,7 +101,7 @@ export class ReplyReader {
     for (let i = first; i < end; i++) {
       const byte = this.#bytes[i]
       if (byte < ZERO || byte > NINE) throw new ProtocolError('expected a number')
-      value = value * 10 + byte - ZERO
+      value = value * 10 + (byte - ZERO)
     }
     return isNegative ? -value : value
   }

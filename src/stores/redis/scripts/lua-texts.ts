@@ -1159,6 +1159,11 @@ end
 return main
 end
 return define()(KEYS, ARGV)`,
+  replace: `if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then
+return 0
+end
+redis.call('SET', KEYS[1], ARGV[2])
+return 1`,
   reset: `local gone = 0
 for i = 1, #KEYS, 3 do
 if redis.call('DEL', KEYS[i], KEYS[i + 1], KEYS[i + 2]) > 0 then gone = gone + 1 end

@@ -4,7 +4,17 @@ import { sharedRedis } from '../../../../tests/servers/shared.ts'
 import { loadScript, type ScriptName } from './scripts.ts'
 
 const FOLDER = new URL('./lua/', import.meta.url)
-const SCRIPTS = ['count', 'decide', 'decide-node', 'exchange', 'release', 'renew', 'reset', 'throttle'] as const
+const SCRIPTS = [
+  'count',
+  'decide',
+  'decide-node',
+  'exchange',
+  'release',
+  'renew',
+  'replace',
+  'reset',
+  'throttle',
+] as const
 const fileOf = (name: string): string => readFileSync(new URL(`${name}.lua`, FOLDER), 'utf8')
 
 const includesOf = (name: string): string[] =>

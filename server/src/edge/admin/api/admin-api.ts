@@ -17,6 +17,7 @@ import { type Match, MethodInvalid, PathTable } from './paths.ts'
 import { previewReply } from './previews.ts'
 import { readJson, readParams, readQuery } from './read-input.ts'
 import { invalid } from './values.ts'
+import { IN_FORCE, inForceField, waitMsOf } from './waits.ts'
 
 export const API_PREFIX = '/admin/v1'
 
@@ -33,6 +34,10 @@ export const CHANGE_QUERY = {
   dry_run: {
     schema: { kind: 'choice', of: ['true', 'false'] },
     doc: 'true: nothing is changed, and the answer says what would be (Preview)',
+  },
+  wait: {
+    schema: { kind: 'choice', of: ['all'] },
+    doc: 'all: the answer comes when every node decides by the change, or after 5 seconds; Sluice-In-Force says which do',
   },
 } as const satisfies Readonly<Record<string, QueryParam>>
 
@@ -76,7 +81,7 @@ export class AdminApi {
     const url = request.url ?? ''
     const match = this.#paths.find(request.method ?? '', url.split('?', 1)[0])
     const identity = await this.#admit(request, match.operation)
-    const { call, isDryRun, bodyText } = await this.#callOf(request, response, match, identity)
+    const { call, isDryRun, waitMs, bodyText } = await this.#callOf(request, response, match, identity)
     const { operation } = match
     if (operation.kind === 'look') {
       const reply = await operation.run(call as never)
@@ -90,11 +95,18 @@ export class AdminApi {
     }
     const commit = async (): Promise<WrittenAnswer> => written(operation, await (await plan()).commit())
     const key = operation.isCreation && idempotencyKeyOf(request.headers['idempotency-key'])
-    if (!key) return send(response, await commit())
-    const asked = { owner: identity.id, key, path: `${operation.method} ${url}`, body: bodyText }
-    const answer = await answeredOnce(this.#parts.idempotency, asked, commit)
+    const asked = key && { owner: identity.id, key, path: `${operation.method} ${url}`, body: bodyText }
+    const answer = asked
+      ? await answeredOnce(this.#parts.idempotency, asked, commit)
+      : { ...(await commit()), isRepeated: false }
     if (answer.isRepeated) response.setHeader('Idempotency-Replayed', 'true')
+    if (waitMs !== undefined) response.setHeader(IN_FORCE, await this.#inForce(operation, waitMs))
     send(response, answer)
+  }
+
+  /** #inForce waits for other nodes. The change is made by then, whatever becomes of that. */
+  async #inForce({ isUnconfirmed }: AnyOperation, waitMs: number): Promise<string> {
+    return inForceField(isUnconfirmed ? undefined : await this.#parts.desk.fleet?.wait(waitMs))
   }
 
   async #admit(request: IncomingMessage, { role }: AnyOperation): Promise<Identity> {
@@ -136,7 +148,7 @@ export class AdminApi {
       request,
       response,
     }
-    return { call, isDryRun: query.dry_run === 'true', bodyText }
+    return { call, isDryRun: query.dry_run === 'true', waitMs: waitMsOf(request, query.wait), bodyText }
   }
 
   #cursorOf(operation: AnyOperation, params: object, query: Readonly<Record<string, string | number>>): Call['cursor'] {

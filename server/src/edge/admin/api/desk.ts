@@ -5,6 +5,7 @@ import type {
   AuditLog,
   ChangeList,
   CounterDesk,
+  FleetConfirmations,
   LiveFigures,
   NodeList,
   Preview,
@@ -41,6 +42,7 @@ export interface AdminDesk {
   readonly activity: RuleActivities | undefined
   readonly changes: ChangeList | undefined
   readonly problems: RecordProblems | undefined
+  readonly fleet: FleetConfirmations | undefined
   rules(): RuleSet
   readonly access: Access
   readonly streams: LiveStreams

@@ -6,6 +6,7 @@ import { statusOf } from '../../http/write.ts'
 import { API_PREFIX, queryOf } from './admin-api.ts'
 import type { AnyOperation } from './operation.ts'
 import { PREVIEW } from './previews.ts'
+import { IN_FORCE } from './waits.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -116,7 +117,12 @@ function parametersOf(operation: AnyOperation, write: (schema: Schema) => Json):
     ...(isCreation
       ? [header('Idempotency-Key', false, 'repeating a request with the same key does nothing twice')]
       : []),
-    ...(kind === 'change' ? [header('Sluice-Reason', false, 'why; for the audit log, percent-encoded')] : []),
+    ...(kind === 'change'
+      ? [
+          header('Sluice-Reason', false, 'why; for the audit log, percent-encoded'),
+          header('Prefer', false, 'wait=SECONDS is wait=all for so long, up to 10 seconds'),
+        ]
+      : []),
   ]
 }
 
@@ -126,7 +132,7 @@ function responsesOf(operation: AnyOperation, write: (schema: Schema) => Json): 
   const ok = contentOf(operation, write)
   responses[answer.status] = {
     description: answer.status === 204 ? 'Done.' : 'What was asked for.',
-    ...(answer.etag && { headers: { ETag: { schema: { type: 'string' } } } }),
+    ...headersOf(operation),
     ...(ok !== undefined && { content: ok }),
   }
   if (kind === 'change') {
@@ -139,6 +145,12 @@ function responsesOf(operation: AnyOperation, write: (schema: Schema) => Json): 
   for (const [status, codes] of byStatus(operation))
     responses[status] = { description: codes.join(', '), content: problem }
   return responses
+}
+
+function headersOf({ answer, kind }: AnyOperation): Json {
+  const names = [...(answer.etag ? ['ETag'] : []), ...(kind === 'change' ? [IN_FORCE] : [])]
+  if (names.length === 0) return {}
+  return { headers: Object.fromEntries(names.map((name) => [name, { schema: { type: 'string' } }])) }
 }
 
 function contentOf({ answer }: AnyOperation, write: (schema: Schema) => Json): Json | undefined {

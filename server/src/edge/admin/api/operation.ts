@@ -95,6 +95,8 @@ interface Common<P, Q, B> {
   readonly ifMatch?: 'required' | 'optional'
   /** Takes an Idempotency-Key. */
   readonly isCreation?: true
+  /** It changes what is not in the database: which nodes have it cannot be known. */
+  readonly isUnconfirmed?: true
   /** Its answers are pages. */
   readonly isPaged?: true
 }

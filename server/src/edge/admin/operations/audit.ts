@@ -21,7 +21,7 @@ import { operation } from '../api/operation.ts'
 import { orNull, timeOf, timeText } from '../api/values.ts'
 import { DEFAULT_PAGE_SIZE, pageReply } from './records.ts'
 
-const ENTRY = named(
+export const ENTRY = named(
   'AuditEntry',
   object({
     sequence: needed(WHOLE),
@@ -159,11 +159,17 @@ export const AUDIT_OPERATIONS = [
           list(WORDS),
           'what outside of the database the end was compared with; with none, an older copy of the whole log looks whole',
         ),
+        unread: needed(
+          list(object({ anchor: needed(WORDS), reason: needed(WORDS) })),
+          'what it was not compared with, and why: it knows no entry yet, or cannot be read',
+        ),
       }),
     },
     run: async (call) => {
-      const { ok, entries, head, broken, anchors } = await part(call.desk, 'audit').verify()
-      return { body: { ok, entries, head: orNull(head), broken: orNull(broken), anchors: [...anchors] } }
+      const { ok, entries, head, broken, anchors, unread } = await part(call.desk, 'audit').verify()
+      return {
+        body: { ok, entries, head: orNull(head), broken: orNull(broken), anchors: [...anchors], unread: [...unread] },
+      }
     },
   }),
 ]

@@ -23,7 +23,7 @@ import { part } from '../api/desk.ts'
 import { type Call, operation } from '../api/operation.ts'
 import { invalid } from '../api/values.ts'
 import { findKey } from './keys.ts'
-import { LIMIT_STATES, limitJson, SOURCE } from './limit-states.ts'
+import { LIMIT_STATES, limitsJson, SOURCE } from './limit-states.ts'
 import { load, quotasOf } from './records.ts'
 
 const ASKED = { domain: needed(text(256)), descriptors: needed(DESCRIPTORS) } as const
@@ -230,7 +230,7 @@ export const COUNTER_OPERATIONS = [
       const target = await resetTarget(call, call.query)
       if (target.kind === 'descriptors') throw invalid('query', 'descriptors are sent to /counters/look')
       const limits = await part(call.desk, 'counters').limitsOf(target)
-      return { body: { limits: limits.map(limitJson) } }
+      return { body: limitsJson(limits) }
     },
   }),
   operation({
@@ -257,6 +257,7 @@ export const COUNTER_OPERATIONS = [
     tag: 'counters',
     role: 'operator',
     summary: 'give a customer, a key or descriptors the whole budget again, on every node',
+    isUnconfirmed: true,
     body: named('Reset', object(RESET_FIELDS)),
     answer: { status: 200, schema: object({ reset: needed(WHOLE, 'how many counters') }) },
     errors: ['RECORD_UNKNOWN', 'REDIS_UNREACHABLE'],

@@ -1,4 +1,4 @@
-import type { ObjectValue } from 'sluice/internal/core/schema/schema'
+import type { ObjectValue, Schema } from 'sluice/internal/core/schema/schema'
 import type { Customer } from '../../../quotas/model.ts'
 import {
   DATE,
@@ -17,7 +17,8 @@ import { customers } from '../../../records/tables.ts'
 import { part } from '../api/desk.ts'
 import { operation } from '../api/operation.ts'
 import { checkedDay, checkedTimeZone, invalid } from '../api/values.ts'
-import { LIMIT_STATES, limitJson } from './limit-states.ts'
+import { INCLUDE, INCLUDED, partsIn, readParts } from './customer-parts.ts'
+import { LIMIT_STATES, limitsJson } from './limit-states.ts'
 import { creation, listRecords, load, recordReply, removal, replacement } from './records.ts'
 
 const STATUS = { kind: 'choice', of: ['active', 'suspended'] } as const
@@ -39,6 +40,14 @@ const NEW_CUSTOMER = named('NewCustomer', object({ id: needed(ID), ...FIELDS }))
 const CUSTOMER_FIELDS = named('CustomerFields', object(FIELDS))
 
 type Given = ObjectValue<typeof FIELDS>
+
+const CUSTOMER_WITH_PARTS = named(
+  'CustomerWithParts',
+  object({
+    ...customers.answerFields,
+    included: optional<Schema>(INCLUDED, 'what `include` names; absent without it'),
+  }),
+)
 
 /** customerOf makes a customer of what was given, and of `base` for the rest. */
 function customerOf(given: Given, base: Customer): Customer {
@@ -117,11 +126,19 @@ export const CUSTOMER_OPERATIONS = [
     path: '/customers/{customer_id}',
     tag: 'customers',
     role: 'viewer',
-    summary: 'one customer',
+    summary: 'one customer, and with `include` all that is known of it in one answer',
     params: CUSTOMER_PARAM,
-    answer: { status: 200, schema: customers.answer, etag: true },
+    query: { include: INCLUDE },
+    answer: { status: 200, schema: CUSTOMER_WITH_PARTS, etag: true },
     errors: ['RECORD_UNKNOWN'],
-    run: async (call) => recordReply(call, 'customers', await load(call, 'customers', call.params.customer_id)),
+    run: async (call) => {
+      const { params, query } = call
+      const names = query.include === undefined ? [] : partsIn(query.include)
+      const reply = recordReply(call, 'customers', await load(call, 'customers', params.customer_id))
+      if (names.length === 0) return reply
+      const included = await readParts(call, params.customer_id, names)
+      return { ...reply, body: { ...(reply.body as object), included } }
+    },
   }),
   operation({
     kind: 'change',
@@ -188,7 +205,7 @@ export const CUSTOMER_OPERATIONS = [
       const { customer_id: customerId } = call.params
       await load(call, 'customers', customerId)
       const limits = await part(call.desk, 'counters').limitsOf({ kind: 'customer', customerId })
-      return { body: { limits: limits.map(limitJson) } }
+      return { body: limitsJson(limits) }
     },
   }),
 ]

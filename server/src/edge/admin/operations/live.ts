@@ -14,6 +14,7 @@ import {
 import { part } from '../api/desk.ts'
 import { HANDLED, operation } from '../api/operation.ts'
 import { orNull, timeText } from '../api/values.ts'
+import { ruleNames } from './rule-names.ts'
 
 const STORE = { kind: 'choice', of: ['memory', 'up', 'away'] } as const
 
@@ -37,6 +38,7 @@ const FRAME = named(
         object({
           domain: needed(WORDS),
           id: needed(WORDS),
+          name: needed(WORDS, 'as in response headers and in explanations'),
           allowed: needed(WHOLE),
           refused: needed(WHOLE),
           shadow_refused: needed(WHOLE),
@@ -47,8 +49,8 @@ const FRAME = named(
   }),
 )
 
-/** frameJson spells a second. */
-export function frameJson(frame: LiveFrame) {
+/** frameJson formats a second. */
+export function frameJson(frame: LiveFrame, nameOf: ReturnType<typeof ruleNames>) {
   const { atMs, allowed, refused, shadowRefused, p50Ms, p99Ms, nodes, nodesAway, store, database, ruleVersion } = frame
   return {
     at: timeText(atMs),
@@ -63,7 +65,11 @@ export function frameJson(frame: LiveFrame) {
     store,
     database,
     rule_version: ruleVersion,
-    rules: frame.rules.map(({ shadowRefused: ofRule, ...rule }) => ({ ...rule, shadow_refused: ofRule })),
+    rules: frame.rules.map(({ shadowRefused: ofRule, ...rule }) => ({
+      ...rule,
+      name: nameOf(rule.domain, rule.id),
+      shadow_refused: ofRule,
+    })),
   }
 }
 
@@ -167,13 +173,11 @@ export const LIVE_OPERATIONS = [
     summary: 'the frames of the last hour',
     query: { since: SINCE },
     answer: { status: 200, schema: object({ frames: needed(list(FRAME)) }) },
-    run: async ({ desk, query }) => ({
-      body: {
-        frames: part(desk, 'live')
-          .history(query.since ?? 0)
-          .map(frameJson),
-      },
-    }),
+    run: async ({ desk, query }) => {
+      const nameOf = ruleNames(desk.rules())
+      const frames = part(desk, 'live').history(query.since ?? 0)
+      return { body: { frames: frames.map((each) => frameJson(each, nameOf)) } }
+    },
   }),
   operation({
     kind: 'look',

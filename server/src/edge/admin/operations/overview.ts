@@ -16,6 +16,7 @@ import { part } from '../api/desk.ts'
 import { operation } from '../api/operation.ts'
 import { invalid, orNull, timeOf, timeText } from '../api/values.ts'
 import { FLEET, fleetJson, SCOPE } from './fleet-forms.ts'
+import { ruleNames } from './rule-names.ts'
 
 const RANKING = { kind: 'choice', of: ['refused', 'used'] } as const
 const TOP_PERIOD = { kind: 'choice', of: ['5m', '1h', '24h'] } as const
@@ -25,7 +26,8 @@ const TOP_KEY = named(
   'TopKey',
   object({
     domain: needed(WORDS),
-    rule: needed(WORDS),
+    rule: needed(WORDS, 'its id'),
+    rule_name: needed(WORDS, 'as in response headers and in explanations'),
     key: needed(WORDS, 'whom it is about; secrets are hashed'),
     customer_id: nullable(WORDS, 'where it is known whose the key is'),
     api_key_id: nullable(WORDS),
@@ -36,8 +38,9 @@ const TOP_KEY = named(
   }),
 )
 
-function topJson({ customerId, keyId, isShadow, ...key }: TopKey) {
-  return { ...key, customer_id: orNull(customerId), api_key_id: orNull(keyId), is_shadow: isShadow }
+function topJson({ customerId, keyId, isShadow, ...key }: TopKey, nameOf: ReturnType<typeof ruleNames>) {
+  const rule_name = nameOf(key.domain, key.rule)
+  return { ...key, rule_name, customer_id: orNull(customerId), api_key_id: orNull(keyId), is_shadow: isShadow }
 }
 
 const TIER_USE = named(
@@ -128,7 +131,8 @@ export const OVERVIEW_OPERATIONS = [
     run: async ({ desk, query }) => {
       const { by = 'refused', period = '5m', limit = MAX_TOP } = query
       const found = await part(desk, 'top').top(by, period, limit)
-      const items = found.items.map(topJson)
+      const nameOf = ruleNames(desk.rules())
+      const items = found.items.map((each) => topJson(each, nameOf))
       return { body: { by, period, since: timeText(found.sinceMs), ...fleetJson(found), items } }
     },
   }),

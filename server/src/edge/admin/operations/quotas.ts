@@ -255,7 +255,7 @@ export const QUOTA_OPERATIONS = [
     errors: ['RECORD_UNKNOWN'],
     run: async (call) => {
       const key = await findOwn(call)
-      const limits = await part(call.desk, 'counters').limitsOf({
+      const { limits } = await part(call.desk, 'counters').limitsOf({
         kind: 'key',
         keyId: key.id,
         apiKey: call.params.api_key,

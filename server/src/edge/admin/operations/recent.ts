@@ -1,4 +1,4 @@
-import type { NearLimit, RecentRefusal } from '../../../quotas/ports.ts'
+import type { FleetList, NearLimit, RecentRefusal } from '../../../quotas/ports.ts'
 import {
   ID,
   list,
@@ -15,6 +15,7 @@ import { part } from '../api/desk.ts'
 import { operation } from '../api/operation.ts'
 import { invalid, orNull, timeText } from '../api/values.ts'
 import { FLEET, fleetJson, SCOPE } from './fleet-forms.ts'
+import { ruleNames } from './rule-names.ts'
 
 const CALLER = {
   node: needed(WORDS, 'the id of the node that decided'),
@@ -22,7 +23,8 @@ const CALLER = {
   customer_id: nullable(WORDS),
   api_key_id: nullable(WORDS),
   domain: needed(WORDS),
-  rule: needed(WORDS),
+  rule: needed(WORDS, 'its id'),
+  rule_name: needed(WORDS, 'as in response headers and in explanations'),
   key: needed(WORDS, 'whom it is about; secrets are hashed'),
 } as const
 
@@ -47,23 +49,33 @@ const NEAR_LIMIT = named(
   }),
 )
 
-function callerJson({
-  node,
-  atMs,
-  customerId,
-  keyId,
-  domain,
-  rule,
-  key,
-}: Pick<NearLimit, keyof RecentRefusal & keyof NearLimit>) {
-  return { node, at: timeText(atMs), customer_id: orNull(customerId), api_key_id: orNull(keyId), domain, rule, key }
+type FoundCaller = Pick<NearLimit, keyof RecentRefusal & keyof NearLimit>
+
+function callerJson({ node, atMs, customerId, keyId, domain, rule, key }: FoundCaller, nameOf: NameOf) {
+  const caller = { customer_id: orNull(customerId), api_key_id: orNull(keyId), key }
+  return { node, at: timeText(atMs), ...caller, domain, rule, rule_name: nameOf(domain, rule) }
 }
+
+type NameOf = ReturnType<typeof ruleNames>
 
 const DEFAULT_LIMIT = 50
 const LIMIT = {
   schema: { kind: 'integer', min: 1, max: 1_000 },
   doc: 'how many at the most; 50, unless told otherwise',
 } as const
+
+export const REFUSALS = { ...FLEET, refusals: needed(list(REFUSAL)) } as const
+
+/** refusalsJson is what was refused last, no more than `limit`. */
+export function refusalsJson(found: FleetList<RecentRefusal>, limit: number, nameOf: NameOf) {
+  const refusals = found.items.slice(0, limit).map((each) => ({
+    ...callerJson(each, nameOf),
+    reason: each.reason,
+    detail: orNull(each.detail),
+    retry_after_ms: orNull(each.retryAfterMs),
+  }))
+  return { ...fleetJson(found), refusals }
+}
 
 /** What nodes remember: the last callers, not all of them. */
 export const RECENT_OPERATIONS = [
@@ -81,21 +93,14 @@ export const RECENT_OPERATIONS = [
       scope: SCOPE,
       limit: LIMIT,
     },
-    answer: { status: 200, schema: object({ ...FLEET, refusals: needed(list(REFUSAL)) }) },
+    answer: { status: 200, schema: object(REFUSALS) },
     run: async ({ desk, query }) => {
       const { customer_id: customerId, api_key_id: keyId, scope = 'fleet', limit = DEFAULT_LIMIT } = query
       if (customerId !== undefined && keyId !== undefined)
         throw invalid('query', 'customer_id and api_key_id are given')
       const ofCustomer = customerId === undefined ? undefined : ({ kind: 'customer', customerId } as const)
       const of = keyId === undefined ? ofCustomer : ({ kind: 'key', keyId } as const)
-      const found = await part(desk, 'recent').refusals(scope, of)
-      const refusals = found.items.slice(0, limit).map((each) => ({
-        ...callerJson(each),
-        reason: each.reason,
-        detail: orNull(each.detail),
-        retry_after_ms: orNull(each.retryAfterMs),
-      }))
-      return { body: { ...fleetJson(found), refusals } }
+      return { body: refusalsJson(await part(desk, 'recent').refusals(scope, of), limit, ruleNames(desk.rules())) }
     },
   }),
   operation({
@@ -117,7 +122,7 @@ export const RECENT_OPERATIONS = [
       const found = await part(desk, 'recent').nearLimits(scope)
       const long = found.items.filter(({ windowMs }) => windowMs >= least)
       const callers = long.slice(0, limit).map((each) => ({
-        ...callerJson(each),
+        ...callerJson(each, ruleNames(desk.rules())),
         limit: each.limit,
         remaining: each.remaining,
         window_ms: each.windowMs,

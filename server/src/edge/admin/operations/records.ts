@@ -25,7 +25,7 @@ export async function load<T extends QuotaTable>(
 }
 
 /** answered is a record as it is answered, with what is wrong with it. */
-function answered<T extends QuotaTable>({ desk }: HasDesk, table: T, record: QuotaRecords[T]): unknown {
+export function answered<T extends QuotaTable>({ desk }: HasDesk, table: T, record: QuotaRecords[T]): unknown {
   return tableOf(table).toJson(record, { problem: problemOf(desk, table, record) })
 }
 
@@ -34,7 +34,7 @@ function problemOf({ problems }: AdminDesk, table: QuotaTable, record: QuotaReco
   return table === 'overrides' ? problems?.ofOverride(record as Override) : undefined
 }
 
-interface HasDesk {
+export interface HasDesk {
   readonly desk: AdminDesk
 }
 

@@ -18,7 +18,8 @@ import { type Call, operation } from '../api/operation.ts'
 import { orNull, timeText, unknownRecord } from '../api/values.ts'
 import { DRAFT, draftOf, LIMIT_CHANGE } from './limit-draft.ts'
 import { DEFAULT_PAGE_SIZE, pageReply, requireVersion } from './records.ts'
-import { RULE_TREE, ruleTree } from './rule-tree.ts'
+import { MAX_NODES, RULE_TREE, ruleTree } from './rule-tree.ts'
+import { wantedRules } from './wanted-rules.ts'
 
 const MAX_RULE_BYTES = 1_048_576
 
@@ -70,9 +71,30 @@ export const RULE_OPERATIONS = [
     tag: 'rules',
     role: 'viewer',
     summary: 'all rules in force, of files and of the API, as the service understands them',
-    query: { domain: { schema: text(256), doc: 'one domain only' } },
+    query: {
+      domain: { schema: text(256), doc: 'one domain only' },
+      text: {
+        schema: text(200),
+        doc: 'only patterns with these words in their path, domain, tier, name or description',
+      },
+      only: {
+        schema: { kind: 'choice', of: ['shadow', 'refusing'] },
+        doc: 'only rules that report alone now, or that refused (or would have) in the last minute or hour',
+      },
+      span: { schema: { kind: 'choice', of: ['minute', 'hour'] }, doc: 'of `only=refusing`; minute by default' },
+      skip: { schema: WHOLE, doc: 'how many patterns to pass over; 0 by default' },
+      limit: {
+        schema: { kind: 'integer', min: 1, max: MAX_NODES },
+        doc: `how many patterns at most; ${MAX_NODES} by default`,
+      },
+    },
     answer: { status: 200, schema: RULE_TREE },
-    run: async (call) => ({ body: ruleTree(call.desk.rules(), call.query.domain) }),
+    run: async ({ desk, query }) => {
+      const { domain, text: words = '', only, span = 'minute', skip = 0, limit = MAX_NODES } = query
+      const isWanted = only && (await wantedRules(desk, only, span))
+      const asked = { domain, text: words, skip, limit, ...(isWanted && { isWanted }) }
+      return { body: await ruleTree(desk.rules(), asked) }
+    },
   }),
   operation({
     kind: 'look',

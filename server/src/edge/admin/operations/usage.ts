@@ -7,7 +7,7 @@ import { invalid, timeOf, timeText } from '../api/values.ts'
 import { downloadAs } from './audit.ts'
 import { DEFAULT_PAGE_SIZE, pageReply } from './records.ts'
 
-const ROW = named(
+export const USAGE_ROW = named(
   'UsageRow',
   object({
     customer_id: needed(WORDS),
@@ -19,7 +19,7 @@ const ROW = named(
   }),
 )
 
-function rowJson({ customerId, limit, atMs, allowed, refused, cost }: UsageRow) {
+export function rowJson({ customerId, limit, atMs, allowed, refused, cost }: UsageRow) {
   return { customer_id: customerId, limit, at: timeText(atMs), allowed, refused, cost }
 }
 
@@ -45,7 +45,7 @@ export const USAGE_OPERATIONS = [
       format: { schema: { kind: 'choice', of: ['json', 'csv'] }, doc: 'json, unless told otherwise' },
     },
     isPaged: true,
-    answer: { status: 200, schema: pageOf(ROW), types: ['text/csv'] },
+    answer: { status: 200, schema: pageOf(USAGE_ROW), types: ['text/csv'] },
     run: async (call) => {
       const { customer_id: customerId, from, to, granularity = 'day', format = 'json' } = call.query
       const { page_size: limit = DEFAULT_PAGE_SIZE } = call.query as { page_size?: number }

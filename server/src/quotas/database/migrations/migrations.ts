@@ -2,6 +2,7 @@ import { QUOTAS } from './001-quotas.ts'
 import { ADMIN } from './002-admin.ts'
 import { WEBHOOKS } from './003-webhooks.ts'
 import { USAGE_BY_TIER } from './004-usage-by-tier.ts'
+import { NODES } from './005-nodes.ts'
 
 export interface Migration {
   readonly version: number
@@ -15,4 +16,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 2, name: 'admin', sql: ADMIN },
   { version: 3, name: 'webhooks', sql: WEBHOOKS },
   { version: 4, name: 'usage by tier', sql: USAGE_BY_TIER },
+  { version: 5, name: 'nodes', sql: NODES },
 ]
